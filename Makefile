@@ -1,0 +1,64 @@
+# Everything runs in .venv, which the first target that needs it sets up.
+# To choose the Python that makes it: make test PYTHON=/path/to/python
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench format clean
+
+BIN   := .venv/bin
+READY := .venv/.ready
+
+# Pythons to try, in order; the first that is 3.11 to 3.14 and has venv and ensurepip is used.
+PYTHONS := $(PYTHON) python3.13 python3.12 python3.11 python3.14 python3 python
+SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))
+REUSABLE := import sys, pip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))
+
+# `make test PYTEST_ARGS="-k order"` narrows the run; `XDIST=` runs it in one process.
+XDIST ?= -n auto --maxprocesses=8
+PYTEST_ARGS ?=
+
+# Keeps pyright from asking the network for a newer version of itself.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: $(READY) ## run the demo
+	@$(BIN)/python -m examples.demo
+
+test: $(READY) ## run the whole test suite
+	$(BIN)/python -m pytest $(XDIST) $(PYTEST_ARGS)
+
+check: $(READY) ## lint, formatting, types and the fast tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -m "not slow" -x -q $(PYTEST_ARGS)
+
+bench: $(READY) ## run the benchmarks of the calculus
+	@$(BIN)/python -m benchmarks.calculus
+
+format: $(READY) ## fix what ruff can fix, then format
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+clean: ## remove caches and build products (keeps .venv)
+	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
+	@find . \( -name .venv -o -name .git \) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml constraints.txt
+	@if ! $(BIN)/python -c '$(REUSABLE)' >/dev/null 2>&1; then \
+	  found=; \
+	  for python in $(PYTHONS); do \
+	    if "$$python" -c '$(SUITABLE)' >/dev/null 2>&1; then found="$$python"; break; fi; \
+	  done; \
+	  if [ -z "$$found" ]; then \
+	    echo "No suitable Python found: Flo needs Python 3.11 to 3.14 with the venv and ensurepip modules." >&2; \
+	    echo "Install one (Debian and Ubuntu keep venv in a package of its own, python3-venv)," >&2; \
+	    echo "or name it: make $(MAKECMDGOALS) PYTHON=/path/to/python" >&2; \
+	    exit 1; \
+	  fi; \
+	  "$$found" -m venv --clear .venv; \
+	fi
+	@echo "Setting up .venv with $$($(BIN)/python --version) (about a minute, only when dependencies change) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt
+	@touch $@

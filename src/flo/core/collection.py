@@ -1,0 +1,143 @@
+"""L^C, collection languages (§3.2): values, `++`, the empty delta, fix and fixed, types, lifting and lowering.
+
+A `Value` is a c ∈ C and knows its own `++`, as in the paper, where `++ : C × C → C` is one function on all of C: what
+stands on its right, a delta, is a value too. A `Collection` is a τ ∈ T^C: it says which values belong to it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from enum import Enum
+from typing import Any, ClassVar, Self, get_args, get_origin
+
+from flo.core.errors import CollectionError
+from flo.core.term import PASSED, Call, Lowerable, Lowering, Term, register
+
+
+class End(Lowerable, Enum):
+    """How far the terminator ⊗ of a value has come.
+
+    The paper writes `[⊗, …]` for "the end has arrived" and a bare `⊗` for "a step has passed it on". These must
+    differ, or `map-terminator` is enabled for ever (docs/deviations.md, 9).
+    """
+
+    OPEN = 0
+    ARRIVED = 1
+    PASSED = 2
+
+    def lower(self, lower: Lowering) -> Term:
+        return PASSED if self is End.PASSED else self is End.ARRIVED
+
+    @staticmethod
+    def lift(term: Any) -> End:
+        return term if isinstance(term, End) else End.ARRIVED if term else End.OPEN
+
+
+register(PASSED.name, lambda: End.PASSED)
+
+
+class Value(Lowerable, ABC):
+    """c ∈ C: a concrete, finite collection value. Immutable: every method gives another value."""
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+    """The name of the expression that the value lowers to."""
+
+    @abstractmethod
+    def concat(self, delta: Self) -> Self:
+        """`self ++ delta`."""
+
+    @abstractmethod
+    def empty(self) -> Self:
+        """∅, the identity on the right of `++`."""
+
+    @abstractmethod
+    def fix(self) -> Self:
+        """The equivalent value that is fixed."""
+
+    @abstractmethod
+    def fixed(self) -> bool:
+        """∀c'. self ++ c' = self."""
+
+    @abstractmethod
+    def take(self) -> tuple[Self, Self]:
+        """(what stays behind, what can be sent on): the second holds all content, and the end if it has arrived."""
+
+    @abstractmethod
+    def size(self) -> int:
+        """How much steps can still consume: elements, and an end that was not passed on."""
+
+    @abstractmethod
+    def lower(self, lower: Lowering) -> Term:
+        """⌊·⌋^C: the expression of this value."""
+
+    @classmethod
+    @abstractmethod
+    def lift(cls, *parts: Any) -> Value:
+        """⟦·⟧^C: the value of an expression, given its lifted parts."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "kind" in cls.__dict__:
+            register(cls.kind, cls.lift)
+
+
+class Collection(Lowerable, ABC):
+    """τ ∈ T^C: a set of collection values, closed under `++`."""
+
+    name: ClassVar[str]
+
+    @staticmethod
+    def of(annotation: Any) -> Collection:
+        """The collection that `Sequence[int]`, `Sequence` or `Sequence(int)` stands for."""
+        if isinstance(annotation, Collection):
+            return annotation
+        kind = get_origin(annotation) or annotation
+        if isinstance(kind, type) and issubclass(kind, Collection):
+            return kind.parameterised(*get_args(annotation))
+        raise CollectionError(
+            f"{annotation!r} is not a collection",
+            instead=(("flo.Sequence[int]", "or Bag, Set, LVar, ZSet, Keyed, Nested of something"),),
+        )
+
+    @classmethod
+    def parameterised(cls, *parameters: Any) -> Collection:
+        return cls(*parameters)
+
+    @abstractmethod
+    def bottom(self) -> Value:
+        """⊥: the value of a stream that nothing has reached yet."""
+
+    @abstractmethod
+    def mismatch(self, value: Value) -> str | None:
+        """Why the value does not belong to this type; None if it does."""
+
+    def __contains__(self, value: Value) -> bool:
+        return self.mismatch(value) is None
+
+    @abstractmethod
+    def accepts(self, other: Collection) -> bool:
+        """Whether every value of `other` belongs to this type, as far as element types are known."""
+
+    @abstractmethod
+    def value(self, data: Any) -> Value:
+        """An open value that holds this plain Python data; refuses what is not of the element type."""
+
+    @abstractmethod
+    def plain(self, value: Any) -> Any:
+        """The value as plain Python data, oldest element first."""
+
+    @abstractmethod
+    def lower(self, lower: Lowering) -> Term:
+        """The expression of the type."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in cls.__dict__:
+            register(cls.name, cls)
+
+
+def call(kind: str, *parts: Any, lower: Lowering) -> Call:
+    """`kind(parts…)`, every part lowered."""
+    return Call(kind, tuple(lower(part) for part in parts))

@@ -1,0 +1,142 @@
+"""Lowering and lifting of plain Python data: what elements and operator states are made of.
+
+Classes are named, never stored. Lifting finds a class only among those that the running program has already loaded, and
+only data classes, named tuples and enums; their values are put together without calling anything of theirs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections import Counter
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from flo.core.errors import CheckpointError
+from flo.core.term import Call, Lowering, Term, register, register_data
+
+_known: dict[str, type] = {}
+"""Classes that this program has named in a type or has lowered: they need not be importable."""
+
+
+def canonical(item: Any) -> str:
+    """A text that is the same for equal data, whatever the order in which sets and maps were filled."""
+    return repr(Lowering()(item))
+
+
+def _sorted(terms: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(sorted(terms, key=repr))
+
+
+def class_name(kind: type) -> str:
+    name = f"{kind.__module__}:{kind.__qualname__}"
+    _known[name] = kind
+    return name
+
+
+def find_class(name: str) -> Any:
+    """The class of that name, if the program has it: nothing is imported."""
+    if name in _known:
+        return _known[name]
+    module, _, path = name.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = vars(found).get(part) if isinstance(found, (ModuleType, type)) else None
+    if not isinstance(found, type):
+        raise CheckpointError(
+            f"the state has values of the class `{name}`, which this program has not loaded",
+            instead=(("import the module that defines it", "before lifting the state"),),
+        )
+    return found
+
+
+def _lower_object(item: Any, lower: Lowering) -> Term:
+    kind = type(item)
+    if isinstance(item, Enum):
+        return Call("enum", (class_name(kind), item.name))
+    if isinstance(item, tuple) and hasattr(kind, "_fields"):
+        return Call("namedtuple", (class_name(kind), lower.many(tuple(item))))
+    if dataclasses.is_dataclass(item):
+        parts = tuple(lower(getattr(item, field.name)) for field in dataclasses.fields(item))
+        return Call("data", (class_name(kind), parts))
+    raise CheckpointError(
+        f"a value of type {kind.__name__} cannot be written down",
+        facts=(("value", repr(item)[:80]),),
+        instead=(("a dataclass, NamedTuple, Enum or built-in type", "whose parts can be written down"),),
+    )
+
+
+def _lift_enum(name: str, member: str) -> Any:
+    members = vars(find_class(name)).get("_member_map_", {})
+    if member not in members:
+        raise CheckpointError(f"`{name}` has no member {member!r}")
+    return members[member]
+
+
+def _lift_namedtuple(name: str, parts: tuple[Any, ...]) -> Any:
+    kind = find_class(name)
+    if not issubclass(kind, tuple) or len(getattr(kind, "_fields", ())) != len(parts):
+        raise CheckpointError(f"`{name}` is not a named tuple of {len(parts)} fields")
+    return tuple.__new__(kind, parts)
+
+
+def _lift_dataclass(name: str, parts: tuple[Any, ...]) -> Any:
+    kind = find_class(name)
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    if not dataclasses.is_dataclass(kind) or len(fields) != len(parts):
+        raise CheckpointError(f"`{name}` is not a data class of {len(parts)} fields")
+    item: Any = object.__new__(kind)  # type: ignore[call-overload]
+    for field, part in zip(fields, parts, strict=True):
+        object.__setattr__(item, field.name, part)
+    return item
+
+
+def _lower_map(item: Any, lower: Lowering) -> Term:
+    return Call(type(item).__name__, (tuple((lower(key), lower(value)) for key, value in item.items()),))
+
+
+def _lower_datetime(item: datetime, lower: Lowering) -> Term:
+    zone = item.tzinfo.key if isinstance(item.tzinfo, ZoneInfo) else None
+    return Call("datetime", (item.replace(tzinfo=None).isoformat() if zone else item.isoformat(), zone, item.fold))
+
+
+def _lift_datetime(text: str, zone: str | None, fold: int) -> datetime:
+    moment = datetime.fromisoformat(text).replace(fold=fold)
+    return moment.replace(tzinfo=ZoneInfo(zone)) if zone else moment
+
+
+register_data(object, "data", _lower_object, _lift_dataclass)
+register("enum", _lift_enum)
+register("namedtuple", _lift_namedtuple)
+register_data(list, "list", lambda item, lower: Call("list", (lower.many(item),)), list)
+register_data(set, "set", lambda item, lower: Call("set", (_sorted(lower.many(tuple(item))),)), set)
+register_data(
+    frozenset, "frozenset", lambda item, lower: Call("frozenset", (_sorted(lower.many(tuple(item))),)), frozenset
+)
+register_data(dict, "dict", _lower_map, dict)
+register_data(Counter, "Counter", _lower_map, lambda items: Counter(dict(items)))
+register_data(bytes, "bytes", lambda item, lower: Call("bytes", (item.hex(),)), bytes.fromhex)
+register_data(Decimal, "Decimal", lambda item, lower: Call("Decimal", (str(item),)), Decimal)
+register_data(
+    Fraction, "Fraction", lambda item, lower: Call("Fraction", (item.numerator, item.denominator)), Fraction
+)
+register_data(complex, "complex", lambda item, lower: Call("complex", (item.real, item.imag)), complex)
+register_data(UUID, "UUID", lambda item, lower: Call("UUID", (str(item),)), UUID)
+register_data(date, "date", lambda item, lower: Call("date", (item.isoformat(),)), date.fromisoformat)
+register_data(time, "time", lambda item, lower: Call("time", (item.isoformat(),)), time.fromisoformat)
+register_data(datetime, "datetime", _lower_datetime, _lift_datetime)
+register_data(
+    timedelta,
+    "timedelta",
+    lambda item, lower: Call("timedelta", (item.days, item.seconds, item.microseconds)),
+    timedelta,
+)
+register_data(
+    timezone, "timezone", lambda item, lower: Call("timezone", (lower(item.utcoffset(None)),)), timezone
+)

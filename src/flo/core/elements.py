@@ -1,0 +1,146 @@
+"""Membership of Python values in Python types: whether an element belongs to the type its stream declares."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, is_typeddict
+
+Test = Callable[[Any], bool]
+
+
+def type_name(kind: Any) -> str:
+    """A type as one writes it."""
+    if isinstance(kind, type) and not get_args(kind):
+        return kind.__name__
+    return str(kind).replace("typing.", "").replace("~", "")
+
+
+def belongs(value: Any, kind: Any) -> bool:
+    return _test(kind)(value)
+
+
+def first_stranger(values: Iterable[Any], kind: Any) -> int | None:
+    """The position of the first value that does not belong to the type; None if all do."""
+    if kind is Any or kind is object:
+        return None
+    values = values if isinstance(values, (list, tuple)) else list(values)
+    if isinstance(kind, type) and not get_args(kind) and set(map(type, values)) <= {kind}:
+        return None  # the common case, at the speed of C
+    test = _test(kind)
+    return next((position for position, value in enumerate(values) if not test(value)), None)
+
+
+def accepts(kind: Any, other: Any) -> bool:
+    """Whether every value of type `other` belongs to `kind`, as far as can be told; Any fits both ways."""
+    if kind is Any or other is Any or kind == other or isinstance(other, TypeVar):
+        return True
+    if get_origin(kind) in (Union, types.UnionType):
+        return any(accepts(part, other) for part in get_args(kind))
+    if get_origin(other) in (Union, types.UnionType):
+        return all(accepts(kind, part) for part in get_args(other))
+    plain, other_plain = get_origin(kind) or kind, get_origin(other) or other
+    if kind in (float, complex) and other in (int, float):
+        return True
+    if not (isinstance(plain, type) and isinstance(other_plain, type)):
+        return True
+    if not issubclass(other_plain, plain):
+        return False
+    parts, others = get_args(kind), get_args(other)
+    if not parts or not others or len(parts) != len(others):
+        return True
+    return all(map(accepts, parts, others))
+
+
+def returned_type(function: Any) -> Any:
+    """What a function says it returns; Any if it does not say."""
+    if isinstance(function, type):
+        return function
+    try:
+        return typing.get_type_hints(function).get("return", Any)
+    except Exception:  # annotations that cannot be resolved say nothing
+        return Any
+
+
+def _test(kind: Any) -> Test:
+    try:
+        return _cached_test(kind)
+    except TypeError:  # an unhashable annotation
+        return _make_test(kind)
+
+
+def _make_test(kind: Any) -> Test:
+    origin, parts = get_origin(kind), get_args(kind)
+    if kind is Any or kind is object or isinstance(kind, (TypeVar, str)):
+        return lambda value: True
+    if kind is None:
+        return lambda value: value is None
+    if origin in (Union, types.UnionType):
+        tests = [_test(part) for part in parts]
+        return lambda value: any(test(value) for test in tests)
+    if origin is Literal:
+        return lambda value: any(value == part and type(value) is type(part) for part in parts)
+    if origin is tuple and parts:
+        return _tuple_test(parts)
+    if origin in (list, set, frozenset) and parts:
+        outer, inner = origin, _test(parts[0])
+        return lambda value: isinstance(value, outer) and all(map(inner, value))
+    if origin is not None and isinstance(origin, type) and issubclass(origin, dict) and len(parts) == 2:
+        keys, values, outer = _test(parts[0]), _test(parts[1]), origin
+        return lambda value: (
+            isinstance(value, outer) and all(map(keys, value)) and all(map(values, value.values()))
+        )
+    if origin is typing.Annotated:
+        return _test(parts[0])
+    if is_typeddict(kind):
+        fields = {name: _test(part) for name, part in typing.get_type_hints(kind).items()}
+        return lambda value: (
+            isinstance(value, dict)
+            and kind.__required_keys__ <= value.keys() <= fields.keys()
+            and all(fields[name](item) for name, item in value.items())
+        )
+    plain = origin or kind
+    if not isinstance(plain, type):
+        return lambda value: True
+    if plain is float:
+        return lambda value: isinstance(value, (float, int)) and not isinstance(value, bool)
+    if plain is int:
+        return lambda value: isinstance(value, int) and not isinstance(value, bool)
+    if dataclasses.is_dataclass(plain):
+        return _dataclass_test(plain)
+    return lambda value: isinstance(value, plain)
+
+
+_cached_test = cache(_make_test)
+
+
+def _tuple_test(parts: tuple[Any, ...]) -> Test:
+    if len(parts) == 2 and parts[1] is ...:
+        every = _test(parts[0])
+        return lambda value: isinstance(value, tuple) and all(map(every, value))
+    tests = [_test(part) for part in parts]
+    count = 0 if parts == ((),) else len(tests)
+    return lambda value: (
+        isinstance(value, tuple)
+        and len(value) == count
+        and all(test(item) for test, item in zip(tests, value, strict=False))
+    )
+
+
+def _dataclass_test(plain: type) -> Test:
+    """An instance whose fields belong to their types, as far as the annotations can be resolved."""
+    try:
+        hints = typing.get_type_hints(plain)
+    except Exception:
+        return lambda value: isinstance(value, plain)
+    fields = [(field.name, hints[field.name]) for field in dataclasses.fields(plain)]
+
+    def test(value: Any) -> bool:
+        return isinstance(value, plain) and all(
+            belongs(getattr(value, name, None), kind) for name, kind in fields
+        )
+
+    return test

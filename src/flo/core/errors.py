@@ -1,0 +1,145 @@
+"""Everything Flo refuses, in one form: what is wrong, where in the user's file, the facts, what to write instead."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+PACKAGE = str(Path(__file__).resolve().parent.parent)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A line of the user's program."""
+
+    file: str
+    line: int
+
+    @classmethod
+    def here(cls) -> Origin | None:
+        """The innermost frame that is not Flo's own."""
+        frame = sys._getframe(1)
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if not file.startswith(PACKAGE):
+                return cls(file, frame.f_lineno)
+            frame = frame.f_back  # type: ignore[assignment]
+        return None
+
+    @property
+    def text(self) -> str:
+        return linecache.getline(self.file, self.line).strip()
+
+    def __str__(self) -> str:
+        return f"{Path(self.file).name}:{self.line}"
+
+
+class FloError(Exception):
+    """Base of every error of Flo.
+
+    `summary` may contain `{input}`: the name of the stream at fault, filled in by whoever knows it.
+    """
+
+    def __init__(
+        self,
+        summary: str,
+        *,
+        facts: tuple[tuple[str, str], ...] = (),
+        instead: tuple[tuple[str, str], ...] = (),
+        index: int | None = None,
+        where: Origin | None = None,
+    ) -> None:
+        super().__init__(summary)
+        self.summary = summary
+        self.facts = facts
+        self.instead = instead
+        self.index = index  # which input of the operator is at fault
+        self.where = where
+        self.input_name: str | None = None
+
+    def located(self, where: Origin | None) -> Self:
+        """The same error, with the user's line if it had none yet."""
+        self.where = self.where or where
+        return self
+
+    def __str__(self) -> str:
+        name = self.input_name or ("its input" if self.index is None else f"input {self.index + 1}")
+        lines = [self.summary.replace("{input}", name)]
+        rows: list[tuple[str, str]] = []
+        if self.where is not None:
+            rows.append((str(self.where), self.where.text))
+        rows += [(label.replace("{input}", name.strip("`")), text) for label, text in self.facts]
+        width = max((len(label) for label, _ in rows), default=0)
+        width = max(width, len("instead") if self.instead else 0)
+        lines += [f"  {label:<{width}}   {text}".rstrip() for label, text in rows]
+        if self.instead:
+            bare = name.strip("`") if name.isidentifier() or name.startswith("`") else "stream"
+            column = max(len(code.replace("{input}", bare)) for code, _ in self.instead)
+            for number, (code, why) in enumerate(self.instead):
+                label = "instead" if number == 0 else ""
+                code = code.replace("{input}", bare)
+                lines.append(f"  {label:<{width}}   {code:<{column}}   {why}".rstrip())
+        return "\n".join(lines)
+
+
+class TypeMismatch(FloError):
+    """A graph or operator is not well typed."""
+
+
+class BoundednessError(TypeMismatch):
+    """An operator would wait for the end of a stream that may never end."""
+
+
+class CollectionError(TypeMismatch):
+    """An operator was given another collection than it works on."""
+
+
+class OrderError(CollectionError):
+    """An operator needs an order, and the collection has none."""
+
+
+class DeferError(TypeMismatch):
+    """A defer key is written twice, never, or with another type than it is read with."""
+
+
+class ThresholdError(TypeMismatch):
+    """Two thresholds could both be passed, so which one is seen would depend on timing."""
+
+
+class LawError(FloError):
+    """A function or an operator breaks a law it must satisfy."""
+
+
+class ScopeError(FloError):
+    """A stream is used outside the flow or the `nest` body it belongs to."""
+
+
+class NameTakenError(FloError):
+    """A name is used twice."""
+
+
+class UnusedInputError(FloError):
+    """An input is declared and nothing reads it."""
+
+
+class UnknownNameError(FloError):
+    """A name that the flow does not have."""
+
+
+class ElementError(FloError):
+    """An element does not belong to the type its stream declares."""
+
+
+class FunctionError(FloError):
+    """A function of the user raised while an operator was running it."""
+
+
+class NotationError(FloError):
+    """Text that is not a graph in the paper's notation."""
+
+
+class CheckpointError(FloError):
+    """Bytes that are not a state of this program."""

@@ -1,0 +1,176 @@
+"""The event loop (figure "the event loop"): new deltas on any input at any time, any number of steps, any part of the
+outputs sent."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from flo.core.collection import Value
+from flo.core.derivation import StreamTypes
+from flo.core.encoding import decode, encode
+from flo.core.errors import CheckpointError, FloError
+from flo.core.graph import Graph, inputs, setinput
+from flo.core.notation import names, text
+from flo.core.operator import Deltas, Values, concat_all
+from flo.core.semantics import GraphStep, advance, small_steps
+from flo.core.term import Call, Lifting, Lowering
+from flo.core.typing import program
+
+
+class Schedule(Protocol):
+    """Picks the next step among those that are enabled."""
+
+    def choose(self, steps: Sequence[GraphStep]) -> GraphStep: ...
+
+
+class FirstEnabled:
+    """Always the leftmost operator that can step."""
+
+    def choose(self, steps: Sequence[GraphStep]) -> GraphStep:
+        return steps[0]
+
+
+class RoundRobin:
+    """Every operator in turn."""
+
+    def __init__(self) -> None:
+        self.last: tuple[int, ...] = (-1,)
+
+    def choose(self, steps: Sequence[GraphStep]) -> GraphStep:
+        step = next((step for step in steps if step.place > self.last), steps[0])
+        self.last = step.place
+        return step
+
+
+class RandomSchedule:
+    """Any step, by a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def choose(self, steps: Sequence[GraphStep]) -> GraphStep:
+        return self.random.choice(steps)
+
+
+class ByHand:
+    """Whatever the given function picks."""
+
+    def __init__(self, pick: Callable[[Sequence[GraphStep]], GraphStep]) -> None:
+        self.pick = pick
+
+    def choose(self, steps: Sequence[GraphStep]) -> GraphStep:
+        return self.pick(steps)
+
+
+class EventLoop:
+    """A running program: the graph G with its buffers and states, and the outputs O not yet sent."""
+
+    def __init__(self, graph: Graph, input_types: StreamTypes, schedule: Schedule | None = None) -> None:
+        derivation = program(graph, input_types)
+        self.program = graph
+        self.input_types, self.output_types = derivation.inputs, derivation.outputs
+        self.graph = graph
+        self.outputs: Values = tuple(output.collection.bottom() for output in self.output_types)
+        self.schedule = schedule
+        self.history: list[GraphStep] = []
+        self.recording = False
+
+    def push(self, deltas: Deltas) -> None:
+        """I ++ Δ."""
+        self.graph = setinput(self.graph, concat_all(inputs(self.graph), deltas))
+
+    def enabled(self) -> list[GraphStep]:
+        """Every step that could be taken now."""
+        return list(small_steps(self.graph))
+
+    def take(self, step: GraphStep) -> None:
+        """Takes one of the enabled steps."""
+        self.graph = step.graph
+        self.outputs = concat_all(self.outputs, step.outputs)
+        if self.recording:
+            self.history.append(step)
+
+    def step(self, count: int = 1) -> list[GraphStep]:
+        """Takes up to `count` small steps, as the schedule picks them; fewer if the program gets stuck."""
+        schedule = self.schedule or FirstEnabled()
+        taken: list[GraphStep] = []
+        while len(taken) < count:
+            steps = self.enabled() if self.schedule else [s for s in [next(small_steps(self.graph), None)] if s]
+            if not steps:
+                break
+            step = schedule.choose(steps)
+            self.take(step)
+            taken.append(step)
+        return taken
+
+    def run(self) -> None:
+        """Runs until stuck: with `advance`, or step by step if there is a schedule or the steps are recorded."""
+        if self.schedule is not None or self.recording:
+            while self.step():
+                pass
+            return
+        while True:
+            graph, deltas = advance(self.graph)
+            for delta in deltas:
+                self.outputs = concat_all(self.outputs, delta)
+            if graph is self.graph:
+                return
+            self.graph = graph
+
+    def pull(self, index: int) -> Value:
+        """Sends all that can be sent of one output: what came since the last time."""
+        stays, sent = self.outputs[index].take()
+        self.outputs = (*self.outputs[:index], stays, *self.outputs[index + 1 :])
+        return sent
+
+    def checkpoint(self) -> bytes:
+        """The running program as bytes: buffers, operator states and unsent outputs, and no code."""
+        lowering = Lowering()
+        skeleton = text(lowering(self.program), states=False)
+        return encode(Call("state", (skeleton, lowering((self.graph, self.outputs)))))
+
+    def restore(self, data: bytes) -> None:
+        """Goes on from a checkpoint of the same program."""
+        match decode(data):
+            case Call("state", (str(skeleton), (graph, outputs))):
+                own = text(Lowering()(self.program), states=False)
+                if skeleton != own:
+                    raise CheckpointError("the state belongs to another program", facts=difference(skeleton, own))
+            case _:
+                raise CheckpointError("the bytes hold something else than a running program")
+        try:
+            lifting = Lifting(names(self.program))
+            restored, sent = lifting(graph), lifting(outputs)
+            derivation = program(restored, self.input_types)
+            bad = [t.collection.mismatch(v) for t, v in zip(derivation.outputs, sent, strict=True)]
+            if derivation.outputs != self.output_types or any(bad):
+                raise CheckpointError(f"the state does not fit the program's types: {next(filter(None, bad), '')}")
+        except CheckpointError:
+            raise
+        except FloError as error:
+            raise CheckpointError(f"the state does not fit the program: {error.summary}") from error
+        except Exception as error:
+            raise CheckpointError(f"the state is malformed: {error}") from error
+        self.graph, self.outputs = with_origins(restored, self.program), sent
+
+
+def difference(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
+    """Where two programs part, for people."""
+    place = next((i for i, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), min(len(theirs), len(ours)))
+    start = max(0, theirs.rfind("{", 0, place))
+
+    def part(program: str) -> str:
+        return ("…" if start else "") + program[start : start + 80] + ("…" if len(program) > start + 80 else "")
+
+    return (("state of", part(theirs)), ("program", part(ours)))
+
+
+def with_origins(graph: Any, like: Any) -> Any:
+    """The restored graph with the user's lines of the program, which the bytes do not hold."""
+    from flo.core.graph import Node
+
+    if isinstance(graph, Node):
+        return Node(graph.state, graph.operator, like.origin)
+    return type(graph)(with_origins(graph.left, like.left), with_origins(graph.right, like.right))

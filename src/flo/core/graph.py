@@ -1,0 +1,115 @@
+"""L^G, graphs (§4): e;e, e|e, {S}[op]; inputs and setinput (figures "grammar" and "small-step semantics for graphs")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, final
+
+from flo.core.errors import Origin, TypeMismatch
+from flo.core.operator import Operator, Values
+from flo.core.term import Call, Lowerable, Lowering, Name, Term, register
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Node(Lowerable):
+    """{S}[op]: an operator and its buffered inputs. `state` is None where the text had `{_}`: not yet typed."""
+
+    state: Values | None
+    operator: Operator
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("{}[]", (Name("_") if self.state is None else lower(self.state), lower(self.operator)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Sequential(Lowerable):
+    """e₁ ; e₂."""
+
+    left: Graph
+    right: Graph
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call(";", (lower(self.left), lower(self.right)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Parallel(Lowerable):
+    """e₁ | e₂."""
+
+    left: Graph
+    right: Graph
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("|", (lower(self.left), lower(self.right)))
+
+
+Graph: TypeAlias = Node | Sequential | Parallel
+
+register("{}[]", lambda state, operator: Node(state, operator))
+register(";", Sequential)
+register("|", Parallel)
+
+
+def inputs(graph: Graph) -> Values:
+    """inputs(e): the buffered inputs of the whole graph."""
+    while isinstance(graph, Sequential):
+        graph = graph.left
+    match graph:
+        case Parallel(left, right):
+            return inputs(left) + inputs(right)
+        case Node(state=None):
+            raise TypeMismatch("the graph has elided states `{_}`: type it with `initial` before running it")
+        case Node(state=state):
+            return state
+
+
+def setinput(graph: Graph, values: Values) -> Graph:
+    """setinput(e, I): the graph with its inputs replaced."""
+    match graph:
+        case Sequential(left, right):
+            return Sequential(setinput(left, values), right)
+        case Parallel(left, right):
+            split = len(inputs(left))
+            return Parallel(setinput(left, values[:split]), setinput(right, values[split:]))
+        case Node(state, operator, origin):
+            if state is not None and len(state) != len(values):
+                raise TypeMismatch(
+                    f"`{operator.name}` has {len(state)} inputs, and setinput was given {len(values)}"
+                )
+            return Node(values, operator, origin)
+
+
+def nodes(graph: Graph) -> Iterator[Node]:
+    """Every {S}[op] of the graph, left to right, those inside `nest` not included."""
+    match graph:
+        case Node():
+            yield graph
+        case Sequential(left, right) | Parallel(left, right):
+            yield from nodes(left)
+            yield from nodes(right)
+
+
+def sequence(*graphs: Graph) -> Graph:
+    """e₁ ; e₂ ; …, grouped to the left as the notation reads."""
+    whole, *rest = graphs
+    for graph in rest:
+        whole = Sequential(whole, graph)
+    return whole
+
+
+def parallel(*graphs: Graph) -> Graph:
+    """e₁ | e₂ | …, grouped to the left."""
+    whole, *rest = graphs
+    for graph in rest:
+        whole = Parallel(whole, graph)
+    return whole
+
+
+def node(operator: Operator, *state: Any) -> Node:
+    """{state…}[operator]."""
+    return Node(state, operator)

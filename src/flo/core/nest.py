@@ -1,0 +1,281 @@
+"""Nested graphs (§5): `nest` with its five rules, `read_defer` and `write_defer`, collect_defer and set_defer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from flo.core.collection import Collection, End, Value
+from flo.core.derivation import Derivation, StreamTypes
+from flo.core.errors import BoundednessError, DeferError, TypeMismatch
+from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
+from flo.core.nested import Nested, NestedValue
+from flo.core.operator import Measure, Operator, Step, Values, concat_all, expect_arity, expect_collection
+from flo.core.semantics import advance, measure, small_steps
+from flo.core.stream_type import StreamType
+from flo.core.term import Call, Lowering, Term
+from flo.core.typing import derive, initial
+
+
+@final
+@dataclass(frozen=True)
+class ReadDefer(Operator):
+    """read_defer(k, v): emits v once. `value` is None when it was emitted: read_defer(k)."""
+
+    key: str
+    collection: Collection
+    value: Value | None = None
+
+    name = "read_defer"
+    arity = (0, 1)
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        if self.value is not None:
+            reason = self.collection.mismatch(self.value)
+            if reason is not None or not self.value.fixed():
+                raise DeferError(
+                    f"the initial value of `read_defer({self.key!r})` is not a fixed {self.collection}: "
+                    + (reason or "it has no end")
+                )
+        return (StreamType(self.collection, bounded=True),)
+
+    def judge(self, inputs: StreamTypes) -> Derivation:
+        expect_arity(self, inputs)
+        rule = "read-defer-no-value-type" if self.value is None else "read-defer-value-type"
+        outputs = self.type(inputs)
+        return Derivation(rule, (), outputs, reads=((self.key, self.collection),), subject=self.name)
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        if self.value is not None:
+            yield Step("read-defer-emit", (), replace(self, value=None), (self.value,))
+
+    def measure(self, inputs: Values) -> Measure:
+        return (0 if self.value is None else 1,)
+
+
+@final
+@dataclass(frozen=True)
+class WriteDefer(Operator):
+    """write_defer(k): takes no step; `nest` reads what has arrived and hands it to the next inner stream."""
+
+    key: str
+
+    name = "write_defer"
+    arity = (1, 0)
+    waits = "hands its whole input to the next round"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        (given,) = inputs
+        if not given.bounded:
+            raise BoundednessError(
+                "`write_defer` hands its whole input to the next round, and {input} may never end",
+                facts=(("{input}", given.described()),),
+                index=0,
+            )
+        return ()
+
+    def judge(self, inputs: StreamTypes) -> Derivation:
+        expect_arity(self, inputs)
+        self.type(inputs)
+        return Derivation(
+            "write-defer-type", inputs, (), writes=((self.key, inputs[0].collection),), subject=self.name
+        )
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        yield from ()
+
+    def measure(self, inputs: Values) -> Measure:
+        return (0,)
+
+
+def collect_defer(graph: Graph) -> dict[str, Value]:
+    """The inputs of every write_defer; ∅ (the empty map) for any other operator (docs/deviations.md, 6)."""
+    match graph:
+        case Sequential(left, right) | Parallel(left, right):
+            return collect_defer(left) | collect_defer(right)
+        case Node(operator=WriteDefer(key=key)):
+            return {key: inputs(graph)[0]}
+        case _:
+            return {}
+
+
+def set_defer(graph: Graph, deferred: Mapping[str, Value]) -> Graph:
+    """The graph with every read_defer(k, v) reading deferred[k] instead."""
+    match graph:
+        case Sequential(left, right):
+            return Sequential(set_defer(left, deferred), set_defer(right, deferred))
+        case Parallel(left, right):
+            return Parallel(set_defer(left, deferred), set_defer(right, deferred))
+        case Node(state, ReadDefer() as read, origin):
+            return Node(state, replace(read, value=deferred[read.key]), origin)
+        case _:
+            return graph
+
+
+@final
+@dataclass(frozen=True)
+class Nest(Operator):
+    """nest(g), and once it has begun nest(g, g_o): runs g on one inner stream after the other.
+
+    It also remembers the outputs of the current inner stream, because `nest-run-step` asks whether they are fixed, which
+    a step that only sees deltas cannot know (docs/deviations.md, 5).
+    """
+
+    graph: Graph
+    bottoms: Values | None = None
+    original: Graph | None = None
+    outputs: Values = ()
+
+    name = "nest"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        return self.judge(inputs).outputs
+
+    def judge(self, inputs: StreamTypes) -> Derivation:
+        expect_arity(self, inputs)
+        expect_collection(self, inputs[0], Nested, instead=(
+            ("{input}.batch(n).nest(…)", "one inner stream per n elements"),))
+        inner = inputs[0].collection
+        assert isinstance(inner, Nested)
+        body = derive(self.original or self.graph, inner.inner)
+        for index, output in enumerate(body.outputs):
+            if not output.bounded:
+                raise BoundednessError(
+                    f"`nest` waits for its body to end, and output {index + 1} of the body may never end",
+                    facts=((f"output {index + 1}", output.described()),),
+                )
+        check_defers(body)
+        outputs = (StreamType(Nested(*body.outputs), inputs[0].bounded),)
+        premises = (body,)
+        if self.original is not None:
+            premises = (body, derive(self.graph, inner.inner))
+        rule = "nest-type" if self.original is None else "nest-with-copy-type"
+        return Derivation(rule, inputs, outputs, premises, subject=self.name)
+
+    def typed(self, inputs: StreamTypes) -> Nest:
+        inner = inputs[0].collection
+        assert isinstance(inner, Nested)
+        graph, outputs = initial(self.graph, inner.inner)
+        return replace(self, graph=graph, bottoms=tuple(output.collection.bottom() for output in outputs))
+
+    def steps(self, values: Values) -> Iterator[Step]:
+        value = values[0]
+        assert isinstance(value, NestedValue)
+        current = value.oldest()
+        if self.original is None:
+            if current is not None:
+                yield Step("nest-first", values, self._begun(), (self._fresh(),))
+            elif value.end is End.ARRIVED:
+                yield Step("nest-first-fixed", (value.passed(),), self._begun(), (self._end(),))
+            return
+        if current is None:
+            return
+        graph = setinput(self.graph, current)
+        is_stuck = True
+        for step in small_steps(graph):
+            is_stuck = False
+            outputs = concat_all(self.outputs, step.outputs)
+            emitted = NestedValue.extending(
+                tuple(bottom if delta is None else delta for bottom, delta in zip(self._bottoms(), step.outputs, strict=True))
+            )
+            yield Step(
+                "nest-run-graph",
+                (value.with_oldest(inputs(step.graph)),),
+                replace(self, graph=step.graph, outputs=outputs),
+                (emitted,),
+            )
+        if is_stuck:
+            yield from self._finish(value, graph)
+
+    def _finish(self, value: NestedValue, graph: Graph) -> Iterator[Step]:
+        """nest-run-step and nest-run-fixed, on a body that is stuck."""
+        if not all(output.fixed() for output in self.outputs):
+            return
+        assert self.original is not None
+        deferred = collect_defer(graph)
+        if value.has_next():
+            if all(written.fixed() for written in deferred.values()):
+                following = replace(
+                    self, graph=set_defer(self.original, deferred), outputs=self._bottoms()
+                )
+                yield Step("nest-run-step", (value.without_oldest(),), following, (self._fresh(),))
+        elif value.end is End.ARRIVED:
+            following = replace(self, graph=self.original, outputs=self._bottoms())
+            yield Step("nest-run-fixed", (value.passed(),), following, (self._end(),))
+
+    def advance(self, values: Values) -> Iterator[Step]:
+        """The same, running the body with `advance`."""
+        nest = self
+        while True:
+            value = values[0]
+            assert isinstance(value, NestedValue)
+            current = value.oldest()
+            if nest.original is not None and current is not None:
+                before = setinput(nest.graph, current)
+                graph, deltas = advance(before)
+                if graph is not before:
+                    emitted, outputs = nest._bottoms(), nest.outputs
+                    for delta in deltas:
+                        emitted, outputs = concat_all(emitted, delta), concat_all(outputs, delta)
+                    nest = replace(nest, graph=graph, outputs=outputs)
+                    values = (value.with_oldest(inputs(graph)),)
+                    yield Step("nest-run-graph", values, nest, (NestedValue.extending(emitted),))
+                    continue
+                step = next(nest._finish(value, graph), None)
+            else:
+                step = next(nest.steps(values), None)
+            if step is None:
+                return
+            yield step
+            assert isinstance(step.operator, Nest)
+            nest, values = step.operator, step.inputs
+
+    def measure(self, values: Values) -> Measure:
+        value = values[0]
+        assert isinstance(value, NestedValue)
+        current = value.oldest()
+        waiting = len(value) + (value.end is End.ARRIVED)
+        if self.original is None or current is None:
+            return (self.original is None, waiting, ())
+        return (False, waiting, measure(setinput(self.graph, current)))
+
+    def lower(self, lower: Lowering) -> Term:
+        parts: list[Any] = [self.graph]
+        if self.bottoms is not None:
+            parts.append(self.bottoms)
+        if self.original is not None:
+            parts += [self.original, self.outputs]
+        return Call(self.name, tuple(map(lower, parts)))
+
+    def _bottoms(self) -> Values:
+        if self.bottoms is None:
+            raise TypeMismatch("`nest` was not typed: use `initial` before running the graph")
+        return self.bottoms
+
+    def _begun(self) -> Nest:
+        return replace(self, original=self.graph, outputs=self._bottoms())
+
+    def _fresh(self) -> NestedValue:
+        """((⊥, …, ⊥), true)."""
+        return NestedValue.pushing(self._bottoms())
+
+    def _end(self) -> NestedValue:
+        return NestedValue.pushing().fix()
+
+
+def check_defers(body: Derivation) -> None:
+    """D; D ⊢ g: what is read is written, with the same type."""
+    writes = dict(body.writes)
+    for key, collection in body.reads:
+        if key not in writes:
+            raise DeferError(
+                f"`read_defer({key!r})` reads a key that is never written",
+                facts=(("read", str(collection)), ("written", ", ".join(map(repr, writes)) or "nothing")),
+                instead=((f"loop.write_defer({key!r}, stream)", "what the next round reads"),),
+            )
+        if not collection.accepts(writes[key]):
+            raise DeferError(
+                f"the key {key!r} is read with one type and written with another",
+                facts=(("read_defer", str(collection)), ("write_defer", str(writes[key]))),
+            )

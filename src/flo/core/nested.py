@@ -1,0 +1,194 @@
+"""The ordered sequence of streams (§5.1): its values, its `++`, its type.
+
+A value is a sequence of tuples of inner values, oldest first (the paper writes the newest on the left). As a delta it
+may *continue*: its oldest tuple is then not a new one, but is concatenated to the newest tuple on the left of `++`. This
+is the paper's flag: `true` for a tuple that is pushed, `false` for one that extends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVarTuple, final
+
+from flo.core.collection import Collection, End, Value, call
+from flo.core.errors import ElementError
+from flo.core.operator import Values, concat_all
+from flo.core.persistent import Elements
+from flo.core.stream_type import StreamType, is_subtype
+from flo.core.term import Lowering, Term
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NestedValue(Value):
+    """[(c₁₁, …), (c₂₁, …), …]: only the newest tuple can still grow."""
+
+    older: Elements[Values]
+    newest: Values | None = None
+    continues: bool = False
+    end: End = End.OPEN
+
+    kind = "nested"
+
+    @classmethod
+    def pushing(cls, *tuples: Values) -> NestedValue:
+        """The delta that appends these tuples."""
+        return cls(Elements(tuples[:-1]), tuples[-1] if tuples else None)
+
+    @classmethod
+    def extending(cls, deltas: Values) -> NestedValue:
+        """The delta that extends the newest tuple."""
+        return cls(Elements(), deltas, continues=True)
+
+    def __len__(self) -> int:
+        return len(self.older) + (self.newest is not None)
+
+    def __iter__(self) -> Iterator[Values]:
+        yield from self.older
+        if self.newest is not None:
+            yield self.newest
+
+    def oldest(self) -> Values | None:
+        return self.older[0] if self.older else self.newest
+
+    def has_next(self) -> bool:
+        """Whether a tuple follows the oldest one."""
+        return len(self.older) > 0
+
+    def with_oldest(self, values: Values) -> NestedValue:
+        if not self.older:
+            return replace(self, newest=values)
+        return replace(self, older=Elements([values]).extended(list(self.older.dropped(1))))
+
+    def without_oldest(self) -> NestedValue:
+        return replace(self, older=self.older.dropped(1), continues=False)
+
+    def passed(self) -> NestedValue:
+        """⊗: the end was passed on."""
+        return NestedValue(Elements(), end=End.PASSED)
+
+    def concat(self, delta: NestedValue) -> NestedValue:
+        if self.end is not End.OPEN:
+            return self
+        if self.newest is None:
+            return delta
+        if delta.newest is None:
+            return replace(self, end=delta.end)
+        if not delta.continues:
+            older = self.older.extended([self.newest]).extended(delta.older)
+            return replace(self, older=older, newest=delta.newest, end=delta.end)
+        head, *rest = delta
+        extended = concat_all(self.newest, head)
+        if not rest:
+            return replace(self, newest=extended, end=delta.end)
+        older = self.older.extended([extended, *rest[:-1]])
+        return replace(self, older=older, newest=rest[-1], end=delta.end)
+
+    def empty(self) -> NestedValue:
+        return NestedValue(Elements())
+
+    def fix(self) -> NestedValue:
+        if self.fixed():
+            return self
+        newest = None if self.newest is None else tuple(value.fix() for value in self.newest)
+        return replace(self, newest=newest, end=End.ARRIVED)
+
+    def fixed(self) -> bool:
+        return self.end is not End.OPEN
+
+    def take(self) -> tuple[NestedValue, NestedValue]:
+        if self.end is End.ARRIVED:
+            return self.passed(), self
+        if self.newest is None:
+            return self, self
+        taken = [value.take() for value in self.newest]
+        stays = NestedValue(Elements(), tuple(rest for rest, _ in taken), continues=True)
+        return stays, replace(self, newest=tuple(delta for _, delta in taken))
+
+    def size(self) -> int:
+        new = len(self) - self.continues if self.newest is not None else 0
+        inner = sum(value.size() for values in self for value in values)
+        return new + inner + (self.end is End.ARRIVED)
+
+    def lower(self, lower: Lowering) -> Term:
+        return call(self.kind, tuple(self), self.continues, self.end, lower=lower)
+
+    @classmethod
+    def lift(cls, *parts: Any) -> NestedValue:
+        tuples, continues, end = parts
+        return replace(cls.pushing(*tuples), continues=continues, end=End.lift(end))
+
+
+Cs = TypeVarTuple("Cs")
+
+
+class Nested(Collection, Generic[*Cs]):
+    """[(S₁, …, Sₙ)]: the type of ordered sequences of tuples of streams."""
+
+    name = "Nested"
+
+    def __init__(self, *inner: StreamType | Collection) -> None:
+        self.inner = tuple(s if isinstance(s, StreamType) else StreamType(s, bounded=True) for s in inner)
+
+    @classmethod
+    def parameterised(cls, *parameters: Any) -> Nested[*tuple[Any, ...]]:
+        return cls(*map(Collection.of, parameters))
+
+    def bottom(self) -> NestedValue:
+        return NestedValue(Elements())
+
+    def mismatch(self, value: Value) -> str | None:
+        if not isinstance(value, NestedValue):
+            return f"{self} has no value such as {value!r}"
+        for number, values in enumerate(value):
+            if len(values) != len(self.inner):
+                return f"inner tuple {number} has {len(values)} streams, and {self} has {len(self.inner)}"
+            newest = number == len(value) - 1
+            for stream, inner in zip(values, self.inner, strict=True):
+                reason = inner.collection.mismatch(stream)
+                if reason is not None:
+                    return f"inner stream {number}: {reason}"
+                if inner.bounded and not stream.fixed() and (not newest or value.end is End.ARRIVED):
+                    return f"inner stream {number} is bounded and was left without an end"
+        return None
+
+    def accepts(self, other: Collection) -> bool:
+        return (
+            isinstance(other, Nested)
+            and len(other.inner) == len(self.inner)
+            and all(map(is_subtype, other.inner, self.inner))
+        )
+
+    def value(self, data: Any) -> NestedValue:
+        tuples = []
+        for position, item in enumerate(data):
+            parts = (item,) if len(self.inner) == 1 else item
+            if not isinstance(parts, tuple) or len(parts) != len(self.inner):
+                raise ElementError(
+                    f"inner stream {position} must be a tuple of {len(self.inner)} collections",
+                    facts=(("given", repr(item)[:80]), ("expected", str(self))),
+                )
+            values = (s.collection.value(part) for s, part in zip(self.inner, parts, strict=True))
+            tuples.append(tuple(v.fix() if s.bounded else v for s, v in zip(self.inner, values, strict=True)))
+        return NestedValue.pushing(*tuples)
+
+    def plain(self, value: NestedValue) -> list[Any]:
+        inner = [
+            tuple(s.collection.plain(v) for s, v in zip(self.inner, values, strict=True)) for values in value
+        ]
+        return [values[0] for values in inner] if len(self.inner) == 1 else inner
+
+    def lower(self, lower: Lowering) -> Term:
+        return call(self.name, *self.inner, lower=lower)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Nested) and other.inner == self.inner
+
+    def __hash__(self) -> int:
+        return hash((Nested, self.inner))
+
+    def __str__(self) -> str:
+        return f"Nested[{', '.join(str(s.collection) if s.bounded else str(s) for s in self.inner)}]"
+
+    __repr__ = __str__

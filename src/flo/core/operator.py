@@ -1,0 +1,139 @@
+"""L^O, operator languages (§3.4): the steps an operator can take now, the measure that falls, its type."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self, TypeAlias
+
+from flo.core.collection import Collection, Value
+from flo.core.derivation import Derivation, StreamTypes
+from flo.core.errors import BoundednessError, CollectionError, FloError, TypeMismatch
+from flo.core.stream_type import StreamType
+from flo.core.term import Call, Lowerable, Lowering, Term, register
+
+Values: TypeAlias = tuple[Value, ...]
+Delta: TypeAlias = Value | None
+"""What is concatenated to a value; None is the empty delta ∅ of every collection."""
+Deltas: TypeAlias = tuple[Delta, ...]
+Measure: TypeAlias = tuple[Any, ...]
+"""A place in the well-founded order ≺: nested tuples of naturals, compared lexicographically."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`(I, op) →δ (I', op', O')`, and the rule that allows it."""
+
+    rule: str
+    inputs: Values
+    operator: Operator
+    outputs: Deltas
+
+
+class Operator(Lowerable, ABC):
+    """e^O ∈ E^O: an operator expression, its state included. Subclasses are frozen dataclasses.
+
+    The name, the fields in their order, and nothing else make the expression: `fold(acc, f)`.
+    """
+
+    name: ClassVar[str]
+    arity: tuple[int, int] = (1, 1)
+    """How many inputs and outputs."""
+    waits: ClassVar[str] = ""
+    """Why the operator needs a bounded input, for the error message: "waits for the end of its input"."""
+
+    shares_flag: ClassVar[bool] = False
+    """Whether all inputs have the same boundedness X in the operator's type."""
+
+    @abstractmethod
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        """⊢^O: the output types on these input types; raises `TypeMismatch` if there are none."""
+
+    def judge(self, inputs: StreamTypes) -> Derivation:
+        """The typing derivation of `{S}[op]`'s premise. Operators that are not about defer only have a `type`."""
+        expect_arity(self, inputs)
+        outputs = self.type(inputs)
+        return Derivation(f"{self.name.replace('_', '-')}-type", self.expects(inputs), outputs, subject=self.name)
+
+    def expects(self, inputs: StreamTypes) -> StreamTypes:
+        """I, given that these types fit it: with one X for all inputs, U as soon as one of them is."""
+        bounded = all(given.bounded for given in inputs)
+        return tuple(StreamType(given.collection, bounded) for given in inputs) if self.shares_flag else inputs
+
+    @abstractmethod
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        """→δ: every step that can be taken now. Lazy: taking the first computes one."""
+
+    def measure(self, inputs: Values) -> Measure:
+        """≺^O: falls at every step. By default, what is left to consume."""
+        return (sum(value.size() for value in inputs),)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        """Runs to the stuck state, in as few steps as it can. Must agree with taking the steps of `steps`."""
+        return run(self, inputs)
+
+    def typed(self, inputs: StreamTypes) -> Self:
+        """The operator with whatever it needs to know of its input types filled in."""
+        return self
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call(self.name, tuple(lower(getattr(self, field.name)) for field in fields(self)))  # type: ignore[arg-type]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in cls.__dict__:
+            register(cls.name, cls)
+
+
+def run(operator: Operator, inputs: Values) -> Iterator[Step]:
+    """→δ*: takes the first step that is enabled until there is none."""
+    while (step := next(operator.steps(inputs), None)) is not None:
+        yield step
+        inputs, operator = step.inputs, step.operator
+
+
+def concat_all(values: Values, deltas: Deltas) -> Values:
+    """`++` on tuples."""
+    return tuple(
+        value if delta is None else value.concat(delta) for value, delta in zip(values, deltas, strict=True)
+    )
+
+
+def expect_arity(operator: Operator, inputs: StreamTypes) -> None:
+    arity = operator.arity[0]
+    if len(inputs) != arity:
+        raise TypeMismatch(f"`{operator.name}` takes {arity} inputs and was given {len(inputs)}")
+
+
+def expect_collection(
+    operator: Operator,
+    given: StreamType,
+    *expected: type[Collection],
+    index: int = 0,
+    error: type[FloError] = CollectionError,
+    instead: tuple[tuple[str, str], ...] = (),
+) -> None:
+    """Refuses an input that is none of these collections."""
+    if not isinstance(given.collection, expected):
+        names = " or ".join(kind.name for kind in expected)
+        raise error(
+            f"`{operator.name}` works on {names}, and {{input}} is a {given.collection.name}",
+            facts=(("{input}", given.described()), (operator.name, f"takes {names}")),
+            instead=instead,
+            index=index,
+        )
+
+
+def expect_bounded(
+    operator: Operator, given: StreamType, *, index: int = 0, instead: tuple[tuple[str, str], ...] = ()
+) -> None:
+    """Refuses an input that may never end (streaming progress)."""
+    if not given.bounded:
+        needed = StreamType(given.collection, bounded=True).described()
+        raise BoundednessError(
+            f"`{operator.name}` {operator.waits or 'waits for the end of its input'}, and {{input}} may never end",
+            facts=(("{input}", given.described()), (operator.name, f"takes {needed}")),
+            instead=instead,
+            index=index,
+        )

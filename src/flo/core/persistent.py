@@ -1,0 +1,191 @@
+"""Immutable lists and maps whose newest version is as cheap to extend as a mutable one.
+
+Values and operator states are immutable, as in the paper, and still a delta must cost what the delta is, not what the
+state is. Both types below share one mutable store among their versions: extending the newest version works in place;
+going on from an older one still gives the right answer, at the price of a copy (lists) or of undoing what came
+after (maps).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Generic, TypeVar, overload
+
+from flo.core.term import Call, Lowerable, Lowering, Term, register
+
+T = TypeVar("T")
+K = TypeVar("K")
+W = TypeVar("W")
+
+
+class Elements(Lowerable, Sequence[T], Generic[T]):
+    """An immutable window on a shared list that only grows. Dropping the oldest elements costs nothing."""
+
+    __slots__ = ("_items", "_start", "_stop")
+
+    def __init__(self, items: Iterable[T] = ()) -> None:
+        self._items: list[T] = list(items)
+        self._start = 0
+        self._stop = len(self._items)
+
+    @classmethod
+    def _view(cls, items: list[T], start: int, stop: int) -> Elements[T]:
+        view: Elements[T] = cls.__new__(cls)
+        view._items, view._start, view._stop = items, start, stop
+        return view
+
+    @classmethod
+    def owning(cls, items: list[T]) -> Elements[T]:
+        """The elements of a list that the caller gives away."""
+        return cls._view(items, 0, len(items))
+
+    def extended(self, more: Iterable[T]) -> Elements[T]:
+        if self._start == self._stop and isinstance(more, Elements):
+            return more
+        items = self._items
+        if self._stop != len(items):  # another version went on from here: leave it its list
+            items = items[self._start : self._stop]
+            start = 0
+        else:
+            start = self._start
+        items.extend(more)
+        return Elements._view(items, start, len(items))
+
+    def dropped(self, count: int) -> Elements[T]:
+        """Without the oldest `count`."""
+        start = self._start + count
+        return Elements() if start >= self._stop else Elements._view(self._items, start, self._stop)
+
+    def list(self) -> list[T]:
+        return self._items[self._start : self._stop]
+
+    def __len__(self) -> int:
+        return self._stop - self._start
+
+    def __iter__(self) -> Iterator[T]:
+        return islice(self._items, self._start, self._stop)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        if isinstance(index, slice):
+            return self.list()[index]
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        return self._items[(self._start if index >= 0 else self._stop) + index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Elements) and self.list() == other.list()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("elements", (lower.many(self.list()),))
+
+    def __repr__(self) -> str:
+        return f"Elements({self.list()!r})"
+
+
+_ABSENT: Any = object()
+
+
+class PersistentMap(Lowerable, Mapping[K, W], Generic[K, W]):
+    """An immutable map. The newest version holds a dict; an older one holds how it differs from a newer one."""
+
+    __slots__ = ("_dict", "_newer", "_undo")
+
+    def __init__(self, items: Mapping[K, W] | Iterable[tuple[K, W]] = ()) -> None:
+        self._dict: dict[K, W] | None = dict(items)
+        self._undo: dict[K, W] = {}
+        self._newer: PersistentMap[K, W] | None = None
+
+    def _root(self) -> dict[K, W]:
+        """Makes this the version that holds the dict."""
+        if self._dict is not None:
+            return self._dict
+        path = [self]
+        while path[-1]._dict is None:
+            newer = path[-1]._newer
+            assert newer is not None
+            path.append(newer)
+        holder = path.pop()
+        items = holder._dict
+        assert items is not None
+        while path:
+            version = path.pop()
+            undo, redo = version._undo, {}
+            for key, old in undo.items():
+                redo[key] = items.get(key, _ABSENT)
+                if old is _ABSENT:
+                    items.pop(key, None)
+                else:
+                    items[key] = old
+            holder._dict, holder._undo, holder._newer = None, redo, version
+            version._dict, version._undo, version._newer = items, {}, None
+            holder = version
+        return items
+
+    def updated(self, changes: Mapping[K, W | Any], drop: Any = _ABSENT) -> PersistentMap[K, W]:
+        """With these entries changed; an entry whose new value equals `drop` is removed."""
+        if not changes:
+            return self
+        items = self._root()
+        undo: dict[K, W] = {}
+        for key, new in changes.items():
+            undo[key] = items.get(key, _ABSENT)
+            if new is _ABSENT or (drop is not _ABSENT and new == drop):
+                items.pop(key, None)
+            else:
+                items[key] = new
+        newer: PersistentMap[K, W] = PersistentMap.__new__(PersistentMap)
+        newer._dict, newer._undo, newer._newer = items, {}, None
+        self._dict, self._undo, self._newer = None, undo, newer
+        return newer
+
+    def added(self, weights: Mapping[K, W | Any]) -> PersistentMap[K, W]:
+        """With the weights added, and keys whose weight becomes zero removed."""
+        items: dict[Any, Any] = self._root()
+        return self.updated({key: items.get(key, 0) + weight for key, weight in weights.items()}, drop=0)
+
+    def without(self, key: K) -> PersistentMap[K, W]:
+        return self.updated({key: _ABSENT})
+
+    def dict(self) -> dict[K, W]:
+        """A copy that is safe to keep and to change."""
+        return dict(self._root())
+
+    def __getitem__(self, key: K) -> W:
+        return self._root()[key]
+
+    def get(self, key: K, default: Any = None) -> Any:
+        return self._root().get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._root()
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(list(self._root()))
+
+    def __len__(self) -> int:
+        return len(self._root())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PersistentMap) and self._root() == dict(other._root())
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._root().items()))
+
+    def lower(self, lower: Lowering) -> Term:
+        items = self._root()
+        return Call("table", (lower.many(list(items)), lower.many(list(items.values()))))
+
+    def __repr__(self) -> str:
+        return f"PersistentMap({self._root()!r})"
+
+
+register("elements", Elements)
+register("table", lambda keys, values: PersistentMap(zip(keys, values, strict=True)))

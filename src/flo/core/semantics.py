@@ -1,0 +1,153 @@
+"""The small-step relation on graphs (figure "small-step semantics for graphs"), stuck states, measures and traces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from flo.core.errors import FloError, FunctionError
+from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
+from flo.core.operator import Deltas, Measure, Step, Values, concat_all
+from flo.core.typing import arity
+
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStep:
+    """e →Δ (e', O'): the rules from the root of the graph down to the operator's own, and where it happened."""
+
+    path: tuple[str, ...]
+    place: tuple[int, ...]
+    graph: Graph
+    outputs: Deltas
+
+    @property
+    def rule(self) -> str:
+        """The operator's rule."""
+        return self.path[-1]
+
+
+def small_steps(graph: Graph) -> Iterator[GraphStep]:
+    """→Δ: every step of the graph, each with its derivation."""
+    match graph:
+        case Sequential(left, right):
+            for step in small_steps(left):
+                fed = setinput(right, concat_all(inputs(right), step.outputs))
+                nothing = (None,) * arity(right)[1]
+                yield _inside(step, "sequence-left", 0, Sequential(step.graph, fed), nothing)
+            for step in small_steps(right):
+                yield _inside(step, "sequence-right", 1, Sequential(left, step.graph), step.outputs)
+        case Parallel(left, right):
+            for step in small_steps(left):
+                outputs = step.outputs + (None,) * arity(right)[1]
+                yield _inside(step, "par-left", 0, Parallel(step.graph, right), outputs)
+            for step in small_steps(right):
+                outputs = (None,) * arity(left)[1] + step.outputs
+                yield _inside(step, "par-right", 1, Parallel(left, step.graph), outputs)
+        case Node(_, operator, origin):
+            for taken in _guarded(operator.steps(inputs(graph)), graph):
+                after = Node(taken.inputs, taken.operator, origin)
+                yield GraphStep(("operator", taken.rule), (), after, taken.outputs)
+
+
+def _inside(step: GraphStep, rule: str, side: int, graph: Graph, outputs: Deltas) -> GraphStep:
+    return GraphStep((rule, *step.path), (side, *step.place), graph, outputs)
+
+
+def stuck(graph: Graph) -> bool:
+    """No step can be taken."""
+    return next(small_steps(graph), None) is None
+
+
+def measure(graph: Graph) -> Measure:
+    """≺ on graphs: falls at every small step. A step on the left may feed the right, so the left counts first.
+
+    The printed rule `sequence` keeps ≺₁ alone, which a step on the right does not touch (docs/deviations.md, 12).
+    """
+    match graph:
+        case Node(_, operator):
+            return operator.measure(inputs(graph))
+        case Sequential(left, right) | Parallel(left, right):
+            return (measure(left), measure(right))
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A run as data: where it began, and every step taken with the outputs so far."""
+
+    start: Graph
+    steps: tuple[GraphStep, ...]
+    outputs: tuple[Values, ...]
+
+
+def trace(graph: Graph, outputs: Values) -> Trace:
+    """Takes the first step until stuck, and keeps them all."""
+    steps, seen = [], []
+    start = graph
+    while (step := next(small_steps(graph), None)) is not None:
+        graph, outputs = step.graph, concat_all(outputs, step.outputs)
+        steps.append(step)
+        seen.append(outputs)
+    return Trace(start, tuple(steps), tuple(seen))
+
+
+def advance(graph: Graph) -> tuple[Graph, list[Deltas]]:
+    """→Δ*, fast: left to right once, every operator to its stuck state. Gives the deltas of the graph's outputs.
+
+    By eager execution it is enough to run the left side to its stuck state first. If a user's function raises, what
+    was done before is kept, and the error is raised by the next call.
+    """
+    match graph:
+        case Sequential(left, right):
+            after_left, between = advance(left)
+            fed = right
+            if between:
+                values = inputs(right)
+                for deltas in between:
+                    values = concat_all(values, deltas)
+                fed = setinput(right, values)
+            after_right, outputs = advance_unless(fed, bool(between) or after_left is not left)
+            same = after_left is left and after_right is right
+            return (graph if same else Sequential(after_left, after_right)), outputs
+        case Parallel(left, right):
+            after_left, some = advance(left)
+            after_right, others = advance_unless(right, after_left is not left)
+            before, behind = (None,) * arity(left)[1], (None,) * arity(right)[1]
+            outputs = [deltas + behind for deltas in some] + [before + deltas for deltas in others]
+            same = after_left is left and after_right is right
+            return (graph if same else Parallel(after_left, after_right)), outputs
+        case Node(_, operator, origin):
+            values, outputs, moved = inputs(graph), [], False
+            try:
+                for step in _guarded(operator.advance(values), graph):
+                    values, operator, moved = step.inputs, step.operator, True
+                    outputs.append(step.outputs)
+            except FunctionError:
+                if not moved:
+                    raise
+            return (Node(values, operator, origin) if moved else graph), outputs
+
+
+def advance_unless(graph: Graph, moved: bool) -> tuple[Graph, list[Deltas]]:
+    """`advance`; but an error is left to the next call if something has `moved` already, so that it is not lost."""
+    try:
+        return advance(graph)
+    except FunctionError:
+        if not moved:
+            raise
+        return graph, []
+
+
+def _guarded(steps: Iterator[Step], node: Node) -> Iterator[Step]:
+    """The steps; what a user's function raises becomes an error that names the operator and the user's line."""
+    try:
+        yield from steps
+    except FloError as error:
+        raise error.located(node.origin) from error.__cause__
+    except Exception as error:
+        name = node.operator.name
+        raise FunctionError(
+            f"the function of `{name}` raised {type(error).__name__}: {error}",
+            facts=tuple(("given", note) for note in getattr(error, "__notes__", ())),
+            where=node.origin,
+        ) from error

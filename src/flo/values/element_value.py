@@ -1,0 +1,168 @@
+"""What sequences, bags, sets and z-sets share: elements that are consumed unit by unit, and an end."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from flo.core.collection import Collection, End, Value, call
+from flo.core.elements import accepts, first_stranger, type_name
+from flo.core.errors import ElementError
+from flo.core.term import Lowering, Term
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class ElementValue(Value):
+    """A value made of units: an element, or an element and its weight."""
+
+    __slots__ = ()
+
+    suffix: ClassVar[str]
+    """What the names of rules on this collection end with: `map` on sequences, `map-bag` on bags."""
+    end_suffix: ClassVar[str] = "-terminated"
+    end: End
+
+    @abstractmethod
+    def units(self) -> Iterator[tuple[Any, Self]]:
+        """Every unit that a step may consume next, and what is left then."""
+
+    @abstractmethod
+    def all_units(self) -> list[Any]:
+        """All units, in an order in which they may be consumed."""
+
+    @abstractmethod
+    def elements_list(self) -> list[Any]:
+        """The distinct elements."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, units: Iterable[Any], end: End = End.OPEN) -> Self:
+        """The value of these units."""
+
+    @classmethod
+    @abstractmethod
+    def mapped(cls, f: Callable[[Any], Any], units: list[Any]) -> Self: ...
+
+    @classmethod
+    @abstractmethod
+    def filtered(cls, keep: Callable[[Any], Any], units: list[Any]) -> Self: ...
+
+    @classmethod
+    @abstractmethod
+    def flat_mapped(cls, f: Callable[[Any], Iterable[Any]], units: list[Any]) -> Self: ...
+
+    @abstractmethod
+    def ended(self, end: End) -> Self:
+        """The same elements with this end."""
+
+    @classmethod
+    def terminator(cls) -> Self:
+        """⊗ as a delta."""
+        return cls.of((), End.ARRIVED)
+
+    def empty(self) -> Self:
+        return self.of(())
+
+    def fix(self) -> Self:
+        return self if self.fixed() else self.ended(End.ARRIVED)
+
+    def fixed(self) -> bool:
+        return self.end is not End.OPEN
+
+    def drained(self) -> Self:
+        """Without its elements: `[⊗]` if the end has arrived, else `[]`."""
+        return self.of((), self.end)
+
+    def passed(self) -> Self:
+        """⊗: the end was passed on."""
+        return self.of((), End.PASSED)
+
+    def ending(self) -> bool:
+        """`[⊗]`: nothing is left but an end that was not passed on."""
+        return self.end is End.ARRIVED and not self.size() > 1
+
+    def take(self) -> tuple[Self, Self]:
+        return (self.passed() if self.end is End.ARRIVED else self.drained()), self
+
+
+class ElementCollection(Collection, Generic[T_co]):
+    """A collection of elements of one Python type."""
+
+    value_class: ClassVar[type[Any]]
+    unordered: ClassVar[bool] = True
+
+    def __init__(self, element: Any = Any) -> None:
+        self.element = element
+
+    def bottom(self) -> Any:
+        return self.value_class.of(())
+
+    def mismatch(self, value: Value) -> str | None:
+        if not isinstance(value, self.value_class):
+            return f"a {value.kind} is no {self}"
+        elements = value.elements_list()  # type: ignore[attr-defined]
+        stranger = first_stranger(elements, self.element)
+        return None if stranger is None else f"{elements[stranger]!r} is not of type {type_name(self.element)}"
+
+    def accepts(self, other: Collection) -> bool:
+        return type(other) is type(self) and accepts(self.element, other.element)
+
+    def checked(self, elements: list[Any]) -> list[Any]:
+        """The elements, or an error that names the first one that does not belong, and keeps those before it."""
+        position = first_stranger(elements, self.element)
+        reason = f"not of type {type_name(self.element)}"
+        if position is None and self.unordered:
+            position = first_unhashable(elements)
+            reason = f"not hashable, and a {self.name} must tell equal elements apart"
+        if position is not None:
+            error = ElementError(
+                f"element {position} of {{input}} is {reason}",
+                facts=(
+                    ("given", f"{elements[position]!r}"[:120]),
+                    ("type", type_name(type(elements[position]))),
+                    ("{input}", str(self)),
+                ),
+            )
+            error.position, error.before = position, elements[:position]
+            raise error
+        return elements
+
+    def value(self, data: Any) -> Any:
+        if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
+            raise ElementError(
+                f"{{input}} takes many elements, and was given one {type(data).__name__}",
+                facts=(("given", repr(data)[:80]), ("{input}", str(self))),
+                instead=((f"[{data!r}]"[:40], "a list with one element"),),
+            )
+        return self._value(data)
+
+    @abstractmethod
+    def _value(self, data: Iterable[Any]) -> Any: ...
+
+    def lower(self, lower: Lowering) -> Term:
+        return call(self.name, self.element, lower=lower)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.element == self.element  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((self.name, str(self.element)))
+
+    def __str__(self) -> str:
+        return self.name if self.element is Any else f"{self.name}[{type_name(self.element)}]"
+
+    __repr__ = __str__
+
+
+def first_unhashable(elements: list[Any]) -> int | None:
+    try:
+        set(elements)
+    except TypeError:
+        for position, element in enumerate(elements):
+            try:
+                hash(element)
+            except TypeError:
+                return position
+    return None

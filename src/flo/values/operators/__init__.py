@@ -1,0 +1,1 @@
+"""The operators of the `values` instance, a module for each family."""

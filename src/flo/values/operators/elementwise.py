@@ -1,0 +1,74 @@
+"""map, filter and flat_map, on every collection of elements (figure "operational semantics for Flink operators")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, final
+
+from flo.core.derivation import StreamTypes
+from flo.core.elements import returned_type
+from flo.core.operator import Deltas, Operator, expect_collection
+from flo.core.stream_type import StreamType
+from flo.values.element_value import ElementCollection, ElementValue
+from flo.values.operators.unary import Unary
+
+
+def with_element(given: StreamType, element: Any) -> StreamType:
+    """The same collection and boundedness, of other elements."""
+    assert isinstance(given.collection, ElementCollection)
+    return StreamType(type(given.collection)(element), given.bounded)
+
+
+@final
+@dataclass(frozen=True)
+class Map(Unary):
+    """map(f): (S<T>, X) ↪ (S<U>, X)."""
+
+    f: Callable[[Any], Any]
+
+    name = "map"
+    rule = "map"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_collection(self, inputs[0], ElementCollection)
+        return (with_element(inputs[0], returned_type(self.f)),)
+
+    def consume(self, units: list[Any], source: type[ElementValue]) -> tuple[Operator, Deltas]:
+        return self, (source.mapped(self.f, units),)
+
+
+@final
+@dataclass(frozen=True)
+class Filter(Unary):
+    """filter(keep): (S<T>, X) ↪ (S<T>, X)."""
+
+    keep: Callable[[Any], Any]
+
+    name = "filter"
+    rule = "filter"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_collection(self, inputs[0], ElementCollection)
+        return inputs
+
+    def consume(self, units: list[Any], source: type[ElementValue]) -> tuple[Operator, Deltas]:
+        return self, (source.filtered(self.keep, units),)
+
+
+@final
+@dataclass(frozen=True)
+class FlatMap(Unary):
+    """flat_map(f): each element becomes any number of elements."""
+
+    f: Callable[[Any], Iterable[Any]]
+
+    name = "flat_map"
+    rule = "flat-map"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_collection(self, inputs[0], ElementCollection)
+        return (with_element(inputs[0], Any),)
+
+    def consume(self, units: list[Any], source: type[ElementValue]) -> tuple[Operator, Deltas]:
+        return self, (source.flat_mapped(self.f, units),)

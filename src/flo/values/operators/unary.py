@@ -1,0 +1,67 @@
+"""Operators that consume one input unit by unit: the shape of nearly every rule in §6."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from flo.core.operator import Deltas, Operator, Step, Values, run
+from flo.values.element_value import ElementValue
+
+
+class Unary(Operator):
+    """Says once what happens to some units, oldest first: a step consumes one of them, `advance` all that arrived."""
+
+    rule: ClassVar[str]
+    """The name of the rule on sequences; other collections add their suffix."""
+    end_rule: ClassVar[str | None] = None
+
+    def rule_for(self, unit: Any) -> str:
+        """The rule that consumes this unit."""
+        return self.rule
+
+    @abstractmethod
+    def consume(self, units: list[Any], source: type[ElementValue]) -> tuple[Operator, Deltas]:
+        """The operator and its outputs after these units."""
+
+    def finish(self, source: type[ElementValue]) -> tuple[Operator, Deltas]:
+        """The operator and its outputs when the end of the input is passed on."""
+        return self, (source.terminator(),)
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        value = inputs[0]
+        assert isinstance(value, ElementValue)
+        source = type(value)
+        for unit, rest in value.units():
+            try:
+                operator, outputs = self.consume([unit], source)
+            except Exception as error:
+                error.add_note(repr(unit)[:120])
+                raise
+            yield Step(self.rule_for(unit) + source.suffix, (rest,), operator, outputs)
+        if value.ending():
+            yield self._end(value)
+
+    def _end(self, value: ElementValue) -> Step:
+        source = type(value)
+        operator, outputs = self.finish(source)
+        rule = self.end_rule or self.rule + source.suffix + source.end_suffix
+        return Step(rule, (value.passed(),), operator, outputs)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        value = inputs[0]
+        assert isinstance(value, ElementValue)
+        operator: Operator = self
+        units = value.all_units()
+        if units:
+            try:
+                operator, outputs = self.consume(units, type(value))
+            except Exception:  # go up to the unit that is at fault, and keep what comes before it
+                yield from run(self, inputs)
+                return
+            value = value.drained()
+            yield Step(self.rule + value.suffix, (value,), operator, outputs)
+        if value.ending():
+            assert isinstance(operator, Unary)
+            yield operator._end(value)

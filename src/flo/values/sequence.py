@@ -1,0 +1,88 @@
+"""Ordered sequences (figure "collection type and concatenation operator for ordered sequences").
+
+The paper writes the newest element on the left; in memory the oldest comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, TypeVar, final
+
+from flo.core.collection import End
+from flo.core.persistent import Elements
+from flo.core.term import Call, Lowering, Term
+from flo.values.element_value import ElementCollection, ElementValue
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SequenceValue(ElementValue):
+    """[v₁, …, vₙ] or [⊗, v₁, …, vₙ]."""
+
+    elements: Elements[Any]
+    end: End = End.OPEN
+
+    kind = "sequence"
+    suffix = ""
+    end_suffix = "-terminator"
+
+    def concat(self, delta: SequenceValue) -> SequenceValue:
+        if self.end is not End.OPEN:
+            return self
+        return SequenceValue(self.elements.extended(delta.elements), delta.end)
+
+    @classmethod
+    def of(cls, units: Iterable[Any], end: End = End.OPEN) -> SequenceValue:
+        return cls(Elements.owning(units) if type(units) is list else Elements(units), end)
+
+    def units(self) -> Iterator[tuple[Any, SequenceValue]]:
+        if self.elements:
+            yield self.elements[0], SequenceValue(self.elements.dropped(1), self.end)
+
+    def all_units(self) -> list[Any]:
+        return self.elements.list()
+
+    elements_list = all_units
+
+    @classmethod
+    def mapped(cls, f: Callable[[Any], Any], units: list[Any]) -> SequenceValue:
+        return cls.of(list(map(f, units)))
+
+    @classmethod
+    def filtered(cls, keep: Callable[[Any], Any], units: list[Any]) -> SequenceValue:
+        return cls.of(list(filter(keep, units)))
+
+    @classmethod
+    def flat_mapped(cls, f: Callable[[Any], Iterable[Any]], units: list[Any]) -> SequenceValue:
+        return cls.of(list(chain.from_iterable(map(f, units))))
+
+    def ended(self, end: End) -> SequenceValue:
+        return SequenceValue(self.elements, end)
+
+    def size(self) -> int:
+        return len(self.elements) + (self.end is End.ARRIVED)
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call(self.kind, (lower.many(self.elements.list()), self.end.lower(lower)))
+
+    @classmethod
+    def lift(cls, *parts: Any) -> SequenceValue:
+        return cls(Elements(parts[0]), End.lift(parts[1]))
+
+
+class Sequence(ElementCollection[T_co]):
+    """S<V>: a total order, in which new elements come last."""
+
+    name = "Sequence"
+    value_class = SequenceValue
+    unordered = False
+
+    def _value(self, data: Iterable[Any]) -> SequenceValue:
+        return SequenceValue.of(self.checked(list(data)))
+
+    def plain(self, value: SequenceValue) -> list[Any]:
+        return value.elements.list()

@@ -1,0 +1,182 @@
+"""Bags, sets and z-sets: maps from elements to weights, with no order among the elements."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar, final
+
+from flo.core.collection import End, call
+from flo.core.errors import ElementError
+from flo.core.persistent import PersistentMap
+from flo.core.term import Lowering, Term
+from flo.values.element_value import ElementCollection, ElementValue
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedValue(ElementValue):
+    """({k₁: v₁, …}, fixed): a cardinality map M and whether the collection has ended. A unit is (k, v)."""
+
+    weights: PersistentMap[Any, int]
+    end: End = End.OPEN
+
+    @staticmethod
+    @abstractmethod
+    def merge(weights: PersistentMap[Any, int], more: Mapping[Any, int]) -> PersistentMap[Any, int]:
+        """How the weights of what arrives change those that are there."""
+
+    def concat(self, delta: Self) -> Self:
+        if self.end is not End.OPEN:
+            return self
+        if not self.weights:
+            return type(self)(delta.weights, delta.end)
+        return type(self)(self.merge(self.weights, delta.weights), delta.end)
+
+    @classmethod
+    def of(cls, units: Iterable[Any], end: End = End.OPEN) -> Self:
+        total: dict[Any, int] = {}
+        for element, weight in units:
+            total[element] = total.get(element, 0) + weight
+        return cls(cls.merge(PersistentMap(), total), end)
+
+    def units(self) -> Iterator[tuple[Any, Self]]:
+        for element in self.weights:
+            yield (element, self.weights[element]), type(self)(self.weights.without(element), self.end)
+
+    def all_units(self) -> list[Any]:
+        return list(self.weights.dict().items())
+
+    def elements_list(self) -> list[Any]:
+        return list(self.weights)
+
+    @classmethod
+    def mapped(cls, f: Callable[[Any], Any], units: list[Any]) -> Self:
+        return cls.of((f(element), weight) for element, weight in units)
+
+    @classmethod
+    def filtered(cls, keep: Callable[[Any], Any], units: list[Any]) -> Self:
+        return cls.of((element, weight) for element, weight in units if keep(element))
+
+    @classmethod
+    def flat_mapped(cls, f: Callable[[Any], Iterable[Any]], units: list[Any]) -> Self:
+        return cls.of((result, weight) for element, weight in units for result in f(element))
+
+    def ended(self, end: End) -> Self:
+        return type(self)(self.weights, end)
+
+    def size(self) -> int:
+        return len(self.weights) + (self.end is End.ARRIVED)
+
+    def lower(self, lower: Lowering) -> Term:
+        return call(self.kind, self.weights, self.end, lower=lower)
+
+    @classmethod
+    def lift(cls, *parts: Any) -> Self:
+        weights, end = parts
+        return cls(cls.merge(PersistentMap(), weights), End.lift(end))
+
+
+@final
+class BagValue(WeightedValue):
+    """A multiset: weights are how often an element is there."""
+
+    __slots__ = ()
+    kind = "bag"
+    suffix = "-bag"
+
+    @staticmethod
+    def merge(weights: PersistentMap[Any, int], more: Mapping[Any, int]) -> PersistentMap[Any, int]:
+        return weights.added({element: count for element, count in more.items() if count > 0})
+
+
+@final
+class SetValue(WeightedValue):
+    """A set: every weight is 1."""
+
+    __slots__ = ()
+    kind = "elements_of"
+    suffix = "-set"
+
+    @staticmethod
+    def merge(weights: PersistentMap[Any, int], more: Mapping[Any, int]) -> PersistentMap[Any, int]:
+        return weights.updated({element: 1 for element in more if element not in weights})
+
+
+@final
+class ZSetValue(WeightedValue):
+    """A z-set (figure "collection type and concatenation operator for z-sets"): weights are integers, added by `++`.
+
+    A fixed z-set absorbs every delta; the printed `++` has no case for it (docs/deviations.md, 7).
+    """
+
+    __slots__ = ()
+    kind = "zset"
+    suffix = "-zset"
+
+    @staticmethod
+    def merge(weights: PersistentMap[Any, int], more: Mapping[Any, int]) -> PersistentMap[Any, int]:
+        return weights.added(more)
+
+
+class Bag(ElementCollection[T_co]):
+    """A multiset: elements have no order."""
+
+    name = "Bag"
+    value_class = BagValue
+
+    def _value(self, data: Iterable[Any]) -> BagValue:
+        if not isinstance(data, Mapping):
+            data = Counter(self.checked(list(data)))
+        self.checked(list(data))
+        negative = next((element for element, count in data.items() if not positive(count)), None)
+        if negative is not None:
+            raise ElementError(
+                f"{negative!r} is in {{input}} {data[negative]!r} times, and a Bag counts from 1",
+                instead=(("flo.ZSet", "has weights below zero"),),
+            )
+        return BagValue.of(data.items())
+
+    def plain(self, value: BagValue) -> Counter[Any]:
+        return Counter(value.weights.dict())
+
+
+class Set(ElementCollection[T_co]):
+    """A set: elements have no order and are there once."""
+
+    name = "Set"
+    value_class = SetValue
+
+    def _value(self, data: Iterable[Any]) -> SetValue:
+        return SetValue.of((element, 1) for element in self.checked(list(data)))
+
+    def plain(self, value: SetValue) -> set[Any]:
+        return set(value.weights)
+
+
+class ZSet(ElementCollection[T_co]):
+    """A z-set: elements with integer weights; a negative weight takes an element back."""
+
+    name = "ZSet"
+    value_class = ZSetValue
+
+    def _value(self, data: Iterable[Any]) -> ZSetValue:
+        if not isinstance(data, Mapping):
+            data = Counter(self.checked(list(data)))
+        self.checked(list(data))
+        odd = next((element for element, weight in data.items() if type(weight) is not int), None)
+        if odd is not None:
+            raise ElementError(
+                f"the weight of {odd!r} in {{input}} is {data[odd]!r}, and weights are integers"
+            )
+        return ZSetValue.of(data.items())
+
+    def plain(self, value: ZSetValue) -> dict[Any, int]:
+        return value.weights.dict()
+
+
+def positive(count: Any) -> bool:
+    return type(count) is int and count > 0

@@ -1,0 +1,136 @@
+"""What every operator must satisfy, tried on one input at a time: used by the tests of each operator family."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+from flo.core.errors import FloError
+from flo.core.graph import Node, inputs, setinput
+from flo.core.notation import names, parse, show
+from flo.core.operator import Operator, StreamTypes, Values, concat_all
+from flo.core.semantics import advance, measure, small_steps
+from flo.core.term import Lifting, Lowering
+from flo.core.typing import derive
+
+fired: Counter[str] = Counter()
+"""How often each rule fired in this test session: small-step rules when taken, typing rules when derived."""
+
+
+def take_steps(graph, outputs, pick, limit=10_000):
+    """Small steps until stuck; every step must lower the measure."""
+    for _ in range(limit):
+        steps = list(small_steps(graph))
+        if not steps:
+            return graph, outputs
+        step = pick(steps)
+        fired.update(step.path)
+        assert measure(step.graph) < measure(graph), f"{step.rule} does not lower the measure"
+        graph, outputs = step.graph, concat_all(outputs, step.outputs)
+    raise AssertionError("no stuck state")
+
+
+def bottoms(types: StreamTypes) -> Values:
+    return tuple(t.collection.bottom() for t in types)
+
+
+def run_steps(graph, output_types, pick=lambda steps: steps[0]):
+    return take_steps(graph, bottoms(output_types), pick)
+
+
+def run_advance(graph, output_types):
+    outputs = bottoms(output_types)
+    while True:
+        after, deltas = advance(graph)
+        for delta in deltas:
+            outputs = concat_all(outputs, delta)
+        if after is graph:
+            return graph, outputs
+        graph = after
+
+
+def stuck_state(graph, output_types):
+    return run_steps(graph, output_types)
+
+
+def check_operator(operator: Operator, types: StreamTypes, chunks: list[Values], seeds: int = 5) -> Values:
+    """Runs the operator on `chunks` (each a tuple of deltas, one per input) in many ways; gives its outputs.
+
+    Preservation, the measure, confluence, eager execution (chunks at once, one by one, at random moments), agreement of
+    `advance` with steps, round trips through text and terms, streaming progress and bounded outputs fixed.
+    """
+    derivation = derive(Node(None, operator), types)
+    fired.update(derivation.rules())
+    operator = operator.typed(types)
+    output_types = derivation.outputs
+    start = Node(bottoms(types), operator)
+
+    def fed(graph, deltas):
+        return setinput(graph, concat_all(inputs(graph), deltas))
+
+    whole = start
+    for deltas in chunks:
+        whole = fed(whole, deltas)
+    final, expected = run_steps(whole, output_types)
+
+    for seed in range(seeds):  # confluence, and deltas that come between steps
+        rng = random.Random(seed)
+        graph, outputs, waiting = start, bottoms(output_types), list(chunks)
+        while True:
+            steps = list(small_steps(graph))
+            if waiting and (not steps or rng.random() < 0.5):
+                graph = fed(graph, waiting.pop(0))
+            elif steps:
+                step = rng.choice(steps)
+                fired.update(step.path)
+                assert measure(step.graph) < measure(graph), f"{step.rule} does not lower the measure"
+                graph, outputs = step.graph, concat_all(outputs, step.outputs)
+                for output_type, output in zip(output_types, outputs, strict=True):
+                    assert output_type.collection.mismatch(output) is None  # preservation
+                assert derive(graph, types).outputs == output_types
+            else:
+                break
+        assert (graph, outputs) == (final, expected), "not eager: the result depends on when data arrives"
+
+    assert run_advance(whole, output_types) == (final, expected), "advance and steps disagree"
+    graph, outputs = start, bottoms(output_types)
+    for deltas in chunks:
+        graph, more = run_advance(fed(graph, deltas), output_types)
+        outputs = concat_all(outputs, more)
+    assert (graph, outputs) == (final, expected), "advance on each delta and on all of them disagree"
+
+    for graph in (whole, final):
+        assert parse(show(graph), names(graph)) == graph, "text does not round-trip"
+        lowering = Lowering()
+        assert Lifting(lowering.names)(lowering(graph)) == graph, "terms do not round-trip"
+
+    if all(value.fixed() for value, t in zip(inputs(whole), types, strict=True) if t.bounded):
+        check_progress(whole, output_types, expected)
+    return expected
+
+
+def check_progress(graph, output_types, outputs):
+    """Streaming progress: outputs are maximal, and bounded ones are fixed."""
+    for output, output_type in zip(outputs, output_types, strict=True):
+        assert output.fixed() or not output_type.bounded, "a bounded output is not fixed"
+    ended = setinput(graph, tuple(value.fix() for value in inputs(graph)))
+    _, at_the_end = run_steps(ended, output_types)
+    assert at_the_end == tuple(output.fix() for output in outputs), "outputs are not maximal"
+
+
+def fires(rule: str, graph, output_types=None):
+    """Takes the one enabled step that bears this rule's name, and gives (graph, outputs) after it."""
+    for step in small_steps(graph):
+        if step.rule == rule or rule in step.path:
+            fired.update(step.path)
+            return step.graph, step.outputs
+    raise AssertionError(f"{rule} is not enabled: {[step.rule for step in small_steps(graph)]}")
+
+
+def refusal(function, *args, **kwargs) -> FloError:
+    """The error that the call must raise."""
+    try:
+        function(*args, **kwargs)
+    except FloError as error:
+        return error
+    raise AssertionError("nothing was refused")
