@@ -87,11 +87,11 @@ def _lift_namedtuple(name: str, parts: tuple[Any, ...]) -> Any:
 
 
 def _lift_dataclass(name: str, parts: tuple[Any, ...]) -> Any:
-    kind = find_class(name)
+    kind: Any = find_class(name)
     fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
     if not dataclasses.is_dataclass(kind) or len(fields) != len(parts):
         raise CheckpointError(f"`{name}` is not a data class of {len(parts)} fields")
-    item: Any = object.__new__(kind)  # type: ignore[call-overload]
+    item: Any = object.__new__(kind)  # type: ignore[arg-type]
     for field, part in zip(fields, parts, strict=True):
         object.__setattr__(item, field.name, part)
     return item
@@ -123,9 +123,7 @@ register_data(dict, "dict", _lower_map, dict)
 register_data(Counter, "Counter", _lower_map, lambda items: Counter(dict(items)))
 register_data(bytes, "bytes", lambda item, lower: Call("bytes", (item.hex(),)), bytes.fromhex)
 register_data(Decimal, "Decimal", lambda item, lower: Call("Decimal", (str(item),)), Decimal)
-register_data(
-    Fraction, "Fraction", lambda item, lower: Call("Fraction", (item.numerator, item.denominator)), Fraction
-)
+register_data(Fraction, "Fraction", lambda item, lower: Call("Fraction", (item.numerator, item.denominator)), Fraction)
 register_data(complex, "complex", lambda item, lower: Call("complex", (item.real, item.imag)), complex)
 register_data(UUID, "UUID", lambda item, lower: Call("UUID", (str(item),)), UUID)
 register_data(date, "date", lambda item, lower: Call("date", (item.isoformat(),)), date.fromisoformat)
@@ -137,6 +135,4 @@ register_data(
     lambda item, lower: Call("timedelta", (item.days, item.seconds, item.microseconds)),
     timedelta,
 )
-register_data(
-    timezone, "timezone", lambda item, lower: Call("timezone", (lower(item.utcoffset(None)),)), timezone
-)
+register_data(timezone, "timezone", lambda item, lower: Call("timezone", (lower(item.utcoffset(None)),)), timezone)

@@ -38,6 +38,6 @@ class Derivation:
         return "\n".join(self._lines(0))
 
     def _lines(self, depth: int) -> Iterator[str]:
-        yield f"{'  ' * depth}{arrow(self.inputs, self.outputs)}   [{self.rule}]{' ' + self.subject if self.subject else ''}"
+        yield f"{'  ' * depth}{arrow(self.inputs, self.outputs)}   [{self.rule}] {self.subject}".rstrip()
         for premise in self.premises:
             yield from premise._lines(depth + 1)

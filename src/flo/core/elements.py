@@ -90,9 +90,7 @@ def _make_test(kind: Any) -> Test:
         return lambda value: isinstance(value, outer) and all(map(inner, value))
     if origin is not None and isinstance(origin, type) and issubclass(origin, dict) and len(parts) == 2:
         keys, values, outer = _test(parts[0]), _test(parts[1]), origin
-        return lambda value: (
-            isinstance(value, outer) and all(map(keys, value)) and all(map(values, value.values()))
-        )
+        return lambda value: isinstance(value, outer) and all(map(keys, value)) and all(map(values, value.values()))
     if origin is typing.Annotated:
         return _test(parts[0])
     if is_typeddict(kind):
@@ -139,8 +137,6 @@ def _dataclass_test(plain: type) -> Test:
     fields = [(field.name, hints[field.name]) for field in dataclasses.fields(plain)]
 
     def test(value: Any) -> bool:
-        return isinstance(value, plain) and all(
-            belongs(getattr(value, name, None), kind) for name, kind in fields
-        )
+        return isinstance(value, plain) and all(belongs(getattr(value, name, None), kind) for name, kind in fields)
 
     return test

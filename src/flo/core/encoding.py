@@ -23,8 +23,9 @@ _LARGE = 1 << 200
 
 
 def encode(term: Term) -> bytes:
-    body = zlib.compress(json.dumps(_to_json(term), separators=(",", ":"), ensure_ascii=False).encode(
-        "utf-8", "surrogatepass"), 1)
+    body = zlib.compress(
+        json.dumps(_to_json(term), separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass"), 1
+    )
     return MAGIC + bytes([VERSION]) + hashlib.sha256(body).digest() + body
 
 
@@ -38,9 +39,7 @@ def decode(data: bytes) -> Term:
         raise CheckpointError(f"the state is truncated: {len(data)} bytes, and the header alone has {_HEADER}")
     version = data[len(MAGIC)]
     if version != VERSION:
-        raise CheckpointError(
-            f"the state has version {version} of the encoding, and this Flo reads version {VERSION}"
-        )
+        raise CheckpointError(f"the state has version {version} of the encoding, and this Flo reads version {VERSION}")
     digest, body = data[len(MAGIC) + 1 : _HEADER], data[_HEADER:]
     if hashlib.sha256(body).digest() != digest:
         raise CheckpointError("the state is truncated or altered: its checksum does not match")

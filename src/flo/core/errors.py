@@ -6,7 +6,7 @@ import linecache
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 PACKAGE = str(Path(__file__).resolve().parent.parent)
 
@@ -59,6 +59,7 @@ class FloError(Exception):
         self.index = index  # which input of the operator is at fault
         self.where = where
         self.input_name: str | None = None
+        self.result: Any = None  # of a run: what came out before the fault
 
     def located(self, where: Origin | None) -> Self:
         """The same error, with the user's line if it had none yet."""
@@ -104,6 +105,12 @@ class OrderError(CollectionError):
 class DeferError(TypeMismatch):
     """A defer key is written twice, never, or with another type than it is read with."""
 
+    key: str | None = None
+
+    def about(self, key: str) -> Self:
+        self.key = key
+        return self
+
 
 class ThresholdError(TypeMismatch):
     """Two thresholds could both be passed, so which one is seen would depend on timing."""
@@ -130,7 +137,10 @@ class UnknownNameError(FloError):
 
 
 class ElementError(FloError):
-    """An element does not belong to the type its stream declares."""
+    """An element does not belong to the type its stream declares. `before` holds the elements that come before it."""
+
+    position: int = 0
+    before: list[Any] | None = None
 
 
 class FunctionError(FloError):

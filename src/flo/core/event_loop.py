@@ -11,7 +11,8 @@ from flo.core.collection import Value
 from flo.core.derivation import StreamTypes
 from flo.core.encoding import decode, encode
 from flo.core.errors import CheckpointError, FloError
-from flo.core.graph import Graph, inputs, setinput
+from flo.core.graph import Graph, Node, inputs, setinput
+from flo.core.labels import label
 from flo.core.notation import names, text
 from flo.core.operator import Deltas, Values, concat_all
 from flo.core.semantics import GraphStep, advance, small_steps
@@ -129,15 +130,22 @@ class EventLoop:
         """The running program as bytes: buffers, operator states and unsent outputs, and no code."""
         lowering = Lowering()
         skeleton = text(lowering(self.program), states=False)
-        return encode(Call("state", (skeleton, lowering((self.graph, self.outputs)))))
+        return encode(Call("state", (skeleton, lambdas(self.program), lowering((self.graph, self.outputs)))))
 
     def restore(self, data: bytes) -> None:
         """Goes on from a checkpoint of the same program."""
         match decode(data):
-            case Call("state", (str(skeleton), (graph, outputs))):
+            case Call("state", (str(skeleton), tuple(texts), (graph, outputs))):
                 own = text(Lowering()(self.program), states=False)
                 if skeleton != own:
                     raise CheckpointError("the state belongs to another program", facts=difference(skeleton, own))
+                for theirs, ours in zip(texts, lambdas(self.program), strict=False):
+                    if theirs != ours:
+                        raise CheckpointError(
+                            "the state belongs to another program",
+                            facts=(("state of", str(theirs)), ("program", str(ours))),
+                            instead=(("def name(…)", "a named function may change; a lambda is known by its text"),),
+                        )
             case _:
                 raise CheckpointError("the bytes hold something else than a running program")
         try:
@@ -156,6 +164,11 @@ class EventLoop:
         self.graph, self.outputs = with_origins(restored, self.program), sent
 
 
+def lambdas(graph: Graph) -> tuple[str, ...]:
+    """The text of every lambda of the program: a lambda has no other name to know it by."""
+    return tuple(label(item) for name, item in names(graph).items() if name.startswith("λ"))
+
+
 def difference(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
     """Where two programs part, for people."""
     place = next((i for i, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), min(len(theirs), len(ours)))
@@ -169,8 +182,6 @@ def difference(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
 
 def with_origins(graph: Any, like: Any) -> Any:
     """The restored graph with the user's lines of the program, which the bytes do not hold."""
-    from flo.core.graph import Node
-
     if isinstance(graph, Node):
         return Node(graph.state, graph.operator, like.origin)
     return type(graph)(with_origins(graph.left, like.left), with_origins(graph.right, like.right))

@@ -1,4 +1,4 @@
-"""L^G, graphs (§4): e;e, e|e, {S}[op]; inputs and setinput (figures "grammar" and "small-step semantics for graphs")."""
+"""L^G, graphs (§4): e;e, e|e, {S}[op]; inputs and setinput (figures "grammar", "small-step semantics for graphs")."""
 
 from __future__ import annotations
 
@@ -11,9 +11,20 @@ from flo.core.operator import Operator, Values
 from flo.core.term import Call, Lowerable, Lowering, Name, Term, register
 
 
+class _Shown(Lowerable):
+    """Prints in the paper's notation."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        from flo.core.notation import show  # which needs the graphs of this module
+
+        return show(self)  # type: ignore[arg-type]
+
+
 @final
 @dataclass(frozen=True, slots=True)
-class Node(Lowerable):
+class Node(_Shown):
     """{S}[op]: an operator and its buffered inputs. `state` is None where the text had `{_}`: not yet typed."""
 
     state: Values | None
@@ -26,7 +37,7 @@ class Node(Lowerable):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Sequential(Lowerable):
+class Sequential(_Shown):
     """e₁ ; e₂."""
 
     left: Graph
@@ -38,7 +49,7 @@ class Sequential(Lowerable):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Parallel(Lowerable):
+class Parallel(_Shown):
     """e₁ | e₂."""
 
     left: Graph
@@ -62,9 +73,9 @@ def inputs(graph: Graph) -> Values:
     match graph:
         case Parallel(left, right):
             return inputs(left) + inputs(right)
-        case Node(state=None):
-            raise TypeMismatch("the graph has elided states `{_}`: type it with `initial` before running it")
-        case Node(state=state):
+        case Node(state):
+            if state is None:
+                raise TypeMismatch("the graph has elided states `{_}`: type it with `initial` before running it")
             return state
 
 
@@ -78,9 +89,7 @@ def setinput(graph: Graph, values: Values) -> Graph:
             return Parallel(setinput(left, values[:split]), setinput(right, values[split:]))
         case Node(state, operator, origin):
             if state is not None and len(state) != len(values):
-                raise TypeMismatch(
-                    f"`{operator.name}` has {len(state)} inputs, and setinput was given {len(values)}"
-                )
+                raise TypeMismatch(f"`{operator.name}` has {len(state)} inputs, and setinput was given {len(values)}")
             return Node(values, operator, origin)
 
 

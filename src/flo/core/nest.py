@@ -78,9 +78,7 @@ class WriteDefer(Operator):
     def judge(self, inputs: StreamTypes) -> Derivation:
         expect_arity(self, inputs)
         self.type(inputs)
-        return Derivation(
-            "write-defer-type", inputs, (), writes=((self.key, inputs[0].collection),), subject=self.name
-        )
+        return Derivation("write-defer-type", inputs, (), writes=((self.key, inputs[0].collection),), subject=self.name)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         yield from ()
@@ -118,8 +116,8 @@ def set_defer(graph: Graph, deferred: Mapping[str, Value]) -> Graph:
 class Nest(Operator):
     """nest(g), and once it has begun nest(g, g_o): runs g on one inner stream after the other.
 
-    It also remembers the outputs of the current inner stream, because `nest-run-step` asks whether they are fixed, which
-    a step that only sees deltas cannot know (docs/deviations.md, 5).
+    It also remembers the outputs of the current inner stream, because `nest-run-step` asks whether they are fixed,
+    which a step that only sees deltas cannot know (docs/deviations.md, 5).
     """
 
     graph: Graph
@@ -134,8 +132,9 @@ class Nest(Operator):
 
     def judge(self, inputs: StreamTypes) -> Derivation:
         expect_arity(self, inputs)
-        expect_collection(self, inputs[0], Nested, instead=(
-            ("{input}.batch(n).nest(…)", "one inner stream per n elements"),))
+        expect_collection(
+            self, inputs[0], Nested, instead=(("{input}.batch(n).nest(…)", "one inner stream per n elements"),)
+        )
         inner = inputs[0].collection
         assert isinstance(inner, Nested)
         body = derive(self.original or self.graph, inner.inner)
@@ -147,7 +146,7 @@ class Nest(Operator):
                 )
         check_defers(body)
         outputs = (StreamType(Nested(*body.outputs), inputs[0].bounded),)
-        premises = (body,)
+        premises: tuple[Derivation, ...] = (body,)
         if self.original is not None:
             premises = (body, derive(self.graph, inner.inner))
         rule = "nest-type" if self.original is None else "nest-with-copy-type"
@@ -177,7 +176,10 @@ class Nest(Operator):
             is_stuck = False
             outputs = concat_all(self.outputs, step.outputs)
             emitted = NestedValue.extending(
-                tuple(bottom if delta is None else delta for bottom, delta in zip(self._bottoms(), step.outputs, strict=True))
+                tuple(
+                    bottom if delta is None else delta
+                    for bottom, delta in zip(self._bottoms(), step.outputs, strict=True)
+                )
             )
             yield Step(
                 "nest-run-graph",
@@ -196,9 +198,7 @@ class Nest(Operator):
         deferred = collect_defer(graph)
         if value.has_next():
             if all(written.fixed() for written in deferred.values()):
-                following = replace(
-                    self, graph=set_defer(self.original, deferred), outputs=self._bottoms()
-                )
+                following = replace(self, graph=set_defer(self.original, deferred), outputs=self._bottoms())
                 yield Step("nest-run-step", (value.without_oldest(),), following, (self._fresh(),))
         elif value.end is End.ARRIVED:
             following = replace(self, graph=self.original, outputs=self._bottoms())
@@ -273,9 +273,9 @@ def check_defers(body: Derivation) -> None:
                 f"`read_defer({key!r})` reads a key that is never written",
                 facts=(("read", str(collection)), ("written", ", ".join(map(repr, writes)) or "nothing")),
                 instead=((f"loop.write_defer({key!r}, stream)", "what the next round reads"),),
-            )
+            ).about(key)
         if not collection.accepts(writes[key]):
             raise DeferError(
                 f"the key {key!r} is read with one type and written with another",
                 facts=(("read_defer", str(collection)), ("write_defer", str(writes[key]))),
-            )
+            ).about(key)

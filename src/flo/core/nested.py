@@ -1,8 +1,8 @@
 """The ordered sequence of streams (§5.1): its values, its `++`, its type.
 
 A value is a sequence of tuples of inner values, oldest first (the paper writes the newest on the left). As a delta it
-may *continue*: its oldest tuple is then not a new one, but is concatenated to the newest tuple on the left of `++`. This
-is the paper's flag: `true` for a tuple that is pushed, `false` for one that extends.
+may *continue*: its oldest tuple is then not a new one, but is concatenated to the newest tuple on the left of `++`.
+This is the paper's flag: `true` for a tuple that is pushed, `false` for one that extends.
 """
 
 from __future__ import annotations
@@ -174,9 +174,7 @@ class Nested(Collection, Generic[*Cs]):
         return NestedValue.pushing(*tuples)
 
     def plain(self, value: NestedValue) -> list[Any]:
-        inner = [
-            tuple(s.collection.plain(v) for s, v in zip(self.inner, values, strict=True)) for values in value
-        ]
+        inner = [tuple(s.collection.plain(v) for s, v in zip(self.inner, values, strict=True)) for values in value]
         return [values[0] for values in inner] if len(self.inner) == 1 else inner
 
     def lower(self, lower: Lowering) -> Term:

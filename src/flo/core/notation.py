@@ -1,8 +1,8 @@
 """Text of terms, in the paper's notation, and back: `({[3, 2, 1]}[map(f)] | {[]}[filter(g)]); {[], []}[zip()]`.
 
 Graphs print as e₁; e₂ and e₁ | e₂ with parentheses where the two are mixed, sequences with the newest element on the
-left and ⊗ for the terminator, everything else as `name(arguments)`. A graph that is an argument stands in ⟨ ⟩. `{_}` elides
-a state; reading it back gives ⊥ of the type that the graph is then used at.
+left and ⊗ for the terminator, everything else as `name(arguments)`. A graph that is an argument stands in ⟨ ⟩. `{_}`
+elides a state; reading it back gives ⊥ of the type that the graph is then used at.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def text(term: Term, *, states: bool = True) -> str:
         case Call("|", (left, right)):
             return f"{_side(left, ';', states)} | {_side(right, ';|', states)}"
         case Call("{}[]", (state, operator)):
-            inside = "_"
+            held = "_"
             if states and isinstance(state, tuple):
-                inside = _items(tuple(PASSED if part == _ENDED else part for part in state), states)
+                held = _items(tuple(PASSED if part == _ENDED else part for part in state), states)
             shown = text(operator, states=states)
-            return f"{{{inside}}}[{shown.removesuffix('()')}]"
+            return f"{{{held}}}[{shown.removesuffix('()')}]"
         case Call("sequence", (elements, bool(end))):
-            shown = [_argument(e, states) for e in reversed(elements)]  # type: ignore[arg-type]
-            return f"[{', '.join(['⊗', *shown] if end else shown)}]"
+            inside = [_argument(element, states) for element in reversed(elements)]
+            return f"[{', '.join(['⊗', *inside] if end else inside)}]"
         case Call(PASSED.name, ()):
             return "⊗"
         case Call(name, args):
@@ -113,7 +113,8 @@ class _Reader:
         if found is None:
             self.start = self.place
             self.fail("a token")
-        assert found is not None and found.lastgroup is not None
+        assert found is not None
+        assert found.lastgroup is not None
         self.kind, self.token = found.lastgroup, found[found.lastgroup]
         self.start, self.place = found.start(found.lastgroup), found.end()
         return last
@@ -214,5 +215,5 @@ class _Reader:
             self.fail("a value")
         name = self.next()
         if name in ("None", "True", "False"):
-            return ast.literal_eval(name)  # type: ignore[no-any-return]
+            return ast.literal_eval(name)
         return self.call(name) if self.token == "(" else Name(name)

@@ -95,9 +95,7 @@ def run(operator: Operator, inputs: Values) -> Iterator[Step]:
 
 def concat_all(values: Values, deltas: Deltas) -> Values:
     """`++` on tuples."""
-    return tuple(
-        value if delta is None else value.concat(delta) for value, delta in zip(values, deltas, strict=True)
-    )
+    return tuple(value if delta is None else value.concat(delta) for value, delta in zip(values, deltas, strict=True))
 
 
 def expect_arity(operator: Operator, inputs: StreamTypes) -> None:

@@ -41,14 +41,12 @@ class Elements(Lowerable, Sequence[T], Generic[T]):
         return cls._view(items, 0, len(items))
 
     def extended(self, more: Iterable[T]) -> Elements[T]:
-        if self._start == self._stop and isinstance(more, Elements):
-            return more
-        items = self._items
-        if self._stop != len(items):  # another version went on from here: leave it its list
-            items = items[self._start : self._stop]
-            start = 0
-        else:
-            start = self._start
+        if self._start == self._stop:  # nothing to share, and an empty default must not be grown
+            return more if isinstance(more, Elements) else Elements(more)
+        items, start = self._items, self._start
+        if self._stop != len(items) or 2 * start > len(items) + 64:
+            # another version went on from here: leave it its list; or most of the list is dropped: let go of it
+            items, start = items[start : self._stop], 0
         items.extend(more)
         return Elements._view(items, start, len(items))
 
@@ -57,7 +55,7 @@ class Elements(Lowerable, Sequence[T], Generic[T]):
         start = self._start + count
         return Elements() if start >= self._stop else Elements._view(self._items, start, self._stop)
 
-    def list(self) -> list[T]:
+    def to_list(self) -> list[T]:
         return self._items[self._start : self._stop]
 
     def __len__(self) -> int:
@@ -72,22 +70,22 @@ class Elements(Lowerable, Sequence[T], Generic[T]):
     def __getitem__(self, index: slice) -> list[T]: ...
     def __getitem__(self, index: int | slice) -> T | list[T]:
         if isinstance(index, slice):
-            return self.list()[index]
+            return self.to_list()[index]
         if not -len(self) <= index < len(self):
             raise IndexError(index)
         return self._items[(self._start if index >= 0 else self._stop) + index]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Elements) and self.list() == other.list()
+        return isinstance(other, Elements) and self.to_list() == other.to_list()
 
     def __hash__(self) -> int:
         return hash(tuple(self))
 
     def lower(self, lower: Lowering) -> Term:
-        return Call("elements", (lower.many(self.list()),))
+        return Call("elements", (lower.many(self.to_list()),))
 
     def __repr__(self) -> str:
-        return f"Elements({self.list()!r})"
+        return f"Elements({self.to_list()!r})"
 
 
 _ABSENT: Any = object()
@@ -134,6 +132,10 @@ class PersistentMap(Lowerable, Mapping[K, W], Generic[K, W]):
         if not changes:
             return self
         items = self._root()
+        if not items:  # nothing to share: an empty map that many start from must not hold on to what each became
+            return PersistentMap(
+                (key, new) for key, new in changes.items() if new is not _ABSENT and (drop is _ABSENT or new != drop)
+            )
         undo: dict[K, W] = {}
         for key, new in changes.items():
             undo[key] = items.get(key, _ABSENT)
@@ -154,7 +156,7 @@ class PersistentMap(Lowerable, Mapping[K, W], Generic[K, W]):
     def without(self, key: K) -> PersistentMap[K, W]:
         return self.updated({key: _ABSENT})
 
-    def dict(self) -> dict[K, W]:
+    def to_dict(self) -> dict[K, W]:
         """A copy that is safe to keep and to change."""
         return dict(self._root())
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flo.core.errors import FloError, FunctionError
+from flo.core.errors import ElementError, FloError, FunctionError
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
 from flo.core.operator import Deltas, Measure, Step, Values, concat_all
 from flo.core.typing import arity
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +121,7 @@ def advance(graph: Graph) -> tuple[Graph, list[Deltas]]:
                 for step in _guarded(operator.advance(values), graph):
                     values, operator, moved = step.inputs, step.operator, True
                     outputs.append(step.outputs)
-            except FunctionError:
+            except (FunctionError, ElementError):
                 if not moved:
                     raise
             return (Node(values, operator, origin) if moved else graph), outputs
@@ -132,7 +131,7 @@ def advance_unless(graph: Graph, moved: bool) -> tuple[Graph, list[Deltas]]:
     """`advance`; but an error is left to the next call if something has `moved` already, so that it is not lost."""
     try:
         return advance(graph)
-    except FunctionError:
+    except (FunctionError, ElementError):
         if not moved:
             raise
         return graph, []

@@ -31,7 +31,8 @@ class Name:
     name: str
 
 
-Term: TypeAlias = None | bool | int | float | str | tuple["Term", ...] | Call | Name
+Term: TypeAlias = bool | int | float | str | tuple["Term", ...] | Call | Name | None
+
 
 class Lowerable:
     """Something that knows its own expression."""
@@ -130,6 +131,8 @@ class Lifting:
         match term:
             case tuple():
                 return self.many(term)
+            case Call(name, ()) if isinstance(self.names.get(name), Lowerable):
+                return self.names[name]
             case Call(name, args):
                 constructor = _constructors.get(name)
                 if constructor is None:

@@ -12,6 +12,7 @@ from flo.core.errors import DeferError, TypeMismatch
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.stream_type import subtype_rule
 
+
 def arity(graph: Graph) -> tuple[int, int]:
     """How many inputs and outputs the graph has."""
     match graph:
@@ -75,7 +76,7 @@ def split(left: Context, right: Context) -> Context:
             f"`write_defer` writes the key {key!r} twice",
             facts=(("write_defer", "each key is written exactly once in a `nest` body"),),
             instead=(("one `write_defer` of the union of both streams", ""),),
-        )
+        ).about(key)
     return left + right
 
 
@@ -87,8 +88,11 @@ def subtypings(given: StreamTypes, expected: StreamTypes) -> tuple[str, ...]:
     for index, (have, want) in enumerate(zip(given, expected, strict=True)):
         rule = subtype_rule(have, want)
         if rule is None:
-            raise TypeMismatch("{input} has another type than expected", index=index, facts=(
-                ("given", have.described()), ("expected", want.described())))
+            raise TypeMismatch(
+                "{input} has another type than expected",
+                index=index,
+                facts=(("given", have.described()), ("expected", want.described())),
+            )
         rules.append(rule)
     return tuple(rules)
 

@@ -1,0 +1,1 @@
+"""The programs of the paper, each as a file that runs."""

@@ -1,0 +1,1 @@
+"""The fluent API: ordinary Python builds a typed graph, and runs it."""

@@ -1,0 +1,54 @@
+"""What every stream is, whatever its collection: a place in a scope, a type, a name, and the line that made it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from flo.core.collection import Collection
+from flo.core.errors import Origin
+from flo.core.operator import Operator
+from flo.core.stream_type import StreamType, Unbounded
+
+if TYPE_CHECKING:
+    from flo.api.scope import Scope, Vertex
+
+C_co = TypeVar("C_co", bound=Collection, covariant=True)
+B_co = TypeVar("B_co", bound=Unbounded, covariant=True)
+
+
+class StreamBase(Generic[C_co, B_co]):
+    """The part of a stream that the verbs build on."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        stream_type: StreamType,
+        name: str,
+        origin: Origin | None,
+        source: Vertex | None = None,
+    ) -> None:
+        self.scope = scope
+        self.type = stream_type
+        self.name = name
+        self.origin = origin
+        self.source = source
+
+    @property
+    def bounded(self) -> bool:
+        return self.type.bounded
+
+    @property
+    def collection(self) -> Collection:
+        return self.type.collection
+
+    def apply(self, operator: Operator, *others: StreamBase[Any, Any]) -> tuple[Any, ...]:
+        """Any operator, yours too, on this stream and others: one stream for each of its outputs."""
+        return self.scope.apply(operator, self, *others)  # type: ignore[arg-type]
+
+    def _then(self, operator: Operator, *others: Any) -> Any:
+        """The one output of an operator."""
+        (output,) = self.apply(operator, *others)
+        return output
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.type.described()}>"

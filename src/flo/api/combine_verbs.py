@@ -1,0 +1,155 @@
+"""Verbs that bring two streams together, or hold for elements and for inner streams alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from flo.api.base import B_co, C_co, StreamBase
+from flo.core.collection import Collection
+from flo.core.nested import Nested
+from flo.core.stream_type import Bounded, Unbounded
+from flo.values.keyed import Keyed
+from flo.values.lattice import Lattice
+from flo.values.lvar import LVar
+from flo.values.operators.bags import BagJoin, BagUnion
+from flo.values.operators.keyed import KeyedJoin
+from flo.values.operators.lattices import LVarUnion
+from flo.values.operators.nested import NestedLast, NestedZip
+from flo.values.operators.pairs import UnionSequences, Zip
+from flo.values.operators.sequences import Last
+from flo.values.operators.sets import Difference, Intersection, SetJoin, SetUnion
+from flo.values.operators.zset_joins import Join
+from flo.values.operators.zsets import Minus, Plus
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, Set, ZSet
+
+if TYPE_CHECKING:
+    from flo.api.stream import Stream
+
+T = TypeVar("T")
+U = TypeVar("U")
+R = TypeVar("R")
+K = TypeVar("K")
+C = TypeVar("C", bound=Collection)
+D = TypeVar("D", bound=Collection)
+B = TypeVar("B", bound=Unbounded)
+Key = Callable[[Any], Any]
+
+
+class CombineVerbs(StreamBase[C_co, B_co]):
+    @overload
+    def union(self: CombineVerbs[Sequence[T], Bounded], other: Stream[Sequence[T], B]) -> Stream[Sequence[T], B]: ...
+    @overload
+    def union(self: CombineVerbs[Bag[T], B], other: Stream[Bag[T], B]) -> Stream[Bag[T], B]: ...
+    @overload
+    def union(self: CombineVerbs[Set[T], B], other: Stream[Set[T], B]) -> Stream[Set[T], B]: ...
+    @overload
+    def union(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[T], B]) -> Stream[ZSet[T], B]: ...
+    @overload
+    def union(
+        self: CombineVerbs[LVar[Lattice[T]], B], other: Stream[LVar[Lattice[T]], B]
+    ) -> Stream[LVar[Lattice[T]], B]: ...
+    def union(self, other: Any) -> Any:
+        """Both together. Of sequences, all of this one and then the other: this one must be bounded."""
+        match self.collection:
+            case Bag():
+                return self._then(BagUnion(), other)
+            case Set():
+                return self._then(SetUnion(), other)
+            case ZSet():
+                return self._then(Plus(), other)
+            case LVar():
+                return self._then(LVarUnion(), other)
+            case _:
+                return self._then(UnionSequences(), other)
+
+    @overload
+    def join(self: CombineVerbs[Set[T], B], other: Stream[Set[tuple[T, U]], B]) -> Stream[Set[U], B]: ...
+    @overload
+    def join(
+        self: CombineVerbs[Set[T], B],
+        other: Stream[Set[U], B],
+        on: Callable[[T], Any],
+        other_on: Callable[[U], Any],
+        into: Callable[[T, U], R],
+    ) -> Stream[Set[R], B]: ...
+    @overload
+    def join(
+        self: CombineVerbs[Bag[T], B],
+        other: Stream[Bag[U], B],
+        on: Callable[[T], Any],
+        other_on: Callable[[U], Any],
+        into: Callable[[T, U], R],
+    ) -> Stream[Bag[R], B]: ...
+    @overload
+    def join(
+        self: CombineVerbs[Bag[T], B],
+        other: Stream[Bag[U], B],
+        on: Callable[[T], Any],
+        other_on: Callable[[U], Any],
+    ) -> Stream[Bag[tuple[T, U]], B]: ...
+    @overload
+    def join(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[T], B]) -> Stream[ZSet[T], B]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B],
+        on: Callable[[T], Any],
+        other_on: Callable[[U], Any],
+    ) -> Stream[ZSet[tuple[T, U]], B]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B],
+        on: Callable[[T], Any],
+        other_on: Callable[[U], Any],
+        into: Callable[[T, U], R],
+    ) -> Stream[ZSet[R], B]: ...
+    @overload
+    def join(self: CombineVerbs[Keyed[K, Any], B], other: Stream[Keyed[K, Any], B]) -> Stream[Keyed[K, Any], B]: ...
+    def join(self, other: Any, on: Key | None = None, other_on: Key | None = None, into: Any = None) -> Any:
+        """Pairs whose keys are equal: `on` of this stream, `other_on` of the other, combined by `into`.
+
+        Without keys: a set of nodes with a set of edges gives the edges' destinations; z-sets meet on whole elements;
+        keyed streams meet on their keys.
+        """
+        match self.collection:
+            case Keyed():
+                return self._then(KeyedJoin(into), other)
+            case Bag():
+                return self._then(BagJoin(on, other_on, into), other)
+            case ZSet():
+                return self._then(Join(on, other_on, into), other)
+            case _:
+                return self._then(SetJoin(on, other_on, into), other)
+
+    def intersection(self: CombineVerbs[Set[T], B], other: Stream[Set[T], B]) -> Stream[Set[T], B]:
+        """The elements of both sets."""
+        return self._then(Intersection(), other)
+
+    def difference(self: CombineVerbs[Set[T], B], other: Stream[Set[T], Bounded]) -> Stream[Set[T], B]:
+        """The elements that the other set does not have: it must have ended to know."""
+        return self._then(Difference(), other)
+
+    def minus(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[T], B]) -> Stream[ZSet[T], B]:
+        """Weights subtracted. Needs no end: what was given too early is taken back."""
+        return self._then(Minus(), other)
+
+    @overload
+    def zip(self: CombineVerbs[Sequence[T], B], other: Stream[Sequence[U], B]) -> Stream[Sequence[tuple[T, U]], B]: ...
+    @overload
+    def zip(self: CombineVerbs[Nested[C], B], other: Stream[Nested[D], B]) -> Stream[Nested[C, D], B]: ...
+    @overload
+    def zip(self: CombineVerbs[Nested[Any, Any], B], other: Stream[Nested[D], B]) -> Stream[Nested[Any, Any, D], B]: ...
+    def zip(self, other: Any) -> Any:
+        """Elements in pairs; inner streams side by side, for a `nest` over both."""
+        return self._then(NestedZip() if isinstance(self.collection, Nested) else Zip(), other)
+
+    @overload
+    def last(self: CombineVerbs[Sequence[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
+    @overload
+    def last(self: CombineVerbs[Nested[C], Bounded]) -> Stream[C, Bounded]: ...
+    def last(self) -> Any:
+        """The last element, or the last inner stream, when the stream has ended."""
+        return self._then(NestedLast() if isinstance(self.collection, Nested) else Last())

@@ -1,0 +1,169 @@
+"""Verbs that sequences, bags, sets and z-sets share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from flo.api.base import B_co, C_co, StreamBase
+from flo.core.stream_type import Bounded, Unbounded
+from flo.values.operators.bags import Count, Distinct, FoldUnordered, Sort, Sum
+from flo.values.operators.elementwise import Filter, FlatMap, Map
+from flo.values.operators.sequences import Fold
+from flo.values.operators.sets import ToBag, ToSet
+from flo.values.operators.zsets import Distinct as ZSetDistinct
+from flo.values.operators.zsets import ToZSet, ZSetToBag, ZSetToSet
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, Set, ZSet
+from flo.verify.functions import expect_commutative
+
+if TYPE_CHECKING:
+    from flo.api.stream import Stream
+
+T = TypeVar("T")
+U = TypeVar("U")
+B = TypeVar("B", bound=Unbounded)
+
+
+class ElementVerbs(StreamBase[C_co, B_co]):
+    @overload
+    def map(self: ElementVerbs[Sequence[T], B], f: Callable[[T], U]) -> Stream[Sequence[U], B]: ...
+    @overload
+    def map(self: ElementVerbs[Bag[T], B], f: Callable[[T], U]) -> Stream[Bag[U], B]: ...
+    @overload
+    def map(self: ElementVerbs[Set[T], B], f: Callable[[T], U]) -> Stream[Set[U], B]: ...
+    @overload
+    def map(self: ElementVerbs[ZSet[T], B], f: Callable[[T], U]) -> Stream[ZSet[U], B]: ...
+    def map(self, f: Any) -> Any:
+        """Every element through `f`; a z-set keeps the weights."""
+        return self._then(Map(f))
+
+    @overload
+    def filter(self: ElementVerbs[Sequence[T], B], keep: Callable[[T], object]) -> Stream[Sequence[T], B]: ...
+    @overload
+    def filter(self: ElementVerbs[Bag[T], B], keep: Callable[[T], object]) -> Stream[Bag[T], B]: ...
+    @overload
+    def filter(self: ElementVerbs[Set[T], B], keep: Callable[[T], object]) -> Stream[Set[T], B]: ...
+    @overload
+    def filter(self: ElementVerbs[ZSet[T], B], keep: Callable[[T], object]) -> Stream[ZSet[T], B]: ...
+    def filter(self, keep: Any) -> Any:
+        """The elements for which `keep` is true."""
+        return self._then(Filter(keep))
+
+    @overload
+    def flat_map(self: ElementVerbs[Sequence[T], B], f: Callable[[T], Iterable[U]]) -> Stream[Sequence[U], B]: ...
+    @overload
+    def flat_map(self: ElementVerbs[Bag[T], B], f: Callable[[T], Iterable[U]]) -> Stream[Bag[U], B]: ...
+    @overload
+    def flat_map(self: ElementVerbs[Set[T], B], f: Callable[[T], Iterable[U]]) -> Stream[Set[U], B]: ...
+    @overload
+    def flat_map(self: ElementVerbs[ZSet[T], B], f: Callable[[T], Iterable[U]]) -> Stream[ZSet[U], B]: ...
+    def flat_map(self, f: Any) -> Any:
+        """Every element becomes the elements that `f` gives for it."""
+        return self._then(FlatMap(f))
+
+    @overload
+    def fold(
+        self: ElementVerbs[Sequence[T], Bounded], initial: U, f: Callable[[U, T], U]
+    ) -> Stream[Sequence[U], Bounded]: ...
+    @overload
+    def fold(
+        self: ElementVerbs[Bag[T], Bounded],
+        initial: U,
+        f: Callable[[U, T], U],
+        *,
+        commutative: str | None = None,
+    ) -> Stream[Sequence[U], Bounded]: ...
+    @overload
+    def fold(
+        self: ElementVerbs[Set[T], Bounded],
+        initial: U,
+        f: Callable[[U, T], U],
+        *,
+        commutative: str | None = None,
+    ) -> Stream[Sequence[U], Bounded]: ...
+    def fold(self, initial: Any, f: Any, *, commutative: str | None = None) -> Any:
+        """The result of the whole stream, when it has ended.
+
+        Without an order, `f` must give the same whichever element comes first: it is tried on examples and refused with
+        the smallest that differs. `commutative="why"` records your reason where no examples can be made.
+        """
+        if isinstance(self.collection, (Bag, Set)):
+            output = self._then(FoldUnordered(initial, f))
+            expect_commutative(f, initial, self.collection, claim=commutative)
+            return output
+        return self._then(Fold(initial, f))
+
+    @overload
+    def count(self: ElementVerbs[Sequence[T], Bounded]) -> Stream[Sequence[int], Bounded]: ...
+    @overload
+    def count(self: ElementVerbs[Bag[T], Bounded]) -> Stream[Sequence[int], Bounded]: ...
+    @overload
+    def count(self: ElementVerbs[Set[T], Bounded]) -> Stream[Sequence[int], Bounded]: ...
+    def count(self) -> Any:
+        """How many elements the whole stream had."""
+        return self._then(Count())
+
+    @overload
+    def sum(self: ElementVerbs[Sequence[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
+    @overload
+    def sum(self: ElementVerbs[Bag[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
+    @overload
+    def sum(self: ElementVerbs[Set[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
+    def sum(self) -> Any:
+        """The sum of the whole stream. Floats are added exactly, so that their order does not matter."""
+        return self._then(Sum())
+
+    @overload
+    def sort(
+        self: ElementVerbs[Sequence[T], Bounded], key: Callable[[T], Any] | None = None
+    ) -> Stream[Sequence[T], Bounded]: ...
+    @overload
+    def sort(
+        self: ElementVerbs[Bag[T], Bounded], key: Callable[[T], Any] | None = None
+    ) -> Stream[Sequence[T], Bounded]: ...
+    @overload
+    def sort(
+        self: ElementVerbs[Set[T], Bounded], key: Callable[[T], Any] | None = None
+    ) -> Stream[Sequence[T], Bounded]: ...
+    def sort(self, key: Any = None) -> Any:
+        """The whole stream in the order of `key`: this is how a bag or a set becomes a sequence."""
+        return self._then(Sort(key))
+
+    @overload
+    def distinct(self: ElementVerbs[Sequence[T], B]) -> Stream[Sequence[T], B]: ...
+    @overload
+    def distinct(self: ElementVerbs[ZSet[T], B]) -> Stream[ZSet[T], B]: ...
+    def distinct(self) -> Any:
+        """A sequence's first occurrences; a z-set's elements of positive weight, with weight 1."""
+        return self._then(ZSetDistinct() if isinstance(self.collection, ZSet) else Distinct())
+
+    @overload
+    def to_bag(self: ElementVerbs[Sequence[T], B]) -> Stream[Bag[T], B]: ...
+    @overload
+    def to_bag(self: ElementVerbs[Set[T], B]) -> Stream[Bag[T], B]: ...
+    @overload
+    def to_bag(self: ElementVerbs[ZSet[T], Bounded]) -> Stream[Bag[T], Bounded]: ...
+    def to_bag(self) -> Any:
+        """The elements without their order. A z-set must have ended: until then a weight may still become negative."""
+        return self._then(ZSetToBag() if isinstance(self.collection, ZSet) else ToBag())
+
+    @overload
+    def to_set(self: ElementVerbs[Sequence[T], B]) -> Stream[Set[T], B]: ...
+    @overload
+    def to_set(self: ElementVerbs[Bag[T], B]) -> Stream[Set[T], B]: ...
+    @overload
+    def to_set(self: ElementVerbs[ZSet[T], Bounded]) -> Stream[Set[T], Bounded]: ...
+    def to_set(self) -> Any:
+        """The distinct elements. A z-set must have ended: until then an element may be taken back."""
+        return self._then(ZSetToSet() if isinstance(self.collection, ZSet) else ToSet())
+
+    @overload
+    def to_zset(self: ElementVerbs[Bag[T], B]) -> Stream[ZSet[T], B]: ...
+    @overload
+    def to_zset(self: ElementVerbs[Set[T], B]) -> Stream[ZSet[T], B]: ...
+    @overload
+    def to_zset(self: ElementVerbs[Sequence[T], B]) -> Stream[ZSet[T], B]: ...
+    def to_zset(self) -> Any:
+        """The elements with their counts as weights."""
+        return self._then(ToZSet())

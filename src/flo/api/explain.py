@@ -1,0 +1,69 @@
+"""The typed dataflow as a table for people: every operator, what it reads, what it gives, and where it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from flo.api.scope import Scope, Vertex
+from flo.core.labels import label
+from flo.core.operator import Operator
+from flo.core.term import ATOMS
+
+if TYPE_CHECKING:
+    from flo.api.stream import Stream
+
+
+def explained(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> str:
+    numbers: dict[Stream[Any, Any], str] = {}
+    rows = list(_rows(scope, numbers, ""))
+    rows += [("output", output, numbers[stream], stream.type.described(), "") for output, stream in outputs.items()]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = [f"flow {name}"]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        lines.append(("  " + "   ".join([*cells, row[4]])).rstrip())
+    return "\n".join(lines)
+
+
+def _rows(scope: Scope, numbers: dict[Stream[Any, Any], str], indent: str) -> Iterator[tuple[str, str, str, str, str]]:
+    """(what, result, reads, type, where) for every input and operator of the scope."""
+    for stream in scope.inputs:
+        numbers[stream] = stream.name
+        yield (f"{indent}input", stream.name, "", stream.type.described(), str(stream.origin or ""))
+    taken = set(numbers.values())
+    for vertex in scope.vertices:
+        for stream in vertex.outputs:
+            numbers[stream] = _fresh(stream.name, taken)
+            taken.add(numbers[stream])
+        yield _row(vertex, numbers, indent)
+        if vertex.body is not None:
+            yield from _rows(vertex.body, numbers, indent + "  ")
+
+
+def _row(vertex: Vertex, numbers: dict[Stream[Any, Any], str], indent: str) -> tuple[str, str, str, str, str]:
+    results = ", ".join(numbers[stream] for stream in vertex.outputs)
+    reads = ", ".join(numbers.get(stream, stream.name) for stream in vertex.inputs)
+    types = "; ".join(stream.type.described() for stream in vertex.outputs)
+    return (f"{indent}{described(vertex.operator)}", results, reads, types, str(vertex.origin or ""))
+
+
+def described(operator: Operator) -> str:
+    """`fold(0, lambda n, x: n + x)`: the operator with what the user gave it."""
+    given = []
+    for field in fields(operator):  # type: ignore[arg-type]
+        value = getattr(operator, field.name)
+        if type(value) in ATOMS and value is not None and not isinstance(value, bool):
+            given.append(repr(value))
+        elif callable(value):
+            given.append(label(value))
+    return f"{operator.name}({', '.join(given)})" if given else operator.name
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    number, fresh = 1, name
+    while fresh in taken:
+        number += 1
+        fresh = f"{name}{number}"
+    return fresh

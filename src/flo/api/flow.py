@@ -1,0 +1,132 @@
+"""`Flow`: a program. Inputs and outputs by name; everything between them is built with the verbs of streams."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Literal, TypeVar, overload
+
+from flo.api.compile import compile_scope
+from flo.api.explain import explained
+from flo.api.running import FlowLoop, Result, known, schedule_of
+from flo.api.scope import Scope
+from flo.api.stream import Stream
+from flo.core.collection import Collection
+from flo.core.derivation import Derivation
+from flo.core.errors import FloError, NameTakenError, Origin, UnknownNameError, UnusedInputError
+from flo.core.event_loop import Schedule
+from flo.core.graph import Graph
+from flo.core.source import Source
+from flo.core.stream_type import Bounded, StreamType, Unbounded
+from flo.core.typing import program
+
+C = TypeVar("C", bound=Collection)
+
+
+class Flow:
+    """A streaming program that cannot hang and cannot race."""
+
+    def __init__(self, name: str = "flow") -> None:
+        self.name = name
+        self._scope = Scope(f"the flow {name!r}")
+        self._outputs: dict[str, Stream[Any, Any]] = {}
+
+    @overload
+    def input(self, name: str, collection: type[C] | C, *, bounded: Literal[False] = False) -> Stream[C, Unbounded]: ...
+    @overload
+    def input(self, name: str, collection: type[C] | C, *, bounded: Literal[True]) -> Stream[C, Bounded]: ...
+    @overload
+    def input(self, name: str, collection: type[C] | C, *, bounded: bool) -> Stream[C, Unbounded]: ...
+    def input(self, name: str, collection: Any, *, bounded: bool = False) -> Any:
+        """A stream that data is pushed to. Unbounded, that is, it may never end, unless said otherwise."""
+        here = Origin.here()
+        try:
+            stream_type = StreamType(Collection.of(collection), bounded)
+        except FloError as error:
+            raise error.located(here) from None
+        return self._scope.add_input(name, stream_type, here)
+
+    def constant(self, collection: type[C] | C, data: Any) -> Stream[C, Bounded]:
+        """A bounded stream of given data."""
+        kind = Collection.of(collection)
+        (stream,) = self._scope.apply(Source(kind, kind.value(data).fix()))
+        return stream
+
+    def output(self, name: str, stream: Stream[Any, Any]) -> None:
+        """Names a stream as a result of the program."""
+        here = Origin.here()
+        self._scope.expect_here(stream, "output", here)
+        if name in self._outputs:
+            raise NameTakenError(
+                f"the output `{name}` is named twice",
+                facts=(("first", repr(self._outputs[name])),),
+                where=here,
+            )
+        self._outputs[name] = stream
+
+    def _late(self) -> dict[str, Stream[Any, Any]]:
+        """Late elements that no stream reads: kept as outputs of their own, so that they are not lost."""
+        late: dict[str, Stream[Any, Any]] = {}
+        for stream in self._scope.unread_late(self._outputs.values()):
+            number = sum(other.split(" ")[0] == stream.name for other in late)
+            late[f"{stream.name} {number + 1}" if number else stream.name] = stream
+        return late
+
+    def graph(self) -> Graph:
+        """The program as an L^G expression; prints in the paper's notation."""
+        return compile_scope(self._scope, [*self._outputs.values(), *self._late().values()])
+
+    def type(self) -> Derivation:
+        """The program's type, with its derivation; raises what is wrong with the program."""
+        used = {stream for vertex in self._scope.vertices for stream in vertex.inputs}
+        for stream in self._scope.inputs:
+            if stream not in used and stream not in self._outputs.values():
+                raise UnusedInputError(
+                    f"nothing reads the input `{stream.name}`",
+                    facts=((stream.name, stream.type.described()),),
+                    instead=((f'flow.output("{stream.name}", {stream.name})', "or leave the input out"),),
+                    where=stream.origin,
+                )
+        if not self._outputs and not self._scope.vertices:
+            raise UnknownNameError(f"the flow {self.name!r} has no outputs", where=Origin.here())
+        return program(self.graph(), tuple(stream.type for stream in self._scope.inputs))
+
+    def explain(self) -> str:
+        """The typed dataflow, for people."""
+        self.type()
+        return explained(self.name, self._scope, self._outputs)
+
+    def loop(self, *, seed: int | None = None, schedule: Schedule | None = None, record: bool = False) -> FlowLoop:
+        """The event loop. By default it runs as fast as it can; with a seed or a schedule, small step by small step."""
+        self.type()
+        inputs = {stream.name: stream for stream in self._scope.inputs}
+        return FlowLoop(self.graph(), inputs, self._outputs, self._late(), schedule_of(seed, schedule), record)
+
+    def run(self, **inputs: Any) -> Result:
+        """Runs on this data, in this process. Bounded inputs end with it; unbounded ones stay open."""
+        loop = self.loop()
+        bounded = {stream.name: stream.bounded for stream in self._scope.inputs}
+        for name in inputs:
+            known(name, bounded, "input")
+        for name, ends in bounded.items():
+            if ends and name not in inputs:
+                raise UnknownNameError(
+                    f"`run` was not given the bounded input `{name}`",
+                    instead=((f"flow.run({name}=[…])", "an empty list if there is nothing"),),
+                    where=Origin.here(),
+                )
+        try:
+            for name, data in inputs.items():
+                loop.push(name, data)
+            loop.end(*(name for name, ends in bounded.items() if ends))
+            loop.run()
+        except FloError as error:
+            error.result = self._kept(loop)
+            raise error.located(Origin.here()) from error.__cause__
+        return loop.result()
+
+    @staticmethod
+    def _kept(loop: FlowLoop) -> Result:
+        """What the data before a fault gave."""
+        with contextlib.suppress(FloError):  # the fault itself, again
+            loop.run()
+        return loop.result()

@@ -1,0 +1,77 @@
+"""Verbs of keyed streams: a collection, and a whole graph, for every key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from flo.api.base import B_co, C_co, StreamBase
+from flo.api.body import build
+from flo.core.collection import Collection
+from flo.core.stream_type import StreamType, Unbounded
+from flo.values.keyed import Keyed
+from flo.values.operators.keyed import Entries, KeyBy, PerKey
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, Set, ZSet
+
+if TYPE_CHECKING:
+    from flo.api.stream import Stream
+
+T = TypeVar("T")
+K = TypeVar("K")
+C = TypeVar("C", bound=Collection)
+C2 = TypeVar("C2", bound=Collection)
+D = TypeVar("D", bound=Collection)
+B = TypeVar("B", bound=Unbounded)
+B2 = TypeVar("B2", bound=Unbounded)
+
+
+class KeyedVerbs(StreamBase[C_co, B_co]):
+    @overload
+    def key_by(self: KeyedVerbs[Sequence[T], B], key: Callable[[T], K]) -> Stream[Keyed[K, Sequence[T]], B]: ...
+    @overload
+    def key_by(self: KeyedVerbs[Bag[T], B], key: Callable[[T], K]) -> Stream[Keyed[K, Bag[T]], B]: ...
+    @overload
+    def key_by(self: KeyedVerbs[Set[T], B], key: Callable[[T], K]) -> Stream[Keyed[K, Set[T]], B]: ...
+    @overload
+    def key_by(self: KeyedVerbs[ZSet[T], B], key: Callable[[T], K]) -> Stream[Keyed[K, ZSet[T]], B]: ...
+    def key_by(self, key: Any) -> Any:
+        """A stream of its own for every key; the order is kept within each."""
+        return self._then(KeyBy(key))
+
+    @overload
+    def per_key(
+        self: KeyedVerbs[Keyed[K, C], B], body: Callable[[Stream[C, B]], Stream[D, B2]]
+    ) -> Stream[Keyed[K, D], B2]: ...
+    @overload
+    def per_key(
+        self: KeyedVerbs[Keyed[K, C], B],
+        body: Callable[[Stream[C, B], Stream[C2, B]], Stream[D, B2]],
+        other: Stream[Keyed[K, C2], B],
+    ) -> Stream[Keyed[K, D], B2]: ...
+    def per_key(self, body: Any, *others: Any) -> Any:
+        """Runs a graph of its own for every key, on this stream and on others that have the same keys."""
+        streams = (self, *others)
+        for stream in others:
+            self.scope.expect_here(stream, "per_key", None)
+        if not all(isinstance(stream.collection, Keyed) for stream in streams):
+            return self._then(PerKey(None, len(streams)), *others)  # type: ignore[arg-type]  # refused, with the reason
+        inner = tuple(StreamType(stream.collection.inner, stream.bounded) for stream in streams)
+        graph, scope, _ = build(body, self.scope, inner, "per_key", loops=False)
+        outputs = self.apply(PerKey(graph), *others)
+        outputs[0].source.body = scope
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    @overload
+    def entries(self: KeyedVerbs[Keyed[K, Sequence[T]], B]) -> Stream[Bag[tuple[K, T]], B]: ...
+    @overload
+    def entries(self: KeyedVerbs[Keyed[K, Bag[T]], B]) -> Stream[Bag[tuple[K, T]], B]: ...
+    @overload
+    def entries(self: KeyedVerbs[Keyed[K, Set[T]], B]) -> Stream[Set[tuple[K, T]], B]: ...
+    @overload
+    def entries(self: KeyedVerbs[Keyed[K, ZSet[T]], B]) -> Stream[ZSet[tuple[K, T]], B]: ...
+    @overload
+    def entries(self: KeyedVerbs[Keyed[K, Any], B]) -> Stream[Any, B]: ...
+    def entries(self) -> Any:
+        """Back to a plain stream of (key, element); there is no order between keys, so sequences become a bag."""
+        return self._then(Entries())

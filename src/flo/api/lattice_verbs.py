@@ -1,0 +1,72 @@
+"""Verbs that make lattice variables, and read them without a race (§6.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from flo.api.base import B_co, C_co, StreamBase
+from flo.core.stream_type import Bounded, Unbounded
+from flo.values.lattice import Lattice, NaturalSum, Or
+from flo.values.lvar import LVar
+from flo.values.operators.lattices import Above, FoldLattice, LVarToSequence, MapLattice, SumLattice, Threshold
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, Set
+
+if TYPE_CHECKING:
+    from flo.api.stream import Stream
+
+T = TypeVar("T")
+V = TypeVar("V")
+W = TypeVar("W")
+B = TypeVar("B", bound=Unbounded)
+
+
+class LatticeVerbs(StreamBase[C_co, B_co]):
+    @overload
+    def fold_lattice(
+        self: LatticeVerbs[Sequence[T], B],
+        lattice: Lattice[V] | type[Lattice[V]],
+        f: Callable[[T], V] | None = None,
+    ) -> Stream[LVar[Lattice[V]], B]: ...
+    @overload
+    def fold_lattice(
+        self: LatticeVerbs[Bag[T], B], lattice: Lattice[V] | type[Lattice[V]], f: Callable[[T], V] | None = None
+    ) -> Stream[LVar[Lattice[V]], B]: ...
+    @overload
+    def fold_lattice(
+        self: LatticeVerbs[Set[T], B], lattice: Lattice[V] | type[Lattice[V]], f: Callable[[T], V] | None = None
+    ) -> Stream[LVar[Lattice[V]], B]: ...
+    def fold_lattice(self, lattice: Any, f: Any = None) -> Any:
+        """One growing value: the join of all elements, each through `f` if given."""
+        return self._then(FoldLattice(Lattice.given(lattice), f))
+
+    @overload
+    def sum_lattice(self: LatticeVerbs[Sequence[V], B]) -> Stream[LVar[NaturalSum], B]: ...
+    @overload
+    def sum_lattice(self: LatticeVerbs[Bag[V], B]) -> Stream[LVar[NaturalSum], B]: ...
+    def sum_lattice(self) -> Any:
+        """One growing value: the largest running sum."""
+        return self._then(SumLattice())
+
+    def threshold(self: LatticeVerbs[LVar[Lattice[V]], B], *thresholds: V) -> Stream[Sequence[V], B]:
+        """The one of these thresholds that the value passes; no two of them may be passable together."""
+        return self._then(Threshold(thresholds))
+
+    def event_when_above(self: LatticeVerbs[LVar[Lattice[V]], B], threshold: V) -> Stream[Sequence[V], B]:
+        """The threshold, once, when the value has passed it."""
+        return self._then(Threshold((threshold,)))
+
+    def above(self: LatticeVerbs[LVar[Lattice[V]], B], threshold: V) -> Stream[LVar[Or], B]:
+        """Whether the value has passed the threshold: false, and then true for ever."""
+        return self._then(Above(threshold))
+
+    def map_monotone(
+        self: LatticeVerbs[LVar[Lattice[V]], B], f: Callable[[V], W], lattice: Lattice[W] | type[Lattice[W]]
+    ) -> Stream[LVar[Lattice[W]], B]:
+        """The value through a function that never falls when the value grows."""
+        return self._then(MapLattice(f, Lattice.given(lattice)))
+
+    def to_sequence(self: LatticeVerbs[LVar[Lattice[V]], Bounded]) -> Stream[Sequence[V], Bounded]:
+        """The final value: of a bounded stream only, or it would depend on when it is read."""
+        return self._then(LVarToSequence())

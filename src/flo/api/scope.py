@@ -1,0 +1,133 @@
+"""What the fluent API builds: streams, the operators between them, and the scope that they belong to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from flo.core.derivation import StreamTypes
+from flo.core.errors import FloError, NameTakenError, Origin, ScopeError
+from flo.core.operator import Operator
+from flo.core.stream_type import StreamType
+
+if TYPE_CHECKING:
+    from flo.api.stream import Stream
+
+_ASSIGNMENT = re.compile(r"^(\w+)\s*(?::[^=]+)?=(?!=)")
+
+
+@dataclass(eq=False)
+class Vertex:
+    """An operator that was applied to streams."""
+
+    operator: Operator
+    inputs: tuple[Stream[Any, Any], ...]
+    outputs: tuple[Stream[Any, Any], ...] = ()
+    origin: Origin | None = None
+    body: Scope | None = None
+    """What a `nest` or a `per_key` runs."""
+    late: Stream[Any, Any] | None = None
+    """The side output that must not be lost: elements that came too late for their window."""
+
+
+@dataclass(eq=False)
+class Scope:
+    """The program itself, or the body of a `nest` or `per_key`: what is built in it may only meet there."""
+
+    description: str
+    parent: Scope | None = None
+    inputs: list[Stream[Any, Any]] = field(default_factory=list)
+    vertices: list[Vertex] = field(default_factory=list)
+
+    def add_input(self, name: str, stream_type: StreamType, origin: Origin | None) -> Stream[Any, Any]:
+        from flo.api.stream import Stream
+
+        for other in self.inputs:
+            if other.name == name:
+                raise NameTakenError(
+                    f"the input `{name}` is declared twice",
+                    facts=((str(other.origin), other.origin.text if other.origin else ""),),
+                    where=origin,
+                )
+        stream: Stream[Any, Any] = Stream(self, stream_type, name, origin)
+        self.inputs.append(stream)
+        return stream
+
+    def apply(self, operator: Operator, *inputs: Stream[Any, Any]) -> tuple[Stream[Any, Any], ...]:
+        """The output streams of an operator on these inputs, typed now, so that errors point to the user's line."""
+        from flo.api.stream import Stream
+
+        origin = Origin.here()
+        for stream in inputs:
+            self.expect_here(stream, operator.name, origin)
+        outputs = typed(operator, inputs, origin)
+        operator = operator.typed(tuple(stream.type for stream in inputs))
+        vertex = Vertex(operator, inputs, origin=origin)
+        name = assigned_name(origin) or operator.name
+        vertex.outputs = tuple(Stream(self, output, name, origin, vertex) for output in outputs)
+        self.vertices.append(vertex)
+        return vertex.outputs
+
+    def expect_here(self, stream: Stream[Any, Any], used_by: str, where: Origin | None) -> None:
+        """Refuses a stream of another flow or of another body."""
+        from flo.api.stream import Stream
+
+        if not isinstance(stream, Stream):
+            raise ScopeError(
+                f"`{used_by}` takes streams, and was given {type(stream).__name__}",
+                facts=(("given", repr(stream)[:80]),),
+                where=where,
+            )
+        if stream.scope is self:
+            return
+        facts = (
+            (stream.name, f"belongs to {stream.scope.description}   ({stream.origin})"),
+            (used_by, f"stands in {self.description}"),
+        )
+        if stream.scope.root() is not self.root():
+            raise ScopeError(f"`{stream.name}` is a stream of another flow", facts=facts, where=where)
+        raise ScopeError(
+            f"`{stream.name}` is used outside the body that it belongs to",
+            facts=facts,
+            instead=(
+                ("outer.zip(other).nest(lambda a, b: …)", "to bring a second nested stream into the body"),
+                ("return the stream from the body", "to use it outside"),
+            ),
+            where=where,
+        )
+
+    def unread_late(self, outputs: Iterable[Stream[Any, Any]]) -> list[Stream[Any, Any]]:
+        """Side outputs of late elements that nothing reads."""
+        read = {stream for vertex in self.vertices for stream in vertex.inputs} | set(outputs)
+        return [vertex.late for vertex in self.vertices if vertex.late is not None and vertex.late not in read]
+
+    def root(self) -> Scope:
+        return self if self.parent is None else self.parent.root()
+
+
+def typed(operator: Operator, inputs: tuple[Stream[Any, Any], ...], where: Origin | None) -> StreamTypes:
+    """The types of the operator's outputs; a refusal names the stream at fault and the user's line."""
+    try:
+        return operator.judge(tuple(stream.type for stream in inputs)).outputs
+    except FloError as error:
+        at_fault = inputs[error.index or 0] if inputs else None
+        raise named(error, at_fault).located(where) from None
+
+
+def named(error: FloError, stream: Stream[Any, Any] | None) -> FloError:
+    """The error with the name of the stream at fault, and the line that declares it."""
+    if stream is not None and error.input_name is None:
+        error.input_name = f"`{stream.name}`"
+        if stream.origin is not None:
+            error.facts = tuple(
+                (label, f"{text}   ({stream.origin})" if label == "{input}" else text) for label, text in error.facts
+            )
+    return error
+
+
+def assigned_name(origin: Origin | None) -> str | None:
+    """The variable that the user's line assigns to, if that is all the line does."""
+    found = _ASSIGNMENT.match(origin.text) if origin else None
+    return found[1] if found else None

@@ -1,0 +1,38 @@
+"""What people call a function: its name, or the text of a lambda."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from functools import cache
+from typing import Any
+
+
+def label(function: Any) -> str:
+    name = getattr(function, "__name__", None) or type(function).__name__
+    if name != "<lambda>":
+        return str(name)
+    return _lambda_text(function.__code__) or "lambda"
+
+
+@cache
+def _lambda_text(code: Any) -> str | None:
+    """The source of a lambda, found by the place of its body; None if there is no source."""
+    starts = [(line, column) for line, _, column, _ in code.co_positions() if line and column is not None]
+    for node in _lambdas(code.co_filename):
+        if node.lineno == code.co_firstlineno:
+            body = node.body
+            end = (body.end_lineno or 0, body.end_col_offset or 0)
+            inside = [(body.lineno, body.col_offset) <= start <= end for start in starts if start[1] > 0]
+            if inside and all(inside):
+                return ast.unparse(node)
+    return None
+
+
+@cache
+def _lambdas(filename: str) -> list[ast.Lambda]:
+    try:
+        tree = ast.parse("".join(linecache.getlines(filename)))
+    except (SyntaxError, ValueError):
+        return []
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
