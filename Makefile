@@ -32,7 +32,7 @@ check: $(READY) ## lint, formatting, types and the fast tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow" -x -q $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(XDIST) -m "not slow" -x -q $(PYTEST_ARGS)
 
 bench: $(READY) ## run the benchmarks of the calculus
 	@$(BIN)/python -m benchmarks.calculus

@@ -11,10 +11,20 @@ from flo.core.notation import names, parse, show
 from flo.core.operator import Operator, StreamTypes, Values, concat_all
 from flo.core.semantics import advance, measure, small_steps
 from flo.core.term import Lifting, Lowering
-from flo.core.typing import derive
+from flo.core.typing import derive, initial
 
 fired: Counter[str] = Counter()
-"""How often each rule fired in this test session: small-step rules when taken, typing rules when derived."""
+"""How often each small-step rule was taken in this test session (tests/conftest.py reports it)."""
+
+derived: Counter[str] = Counter()
+"""How often each typing rule was used in a derivation."""
+
+
+def derivation(graph, types: StreamTypes):
+    """⊢ e : I ↪ O, its rules counted."""
+    found = derive(graph, types)
+    derived.update(found.rules())
+    return found
 
 
 def take_steps(graph, outputs, pick, limit=10_000):
@@ -54,16 +64,18 @@ def stuck_state(graph, output_types):
 
 
 def check_operator(operator: Operator, types: StreamTypes, chunks: list[Values], seeds: int = 5) -> Values:
-    """Runs the operator on `chunks` (each a tuple of deltas, one per input) in many ways; gives its outputs.
+    """`check_graph` of {_}[operator]."""
+    return check_graph(Node(None, operator), types, chunks, seeds)
+
+
+def check_graph(graph, types: StreamTypes, chunks: list[Values], seeds: int = 5) -> Values:
+    """Runs the graph on `chunks` (each a tuple of deltas, one per input) in many ways; gives its outputs.
 
     Preservation, the measure, confluence, eager execution (chunks at once, one by one, at random moments), agreement of
     `advance` with steps, round trips through text and terms, streaming progress and bounded outputs fixed.
     """
-    derivation = derive(Node(None, operator), types)
-    fired.update(derivation.rules())
-    operator = operator.typed(types)
-    output_types = derivation.outputs
-    start = Node(bottoms(types), operator)
+    output_types = derivation(graph, types).outputs
+    start, _ = initial(graph, types)
 
     def fed(graph, deltas):
         return setinput(graph, concat_all(inputs(graph), deltas))
@@ -87,7 +99,7 @@ def check_operator(operator: Operator, types: StreamTypes, chunks: list[Values],
                 graph, outputs = step.graph, concat_all(outputs, step.outputs)
                 for output_type, output in zip(output_types, outputs, strict=True):
                     assert output_type.collection.mismatch(output) is None  # preservation
-                assert derive(graph, types).outputs == output_types
+                assert derivation(graph, types).outputs == output_types
             else:
                 break
         assert (graph, outputs) == (final, expected), "not eager: the result depends on when data arrives"

@@ -1,0 +1,123 @@
+"""Flo: streaming pipelines that cannot hang and cannot race.
+
+An implementation of the paper "Flo: a Semantic Foundation for Progressive Stream Processing".
+"""
+
+from flo.api.body import Loop
+from flo.api.flow import Flow
+from flo.api.running import FlowLoop, Result
+from flo.api.stream import Stream
+from flo.api.windowed import Windowed
+from flo.core import data as _data  # noqa: F401  # says how plain Python data lowers
+from flo.core.collection import Collection, Value
+from flo.core.errors import (
+    BoundednessError,
+    CheckpointError,
+    CollectionError,
+    DeferError,
+    ElementError,
+    FloError,
+    FunctionError,
+    LawError,
+    NameTakenError,
+    NotationError,
+    OrderError,
+    ScopeError,
+    ThresholdError,
+    TypeMismatch,
+    UnknownNameError,
+    UnusedInputError,
+)
+from flo.core.event_loop import ByHand, FirstEnabled, RandomSchedule, RoundRobin
+from flo.core.graph import Graph
+from flo.core.nested import Nested
+from flo.core.notation import names, parse, show
+from flo.core.operator import Operator, Step
+from flo.core.stream_type import Bounded, StreamType, Unbounded
+from flo.values.event_time import TimeWindow
+from flo.values.keyed import Keyed
+from flo.values.lattice import (
+    BOTTOM,
+    TOP,
+    And,
+    Flat,
+    GCounter,
+    Lattice,
+    MapUnion,
+    Max,
+    Min,
+    NaturalSum,
+    Or,
+    PNCounter,
+    Product,
+    SetUnion,
+    Versioned,
+)
+from flo.values.lvar import LVar
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, Set, ZSet
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BOTTOM",
+    "TOP",
+    "And",
+    "Bag",
+    "Bounded",
+    "BoundednessError",
+    "ByHand",
+    "CheckpointError",
+    "Collection",
+    "CollectionError",
+    "DeferError",
+    "ElementError",
+    "FirstEnabled",
+    "Flat",
+    "FloError",
+    "Flow",
+    "FlowLoop",
+    "FunctionError",
+    "GCounter",
+    "Graph",
+    "Keyed",
+    "LVar",
+    "Lattice",
+    "LawError",
+    "Loop",
+    "MapUnion",
+    "Max",
+    "Min",
+    "NameTakenError",
+    "NaturalSum",
+    "Nested",
+    "NotationError",
+    "Operator",
+    "Or",
+    "OrderError",
+    "PNCounter",
+    "Product",
+    "RandomSchedule",
+    "Result",
+    "RoundRobin",
+    "ScopeError",
+    "Sequence",
+    "Set",
+    "SetUnion",
+    "Step",
+    "Stream",
+    "StreamType",
+    "ThresholdError",
+    "TimeWindow",
+    "TypeMismatch",
+    "Unbounded",
+    "UnknownNameError",
+    "UnusedInputError",
+    "Value",
+    "Versioned",
+    "Windowed",
+    "ZSet",
+    "names",
+    "parse",
+    "show",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from flo.core.collection import Collection
@@ -32,6 +33,12 @@ class StreamBase(Generic[C_co, B_co]):
         self.name = name
         self.origin = origin
         self.source = source
+        self.assigned = True
+        """Whether the name is the user's, or only that of the verb that made the stream."""
+
+    @property
+    def described_name(self) -> str:
+        return f"`{self.name}`" if self.assigned else f"the result of `{self.name}`"
 
     @property
     def bounded(self) -> bool:
@@ -47,7 +54,8 @@ class StreamBase(Generic[C_co, B_co]):
 
     def _then(self, operator: Operator, *others: Any) -> Any:
         """The one output of an operator."""
-        (output,) = self.apply(operator, *others)
+        verb = sys._getframe(1).f_code.co_name  # errors speak of what the user wrote, not of the operator behind it
+        (output,) = self.scope.apply(operator, self, *others, verb=verb)  # type: ignore[arg-type]
         return output
 
     def __repr__(self) -> str:

@@ -62,7 +62,7 @@ class Loop:
         self._scope.apply(WriteDefer(key), stream)
         self._written[key] = here
 
-    def locate(self, error: FloError) -> FloError:
+    def _locate(self, error: FloError) -> FloError:
         """A refused defer points to the line that reads or writes the key."""
         if isinstance(error, DeferError) and error.key is not None:
             error.where = self._written.get(error.key) or self._read.get(error.key) or error.where

@@ -14,7 +14,7 @@ from flo.values.lattice import Lattice
 from flo.values.lvar import LVar
 from flo.values.operators.bags import BagJoin, BagUnion
 from flo.values.operators.keyed import KeyedJoin
-from flo.values.operators.lattices import LVarUnion
+from flo.values.operators.lvars import LVarUnion
 from flo.values.operators.nested import NestedLast, NestedZip
 from flo.values.operators.pairs import UnionSequences, Zip
 from flo.values.operators.sequences import Last
@@ -34,6 +34,7 @@ K = TypeVar("K")
 C = TypeVar("C", bound=Collection)
 D = TypeVar("D", bound=Collection)
 B = TypeVar("B", bound=Unbounded)
+B2 = TypeVar("B2", bound=Unbounded)
 Key = Callable[[Any], Any]
 
 
@@ -41,15 +42,15 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     @overload
     def union(self: CombineVerbs[Sequence[T], Bounded], other: Stream[Sequence[T], B]) -> Stream[Sequence[T], B]: ...
     @overload
-    def union(self: CombineVerbs[Bag[T], B], other: Stream[Bag[T], B]) -> Stream[Bag[T], B]: ...
+    def union(self: CombineVerbs[Bag[T], B], other: Stream[Bag[T], B2]) -> Stream[Bag[T], B | B2]: ...
     @overload
-    def union(self: CombineVerbs[Set[T], B], other: Stream[Set[T], B]) -> Stream[Set[T], B]: ...
+    def union(self: CombineVerbs[Set[T], B], other: Stream[Set[T], B2]) -> Stream[Set[T], B | B2]: ...
     @overload
-    def union(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[T], B]) -> Stream[ZSet[T], B]: ...
+    def union(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[T], B2]) -> Stream[ZSet[T], B | B2]: ...
     @overload
     def union(
-        self: CombineVerbs[LVar[Lattice[T]], B], other: Stream[LVar[Lattice[T]], B]
-    ) -> Stream[LVar[Lattice[T]], B]: ...
+        self: CombineVerbs[LVar[Lattice[T]], B], other: Stream[LVar[Lattice[T]], B2]
+    ) -> Stream[LVar[Lattice[T]], B | B2]: ...
     def union(self, other: Any) -> Any:
         """Both together. Of sequences, all of this one and then the other: this one must be bounded."""
         match self.collection:
@@ -65,49 +66,58 @@ class CombineVerbs(StreamBase[C_co, B_co]):
                 return self._then(UnionSequences(), other)
 
     @overload
-    def join(self: CombineVerbs[Set[T], B], other: Stream[Set[tuple[T, U]], B]) -> Stream[Set[U], B]: ...
+    def join(self: CombineVerbs[Set[T], B], other: Stream[Set[tuple[T, U]], B2]) -> Stream[Set[U], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[Set[T], B],
-        other: Stream[Set[U], B],
+        other: Stream[Set[U], B2],
         on: Callable[[T], Any],
         other_on: Callable[[U], Any],
         into: Callable[[T, U], R],
-    ) -> Stream[Set[R], B]: ...
+    ) -> Stream[Set[R], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[Set[T], B],
+        other: Stream[Set[U], B2],
+        on: Callable[[T], Any],
+        other_on: Callable[[U], Any],
+    ) -> Stream[Set[tuple[T, U]], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[Bag[T], B],
-        other: Stream[Bag[U], B],
+        other: Stream[Bag[U], B2],
         on: Callable[[T], Any],
         other_on: Callable[[U], Any],
         into: Callable[[T, U], R],
-    ) -> Stream[Bag[R], B]: ...
+    ) -> Stream[Bag[R], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[Bag[T], B],
-        other: Stream[Bag[U], B],
+        other: Stream[Bag[U], B2],
         on: Callable[[T], Any],
         other_on: Callable[[U], Any],
-    ) -> Stream[Bag[tuple[T, U]], B]: ...
+    ) -> Stream[Bag[tuple[T, U]], B | B2]: ...
     @overload
-    def join(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[T], B]) -> Stream[ZSet[T], B]: ...
+    def join(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[T], B2]) -> Stream[ZSet[T], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B],
+        other: Stream[ZSet[U], B2],
         on: Callable[[T], Any],
         other_on: Callable[[U], Any],
-    ) -> Stream[ZSet[tuple[T, U]], B]: ...
+    ) -> Stream[ZSet[tuple[T, U]], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B],
+        other: Stream[ZSet[U], B2],
         on: Callable[[T], Any],
         other_on: Callable[[U], Any],
         into: Callable[[T, U], R],
-    ) -> Stream[ZSet[R], B]: ...
+    ) -> Stream[ZSet[R], B | B2]: ...
     @overload
-    def join(self: CombineVerbs[Keyed[K, Any], B], other: Stream[Keyed[K, Any], B]) -> Stream[Keyed[K, Any], B]: ...
+    def join(
+        self: CombineVerbs[Keyed[K, Any], B], other: Stream[Keyed[K, Any], B2]
+    ) -> Stream[Keyed[K, Any], B | B2]: ...
     def join(self, other: Any, on: Key | None = None, other_on: Key | None = None, into: Any = None) -> Any:
         """Pairs whose keys are equal: `on` of this stream, `other_on` of the other, combined by `into`.
 
@@ -124,7 +134,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
             case _:
                 return self._then(SetJoin(on, other_on, into), other)
 
-    def intersection(self: CombineVerbs[Set[T], B], other: Stream[Set[T], B]) -> Stream[Set[T], B]:
+    def intersection(self: CombineVerbs[Set[T], B], other: Stream[Set[T], B2]) -> Stream[Set[T], B | B2]:
         """The elements of both sets."""
         return self._then(Intersection(), other)
 
@@ -132,16 +142,20 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         """The elements that the other set does not have: it must have ended to know."""
         return self._then(Difference(), other)
 
-    def minus(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[T], B]) -> Stream[ZSet[T], B]:
+    def minus(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[T], B2]) -> Stream[ZSet[T], B | B2]:
         """Weights subtracted. Needs no end: what was given too early is taken back."""
         return self._then(Minus(), other)
 
     @overload
-    def zip(self: CombineVerbs[Sequence[T], B], other: Stream[Sequence[U], B]) -> Stream[Sequence[tuple[T, U]], B]: ...
+    def zip(
+        self: CombineVerbs[Sequence[T], B], other: Stream[Sequence[U], B2]
+    ) -> Stream[Sequence[tuple[T, U]], B | B2]: ...
     @overload
-    def zip(self: CombineVerbs[Nested[C], B], other: Stream[Nested[D], B]) -> Stream[Nested[C, D], B]: ...
+    def zip(self: CombineVerbs[Nested[C], B], other: Stream[Nested[D], B2]) -> Stream[Nested[C, D], B | B2]: ...
     @overload
-    def zip(self: CombineVerbs[Nested[Any, Any], B], other: Stream[Nested[D], B]) -> Stream[Nested[Any, Any, D], B]: ...
+    def zip(
+        self: CombineVerbs[Nested[Any, Any], B], other: Stream[Nested[D], B2]
+    ) -> Stream[Nested[Any, Any, D], B | B2]: ...
     def zip(self, other: Any) -> Any:
         """Elements in pairs; inner streams side by side, for a `nest` over both."""
         return self._then(NestedZip() if isinstance(self.collection, Nested) else Zip(), other)

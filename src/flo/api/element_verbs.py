@@ -88,11 +88,11 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         Without an order, `f` must give the same whichever element comes first: it is tried on examples and refused with
         the smallest that differs. `commutative="why"` records your reason where no examples can be made.
         """
-        if isinstance(self.collection, (Bag, Set)):
-            output = self._then(FoldUnordered(initial, f))
-            expect_commutative(f, initial, self.collection, claim=commutative)
-            return output
-        return self._then(Fold(initial, f))
+        if not isinstance(self.collection, (Bag, Set, ZSet)):
+            return self._then(Fold(initial, f))
+        if self.bounded and isinstance(self.collection, (Bag, Set)):
+            expect_commutative(f, initial, self.collection, commutative, self.described_name)
+        return self._then(FoldUnordered(initial, f))
 
     @overload
     def count(self: ElementVerbs[Sequence[T], Bounded]) -> Stream[Sequence[int], Bounded]: ...

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from flo.api.compile import live_vertices
 from flo.api.scope import Scope, Vertex
 from flo.core.labels import label
 from flo.core.operator import Operator
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def explained(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> str:
     numbers: dict[Stream[Any, Any], str] = {}
-    rows = list(_rows(scope, numbers, ""))
+    rows = list(_rows(scope, live_vertices(scope, list(outputs.values())), numbers, ""))
     rows += [("output", output, numbers[stream], stream.type.described(), "") for output, stream in outputs.items()]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = [f"flow {name}"]
@@ -27,19 +28,21 @@ def explained(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) 
     return "\n".join(lines)
 
 
-def _rows(scope: Scope, numbers: dict[Stream[Any, Any], str], indent: str) -> Iterator[tuple[str, str, str, str, str]]:
+def _rows(
+    scope: Scope, vertices: list[Vertex], numbers: dict[Stream[Any, Any], str], indent: str
+) -> Iterator[tuple[str, str, str, str, str]]:
     """(what, result, reads, type, where) for every input and operator of the scope."""
     for stream in scope.inputs:
         numbers[stream] = stream.name
         yield (f"{indent}input", stream.name, "", stream.type.described(), str(stream.origin or ""))
     taken = set(numbers.values())
-    for vertex in scope.vertices:
+    for vertex in vertices:
         for stream in vertex.outputs:
             numbers[stream] = _fresh(stream.name, taken)
             taken.add(numbers[stream])
         yield _row(vertex, numbers, indent)
         if vertex.body is not None:
-            yield from _rows(vertex.body, numbers, indent + "  ")
+            yield from _rows(vertex.body, vertex.body.vertices, numbers, indent + "  ")
 
 
 def _row(vertex: Vertex, numbers: dict[Stream[Any, Any], str], indent: str) -> tuple[str, str, str, str, str]:

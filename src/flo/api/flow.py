@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Literal, TypeVar, overload
 
-from flo.api.compile import compile_scope
+from flo.api.compile import compile_scope, live_vertices
 from flo.api.explain import explained
 from flo.api.running import FlowLoop, Result, known, schedule_of
 from flo.api.scope import Scope
@@ -77,11 +77,12 @@ class Flow:
 
     def type(self) -> Derivation:
         """The program's type, with its derivation; raises what is wrong with the program."""
-        used = {stream for vertex in self._scope.vertices for stream in vertex.inputs}
+        live = live_vertices(self._scope, [*self._outputs.values(), *self._late().values()])
+        used = {stream for vertex in live for stream in vertex.inputs}
         for stream in self._scope.inputs:
             if stream not in used and stream not in self._outputs.values():
                 raise UnusedInputError(
-                    f"nothing reads the input `{stream.name}`",
+                    f"no output depends on the input `{stream.name}`",
                     facts=((stream.name, stream.type.described()),),
                     instead=((f'flow.output("{stream.name}", {stream.name})', "or leave the input out"),),
                     where=stream.origin,

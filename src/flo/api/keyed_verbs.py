@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from flo.api.base import B_co, C_co, StreamBase
 from flo.api.body import build
 from flo.core.collection import Collection
+from flo.core.errors import Origin
 from flo.core.stream_type import StreamType, Unbounded
 from flo.values.keyed import Keyed
-from flo.values.operators.keyed import Entries, KeyBy, PerKey
+from flo.values.operators.keyed import Entries, FilterKeys, KeyBy, MapValues
+from flo.values.operators.per_key import PerKey
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 
@@ -18,12 +20,14 @@ if TYPE_CHECKING:
     from flo.api.stream import Stream
 
 T = TypeVar("T")
+U = TypeVar("U")
 K = TypeVar("K")
 C = TypeVar("C", bound=Collection)
 C2 = TypeVar("C2", bound=Collection)
 D = TypeVar("D", bound=Collection)
 B = TypeVar("B", bound=Unbounded)
 B2 = TypeVar("B2", bound=Unbounded)
+B3 = TypeVar("B3", bound=Unbounded)
 
 
 class KeyedVerbs(StreamBase[C_co, B_co]):
@@ -46,21 +50,40 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     @overload
     def per_key(
         self: KeyedVerbs[Keyed[K, C], B],
-        body: Callable[[Stream[C, B], Stream[C2, B]], Stream[D, B2]],
-        other: Stream[Keyed[K, C2], B],
+        body: Callable[[Stream[C, B], Stream[C2, B3]], Stream[D, B2]],
+        other: Stream[Keyed[K, C2], B3],
     ) -> Stream[Keyed[K, D], B2]: ...
-    def per_key(self, body: Any, *others: Any) -> Any:
-        """Runs a graph of its own for every key, on this stream and on others that have the same keys."""
+    def per_key(self, body: Any, other: Any = None) -> Any:
+        """Runs a graph of its own for every key, on this stream and on another one that has the same keys."""
+        others = () if other is None else (other,)
         streams = (self, *others)
         for stream in others:
-            self.scope.expect_here(stream, "per_key", None)
+            self.scope.expect_here(stream, "per_key", Origin.here())
         if not all(isinstance(stream.collection, Keyed) for stream in streams):
-            return self._then(PerKey(None, len(streams)), *others)  # type: ignore[arg-type]  # refused, with the reason
+            return self._then(PerKey(None, len(streams)), *others)  # refused, with the reason
         inner = tuple(StreamType(stream.collection.inner, stream.bounded) for stream in streams)
         graph, scope, _ = build(body, self.scope, inner, "per_key", loops=False)
         outputs = self.apply(PerKey(graph), *others)
         outputs[0].source.body = scope
         return outputs[0] if len(outputs) == 1 else outputs
+
+    @overload
+    def map_values(
+        self: KeyedVerbs[Keyed[K, Sequence[T]], B], f: Callable[[T], U]
+    ) -> Stream[Keyed[K, Sequence[U]], B]: ...
+    @overload
+    def map_values(self: KeyedVerbs[Keyed[K, Bag[T]], B], f: Callable[[T], U]) -> Stream[Keyed[K, Bag[U]], B]: ...
+    @overload
+    def map_values(self: KeyedVerbs[Keyed[K, Set[T]], B], f: Callable[[T], U]) -> Stream[Keyed[K, Set[U]], B]: ...
+    @overload
+    def map_values(self: KeyedVerbs[Keyed[K, ZSet[T]], B], f: Callable[[T], U]) -> Stream[Keyed[K, ZSet[U]], B]: ...
+    def map_values(self, f: Any) -> Any:
+        """Every element of every key through `f`."""
+        return self._then(MapValues(f))
+
+    def filter_keys(self: KeyedVerbs[Keyed[K, C], B], keep: Callable[[K], object]) -> Stream[Keyed[K, C], B]:
+        """Only the streams of the keys for which `keep` is true."""
+        return self._then(FilterKeys(keep))
 
     @overload
     def entries(self: KeyedVerbs[Keyed[K, Sequence[T]], B]) -> Stream[Bag[tuple[K, T]], B]: ...

@@ -9,7 +9,9 @@ from flo.api.base import B_co, C_co, StreamBase
 from flo.core.stream_type import Bounded, Unbounded
 from flo.values.lattice import Lattice, NaturalSum, Or
 from flo.values.lvar import LVar
-from flo.values.operators.lattices import Above, FoldLattice, LVarToSequence, MapLattice, SumLattice, Threshold
+from flo.values.operators.lattices import FoldLattice, SumLattice
+from flo.values.operators.lvars import LVarToSequence, MapLattice
+from flo.values.operators.thresholds import Above, Threshold
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
 

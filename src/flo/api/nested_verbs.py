@@ -13,7 +13,7 @@ from flo.core.nest import Nest
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded, Unbounded
 from flo.values.operators.nested import Flatten, NestOnce, RepeatNested, RepeatNestedBy
-from flo.values.operators.zsets import Differentiate, Integrate
+from flo.values.operators.zset_streams import Differentiate, Integrate
 from flo.values.sequence import Sequence
 from flo.values.weighted import ZSet
 
@@ -81,7 +81,7 @@ class NestedVerbs(StreamBase[C_co, B_co]):
         try:
             output = self._then(Nest(graph))
         except DeferError as error:
-            raise loop.locate(error).located(here) from None
+            raise loop._locate(error).located(here) from None
         output.source.body = scope
         return output
 

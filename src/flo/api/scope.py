@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,8 +13,6 @@ from flo.core.stream_type import StreamType
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
-
-_ASSIGNMENT = re.compile(r"^(\w+)\s*(?::[^=]+)?=(?!=)")
 
 
 @dataclass(eq=False)
@@ -55,18 +52,23 @@ class Scope:
         self.inputs.append(stream)
         return stream
 
-    def apply(self, operator: Operator, *inputs: Stream[Any, Any]) -> tuple[Stream[Any, Any], ...]:
+    def apply(
+        self, operator: Operator, *inputs: Stream[Any, Any], verb: str | None = None
+    ) -> tuple[Stream[Any, Any], ...]:
         """The output streams of an operator on these inputs, typed now, so that errors point to the user's line."""
         from flo.api.stream import Stream
 
         origin = Origin.here()
+        verb = verb or operator.name
         for stream in inputs:
-            self.expect_here(stream, operator.name, origin)
-        outputs = typed(operator, inputs, origin)
+            self.expect_here(stream, verb, origin)
+        outputs = typed(operator, inputs, verb, origin)
         operator = operator.typed(tuple(stream.type for stream in inputs))
         vertex = Vertex(operator, inputs, origin=origin)
-        name = assigned_name(origin) or operator.name
-        vertex.outputs = tuple(Stream(self, output, name, origin, vertex) for output in outputs)
+        name = origin.assigned_name if origin else None
+        vertex.outputs = tuple(Stream(self, output, name or verb, origin, vertex) for output in outputs)
+        for stream in vertex.outputs:
+            stream.assigned = name is not None
         self.vertices.append(vertex)
         return vertex.outputs
 
@@ -82,14 +84,15 @@ class Scope:
             )
         if stream.scope is self:
             return
+        name = stream.described_name
         facts = (
-            (stream.name, f"belongs to {stream.scope.description}   ({stream.origin})"),
+            (name.strip("`"), f"belongs to {stream.scope.description}   ({stream.origin})"),
             (used_by, f"stands in {self.description}"),
         )
         if stream.scope.root() is not self.root():
-            raise ScopeError(f"`{stream.name}` is a stream of another flow", facts=facts, where=where)
+            raise ScopeError(f"{name} is a stream of another flow", facts=facts, where=where)
         raise ScopeError(
-            f"`{stream.name}` is used outside the body that it belongs to",
+            f"{name} is used outside the body that it belongs to",
             facts=facts,
             instead=(
                 ("outer.zip(other).nest(lambda a, b: …)", "to bring a second nested stream into the body"),
@@ -107,27 +110,22 @@ class Scope:
         return self if self.parent is None else self.parent.root()
 
 
-def typed(operator: Operator, inputs: tuple[Stream[Any, Any], ...], where: Origin | None) -> StreamTypes:
+def typed(operator: Operator, inputs: tuple[Stream[Any, Any], ...], verb: str, where: Origin | None) -> StreamTypes:
     """The types of the operator's outputs; a refusal names the stream at fault and the user's line."""
     try:
         return operator.judge(tuple(stream.type for stream in inputs)).outputs
     except FloError as error:
         at_fault = inputs[error.index or 0] if inputs else None
+        error.renamed(operator.name, verb)
         raise named(error, at_fault).located(where) from None
 
 
 def named(error: FloError, stream: Stream[Any, Any] | None) -> FloError:
     """The error with the name of the stream at fault, and the line that declares it."""
     if stream is not None and error.input_name is None:
-        error.input_name = f"`{stream.name}`"
+        error.input_name = stream.described_name
         if stream.origin is not None:
             error.facts = tuple(
                 (label, f"{text}   ({stream.origin})" if label == "{input}" else text) for label, text in error.facts
             )
     return error
-
-
-def assigned_name(origin: Origin | None) -> str | None:
-    """The variable that the user's line assigns to, if that is all the line does."""
-    found = _ASSIGNMENT.match(origin.text) if origin else None
-    return found[1] if found else None

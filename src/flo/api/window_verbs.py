@@ -3,49 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from flo.api.base import B_co, C_co, StreamBase
 from flo.core.operator import Operator
 from flo.core.stream_type import Unbounded
-from flo.values.operators.time_windows import Session, Sliding, Tumbling
+from flo.values.operators.sessions import Session
+from flo.values.operators.time_windows import Sliding, Tumbling
 from flo.values.sequence import Sequence
 
 if TYPE_CHECKING:
-    from flo.api.windowed import Windowed
+    from flo.api.windowed import BoundedWindows, Windowed
 
 T = TypeVar("T")
 B = TypeVar("B", bound=Unbounded)
+Time = Callable[[T], Any]
 
 
 class WindowVerbs(StreamBase[C_co, B_co]):
     """A window closes when an element comes that is `lateness` or more beyond its end. What comes later for it is in
-    `.late` of the result. A bounded stream also gives its open windows at the end."""
+    `.late` of the result. A bounded stream also gives its open windows at the end. With `bounds=True` each window comes
+    with a second inner stream, which holds its `TimeWindow(start, end)`."""
 
+    @overload
     def tumbling(
-        self: WindowVerbs[Sequence[T], B], size: Any, time: Callable[[T], Any], lateness: Any = None
-    ) -> Windowed[T, B]:
+        self: WindowVerbs[Sequence[T], B], size: Any, time: Time[T], lateness: Any = None, *, bounds: Literal[True]
+    ) -> BoundedWindows[T, B]: ...
+    @overload
+    def tumbling(
+        self: WindowVerbs[Sequence[T], B], size: Any, time: Time[T], lateness: Any = None
+    ) -> Windowed[T, B]: ...
+    def tumbling(self, size: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
         """Windows of one size, side by side."""
-        return self._windows(Tumbling(size, time, lateness, flush=self.bounded))
+        return self._windows(Tumbling(size, time, lateness, self.bounded, bounds))
 
+    @overload
     def sliding(
-        self: WindowVerbs[Sequence[T], B], size: Any, slide: Any, time: Callable[[T], Any], lateness: Any = None
-    ) -> Windowed[T, B]:
+        self: WindowVerbs[Sequence[T], B],
+        size: Any,
+        slide: Any,
+        time: Time[T],
+        lateness: Any = None,
+        *,
+        bounds: Literal[True],
+    ) -> BoundedWindows[T, B]: ...
+    @overload
+    def sliding(
+        self: WindowVerbs[Sequence[T], B], size: Any, slide: Any, time: Time[T], lateness: Any = None
+    ) -> Windowed[T, B]: ...
+    def sliding(self, size: Any, slide: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
         """Windows of one size that begin every `slide`: an element may be in several."""
-        return self._windows(Sliding(size, slide, time, lateness, flush=self.bounded))
+        return self._windows(Sliding(size, slide, time, lateness, self.bounded, bounds))
 
+    @overload
     def session(
-        self: WindowVerbs[Sequence[T], B], gap: Any, time: Callable[[T], Any], lateness: Any = None
-    ) -> Windowed[T, B]:
+        self: WindowVerbs[Sequence[T], B], gap: Any, time: Time[T], lateness: Any = None, *, bounds: Literal[True]
+    ) -> BoundedWindows[T, B]: ...
+    @overload
+    def session(self: WindowVerbs[Sequence[T], B], gap: Any, time: Time[T], lateness: Any = None) -> Windowed[T, B]: ...
+    def session(self, gap: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
         """Windows that end when nothing comes for `gap`."""
-        return self._windows(Session(gap, time, lateness, flush=self.bounded))
+        return self._windows(Session(gap, time, lateness, self.bounded, bounds))
 
     def _windows(self, operator: Operator) -> Any:
-        from flo.api.windowed import Windowed
+        from flo.api.windowed import Windowed  # a stream itself: it needs the verbs of this module
 
         windows, late = self.apply(operator)
         vertex = windows.source
-        result: Windowed[Any, Any] = Windowed(windows.scope, windows.type, windows.name, windows.origin, vertex)
+        result: Any = Windowed(windows.scope, windows.type, windows.name, windows.origin, vertex)
         result.late = vertex.late = late
+        result.assigned = windows.assigned
         vertex.outputs = (result, late)
         return result

@@ -22,6 +22,7 @@ K = TypeVar("K")
 N = TypeVar("N")
 R = TypeVar("R")
 B = TypeVar("B", bound=Unbounded)
+B2 = TypeVar("B2", bound=Unbounded)
 
 
 class ZSetVerbs(StreamBase[C_co, B_co]):
@@ -35,37 +36,37 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
 
     def semi_join(
         self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B],
+        other: Stream[ZSet[U], B2],
         on: Callable[[T], Any],
         other_on: Callable[[U], Any],
-    ) -> Stream[ZSet[T], B]:
+    ) -> Stream[ZSet[T], B | B2]:
         """The rows that have a partner in the other z-set."""
         return self._then(SemiJoin(on, other_on), other)
 
     def anti_join(
         self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B],
+        other: Stream[ZSet[U], B2],
         on: Callable[[T], Any],
         other_on: Callable[[U], Any],
-    ) -> Stream[ZSet[T], B]:
+    ) -> Stream[ZSet[T], B | B2]:
         """The rows that have none. Needs no end: a row is taken back when its partner comes."""
         return self._then(AntiJoin(on, other_on), other)
 
     def left_join(
         self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B],
+        other: Stream[ZSet[U], B2],
         on: Callable[[T], Any],
         other_on: Callable[[U], Any],
-    ) -> Stream[ZSet[tuple[T, U | None]], B]:
+    ) -> Stream[ZSet[tuple[T, U | None]], B | B2]:
         """All pairs, and every row without a partner beside None."""
         return self._then(LeftJoin(on, other_on), other)
 
     def full_join(
         self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B],
+        other: Stream[ZSet[U], B2],
         on: Callable[[T], Any],
         other_on: Callable[[U], Any],
-    ) -> Stream[ZSet[tuple[T | None, U | None]], B]:
+    ) -> Stream[ZSet[tuple[T | None, U | None]], B | B2]:
         """All pairs, and every row of either side without a partner beside None."""
         return self._then(FullJoin(on, other_on), other)
 

@@ -64,6 +64,10 @@ class Value(Lowerable, ABC):
     def take(self) -> tuple[Self, Self]:
         """(what stays behind, what can be sent on): the second holds all content, and the end if it has arrived."""
 
+    def send(self) -> tuple[Self, Self]:
+        """(what stays, what is sent) when the event loop sends an output: all that can be taken, or less."""
+        return self.take()
+
     @abstractmethod
     def size(self) -> int:
         """How much steps can still consume: elements, and an end that was not passed on."""
@@ -139,5 +143,7 @@ class Collection(Lowerable, ABC):
 
 
 def call(kind: str, *parts: Any, lower: Lowering) -> Call:
-    """`kind(parts…)`, every part lowered."""
+    """`kind(parts…)`, every part lowered, but for ends that have not come and flags that are false behind the rest."""
+    while parts and (parts[-1] is False or parts[-1] is End.OPEN):
+        parts = parts[:-1]
     return Call(kind, tuple(lower(part) for part in parts))

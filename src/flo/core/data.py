@@ -42,13 +42,12 @@ def class_name(kind: type) -> str:
 
 def find_class(name: str) -> Any:
     """The class of that name, if the program has it: nothing is imported."""
-    if name in _known:
-        return _known[name]
     module, _, path = name.partition(":")
     found: Any = sys.modules.get(module)
     for part in path.split("."):
         found = vars(found).get(part) if isinstance(found, (ModuleType, type)) else None
-    if not isinstance(found, type):
+    found = found if isinstance(found, type) else _known.get(name)
+    if found is None:
         raise CheckpointError(
             f"the state has values of the class `{name}`, which this program has not loaded",
             instead=(("import the module that defines it", "before lifting the state"),),
@@ -58,7 +57,7 @@ def find_class(name: str) -> Any:
 
 def _lower_object(item: Any, lower: Lowering) -> Term:
     kind = type(item)
-    if isinstance(item, Enum):
+    if isinstance(item, Enum) and item.name in kind.__members__:  # a combination of flags is no member
         return Call("enum", (class_name(kind), item.name))
     if isinstance(item, tuple) and hasattr(kind, "_fields"):
         return Call("namedtuple", (class_name(kind), lower.many(tuple(item))))

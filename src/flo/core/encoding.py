@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import zlib
 from typing import Any
 
@@ -20,6 +21,8 @@ MAGIC = b"flo-state"
 VERSION = 1
 _HEADER = len(MAGIC) + 1 + 32
 _LARGE = 1 << 200
+_CONSTANTS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+"""One nan for all: a nan equals itself only, and a row that holds one must still be found to be taken back."""
 
 
 def encode(term: Term) -> bytes:
@@ -44,7 +47,9 @@ def decode(data: bytes) -> Term:
     if hashlib.sha256(body).digest() != digest:
         raise CheckpointError("the state is truncated or altered: its checksum does not match")
     try:
-        return _from_json(json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass")))
+        return _from_json(
+            json.loads(zlib.decompress(body).decode("utf-8", "surrogatepass"), parse_constant=_CONSTANTS.__getitem__)
+        )
     except (ValueError, KeyError, TypeError, RecursionError, zlib.error) as error:
         raise CheckpointError(f"the state is malformed: {error}") from error
 

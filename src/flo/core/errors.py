@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
+import re
 import sys
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
+_FOR_TOOLS = re.compile(r"\s+# (type|pyright|noqa|mypy|fmt)\b.*$")
 PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
@@ -17,21 +21,38 @@ class Origin:
 
     file: str
     line: int
+    last_column: int | None = None
+    """Where the call on that line ends."""
 
     @classmethod
     def here(cls) -> Origin | None:
         """The innermost frame that is not Flo's own."""
         frame = sys._getframe(1)
-        while frame is not None:
-            file = frame.f_code.co_filename
-            if not file.startswith(PACKAGE):
-                return cls(file, frame.f_lineno)
-            frame = frame.f_back  # type: ignore[assignment]
-        return None
+        while frame.f_code.co_filename.startswith(PACKAGE):
+            if frame.f_back is None:
+                return None
+            frame = frame.f_back
+        positions = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
+        return cls(frame.f_code.co_filename, frame.f_lineno, positions[3])
 
     @property
     def text(self) -> str:
-        return linecache.getline(self.file, self.line).strip()
+        line = linecache.getline(self.file, self.line).strip()
+        return _FOR_TOOLS.sub("", line)
+
+    @property
+    def assigned_name(self) -> str | None:
+        """The variable that the line assigns the call to; None if the call is only a part of what is assigned."""
+        line = linecache.getline(self.file, self.line)
+        try:
+            statement = ast.parse(line.strip()).body[0]
+        except (SyntaxError, IndexError):
+            return None
+        match statement:
+            case ast.Assign(targets=[ast.Name(name)], value=ast.Call() as value):
+                end = (value.end_col_offset or 0) + len(line) - len(line.lstrip())
+                return name if end == self.last_column else None
+        return None
 
     def __str__(self) -> str:
         return f"{Path(self.file).name}:{self.line}"
@@ -61,6 +82,11 @@ class FloError(Exception):
         self.input_name: str | None = None
         self.result: Any = None  # of a run: what came out before the fault
 
+    def renamed(self, operator: str, verb: str) -> None:
+        """Speaks of the verb that the user wrote instead of the operator behind it."""
+        self.summary = self.summary.replace(f"`{operator}`", f"`{verb}`")
+        self.facts = tuple((verb if label == operator else label, text) for label, text in self.facts)
+
     def located(self, where: Origin | None) -> Self:
         """The same error, with the user's line if it had none yet."""
         self.where = self.where or where
@@ -72,12 +98,13 @@ class FloError(Exception):
         rows: list[tuple[str, str]] = []
         if self.where is not None:
             rows.append((str(self.where), self.where.text))
-        rows += [(label.replace("{input}", name.strip("`")), text) for label, text in self.facts]
+        plain = name.strip("`") if name.startswith("`") else name
+        rows += [(label.replace("{input}", plain), text) for label, text in self.facts]
         width = max((len(label) for label, _ in rows), default=0)
         width = max(width, len("instead") if self.instead else 0)
         lines += [f"  {label:<{width}}   {text}".rstrip() for label, text in rows]
         if self.instead:
-            bare = name.strip("`") if name.isidentifier() or name.startswith("`") else "stream"
+            bare = plain if plain.isidentifier() else "stream"
             column = max(len(code.replace("{input}", bare)) for code, _ in self.instead)
             for number, (code, why) in enumerate(self.instead):
                 label = "instead" if number == 0 else ""

@@ -122,7 +122,7 @@ class EventLoop:
 
     def pull(self, index: int) -> Value:
         """Sends all that can be sent of one output: what came since the last time."""
-        stays, sent = self.outputs[index].take()
+        stays, sent = self.outputs[index].send()
         self.outputs = (*self.outputs[:index], stays, *self.outputs[index + 1 :])
         return sent
 
@@ -130,7 +130,16 @@ class EventLoop:
         """The running program as bytes: buffers, operator states and unsent outputs, and no code."""
         lowering = Lowering()
         skeleton = text(lowering(self.program), states=False)
-        return encode(Call("state", (skeleton, lambdas(self.program), lowering((self.graph, self.outputs)))))
+        own = set(lowering.names)
+        state = lowering((self.graph, self.outputs))
+        for name, item in lowering.names.items():
+            if name not in own:  # restoring could not supply it
+                raise CheckpointError(
+                    f"a value of type {type(item).__name__} cannot be written down",
+                    facts=(("value", repr(item)[:80]),),
+                    instead=(("data", "a state holds no code: a function may only be part of the program"),),
+                )
+        return encode(Call("state", (skeleton, lambdas(self.program), state)))
 
     def restore(self, data: bytes) -> None:
         """Goes on from a checkpoint of the same program."""
@@ -155,13 +164,14 @@ class EventLoop:
             bad = [t.collection.mismatch(v) for t, v in zip(derivation.outputs, sent, strict=True)]
             if derivation.outputs != self.output_types or any(bad):
                 raise CheckpointError(f"the state does not fit the program's types: {next(filter(None, bad), '')}")
+            restored = with_origins(restored, self.program)
         except CheckpointError:
             raise
         except FloError as error:
             raise CheckpointError(f"the state does not fit the program: {error.summary}") from error
         except Exception as error:
             raise CheckpointError(f"the state is malformed: {error}") from error
-        self.graph, self.outputs = with_origins(restored, self.program), sent
+        self.graph, self.outputs = restored, sent
 
 
 def lambdas(graph: Graph) -> tuple[str, ...]:
@@ -182,6 +192,16 @@ def difference(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
 
 def with_origins(graph: Any, like: Any) -> Any:
     """The restored graph with the user's lines of the program, which the bytes do not hold."""
+    if type(graph) is not type(like):
+        raise CheckpointError("the state does not fit the program: the graph has another shape")
     if isinstance(graph, Node):
+        if graph.state is None:
+            raise CheckpointError(
+                f"the state does not fit the program: the inputs of `{graph.operator.name}` are elided"
+            )
+        if type(graph.operator) is not type(like.operator):
+            raise CheckpointError(
+                f"the state does not fit the program: `{graph.operator.name}` stands for `{like.operator.name}`"
+            )
         return Node(graph.state, graph.operator, like.origin)
     return type(graph)(with_origins(graph.left, like.left), with_origins(graph.right, like.right))

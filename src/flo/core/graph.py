@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, final
 
+from flo.core.collection import Value
 from flo.core.errors import Origin, TypeMismatch
 from flo.core.operator import Operator, Values
-from flo.core.term import Call, Lowerable, Lowering, Name, Term, register
+from flo.core.term import Call, Lowerable, Lowering, Term, register
 
 
 class _Shown(Lowerable):
@@ -32,7 +33,7 @@ class Node(_Shown):
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     def lower(self, lower: Lowering) -> Term:
-        return Call("{}[]", (Name("_") if self.state is None else lower(self.state), lower(self.operator)))
+        return Call("{}[]", (lower(self.state), lower(self.operator)))
 
 
 @final
@@ -61,7 +62,17 @@ class Parallel(_Shown):
 
 Graph: TypeAlias = Node | Sequential | Parallel
 
-register("{}[]", lambda state, operator: Node(state, operator))
+
+def _lift_node(state: Any, operator: Any) -> Node:
+    if not isinstance(operator, Operator):
+        raise TypeMismatch(f"{operator!r} is not an operator")
+    for value in () if state is None else state:
+        if not isinstance(value, Value):
+            raise TypeMismatch(f"the state of `{operator.name}` holds {value!r}, which is not a collection value")
+    return Node(state, operator)
+
+
+register("{}[]", _lift_node)
 register(";", Sequential)
 register("|", Parallel)
 

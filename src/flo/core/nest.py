@@ -8,8 +8,8 @@ from typing import Any, final
 
 from flo.core.collection import Collection, End, Value
 from flo.core.derivation import Derivation, StreamTypes
-from flo.core.errors import BoundednessError, DeferError, TypeMismatch
-from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
+from flo.core.errors import BoundednessError, DeferError, ElementError, FunctionError, TypeMismatch
+from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, nodes, setinput
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Measure, Operator, Step, Values, concat_all, expect_arity, expect_collection
 from flo.core.semantics import advance, measure, small_steps
@@ -87,6 +87,14 @@ class WriteDefer(Operator):
         return (0,)
 
 
+def at_rest(graph: Graph) -> bool:
+    """Whether the body is stuck, and not only waiting to raise what a user's function raised."""
+    try:
+        return advance(graph)[0] is graph
+    except (FunctionError, ElementError):
+        return False
+
+
 def collect_defer(graph: Graph) -> dict[str, Value]:
     """The inputs of every write_defer; ∅ (the empty map) for any other operator (docs/deviations.md, 6)."""
     match graph:
@@ -126,6 +134,7 @@ class Nest(Operator):
     outputs: Values = ()
 
     name = "nest"
+    signature = "(Nested[C], X) -> (Nested[D], X)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         return self.judge(inputs).outputs
@@ -145,6 +154,8 @@ class Nest(Operator):
                     facts=((f"output {index + 1}", output.described()),),
                 )
         check_defers(body)
+        if self.original is None:
+            check_initial(self.graph)
         outputs = (StreamType(Nested(*body.outputs), inputs[0].bounded),)
         premises: tuple[Derivation, ...] = (body,)
         if self.original is not None:
@@ -207,29 +218,33 @@ class Nest(Operator):
     def advance(self, values: Values) -> Iterator[Step]:
         """The same, running the body with `advance`."""
         nest = self
-        while True:
-            value = values[0]
-            assert isinstance(value, NestedValue)
-            current = value.oldest()
-            if nest.original is not None and current is not None:
-                before = setinput(nest.graph, current)
-                graph, deltas = advance(before)
-                if graph is not before:
-                    emitted, outputs = nest._bottoms(), nest.outputs
-                    for delta in deltas:
-                        emitted, outputs = concat_all(emitted, delta), concat_all(outputs, delta)
-                    nest = replace(nest, graph=graph, outputs=outputs)
-                    values = (value.with_oldest(inputs(graph)),)
-                    yield Step("nest-run-graph", values, nest, (NestedValue.extending(emitted),))
-                    continue
-                step = next(nest._finish(value, graph), None)
-            else:
-                step = next(nest.steps(values), None)
-            if step is None:
-                return
+        while (step := nest._leap(values)) is not None:
             yield step
             assert isinstance(step.operator, Nest)
             nest, values = step.operator, step.inputs
+
+    def _leap(self, values: Values) -> Step | None:
+        """Runs the body to its stuck state and goes on to the next inner stream, if it can, at once."""
+        value = values[0]
+        assert isinstance(value, NestedValue)
+        current = value.oldest()
+        if self.original is None or current is None:
+            return next(self.steps(values), None)
+        before = setinput(self.graph, current)
+        graph, deltas = advance(before)
+        if graph is before:
+            return next(self._finish(value, graph), None)
+        emitted, outputs = self._bottoms(), self.outputs
+        for delta in deltas:
+            emitted, outputs = concat_all(emitted, delta), concat_all(outputs, delta)
+        extending = NestedValue.extending(emitted)
+        nest = replace(self, graph=graph, outputs=outputs)
+        step = next(nest._finish(value, graph), None) if at_rest(graph) else None
+        if step is None:
+            return Step("nest-run-graph", (value.with_oldest(inputs(graph)),), nest, (extending,))
+        (following,) = step.outputs
+        assert isinstance(following, NestedValue)
+        return replace(step, outputs=(extending.concat(following),))
 
     def measure(self, values: Values) -> Measure:
         value = values[0]
@@ -278,4 +293,19 @@ def check_defers(body: Derivation) -> None:
             raise DeferError(
                 f"the key {key!r} is read with one type and written with another",
                 facts=(("read_defer", str(collection)), ("write_defer", str(writes[key]))),
+            ).about(key)
+
+
+def check_initial(graph: Graph) -> None:
+    """Every read_defer has a value for the first inner stream: without one the body would wait for ever.
+
+    The printed `nest-type` accepts read_defer(k) there, by `read-defer-no-value-type`.
+    """
+    for each in nodes(graph):
+        if isinstance(each.operator, ReadDefer) and each.operator.value is None:
+            key = each.operator.key
+            raise DeferError(
+                f"`read_defer({key!r})` has nothing to read for the first inner stream",
+                instead=((f"loop.read_defer({key!r}, initial=…)", "what the first round reads"),),
+                where=each.origin,
             ).about(key)

@@ -62,6 +62,8 @@ class NestedValue(Value):
         return replace(self, older=Elements([values]).extended(list(self.older.dropped(1))))
 
     def without_oldest(self) -> NestedValue:
+        if not self.older:
+            return replace(self, newest=None, continues=False)
         return replace(self, older=self.older.dropped(1), continues=False)
 
     def passed(self) -> NestedValue:
@@ -106,6 +108,17 @@ class NestedValue(Value):
         stays = NestedValue(Elements(), tuple(rest for rest, _ in taken), continues=True)
         return stays, replace(self, newest=tuple(delta for _, delta in taken))
 
+    def send(self) -> tuple[NestedValue, NestedValue]:
+        """Only tuples that are complete; the newest one waits until its streams have ended."""
+        if self.end is End.ARRIVED or all(value.fixed() for value in self.newest or ()):
+            stays, sent = self.take()
+        else:
+            unsent = self.continues and not self.older
+            stays = NestedValue(Elements(), self.newest, continues=unsent)
+            sent = NestedValue.pushing(*self.older)
+            sent = replace(sent, continues=self.continues and not unsent)
+        return stays, (sent.without_oldest() if sent.continues else sent)
+
     def size(self) -> int:
         new = len(self) - self.continues if self.newest is not None else 0
         inner = sum(value.size() for values in self for value in values)
@@ -116,7 +129,7 @@ class NestedValue(Value):
 
     @classmethod
     def lift(cls, *parts: Any) -> NestedValue:
-        tuples, continues, end = parts
+        tuples, continues, end = (*parts, False, False)[:3]
         return replace(cls.pushing(*tuples), continues=continues, end=End.lift(end))
 
 

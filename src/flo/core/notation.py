@@ -1,8 +1,8 @@
 """Text of terms, in the paper's notation, and back: `({[3, 2, 1]}[map(f)] | {[]}[filter(g)]); {[], []}[zip()]`.
 
 Graphs print as e₁; e₂ and e₁ | e₂ with parentheses where the two are mixed, sequences with the newest element on the
-left and ⊗ for the terminator, everything else as `name(arguments)`. A graph that is an argument stands in ⟨ ⟩. `{_}`
-elides a state; reading it back gives ⊥ of the type that the graph is then used at.
+left and ⊗ for the terminator, maps as {key: value}, everything else as `name(arguments)`. A graph that is an argument
+stands in ⟨ ⟩. `{_}` elides a state; reading it back gives ⊥ of the type that the graph is then used at.
 """
 
 from __future__ import annotations
@@ -45,9 +45,14 @@ def text(term: Term, *, states: bool = True) -> str:
                 held = _items(tuple(PASSED if part == _ENDED else part for part in state), states)
             shown = text(operator, states=states)
             return f"{{{held}}}[{shown.removesuffix('()')}]"
+        case Call("nest", (body, *_)) if not states:
+            return f"nest({_argument(body, states)})"
         case Call("sequence", (elements, bool(end))):
             inside = [_argument(element, states) for element in reversed(elements)]
             return f"[{', '.join(['⊗', *inside] if end else inside)}]"
+        case Call("table", (tuple(keys), tuple(values))):
+            pairs = zip(keys, values, strict=True)
+            return f"{{{', '.join(f'{_argument(k, states)}: {_argument(v, states)}' for k, v in pairs)}}}"
         case Call(PASSED.name, ()):
             return "⊗"
         case Call(name, args):
@@ -56,6 +61,8 @@ def text(term: Term, *, states: bool = True) -> str:
             return name
         case tuple():
             return f"({_items(term, states)}{',' if len(term) == 1 else ''})"
+        case int() if abs(term) >= 1 << 200:  # Python does not write integers of thousands of digits in decimals
+            return hex(term)
         case _:
             return repr(term)
 
@@ -90,9 +97,9 @@ def parse(source: str, supplied: Mapping[str, Any] | None = None) -> Graph:
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<string>[bB]?'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
-    |(?P<number>-?(?:inf|nan)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+    |(?P<number>-?(?:inf|nan)\b|-?0x[0-9a-f]+|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
     |(?P<name>[^\W\d]\w*)
-    |(?P<sign>[⊗⟨⟩{}\[\]();|,])|(?P<end>$))""",
+    |(?P<sign>[⊗⟨⟩{}\[\]();|,:])|(?P<end>$))""",
     re.VERBOSE,
 )
 
@@ -120,8 +127,9 @@ class _Reader:
         return last
 
     def fail(self, expected: str) -> None:
-        line = self.source[: self.start].rsplit("\n", 1)[-1]
-        shown = self.source.splitlines()[self.source[: self.start].count("\n")] if self.source.strip() else ""
+        before = self.source[: self.start]
+        line = before.rsplit("\n", 1)[-1]
+        shown = self.source.split("\n")[before.count("\n")]
         raise NotationError(
             f"expected {expected}, found {self.token or 'the end'!r}",
             facts=(("text", shown), ("", " " * len(line) + "^"), ("grammar", "e ::= e ; e | e | e | {S}[op] | (e)")),
@@ -188,6 +196,17 @@ class _Reader:
                 break
         return tuple(found)
 
+    def table(self) -> Term:
+        keys, values = [], []
+        while self.token != "}":
+            keys.append(self.term())
+            self.expect(":")
+            values.append(self.term())
+            if not self.accept(","):
+                break
+        self.expect("}")
+        return Call("table", (tuple(keys), tuple(values)))
+
     def term(self) -> Term:
         if self.accept("⟨"):
             inside = self.graph()
@@ -202,18 +221,20 @@ class _Reader:
             return Call("sequence", (tuple(reversed(elements)), end))
         if self.accept("⊗"):
             return PASSED
+        if self.accept("{"):
+            return self.table()
         if self.accept("("):
             inside = self.terms(")")
             self.expect(")")
             return inside
         if self.kind == "number":
             shown = self.next()
-            return float(shown) if shown.lstrip("-") in ("inf", "nan") else ast.literal_eval(shown)  # type: ignore[no-any-return]
+            return float(shown) if shown.lstrip("-") in ("inf", "nan") else ast.literal_eval(shown)
         if self.kind == "string":
             return ast.literal_eval(self.next())  # type: ignore[no-any-return]
         if self.kind != "name":
             self.fail("a value")
         name = self.next()
         if name in ("None", "True", "False"):
-            return ast.literal_eval(name)
+            return ast.literal_eval(name)  # type: ignore[no-any-return]
         return self.call(name) if self.token == "(" else Name(name)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self, TypeAlias
 
-from flo.core.collection import Collection, Value
+from flo.core.collection import Value
 from flo.core.derivation import Derivation, StreamTypes
 from flo.core.errors import BoundednessError, CollectionError, FloError, TypeMismatch
 from flo.core.stream_type import StreamType
@@ -40,9 +40,13 @@ class Operator(Lowerable, ABC):
     name: ClassVar[str]
     arity: tuple[int, int] = (1, 1)
     """How many inputs and outputs."""
+    signature: ClassVar[str] = ""
+    """The operator's type, for error messages."""
     waits: ClassVar[str] = ""
     """Why the operator needs a bounded input, for the error message: "waits for the end of its input"."""
 
+    type_rule: ClassVar[str] = ""
+    """The name of the typing rule, where it is not the operator's own."""
     shares_flag: ClassVar[bool] = False
     """Whether all inputs have the same boundedness X in the operator's type."""
 
@@ -54,7 +58,8 @@ class Operator(Lowerable, ABC):
         """The typing derivation of `{S}[op]`'s premise. Operators that are not about defer only have a `type`."""
         expect_arity(self, inputs)
         outputs = self.type(inputs)
-        return Derivation(f"{self.name.replace('_', '-')}-type", self.expects(inputs), outputs, subject=self.name)
+        rule = self.type_rule or f"{self.name.replace('_', '-')}-type"
+        return Derivation(rule, self.expects(inputs), outputs, subject=self.name)
 
     def expects(self, inputs: StreamTypes) -> StreamTypes:
         """I, given that these types fit it: with one X for all inputs, U as soon as one of them is."""
@@ -78,7 +83,10 @@ class Operator(Lowerable, ABC):
         return self
 
     def lower(self, lower: Lowering) -> Term:
-        return Call(self.name, tuple(lower(getattr(self, field.name)) for field in fields(self)))  # type: ignore[arg-type]
+        parts = [(getattr(self, field.name), field.default) for field in fields(self)]  # type: ignore[arg-type]
+        while parts and parts[-1][0] == parts[-1][1]:  # what has its default value need not be written
+            parts.pop()
+        return Call(self.name, tuple(lower(part) for part, _ in parts))
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -107,17 +115,17 @@ def expect_arity(operator: Operator, inputs: StreamTypes) -> None:
 def expect_collection(
     operator: Operator,
     given: StreamType,
-    *expected: type[Collection],
+    *expected: type[Any],
     index: int = 0,
     error: type[FloError] = CollectionError,
     instead: tuple[tuple[str, str], ...] = (),
 ) -> None:
     """Refuses an input that is none of these collections."""
     if not isinstance(given.collection, expected):
-        names = " or ".join(kind.name for kind in expected)
+        names = " or ".join(getattr(kind, "name", "a collection of elements") for kind in expected)
         raise error(
             f"`{operator.name}` works on {names}, and {{input}} is a {given.collection.name}",
-            facts=(("{input}", given.described()), (operator.name, f"takes {names}")),
+            facts=(("{input}", given.described()), (operator.name, operator.signature or f"takes {names}")),
             instead=instead,
             index=index,
         )
@@ -131,7 +139,7 @@ def expect_bounded(
         needed = StreamType(given.collection, bounded=True).described()
         raise BoundednessError(
             f"`{operator.name}` {operator.waits or 'waits for the end of its input'}, and {{input}} may never end",
-            facts=(("{input}", given.described()), (operator.name, f"takes {needed}")),
+            facts=(("{input}", given.described()), (operator.name, operator.signature or f"takes {needed}")),
             instead=instead,
             index=index,
         )

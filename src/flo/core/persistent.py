@@ -43,6 +43,9 @@ class Elements(Lowerable, Sequence[T], Generic[T]):
     def extended(self, more: Iterable[T]) -> Elements[T]:
         if self._start == self._stop:  # nothing to share, and an empty default must not be grown
             return more if isinstance(more, Elements) else Elements(more)
+        more = more.to_list() if isinstance(more, Elements) else list(more)
+        if not more:
+            return self
         items, start = self._items, self._start
         if self._stop != len(items) or 2 * start > len(items) + 64:
             # another version went on from here: leave it its list; or most of the list is dropped: let go of it
@@ -76,7 +79,7 @@ class Elements(Lowerable, Sequence[T], Generic[T]):
         return self._items[(self._start if index >= 0 else self._stop) + index]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Elements) and self.to_list() == other.to_list()
+        return isinstance(other, Elements) and len(self) == len(other) and self.to_list() == other.to_list()
 
     def __hash__(self) -> int:
         return hash(tuple(self))
@@ -91,13 +94,17 @@ class Elements(Lowerable, Sequence[T], Generic[T]):
 _ABSENT: Any = object()
 
 
+def _copied(items: Any) -> Any:
+    return items.to_dict() if isinstance(items, PersistentMap) else dict(items)
+
+
 class PersistentMap(Lowerable, Mapping[K, W], Generic[K, W]):
     """An immutable map. The newest version holds a dict; an older one holds how it differs from a newer one."""
 
     __slots__ = ("_dict", "_newer", "_undo")
 
     def __init__(self, items: Mapping[K, W] | Iterable[tuple[K, W]] = ()) -> None:
-        self._dict: dict[K, W] | None = dict(items)
+        self._dict: dict[K, W] | None = _copied(items)
         self._undo: dict[K, W] = {}
         self._newer: PersistentMap[K, W] | None = None
 
@@ -131,6 +138,7 @@ class PersistentMap(Lowerable, Mapping[K, W], Generic[K, W]):
         """With these entries changed; an entry whose new value equals `drop` is removed."""
         if not changes:
             return self
+        changes = _copied(changes)  # which may be a version of this map, and moves when this one is read
         items = self._root()
         if not items:  # nothing to share: an empty map that many start from must not hold on to what each became
             return PersistentMap(
@@ -150,6 +158,7 @@ class PersistentMap(Lowerable, Mapping[K, W], Generic[K, W]):
 
     def added(self, weights: Mapping[K, W | Any]) -> PersistentMap[K, W]:
         """With the weights added, and keys whose weight becomes zero removed."""
+        weights = _copied(weights)  # which may be a version of this map
         items: dict[Any, Any] = self._root()
         return self.updated({key: items.get(key, 0) + weight for key, weight in weights.items()}, drop=0)
 
@@ -176,7 +185,9 @@ class PersistentMap(Lowerable, Mapping[K, W], Generic[K, W]):
         return len(self._root())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, PersistentMap) and self._root() == dict(other._root())
+        if self is other or not isinstance(other, PersistentMap):
+            return self is other
+        return len(self) == len(other) and self.to_dict() == other._root()  # of versions, one holds the dict at a time
 
     def __hash__(self) -> int:
         return hash(frozenset(self._root().items()))

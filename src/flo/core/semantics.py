@@ -27,26 +27,40 @@ class GraphStep:
 
 
 def small_steps(graph: Graph) -> Iterator[GraphStep]:
-    """→Δ: every step of the graph, each with its derivation."""
+    """→Δ: every step of the graph, each with its derivation.
+
+    Where a user's function raises, no rule applies, and the others can still step. The error is raised when none can.
+    """
+    step, faults = None, list[FloError]()
+    for step in _steps(graph, faults):
+        yield step
+    if step is None and faults:
+        raise faults[0]
+
+
+def _steps(graph: Graph, faults: list[FloError]) -> Iterator[GraphStep]:
     match graph:
         case Sequential(left, right):
-            for step in small_steps(left):
+            for step in _steps(left, faults):
                 fed = setinput(right, concat_all(inputs(right), step.outputs))
                 nothing = (None,) * arity(right)[1]
                 yield _inside(step, "sequence-left", 0, Sequential(step.graph, fed), nothing)
-            for step in small_steps(right):
+            for step in _steps(right, faults):
                 yield _inside(step, "sequence-right", 1, Sequential(left, step.graph), step.outputs)
         case Parallel(left, right):
-            for step in small_steps(left):
+            for step in _steps(left, faults):
                 outputs = step.outputs + (None,) * arity(right)[1]
                 yield _inside(step, "par-left", 0, Parallel(step.graph, right), outputs)
-            for step in small_steps(right):
+            for step in _steps(right, faults):
                 outputs = (None,) * arity(left)[1] + step.outputs
                 yield _inside(step, "par-right", 1, Parallel(left, step.graph), outputs)
         case Node(_, operator, origin):
-            for taken in _guarded(operator.steps(inputs(graph)), graph):
-                after = Node(taken.inputs, taken.operator, origin)
-                yield GraphStep(("operator", taken.rule), (), after, taken.outputs)
+            try:
+                for taken in _guarded(operator.steps(inputs(graph)), graph):
+                    after = Node(taken.inputs, taken.operator, origin)
+                    yield GraphStep(("operator", taken.rule), (), after, taken.outputs)
+            except (FunctionError, ElementError) as fault:
+                faults.append(fault)
 
 
 def _inside(step: GraphStep, rule: str, side: int, graph: Graph, outputs: Deltas) -> GraphStep:
@@ -94,47 +108,44 @@ def advance(graph: Graph) -> tuple[Graph, list[Deltas]]:
     """→Δ*, fast: left to right once, every operator to its stuck state. Gives the deltas of the graph's outputs.
 
     By eager execution it is enough to run the left side to its stuck state first. If a user's function raises, what
-    was done before is kept, and the error is raised by the next call.
+    could be done without it is done, and the error is raised by the next call.
     """
+    after, outputs, fault = _attempt(graph)
+    if fault is not None and after is graph:
+        raise fault
+    return after, outputs
+
+
+def _attempt(graph: Graph) -> tuple[Graph, list[Deltas], FloError | None]:
+    """The graph after all that could be done, its outputs, and what a user's function raised."""
     match graph:
         case Sequential(left, right):
-            after_left, between = advance(left)
+            after_left, between, fault = _attempt(left)
             fed = right
             if between:
                 values = inputs(right)
                 for deltas in between:
                     values = concat_all(values, deltas)
                 fed = setinput(right, values)
-            after_right, outputs = advance_unless(fed, bool(between) or after_left is not left)
+            after_right, outputs, later = _attempt(fed)
             same = after_left is left and after_right is right
-            return (graph if same else Sequential(after_left, after_right)), outputs
+            return (graph if same else Sequential(after_left, after_right)), outputs, fault or later
         case Parallel(left, right):
-            after_left, some = advance(left)
-            after_right, others = advance_unless(right, after_left is not left)
+            after_left, some, fault = _attempt(left)
+            after_right, others, later = _attempt(right)
             before, behind = (None,) * arity(left)[1], (None,) * arity(right)[1]
             outputs = [deltas + behind for deltas in some] + [before + deltas for deltas in others]
             same = after_left is left and after_right is right
-            return (graph if same else Parallel(after_left, after_right)), outputs
+            return (graph if same else Parallel(after_left, after_right)), outputs, fault or later
         case Node(_, operator, origin):
-            values, outputs, moved = inputs(graph), [], False
+            values, outputs, fault, moved = inputs(graph), [], None, False
             try:
                 for step in _guarded(operator.advance(values), graph):
                     values, operator, moved = step.inputs, step.operator, True
                     outputs.append(step.outputs)
-            except (FunctionError, ElementError):
-                if not moved:
-                    raise
-            return (Node(values, operator, origin) if moved else graph), outputs
-
-
-def advance_unless(graph: Graph, moved: bool) -> tuple[Graph, list[Deltas]]:
-    """`advance`; but an error is left to the next call if something has `moved` already, so that it is not lost."""
-    try:
-        return advance(graph)
-    except (FunctionError, ElementError):
-        if not moved:
-            raise
-        return graph, []
+            except (FunctionError, ElementError) as error:
+                fault = error
+            return (Node(values, operator, origin) if moved else graph), outputs, fault
 
 
 def _guarded(steps: Iterator[Step], node: Node) -> Iterator[Step]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from types import UnionType
+from typing import Any, TypeAlias, TypeVar
 
 from flo.core.errors import NameTakenError, UnknownNameError
 
+_LITERALS = frozenset({"None", "True", "False", "inf", "nan"})
 ATOMS = frozenset({type(None), bool, int, float, str})
 
 
@@ -86,12 +88,11 @@ class Lowering:
             return self.many(item)
         if isinstance(item, Lowerable):
             return item.lower(self)
-        if callable(item):
+        if kind in _lowerings:  # exactly this type: a subclass may hold more than its base lowers
+            return _lowerings[kind](item, self)
+        if callable(item) or isinstance(item, (UnionType, TypeVar)):
             return self.supplied(item)
-        for base in kind.__mro__:
-            if base in _lowerings:
-                return _lowerings[base](item, self)
-        raise TypeError(f"no lowering for {kind}")  # flo.core.data has one for every object
+        return _lowerings[object](item, self)  # that of flo.core.data
 
     def many(self, items: tuple[Any, ...] | list[Any]) -> tuple[Term, ...]:
         """All of them; at the speed of C where they are atoms already."""
@@ -113,6 +114,8 @@ class Lowering:
         if getattr(item, "__args__", None):  # a parameterised type such as tuple[int, str]
             plain = str(item)
         stem = "".join(c if c.isalnum() or c == "_" else "_" for c in plain.replace("<lambda>", "λ")).strip("_")
+        if not stem.isidentifier() or stem in _LITERALS:
+            stem = f"f{stem}"
         if stem != "λ" and stem not in self.names and stem not in _constructors:
             return stem
         number = 1

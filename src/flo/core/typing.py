@@ -33,7 +33,7 @@ def derive(graph: Graph, inputs: StreamTypes) -> Derivation:
             second = derive(right, first.outputs)
             return Derivation(
                 "sequence",
-                inputs,
+                first.inputs,
                 second.outputs,
                 (first, second),
                 first.reads + second.reads,

@@ -102,7 +102,7 @@ class ElementCollection(Collection, Generic[T_co]):
     def mismatch(self, value: Value) -> str | None:
         if not isinstance(value, self.value_class):
             return f"a {value.kind} is no {self}"
-        elements = value.elements_list()  # type: ignore[attr-defined]
+        elements = value.elements_list()
         stranger = first_stranger(elements, self.element)
         return None if stranger is None else f"{elements[stranger]!r} is not of type {type_name(self.element)}"
 
@@ -145,7 +145,7 @@ class ElementCollection(Collection, Generic[T_co]):
         return call(self.name, self.element, lower=lower)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.element == self.element  # type: ignore[attr-defined]
+        return type(other) is type(self) and other.element == self.element
 
     def __hash__(self) -> int:
         return hash((self.name, str(self.element)))

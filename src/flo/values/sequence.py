@@ -44,7 +44,7 @@ class SequenceValue(ElementValue):
             yield self.elements[0], SequenceValue(self.elements.dropped(1), self.end)
 
     def all_units(self) -> list[Any]:
-        return self.elements.list()
+        return self.elements.to_list()
 
     elements_list = all_units
 
@@ -67,7 +67,7 @@ class SequenceValue(ElementValue):
         return len(self.elements) + (self.end is End.ARRIVED)
 
     def lower(self, lower: Lowering) -> Term:
-        return Call(self.kind, (lower.many(self.elements.list()), self.end.lower(lower)))
+        return Call(self.kind, (lower.many(self.elements.to_list()), self.end.lower(lower)))
 
     @classmethod
     def lift(cls, *parts: Any) -> SequenceValue:
@@ -85,4 +85,4 @@ class Sequence(ElementCollection[T_co]):
         return SequenceValue.of(self.checked(list(data)))
 
     def plain(self, value: SequenceValue) -> list[Any]:
-        return value.elements.list()
+        return value.elements.to_list()

@@ -32,8 +32,8 @@ class WeightedValue(ElementValue):
     def concat(self, delta: Self) -> Self:
         if self.end is not End.OPEN:
             return self
-        if not self.weights:
-            return type(self)(delta.weights, delta.end)
+        if not self.weights:  # a map of its own: two streams that share one would undo each other's changes
+            return type(self)(PersistentMap(delta.weights), delta.end)
         return type(self)(self.merge(self.weights, delta.weights), delta.end)
 
     @classmethod
@@ -48,7 +48,7 @@ class WeightedValue(ElementValue):
             yield (element, self.weights[element]), type(self)(self.weights.without(element), self.end)
 
     def all_units(self) -> list[Any]:
-        return list(self.weights.dict().items())
+        return list(self.weights.to_dict().items())
 
     def elements_list(self) -> list[Any]:
         return list(self.weights)
@@ -76,7 +76,7 @@ class WeightedValue(ElementValue):
 
     @classmethod
     def lift(cls, *parts: Any) -> Self:
-        weights, end = parts
+        weights, end = (*parts, False)[:2]
         return cls(cls.merge(PersistentMap(), weights), End.lift(end))
 
 
@@ -141,7 +141,7 @@ class Bag(ElementCollection[T_co]):
         return BagValue.of(data.items())
 
     def plain(self, value: BagValue) -> Counter[Any]:
-        return Counter(value.weights.dict())
+        return Counter(value.weights.to_dict())
 
 
 class Set(ElementCollection[T_co]):
@@ -169,13 +169,11 @@ class ZSet(ElementCollection[T_co]):
         self.checked(list(data))
         odd = next((element for element, weight in data.items() if type(weight) is not int), None)
         if odd is not None:
-            raise ElementError(
-                f"the weight of {odd!r} in {{input}} is {data[odd]!r}, and weights are integers"
-            )
+            raise ElementError(f"the weight of {odd!r} in {{input}} is {data[odd]!r}, and weights are integers")
         return ZSetValue.of(data.items())
 
     def plain(self, value: ZSetValue) -> dict[Any, int]:
-        return value.weights.dict()
+        return value.weights.to_dict()
 
 
 def positive(count: Any) -> bool:

@@ -10,8 +10,9 @@ from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType
-from flo.values.element_value import ElementCollection, ElementValue
-from flo.values.operators.unary import Unary
+from flo.values.element_value import ElementCollection
+from flo.values.operators.unary import ElementKind, Unary
+from flo.values.weighted import ZSetValue
 
 
 def with_element(given: StreamType, element: Any) -> StreamType:
@@ -23,7 +24,11 @@ def with_element(given: StreamType, element: Any) -> StreamType:
 @final
 @dataclass(frozen=True)
 class Map(Unary):
-    """map(f): (S<T>, X) ↪ (S<U>, X)."""
+    """map(f): (S<T>, X) ↪ (S<U>, X).
+
+    On a z-set it is a projection: elements change and weights do not. The paper's `map-zset`, which changes
+    weights, is the rule of `map_weights`.
+    """
 
     f: Callable[[Any], Any]
 
@@ -34,7 +39,10 @@ class Map(Unary):
         expect_collection(self, inputs[0], ElementCollection)
         return (with_element(inputs[0], returned_type(self.f)),)
 
-    def consume(self, units: list[Any], source: type[ElementValue]) -> tuple[Operator, Deltas]:
+    def rule_on(self, rule: str, source: ElementKind) -> str:
+        return "project-zset" if source is ZSetValue else super().rule_on(rule, source)
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         return self, (source.mapped(self.f, units),)
 
 
@@ -52,7 +60,7 @@ class Filter(Unary):
         expect_collection(self, inputs[0], ElementCollection)
         return inputs
 
-    def consume(self, units: list[Any], source: type[ElementValue]) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         return self, (source.filtered(self.keep, units),)
 
 
@@ -70,5 +78,5 @@ class FlatMap(Unary):
         expect_collection(self, inputs[0], ElementCollection)
         return (with_element(inputs[0], Any),)
 
-    def consume(self, units: list[Any], source: type[ElementValue]) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         return self, (source.flat_mapped(self.f, units),)

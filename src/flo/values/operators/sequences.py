@@ -16,8 +16,7 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType
-from flo.values.element_value import ElementValue
-from flo.values.operators.unary import Unary
+from flo.values.operators.unary import ElementKind, Unary
 from flo.values.sequence import Sequence, SequenceValue
 
 UNBOUNDED_FOLD = (
@@ -44,13 +43,14 @@ class Scan(Unary):
     f: Callable[[Any, Any], Any]
 
     name = "scan"
+    signature = "(Sequence[T], X) -> (Sequence[U], X)"
     rule = "scan"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_sequence(self, inputs[0])
         return (StreamType(Sequence(returned_type(self.f)), inputs[0].bounded),)
 
-    def consume(self, units: list[Any], source: type[ElementValue]) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         results = list(accumulate(units, self.f, initial=self.acc))
         return replace(self, acc=results[-1]), (SequenceValue(Elements.owning(results).dropped(1)),)
 
@@ -64,6 +64,7 @@ class Fold(Unary):
     f: Callable[[Any, Any], Any]
 
     name = "fold"
+    signature = "(Sequence[T], bounded) -> (Sequence[U], bounded)"
     rule = "fold"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -71,10 +72,10 @@ class Fold(Unary):
         expect_bounded(self, inputs[0], instead=UNBOUNDED_FOLD)
         return (StreamType(Sequence(returned_type(self.f)), bounded=True),)
 
-    def consume(self, units: list[Any], source: type[ElementValue]) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         return replace(self, acc=reduce(self.f, units, self.acc)), (None,)
 
-    def finish(self, source: type[ElementValue]) -> tuple[Operator, Deltas]:
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return self, (SequenceValue.of([self.acc], End.ARRIVED),)
 
 
@@ -92,7 +93,7 @@ class Enumerate(Unary):
         element = expect_sequence(self, inputs[0]).element
         return (StreamType(Sequence(tuple[int, element]), inputs[0].bounded),)  # type: ignore[valid-type]
 
-    def consume(self, units: list[Any], source: type[ElementValue]) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         numbered = list(enumerate(units, self.position))
         return Enumerate(self.position + len(units)), (SequenceValue.of(numbered),)
 
@@ -111,7 +112,7 @@ class Take(Unary):
         expect_sequence(self, inputs[0])
         return inputs
 
-    def consume(self, units: list[Any], source: type[ElementValue]) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         if self.count <= 0:
             return self, (SequenceValue.terminator(),)
         left = max(0, self.count - len(units))
@@ -127,6 +128,7 @@ class Last(Unary):
     kept: tuple[Any, ...] = ()
 
     name = "last"
+    signature = "(Sequence[T], bounded) -> (Sequence[T], bounded)"
     rule = "last"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -134,10 +136,10 @@ class Last(Unary):
         expect_bounded(self, inputs[0], instead=UNBOUNDED_FOLD[:3])
         return inputs
 
-    def consume(self, units: list[Any], source: type[ElementValue]) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         return Last((units[-1],)), (None,)
 
-    def finish(self, source: type[ElementValue]) -> tuple[Operator, Deltas]:
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return self, (SequenceValue.of(list(self.kept), End.ARRIVED),)
 
 
@@ -166,8 +168,8 @@ class Batch(Unary):
     def rule_for(self, unit: Any) -> str:
         return "batch-emit" if len(self.opened) + 1 >= self.count else "batch"
 
-    def consume(self, units: list[Any], source: type[ElementValue]) -> tuple[Operator, Deltas]:
-        units = self.opened.list() + units if self.opened else units
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        units = self.opened.to_list() + units if self.opened else units
         complete = len(units) // self.count * self.count
         closed = [
             (SequenceValue.of(units[at : at + self.count], End.ARRIVED),) for at in range(0, complete, self.count)
@@ -175,7 +177,7 @@ class Batch(Unary):
         delta = NestedValue.pushing(*closed) if closed else None
         return replace(self, opened=Elements(units[complete:])), (delta,)
 
-    def finish(self, source: type[ElementValue]) -> tuple[Operator, Deltas]:
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         last = [(SequenceValue(self.opened, End.ARRIVED),)] if self.flush and self.opened else []
         return replace(self, opened=Elements()), (NestedValue.pushing(*last).fix(),)
 
@@ -211,7 +213,7 @@ class Window(Unary):
     def _beyond(self, opened: Elements[Any], unit: Any) -> bool:
         return bool(unit[1] - opened[0][1] > self.interval)
 
-    def consume(self, units: list[Any], source: type[ElementValue]) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         opened, closed = self.opened, []
         for unit in units:
             if opened and self._beyond(opened, unit):
@@ -222,7 +224,7 @@ class Window(Unary):
         delta = NestedValue.pushing(*closed) if closed else None
         return replace(self, opened=opened), (delta,)
 
-    def finish(self, source: type[ElementValue]) -> tuple[Operator, Deltas]:
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         last = [(self._emitted(self.opened),)] if self.flush and self.opened else []
         return replace(self, opened=Elements()), (NestedValue.pushing(*last).fix(),)
 

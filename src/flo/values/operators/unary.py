@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from flo.core.operator import Deltas, Operator, Step, Values, run
 from flo.values.element_value import ElementValue
+
+ElementKind: TypeAlias = type[ElementValue]
+"""The class of a value; inside an operator `type` is its typing rule."""
 
 
 class Unary(Operator):
@@ -21,11 +24,15 @@ class Unary(Operator):
         """The rule that consumes this unit."""
         return self.rule
 
+    def rule_on(self, rule: str, source: ElementKind) -> str:
+        """The name of the rule on this collection."""
+        return rule + source.suffix
+
     @abstractmethod
-    def consume(self, units: list[Any], source: type[ElementValue]) -> tuple[Operator, Deltas]:
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         """The operator and its outputs after these units."""
 
-    def finish(self, source: type[ElementValue]) -> tuple[Operator, Deltas]:
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         """The operator and its outputs when the end of the input is passed on."""
         return self, (source.terminator(),)
 
@@ -39,14 +46,14 @@ class Unary(Operator):
             except Exception as error:
                 error.add_note(repr(unit)[:120])
                 raise
-            yield Step(self.rule_for(unit) + source.suffix, (rest,), operator, outputs)
+            yield Step(self.rule_on(self.rule_for(unit), source), (rest,), operator, outputs)
         if value.ending():
             yield self._end(value)
 
     def _end(self, value: ElementValue) -> Step:
         source = type(value)
         operator, outputs = self.finish(source)
-        rule = self.end_rule or self.rule + source.suffix + source.end_suffix
+        rule = self.end_rule or self.rule_on(self.rule, source) + source.end_suffix
         return Step(rule, (value.passed(),), operator, outputs)
 
     def advance(self, inputs: Values) -> Iterator[Step]:
@@ -61,7 +68,7 @@ class Unary(Operator):
                 yield from run(self, inputs)
                 return
             value = value.drained()
-            yield Step(self.rule + value.suffix, (value,), operator, outputs)
+            yield Step(self.rule_on(self.rule, type(value)), (value,), operator, outputs)
         if value.ending():
             assert isinstance(operator, Unary)
             yield operator._end(value)

@@ -1,0 +1,139 @@
+"""Sums that do not depend on the order of what is summed (docs/deviations.md, 11).
+
+Every finite number is a ratio of integers and is added as one: nothing is rounded until the result is asked
+for, and what is taken back cancels exactly. What is not finite is counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+from fractions import Fraction
+from numbers import Integral, Rational
+from typing import Any, final
+
+from flo.core.term import Call, Lowerable, Lowering, Term, register
+
+KINDS = ("int", "Decimal", "Fraction", "float")
+"""The kinds of numbers; a sum is of the last kind that is among its terms."""
+ORDER = {name: place for place, name in enumerate((*KINDS, "inf", "-inf", "nan"))}
+
+NAN = math.nan
+DECIMAL_NAN = Decimal("NaN")
+
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+_ROUNDED = Context(prec=28, traps=[])
+"""For quotients of decimals: the precision of Python's default context, whatever the current one is."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Exact(Lowerable):
+    """Σ weight · number, as (kind, total, weight) for every kind of number that did not cancel.
+
+    Infinities and nan are counted under `inf`, `-inf` and `nan`. All of it is linear: no order can be seen.
+    """
+
+    parts: tuple[tuple[str, int | Fraction, int], ...] = ()
+
+    def added(self, numbers: Iterable[tuple[Any, int]]) -> Exact:
+        """With these numbers, each times its weight."""
+        totals: dict[str, int | Fraction] = {}
+        weights: dict[str, int] = {}
+        for kind, total, weight in self.parts:
+            totals[kind], weights[kind] = total, weight
+        for number, weight in numbers:
+            kind, exact, special = terms(number)
+            totals[kind] = totals.get(kind, 0) + exact * weight
+            weights[kind] = weights.get(kind, 0) + weight
+            if special:
+                totals[special], weights[special] = 0, weights.get(special, 0) + weight
+        kept = [kind for kind in sorted(totals, key=ORDER.__getitem__) if totals[kind] or weights[kind]]
+        return Exact(tuple((kind, totals[kind], weights[kind]) for kind in kept))
+
+    def value(self) -> Any:
+        """The sum, rounded once: ints give an int, decimals a Decimal, and a float among them a float."""
+        return self.over(None)
+
+    def mean(self, weight: int) -> Any:
+        """The sum divided by a weight, rounded once: a float, a Decimal or a Fraction."""
+        return self.over(weight)
+
+    def over(self, weight: int | None) -> Any:
+        kind = next((name for name, _, _ in reversed(self.parts) if name in KINDS), "int")
+        special = self._special(-1 if weight is not None and weight < 0 else 1)
+        if special is not None:
+            if kind == "Decimal":
+                return DECIMAL_NAN if math.isnan(special) else Decimal(special)
+            return special
+        total = sum(total for _, total, _ in self.parts)
+        if weight is None:
+            return _FINISH[kind](total)
+        return _DIVIDE[kind](Fraction(total) / weight)
+
+    def _special(self, sign: int) -> float | None:
+        """The infinity or nan that the sum is, if it is one."""
+        weights = {kind: weight for kind, _, weight in self.parts}
+        up, down = weights.get("inf", 0) * sign, -weights.get("-inf", 0) * sign
+        if "nan" in weights or up * down < 0:
+            return NAN
+        return math.copysign(math.inf, up or down) if up or down else None
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("exact", (lower(self.parts),))
+
+
+register("exact", Exact)
+
+
+def terms(number: Any) -> tuple[str, int | Fraction, str]:
+    """(kind, exact value, the name under which it is counted if it is not finite)."""
+    if isinstance(number, int):
+        return "int", int(number), ""
+    if isinstance(number, float):
+        if math.isfinite(number):
+            return "float", Fraction(number), ""
+        return "float", Fraction(0), "nan" if math.isnan(number) else "inf" if number > 0 else "-inf"
+    if isinstance(number, Decimal):
+        if number.is_finite():
+            return "Decimal", Fraction(number), ""
+        return "Decimal", Fraction(0), "nan" if number.is_nan() else "inf" if number > 0 else "-inf"
+    if isinstance(number, Integral):
+        return "int", int(number), ""
+    if isinstance(number, Rational):
+        return "Fraction", Fraction(number), ""
+    raise TypeError(f"{number!r} is not an int, float, Decimal or Fraction, and cannot be summed exactly")
+
+
+def to_float(ratio: int | Fraction) -> float:
+    """The nearest float; an infinity beyond the largest."""
+    try:
+        return float(ratio)
+    except OverflowError:
+        return math.inf if ratio > 0 else -math.inf
+
+
+def to_decimal(ratio: int | Fraction) -> Decimal:
+    """The same number as a Decimal: the denominator of a sum of decimals has no factors but 2 and 5."""
+    ratio = Fraction(ratio)
+    rest, places = ratio.denominator, 0
+    while rest > 1:
+        rest //= math.gcd(rest, 10)
+        places += 1
+    digits = ratio.numerator * (10**places // ratio.denominator)
+    return Decimal(digits).scaleb(-places, _EXACT)
+
+
+def divided_decimal(ratio: Fraction) -> Decimal:
+    return _ROUNDED.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+
+
+_FINISH: dict[str, Any] = {"int": int, "Decimal": to_decimal, "Fraction": Fraction, "float": to_float}
+_DIVIDE: dict[str, Any] = {
+    "int": to_float,
+    "Decimal": divided_decimal,
+    "Fraction": Fraction,
+    "float": to_float,
+}

@@ -1,0 +1,226 @@
+"""Lattices of single values: the larger of two, the smaller, and, or, growing sums, and values that must agree."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Generic, TypeVar, final
+
+from flo.core.elements import belongs, type_name
+from flo.values.exact import terms, to_decimal, to_float
+from flo.values.lattice_base import ANYTHING, BOTTOM, TOP, Lattice, Top, marked
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True)
+class _Chain(Lattice[T_co]):
+    """A total order, and BOTTOM below it."""
+
+    ordered: type[T_co] = ANYTHING
+
+    name = "_Chain"
+
+    @abstractmethod
+    def _leq(self, a: Any, b: Any) -> bool:
+        """⊑ on values other than BOTTOM."""
+
+    def bottom(self) -> Any:
+        return BOTTOM
+
+    def leq(self, a: Any, b: Any) -> bool:
+        return a is BOTTOM or (b is not BOTTOM and bool(self._leq(a, b)))
+
+    def join(self, a: Any, b: Any) -> T_co:
+        if self.leq(b, a):
+            return a  # type: ignore[no-any-return]
+        if self.leq(a, b):
+            return b  # type: ignore[no-any-return]
+        raise ValueError(f"neither of {a!r} and {b!r} is the larger one, and {self.name} needs a total order")
+
+    def is_bottom(self, value: Any) -> bool:
+        return value is BOTTOM
+
+    def mismatch(self, value: Any) -> str | None:
+        if value is BOTTOM:
+            return None
+        if not belongs(value, self.ordered):
+            return f"{value!r} is not of type {type_name(self.ordered)}"
+        try:
+            return None if value <= value else f"{value!r} is not equal to itself"
+        except TypeError:
+            return f"{value!r} has no order"
+
+    @property
+    def element(self) -> Any:
+        return self.ordered
+
+
+@final
+@dataclass(frozen=True)
+class Max(_Chain[T_co]):
+    """The largest value so far, of any ordered type."""
+
+    name = "Max"
+
+    def _leq(self, a: Any, b: Any) -> bool:
+        return a <= b  # type: ignore[no-any-return]
+
+
+@final
+@dataclass(frozen=True)
+class Min(_Chain[T_co]):
+    """The smallest value so far, of any ordered type."""
+
+    name = "Min"
+
+    def _leq(self, a: Any, b: Any) -> bool:
+        return b <= a  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class _Truth(Lattice[bool]):
+    name = "_Truth"
+
+    def conflict(self, value: Any) -> bool:
+        return False  # ⊤ is a value like any other
+
+    def mismatch(self, value: Any) -> str | None:
+        return None if isinstance(value, bool) else f"{value!r} is not of type bool"
+
+    @property
+    def element(self) -> Any:
+        return bool
+
+
+@final
+@dataclass(frozen=True)
+class Or(_Truth):
+    """False, until it is true."""
+
+    name = "Or"
+
+    def bottom(self) -> bool:
+        return False
+
+    def top(self) -> bool:
+        return True
+
+    def join(self, a: Any, b: Any) -> bool:
+        return bool(a or b)
+
+
+@final
+@dataclass(frozen=True)
+class And(_Truth):
+    """True, until it is false."""
+
+    name = "And"
+
+    def bottom(self) -> bool:
+        return True
+
+    def top(self) -> bool:
+        return False
+
+    def join(self, a: Any, b: Any) -> bool:
+        return bool(a and b)
+
+
+_PLAIN: dict[Any, Callable[[Any], Any]] = {
+    int: int,
+    float: to_float,
+    Decimal: to_decimal,
+    Fraction: Fraction,
+    Any: lambda number: number if isinstance(number, int) else to_float(number),
+}
+
+
+@final
+@dataclass(frozen=True)
+class NaturalSum(Lattice[float]):
+    """Numbers from 0 under max: what `sum_lattice` grows in.
+
+    A value is exact, an int or a Fraction; `plain` rounds it, once, to a number of the type that was summed.
+    """
+
+    number: Any = Any
+
+    name = "NaturalSum"
+
+    def bottom(self) -> float:
+        return 0
+
+    def join(self, a: Any, b: Any) -> Any:
+        return a if a >= b else b
+
+    def leq(self, a: Any, b: Any) -> bool:
+        return bool(a <= b)
+
+    def mismatch(self, value: Any) -> str | None:
+        kinds = (int,) if self.number is int else (int, Fraction)
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            return f"{value!r} is not a finite number of type {type_name(self.number)}"
+        return f"{self.plain(value)!r} is below 0" if value < 0 else None
+
+    @property
+    def element(self) -> Any:
+        return int | float if self.number is Any else self.number
+
+    def value(self, data: Any) -> Any:
+        """The exact number; what is none stays as it is."""
+        try:
+            _, exact, special = terms(data)
+        except TypeError:
+            return data
+        return data if special else canonical(exact)
+
+    def plain(self, value: Any) -> Any:
+        return _PLAIN.get(self.number, _PLAIN[Any])(value)
+
+
+def canonical(number: int | Fraction) -> int | Fraction:
+    """The same number, an int if it is whole."""
+    return number.numerator if number.denominator == 1 else number
+
+
+@final
+@dataclass(frozen=True)
+class Flat(Lattice[T_co | Top], Generic[T_co]):
+    """⊥ ⊑ any value ⊑ ⊤: all deltas must agree on one value; ⊤ says that they do not."""
+
+    agreed: type[T_co] = ANYTHING
+
+    name = "Flat"
+
+    def bottom(self) -> Any:
+        return BOTTOM
+
+    def top(self) -> T_co | Top:
+        return TOP
+
+    def join(self, a: Any, b: Any) -> T_co | Top:
+        if b is BOTTOM or a == b:
+            return a  # type: ignore[no-any-return]
+        return b if a is BOTTOM else TOP
+
+    def is_bottom(self, value: Any) -> bool:
+        return value is BOTTOM
+
+    def mismatch(self, value: Any) -> str | None:
+        if value is BOTTOM or value is TOP:
+            return None
+        if not belongs(value, self.agreed):
+            return f"{value!r} is not of type {type_name(self.agreed)}"
+        return None if value == value else f"{value!r} is not equal to itself"
+
+    @property
+    def element(self) -> Any:
+        return marked(self.agreed, Top)
+
+    @property
+    def ordinary(self) -> Any:
+        return self.agreed

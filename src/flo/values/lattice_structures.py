@@ -1,0 +1,222 @@
+"""Lattices made of others: sets, maps, tuples, versions and counters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, TypeVarTuple, final
+
+from flo.core.elements import belongs, first_stranger, type_name
+from flo.core.persistent import PersistentMap
+from flo.core.term import Call, Lowering, Term
+from flo.values.lattice_base import ANYTHING, BOTTOM, Lattice
+from flo.values.lattice_orders import Max
+
+T_co = TypeVar("T_co", covariant=True)
+K = TypeVar("K")
+L_co = TypeVar("L_co", bound=Lattice[Any], covariant=True)
+Ls = TypeVarTuple("Ls")
+
+
+@final
+@dataclass(frozen=True)
+class SetUnion(Lattice[Set[T_co]], Generic[T_co]):
+    """Sets that grow. A value is a frozenset."""
+
+    member: type[T_co] = ANYTHING
+
+    name = "SetUnion"
+
+    def bottom(self) -> frozenset[T_co]:
+        return frozenset()
+
+    def join(self, a: Any, b: Any) -> frozenset[T_co]:
+        return a | b if b else a  # type: ignore[no-any-return]
+
+    def leq(self, a: Any, b: Any) -> bool:
+        return bool(a <= b)
+
+    def mismatch(self, value: Any) -> str | None:
+        if not isinstance(value, frozenset):
+            return f"{value!r} is not a set"
+        members = list(value)
+        stranger = first_stranger(members, self.member)
+        return None if stranger is None else f"{members[stranger]!r} is not of type {type_name(self.member)}"
+
+    @property
+    def element(self) -> Any:
+        return frozenset[self.member]  # type: ignore[name-defined]
+
+    def value(self, data: Any) -> Any:
+        return frozenset(data) if isinstance(data, Set) else data
+
+
+@final
+@dataclass(frozen=True)
+class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
+    """Maps whose entries grow, each in the same lattice. An absent entry is ⊥, and one that is ⊥ is absent."""
+
+    key: type[K]
+    lattice: Lattice[Any]
+
+    name = "MapUnion"
+
+    @classmethod
+    def parameterised(cls, *parameters: Any) -> Lattice[Any]:
+        key, lattice = parameters
+        return cls(key, Lattice.given(lattice))
+
+    def bottom(self) -> PersistentMap[K, Any]:
+        return PersistentMap()
+
+    def join(self, a: Any, b: Any) -> PersistentMap[K, Any]:
+        large, small = (a, b) if len(a) >= len(b) else (b, a)
+        changes = {
+            key: self.lattice.join(large[key], value) if key in large else value
+            for key, value in small.to_dict().items()
+        }
+        return large.updated(changes)  # type: ignore[no-any-return]
+
+    def leq(self, a: Any, b: Any) -> bool:
+        return all(key in b and self.lattice.leq(value, b[key]) for key, value in a.items())
+
+    def conflict(self, value: Any) -> bool:
+        return any(map(self.lattice.conflict, value.values()))
+
+    def is_bottom(self, value: Any) -> bool:
+        return not value
+
+    def mismatch(self, value: Any) -> str | None:
+        if not isinstance(value, PersistentMap):
+            return f"{value!r} is not a map"
+        for key, item in value.items():
+            if not belongs(key, self.key):
+                return f"the key {key!r} is not of type {type_name(self.key)}"
+            reason = "it is ⊥" if self.lattice.is_bottom(item) else self.lattice.mismatch(item)
+            if reason is not None:
+                return f"at the key {key!r}: {reason}"
+        return None
+
+    @property
+    def element(self) -> Any:
+        return dict[self.key, self.lattice.element]  # type: ignore[name-defined]
+
+    def value(self, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        items = {key: self.lattice.value(item) for key, item in data.items()}
+        return PersistentMap({key: item for key, item in items.items() if not self.lattice.is_bottom(item)})
+
+    def plain(self, value: Any) -> dict[K, Any]:
+        return {key: self.lattice.plain(item) for key, item in value.items()}
+
+
+@final
+@dataclass(frozen=True, init=False)
+class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
+    """Tuples, joined place by place."""
+
+    lattices: tuple[Lattice[Any], ...]
+
+    name = "Product"
+
+    def __init__(self, *lattices: Any) -> None:
+        object.__setattr__(self, "lattices", tuple(map(Lattice.given, lattices)))
+
+    def bottom(self) -> tuple[Any, ...]:
+        return tuple(lattice.bottom() for lattice in self.lattices)
+
+    def top(self) -> tuple[Any, ...] | None:
+        tops = tuple(lattice.top() for lattice in self.lattices)
+        return None if None in tops else tops
+
+    def join(self, a: Any, b: Any) -> tuple[Any, ...]:
+        return tuple(lattice.join(x, y) for lattice, x, y in zip(self.lattices, a, b, strict=True))
+
+    def leq(self, a: Any, b: Any) -> bool:
+        return all(lattice.leq(x, y) for lattice, x, y in zip(self.lattices, a, b, strict=True))
+
+    def conflict(self, value: Any) -> bool:
+        return any(lattice.conflict(item) for lattice, item in zip(self.lattices, value, strict=True))
+
+    def mismatch(self, value: Any) -> str | None:
+        if not isinstance(value, tuple) or len(value) != len(self.lattices):
+            return f"{value!r} is not a tuple of {len(self.lattices)}"
+        reasons = (lattice.mismatch(item) for lattice, item in zip(self.lattices, value, strict=True))
+        return next((f"at place {place}: {reason}" for place, reason in enumerate(reasons) if reason), None)
+
+    @property
+    def element(self) -> Any:
+        return tuple[*(lattice.whole for lattice in self.lattices)]  # type: ignore[misc]
+
+    def value(self, data: Any) -> Any:
+        if not isinstance(data, tuple) or len(data) != len(self.lattices):
+            return data
+        return tuple(lattice.value(item) for lattice, item in zip(self.lattices, data, strict=True))
+
+    def plain(self, value: Any) -> Any:
+        return tuple(lattice.plain(item) for lattice, item in zip(self.lattices, value, strict=True))
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call(self.name, tuple(map(lower, self.lattices)))
+
+    def __str__(self) -> str:
+        return f"{self.name}[{', '.join(map(str, self.lattices))}]"
+
+
+@final
+@dataclass(frozen=True)
+class Versioned(Lattice[tuple[T_co, Any]], Generic[T_co, L_co]):
+    """Pairs of a version and a value: the higher version wins, and values of the same version are joined."""
+
+    version: type[T_co]
+    lattice: Lattice[Any]
+
+    name = "Versioned"
+
+    @classmethod
+    def parameterised(cls, *parameters: Any) -> Lattice[Any]:
+        version, lattice = parameters
+        return cls(version, Lattice.given(lattice))
+
+    def bottom(self) -> Any:
+        return BOTTOM
+
+    def join(self, a: Any, b: Any) -> Any:
+        if a is BOTTOM or b is BOTTOM:
+            return b if a is BOTTOM else a
+        if a[0] == b[0]:
+            return (a[0], self.lattice.join(a[1], b[1]))
+        if a[0] > b[0]:
+            return a
+        if b[0] > a[0]:
+            return b
+        raise ValueError(f"neither of {a[0]!r} and {b[0]!r} is the higher version")
+
+    def leq(self, a: Any, b: Any) -> bool:
+        if a is BOTTOM or b is BOTTOM:
+            return a is BOTTOM
+        return bool(a[0] < b[0] or (a[0] == b[0] and self.lattice.leq(a[1], b[1])))
+
+    def is_bottom(self, value: Any) -> bool:
+        return value is BOTTOM
+
+    def mismatch(self, value: Any) -> str | None:
+        if value is BOTTOM:
+            return None
+        if not isinstance(value, tuple) or len(value) != 2:
+            return f"{value!r} is not a pair of a version and a value"
+        versions: Max[Any] = Max(self.version)
+        reason = versions.mismatch(value[0]) if value[0] is not BOTTOM else "⊥ is no version"
+        return f"the version: {reason}" if reason else self.lattice.mismatch(value[1])
+
+    @property
+    def element(self) -> Any:
+        return tuple[self.version, self.lattice.whole]  # type: ignore[name-defined]
+
+    def value(self, data: Any) -> Any:
+        pair = isinstance(data, tuple) and len(data) == 2
+        return (data[0], self.lattice.value(data[1])) if pair else data
+
+    def plain(self, value: Any) -> Any:
+        return value if value is BOTTOM else (value[0], self.lattice.plain(value[1]))

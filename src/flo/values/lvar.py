@@ -1,0 +1,139 @@
+"""LVars (figure "type semantics and concatenation operator for LVars"): one value that grows in a lattice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, final
+
+from flo.core.collection import Collection, End, Value, call
+from flo.core.errors import CollectionError, ElementError, FloError, FunctionError
+from flo.core.term import Lowering, Term
+from flo.values.lattice_base import Lattice
+
+L_co = TypeVar("L_co", bound=Lattice[Any], covariant=True)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LVarValue(Value):
+    """(v, fixed): a value of the lattice, and whether it can still grow. `++` is the join."""
+
+    lattice: Lattice[Any]
+    value: Any
+    end: End = End.OPEN
+
+    kind = "lvar"
+
+    def concat(self, delta: LVarValue) -> LVarValue:
+        if self.end is not End.OPEN:
+            return self
+        return LVarValue(self.lattice, self._joined(delta.value), delta.end)
+
+    def _joined(self, more: Any) -> Any:
+        try:
+            return self.lattice.join(self.value, more)
+        except FloError:
+            raise
+        except Exception as error:
+            raise FunctionError(
+                f"two values of {self.lattice} have no join: {error}",
+                facts=(("arrived before", repr(self.value)[:120]), ("arrived now", repr(more)[:120])),
+            ) from error
+
+    def empty(self) -> LVarValue:
+        return LVarValue(self.lattice, self.lattice.bottom())
+
+    def fix(self) -> LVarValue:
+        return self if self.fixed() else replace(self, end=End.ARRIVED)
+
+    def fixed(self) -> bool:
+        return self.end is not End.OPEN
+
+    def is_bottom(self) -> bool:
+        return self.lattice.is_bottom(self.value)
+
+    def drained(self) -> LVarValue:
+        """Without its value: (⊥, true) if the end has arrived, else (⊥, false)."""
+        return replace(self, value=self.lattice.bottom())
+
+    def passed(self) -> LVarValue:
+        """⊗: the end was passed on."""
+        return LVarValue(self.lattice, self.lattice.bottom(), End.PASSED)
+
+    def ending(self) -> bool:
+        """Nothing is left but an end that was not passed on."""
+        return self.end is End.ARRIVED and self.is_bottom()
+
+    def take(self) -> tuple[LVarValue, LVarValue]:
+        return (self.passed() if self.end is End.ARRIVED else self.drained()), self
+
+    def send(self) -> tuple[LVarValue, LVarValue]:
+        """The whole value, which also stays: joining it again changes nothing."""
+        return self, self
+
+    def size(self) -> int:
+        return (not self.is_bottom()) + (self.end is End.ARRIVED)
+
+    def lower(self, lower: Lowering) -> Term:
+        return call(self.kind, self.lattice, self.value, self.end, lower=lower)
+
+    @classmethod
+    def lift(cls, *parts: Any) -> LVarValue:
+        lattice, value, end = (*parts, False)[:3]
+        return cls(lattice, value, End.lift(end))
+
+
+class LVar(Collection, Generic[L_co]):
+    """LVar<L>: the values of a lattice, each open or fixed."""
+
+    name = "LVar"
+
+    def __init__(self, lattice: Any) -> None:
+        self.lattice = Lattice.given(lattice)
+
+    @classmethod
+    def parameterised(cls, *parameters: Any) -> LVar[Any]:
+        if len(parameters) != 1:
+            raise CollectionError(
+                f"an LVar grows in one lattice, and was given {len(parameters)}",
+                instead=(("flo.LVar[flo.Max[int]]", "or another lattice"),),
+            )
+        return cls(*parameters)
+
+    def bottom(self) -> LVarValue:
+        return LVarValue(self.lattice, self.lattice.bottom())
+
+    def mismatch(self, value: Value) -> str | None:
+        if not isinstance(value, LVarValue) or not self.lattice.accepts(value.lattice):
+            return f"a {value.kind}{f' of {value.lattice}' if isinstance(value, LVarValue) else ''} is no {self}"
+        return self.lattice.mismatch(value.value)
+
+    def accepts(self, other: Collection) -> bool:
+        return isinstance(other, LVar) and self.lattice.accepts(other.lattice)
+
+    def value(self, data: Any) -> LVarValue:
+        value = self.lattice.value(data)
+        reason = self.lattice.mismatch(value)
+        if reason is not None:
+            raise ElementError(
+                f"what {{input}} was given is not a value of {self.lattice}: {reason}",
+                facts=(("given", repr(data)[:120]), ("{input}", str(self))),
+            )
+        return LVarValue(self.lattice, value)
+
+    def plain(self, value: LVarValue) -> Any:
+        return self.lattice.plain(value.value)
+
+    def lower(self, lower: Lowering) -> Term:
+        return call(self.name, self.lattice, lower=lower)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LVar) and other.lattice == self.lattice
+
+    def __hash__(self) -> int:
+        return hash((self.name, str(self.lattice)))
+
+    def __str__(self) -> str:
+        return f"{self.name}[{self.lattice}]"
+
+    __repr__ = __str__

@@ -1,0 +1,239 @@
+"""Operators on bags, and those that need no order of their input: fold, count, sum, sort; distinct of a sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import groupby, repeat
+from typing import Any, final
+
+from flo.core.collection import End
+from flo.core.data import canonical
+from flo.core.derivation import StreamTypes
+from flo.core.elements import returned_type
+from flo.core.operator import Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
+from flo.core.persistent import PersistentMap
+from flo.core.stream_type import StreamType
+from flo.values.element_value import ElementValue
+from flo.values.exact import Exact
+from flo.values.operators.joins import WeightedJoin
+from flo.values.operators.sequences import UNBOUNDED_FOLD
+from flo.values.operators.sets import element_of, hashable, remember
+from flo.values.operators.sides import Sides, either
+from flo.values.operators.unary import ElementKind, Unary
+from flo.values.sequence import Sequence, SequenceValue
+from flo.values.weighted import Bag, Set, SetValue
+
+UNBAG = (("{input}.to_bag()", "its elements without their order"),)
+UNBOUNDED_TOTAL = (
+    ("{input}.fold_lattice(…)", "one growing value, read through a threshold"),
+    ("{input}.to_zset()", "has aggregates that are updated as elements come"),
+)
+UNBOUNDED_SEQUENCE = (
+    ("{input}.batch(n).nest(…)", "one result per n elements"),
+    ("{input}.tumbling(…).nest(…)", "one result per window of time"),
+)
+
+
+def expect_bags(operator: Operator, inputs: StreamTypes) -> None:
+    for index, given in enumerate(inputs):
+        expect_collection(operator, given, Bag, index=index, instead=UNBAG)
+
+
+def expect_whole(operator: Operator, given: StreamType) -> None:
+    """A bounded sequence, bag or set."""
+    expect_collection(operator, given, Sequence, Bag, Set)
+    ordered = isinstance(given.collection, Sequence)
+    expect_bounded(operator, given, instead=UNBOUNDED_SEQUENCE if ordered else UNBOUNDED_TOTAL)
+
+
+def weighted(units: list[Any], source: ElementKind) -> list[tuple[Any, int]]:
+    """Elements and how often each is there."""
+    return [(element, 1) for element in units] if source is SequenceValue else units
+
+
+@final
+@dataclass(frozen=True)
+class BagUnion(Sides):
+    """union_bags(): (Bag<T>, X), (Bag<T>, X) ↪ (Bag<T>, X), multiplicities are added."""
+
+    name = "union_bags"
+    rule = "union"
+    shares_flag = True
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_bags(self, inputs)
+        element = either(*map(element_of, inputs))
+        return (StreamType(Bag(element), all(given.bounded for given in inputs)),)
+
+    def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
+        return self, source.of(units)
+
+
+@final
+@dataclass(frozen=True)
+class BagJoin(WeightedJoin):
+    """join_bags(on, other_on, into): (Bag<T>, X), (Bag<U>, X) ↪ (Bag<R>, X), multiplicities are multiplied."""
+
+    name = "join_bags"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_bags(self, inputs)
+        return self.joined(inputs, Bag)
+
+
+class Total(Unary):
+    """One result of a whole input. A set is left alone until its end: before, an element may arrive again."""
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        return iter(()) if open_set(inputs) else super().steps(inputs)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        return iter(()) if open_set(inputs) else super().advance(inputs)
+
+
+def open_set(inputs: Values) -> bool:
+    return isinstance(inputs[0], SetValue) and inputs[0].end is End.OPEN
+
+
+@final
+@dataclass(frozen=True)
+class FoldUnordered(Total):
+    """fold_unordered(acc, f): (Bag<T> | Set<T>, B) ↪ (S<U>, B), where the order of elements cannot matter to f."""
+
+    acc: Any
+    f: Callable[[Any, Any], Any]
+
+    name = "fold_unordered"
+    rule = "fold-unordered"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_collection(
+            self,
+            inputs[0],
+            Bag,
+            Set,
+            instead=(
+                ("{input}.sum_by(…), {input}.aggregate_by(…)", "of a z-set: takes back what is taken back"),
+                ("{input}.to_bag().fold(…)", "of a z-set that has ended"),
+            ),
+        )
+        expect_bounded(self, inputs[0], instead=UNBOUNDED_FOLD[3:])
+        return (StreamType(Sequence(returned_type(self.f)), bounded=True),)
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        acc = self.acc
+        for element, count in units:
+            acc = reduce(self.f, repeat(element, count), acc)
+        return replace(self, acc=acc), (None,)
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return self, (SequenceValue.of([self.acc], End.ARRIVED),)
+
+
+@final
+@dataclass(frozen=True)
+class Count(Total):
+    """count(n): (S<T> | Bag<T> | Set<T>, B) ↪ (S<int>, B), how many elements there were."""
+
+    total: int = 0
+
+    name = "count"
+    rule = "count"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_whole(self, inputs[0])
+        return (StreamType(Sequence(int), bounded=True),)
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        more = len(units) if source is SequenceValue else sum(count for _, count in units)
+        return Count(self.total + more), (None,)
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return self, (SequenceValue.of([self.total], End.ARRIVED),)
+
+
+@final
+@dataclass(frozen=True)
+class Sum(Total):
+    """sum(n): (S<T> | Bag<T> | Set<T>, B) ↪ (S<T>, B), rounded once, so that no order can be seen in it."""
+
+    total: Exact = Exact()  # noqa: RUF009
+
+    name = "sum"
+    rule = "sum"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_whole(self, inputs[0])
+        element = element_of(inputs[0])
+        kind = int if element in (int, bool) else float if element is float else Any
+        return (StreamType(Sequence(kind), bounded=True),)
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        return Sum(self.total.added(weighted(units, source))), (None,)
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return self, (SequenceValue.of([self.total.value()], End.ARRIVED),)
+
+
+@final
+@dataclass(frozen=True)
+class Sort(Operator):
+    """sort(key): (S<T> | Bag<T> | Set<T>, B) ↪ (S<T>, B), from the smallest key; without one, by the elements.
+
+    Equal keys stay in the order of a sequence; elements of a bag or set are then ordered by their text, so that the
+    result is the same whatever the order they came in.
+    """
+
+    key: Callable[[Any], Any] | None = None
+
+    name = "sort"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_whole(self, inputs[0])
+        return (StreamType(Sequence(element_of(inputs[0])), bounded=True),)
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        value = inputs[0]
+        assert isinstance(value, ElementValue)
+        if value.end is End.ARRIVED:
+            ordered = self._sorted(value)
+            yield Step(f"sort{value.suffix}", (value.passed(),), self, (SequenceValue.of(ordered, End.ARRIVED),))
+
+    def _sorted(self, value: ElementValue) -> list[Any]:
+        if isinstance(value, SequenceValue):
+            return sorted(value.all_units(), key=self._key)
+        units = sorted(value.all_units(), key=lambda unit: self._key(unit[0]))
+        ordered: list[Any] = []
+        for _, tied in groupby(units, key=lambda unit: self._key(unit[0])):
+            group = list(tied)
+            for element, count in group if len(group) == 1 else sorted(group, key=lambda unit: canonical(unit[0])):
+                ordered.extend(repeat(element, count))
+        return ordered
+
+    def _key(self, element: Any) -> Any:
+        try:
+            return element if self.key is None else self.key(element)
+        except Exception as error:
+            error.add_note(repr(element)[:120])
+            raise
+
+
+@final
+@dataclass(frozen=True)
+class Distinct(Unary):
+    """distinct_sequence(): (S<T>, X) ↪ (S<T>, X), the first occurrence of every element. `seen` holds them."""
+
+    seen: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+
+    name = "distinct_sequence"
+    rule = "distinct"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_collection(self, inputs[0], Sequence, instead=(("{input}.to_set()", "each element once"),))
+        return inputs
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        seen, new = remember(self.seen, hashable(units, "sequence without repetitions"))
+        return Distinct(seen), (SequenceValue.of(new),)

@@ -1,0 +1,169 @@
+"""Operators into LVars: fold_lattice (figure "operational semantics for the fold_lattice operator") and sum_lattice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import accumulate
+from numbers import Number
+from typing import Any, final
+
+from flo.core.collection import End
+from flo.core.derivation import StreamTypes
+from flo.core.errors import CollectionError, ElementError, FunctionError
+from flo.core.operator import Deltas, Operator, expect_collection
+from flo.core.stream_type import StreamType
+from flo.values.element_value import ElementCollection
+from flo.values.exact import terms
+from flo.values.lattice import Lattice, NaturalSum
+from flo.values.lattice_orders import canonical
+from flo.values.lvar import LVar, LVarValue
+from flo.values.operators.lvars import LVarToSequence, LVarUnion, MapLattice
+from flo.values.operators.thresholds import Above, Threshold, event_when_above
+from flo.values.operators.unary import ElementKind, Unary
+from flo.values.sequence import Sequence, SequenceValue
+from flo.values.weighted import Bag, Set
+
+__all__ = [
+    "Above",
+    "FoldLattice",
+    "LVarToSequence",
+    "LVarUnion",
+    "MapLattice",
+    "SumLattice",
+    "Threshold",
+    "event_when_above",
+]
+
+
+@final
+@dataclass(frozen=True)
+class FoldLattice(Unary):
+    """fold_lattice(L, f): (S<T>, X) ↪ (LVar<L>, X), the join of f of all elements; without f, of the elements.
+
+    The join is commutative and idempotent, so the same rules serve bags and sets.
+    """
+
+    lattice: Lattice[Any]
+    f: Callable[[Any], Any] | None = None
+
+    name = "fold_lattice"
+    rule = "fold-lattice"
+    end_rule = "fold-lattice-terminated"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lattice", Lattice.given(self.lattice))
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_collection(self, inputs[0], Sequence, Bag, Set)
+        return (StreamType(LVar(self.lattice), inputs[0].bounded),)
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        elements = units if source is SequenceValue else [element for element, _ in units]
+        joined = LVarValue(self.lattice, self.lattice.join_all(list(map(self._image, elements))))
+        return self, (joined,)
+
+    def _image(self, element: Any) -> Any:
+        result = element if self.f is None else self.f(element)
+        value = self.lattice.value(result)
+        reason = self.lattice.mismatch(value)
+        if reason is None:
+            return value
+        if self.f is None:
+            raise ElementError(
+                f"an element of `fold_lattice` is not a value of {self.lattice}: {reason}",
+                facts=(("given", repr(element)[:120]),),
+                instead=((f"{{input}}.fold_lattice({self.lattice}, f)", "f makes values of the lattice"),),
+            )
+        raise FunctionError(
+            f"the function of `fold_lattice` gave what is not a value of {self.lattice}: {reason}",
+            facts=(("given", repr(element)[:120]), ("gave", repr(result)[:120])),
+        )
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return self, (LVarValue(self.lattice, self.lattice.bottom(), End.ARRIVED),)
+
+
+@final
+@dataclass(frozen=True)
+class SumLattice(Unary):
+    """sum_lattice(total): (S<T>, X) ↪ (LVar<NaturalSum>, X), the largest sum so far (§2.3).
+
+    On a sequence that is the largest sum of its first elements: a result smaller than the one before is ignored. A bag
+    has no first elements, so its elements must not be negative; then every order ends at the same sum. Sums are exact
+    until they are read (docs/deviations.md, 11).
+    """
+
+    lattice: NaturalSum = NaturalSum()  # noqa: RUF009
+    total: int | Fraction = 0
+
+    name = "sum_lattice"
+    rule = "sum-lattice"
+    end_rule = "sum-lattice-terminated"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_collection(
+            self,
+            inputs[0],
+            Sequence,
+            Bag,
+            instead=(
+                (
+                    "{input}.fold_lattice(SetUnion, lambda x: {x}).map_monotone(sum, NaturalSum)",
+                    "of a Set: every element once",
+                ),
+            ),
+        )
+        return (StreamType(LVar(self._sums(inputs)), inputs[0].bounded),)
+
+    def typed(self, inputs: StreamTypes) -> SumLattice:
+        return replace(self, lattice=self._sums(inputs))
+
+    def _sums(self, inputs: StreamTypes) -> NaturalSum:
+        """The numbers that the input adds up to."""
+        assert isinstance(inputs[0].collection, ElementCollection)
+        kind = inputs[0].collection.element
+        if not isinstance(kind, type) or kind is Any:
+            return NaturalSum()
+        if not issubclass(kind, Number):
+            raise CollectionError(
+                f"`sum_lattice` adds numbers, and the elements of {{input}} are {kind.__name__}",
+                facts=(("{input}", inputs[0].described()),),
+                instead=(("{input}.map(f).sum_lattice()", "f makes numbers"),),
+                index=0,
+            )
+        return NaturalSum(int if issubclass(kind, int) else kind)
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        if source is SequenceValue:
+            terms = [_exact(element) for element in units]
+        else:
+            terms = [_natural(element) * weight for element, weight in units]
+        sums = list(accumulate(terms, initial=self.total))
+        largest = LVarValue(self.lattice, canonical(max(0, *sums)))
+        return replace(self, total=canonical(sums[-1])), (largest,)
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return self, (LVarValue(self.lattice, self.lattice.bottom(), End.ARRIVED),)
+
+
+def _exact(element: Any) -> int | Fraction:
+    try:
+        _, number, special = terms(element)
+    except TypeError as error:
+        raise ElementError(f"`sum_lattice` adds numbers: {error}", facts=(("given", repr(element)[:120]),)) from None
+    if special:
+        raise ElementError(f"`sum_lattice` adds finite numbers, and was given {element!r}")
+    return number
+
+
+def _natural(element: Any) -> int | Fraction:
+    number = _exact(element)
+    if number < 0:
+        raise ElementError(
+            f"`sum_lattice` of a Bag takes numbers from 0, and was given {element!r}: without an order, "
+            "how far the sum had risen before it fell cannot be told",
+            instead=(("{input}.sum()", "of a bounded bag: the sum at the end"),),
+        )
+    return number

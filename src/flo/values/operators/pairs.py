@@ -1,0 +1,182 @@
+"""Operators on two ordered sequences: zip, one after the other, and the merge of two that are sorted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, final
+
+from flo.core.derivation import StreamTypes
+from flo.core.errors import ElementError, OrderError
+from flo.core.operator import Delta, Operator, Step, Values, expect_bounded
+from flo.core.stream_type import StreamType
+from flo.values.operators.sequences import expect_sequence
+from flo.values.operators.sides import Sides, either, leaps
+from flo.values.operators.unary import ElementKind
+from flo.values.sequence import Sequence, SequenceValue
+
+UNBOUNDED_MERGE = (
+    ("{input}.to_bag().union(other.to_bag())", "both together, without an order"),
+    ("{input}.tumbling(…)", "and the same of the other; then zip the windows and merge in a nest"),
+)
+
+
+def sequences(inputs: Values) -> tuple[SequenceValue, SequenceValue]:
+    left, right = inputs
+    assert isinstance(left, SequenceValue)
+    assert isinstance(right, SequenceValue)
+    return left, right
+
+
+def rest(value: SequenceValue, count: int) -> SequenceValue:
+    """What is left when the oldest `count` elements are consumed."""
+    return SequenceValue(value.elements.dropped(count), value.end)
+
+
+@final
+@dataclass(frozen=True)
+class Zip(Operator):
+    """zip(): (S<A>, X), (S<B>, X) ↪ (S<(A, B)>, X), until either side ends.
+
+    `done` is true from then on: what still comes on the other side has no partner and is consumed, so that it does
+    not pile up.
+    """
+
+    done: bool = False
+
+    name = "zip"
+    arity = (2, 1)
+    shares_flag = True
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        left, right = (expect_sequence(self, given, index).element for index, given in enumerate(inputs))
+        bounded = all(given.bounded for given in inputs)
+        return (StreamType(Sequence(tuple[left, right]), bounded),)  # type: ignore[valid-type]
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        return self._steps(inputs, most=1)
+
+    def _steps(self, inputs: Values, most: int) -> Iterator[Step]:
+        left, right = sequences(inputs)
+        if self.done:
+            if left.size():
+                yield Step("zip-drain", (left.take()[0], right), self, (None,))
+            if right.size():
+                yield Step("zip-drain", (left, right.take()[0]), self, (None,))
+            return
+        count = min(len(left.elements), len(right.elements), most)
+        if count:
+            pairs = [(left.elements[at], right.elements[at]) for at in range(count)]
+            yield Step("zip", (rest(left, count), rest(right, count)), self, (SequenceValue.of(pairs),))
+        elif left.ending() or right.ending():
+            after = tuple(side.passed() if side.ending() else side for side in (left, right))
+            yield Step("zip-terminator", after, Zip(done=True), (SequenceValue.terminator(),))
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        return leaps(self, inputs, lambda operator, values: operator._steps(values, sys.maxsize))
+
+
+@final
+@dataclass(frozen=True)
+class UnionSequences(Sides):
+    """union_sequences(): (S<T>, B), (S<T>, X) ↪ (S<T>, X), all of the left and then all of the right."""
+
+    name = "union_sequences"
+    rule = "union"
+    awaited = 0
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        left, right = (expect_sequence(self, given, index) for index, given in enumerate(inputs))
+        if not inputs[0].bounded:
+            raise OrderError(
+                f"`{self.name}` puts the other sequence behind the end of {{input}}, which may never come",
+                facts=(("{input}", inputs[0].described()), (self.name, f"takes {left}, bounded, and then any {right}")),
+                instead=(
+                    ("{input}.to_bag().union(other.to_bag())", "both together, without an order"),
+                    ("other.union({input})", "the one that ends comes first"),
+                ),
+                index=0,
+            )
+        return (StreamType(Sequence(either(left.element, right.element)), inputs[1].bounded),)
+
+    def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
+        return self, source.of(units)
+
+
+Keys: TypeAlias = tuple[Any, ...]
+"""The key of the last element that was consumed; nothing at first."""
+
+
+@final
+@dataclass(frozen=True)
+class MergeSorted(Operator):
+    """merge_sorted(key): (S<T>, B), (S<T>, B) ↪ (S<T>, B), two sorted sequences as one.
+
+    The smaller of the two oldest elements comes next, the left one if their keys are equal. A side that is empty
+    may still bring a smaller one, so both must be bounded. Without a key, elements are compared themselves.
+    """
+
+    key: Callable[[Any], Any] | None = None
+    last: tuple[Keys, Keys] = ((), ())
+
+    name = "merge_sorted"
+    arity = (2, 1)
+    shares_flag = True
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        left, right = (expect_sequence(self, given, index).element for index, given in enumerate(inputs))
+        for index, given in enumerate(inputs):
+            expect_bounded(self, given, index=index, instead=UNBOUNDED_MERGE)
+        return (StreamType(Sequence(either(left, right)), bounded=True),)
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        return self._steps(inputs, most=1)
+
+    def _steps(self, inputs: Values, most: int) -> Iterator[Step]:
+        left, right = sequences(inputs)
+        if left.ending() and right.ending():
+            ended = (left.passed(), right.passed())
+            yield Step("merge-sorted-terminator", ended, self, (SequenceValue.terminator(),))
+            return
+        merged, taken, last = self._merge(left, right, most)
+        if merged:
+            after = (rest(left, taken[0]), rest(right, taken[1]))
+            rule = "merge-sorted-left" if taken[0] else "merge-sorted-right"
+            yield Step(rule, after, replace(self, last=last), (SequenceValue.of(merged),))
+
+    def _merge(
+        self, left: SequenceValue, right: SequenceValue, most: int
+    ) -> tuple[list[Any], tuple[int, int], tuple[Keys, Keys]]:
+        """Up to `most` elements in their order, how many of each side, and the last key of each."""
+        merged: list[Any] = []
+        (last, other_last), i, j = self.last, 0, 0
+        head: Keys = ()
+        other_head: Keys = ()
+        while len(merged) < most:
+            if not head and i < len(left.elements):
+                head = self._key(0, left.elements[i], last)
+            if not other_head and j < len(right.elements):
+                other_head = self._key(1, right.elements[j], other_last)
+            if not ((head or left.fixed()) and (other_head or right.fixed()) and (head or other_head)):
+                break
+            if head and not (other_head and other_head[0] < head[0]):
+                merged.append(left.elements[i])
+                last, head, i = head, (), i + 1
+            else:
+                merged.append(right.elements[j])
+                other_last, other_head, j = other_head, (), j + 1
+        return merged, (i, j), (last, other_last)
+
+    def _key(self, index: int, element: Any, last: Keys) -> Keys:
+        key = element if self.key is None else self.key(element)
+        if last and key < last[0]:
+            raise ElementError(
+                f"`{self.name}` takes sorted sequences, and {{input}} is not",
+                facts=(("element", repr(element)[:80]), ("its key", repr(key)[:80]), ("after", repr(last[0])[:80])),
+                index=index,
+            )
+        return (key,)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        return leaps(self, inputs, lambda operator, values: operator._steps(values, sys.maxsize))

@@ -1,0 +1,271 @@
+"""per_key: a copy of a whole graph for every key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeAlias, final
+
+from flo.core.collection import End, Value
+from flo.core.derivation import Derivation, StreamTypes
+from flo.core.elements import accepts
+from flo.core.errors import CollectionError, DeferError, ElementError, FloError, FunctionError, TypeMismatch
+from flo.core.graph import Graph, inputs, setinput
+from flo.core.operator import Deltas, Measure, Operator, Step, Values, concat_all, expect_arity, expect_collection
+from flo.core.persistent import PersistentMap
+from flo.core.semantics import advance, measure, small_steps, stuck
+from flo.core.stream_type import StreamType
+from flo.core.term import Call, Lowering, Term
+from flo.core.typing import arity, derive, initial
+from flo.values.element_value import ElementValue
+from flo.values.keyed import Keyed, KeyedValue
+from flo.values.weighted import ZSet
+
+Graphs: TypeAlias = dict[Any, Graph]
+"""The graphs of some keys."""
+Emitted: TypeAlias = dict[Any, Value]
+"""What an output gets for some keys."""
+
+
+@final
+@dataclass(frozen=True)
+class PerKey(Operator):
+    """per_key(g): if g : (C₁, X₁), … ↪ (D, Y), … then (Keyed<K, C₁>, X₁), … ↪ (Keyed<K, D>, Z), …
+
+    where Z is B if Y and all of X₁, … are: as long as one input may bring a new key, no output can end.
+
+    `running` holds the graph of every key that was seen, and `graph` the one for the next key: where an input of
+    `per_key` has ended, that of `graph` has. A key that was seen is there in every output.
+
+    Keys of z-sets (`weighted`) do not stay: when all elements of a key were taken back, its graph is where it began,
+    and is forgotten; and the key is in an output only if something is there for it. To tell which keys are left, the
+    graphs hear of the end when they have seen all else.
+    """
+
+    graph: Graph | None
+    bottoms: Values = ()
+    weighted: bool = False
+    running: PersistentMap[Any, Graph] = PersistentMap()  # noqa: RUF009
+    active: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
+    """The keys whose graph may have a step to take, if that is known. No part of the expression."""
+
+    name = "per_key"
+    signature = "(Keyed[K, C], X) -> (Keyed[K, D], Y)"
+
+    @property
+    def arity(self) -> tuple[int, int]:  # type: ignore[override]
+        return (1, 1) if self.graph is None else arity(self.graph)
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        return self.judge(inputs).outputs
+
+    def judge(self, inputs: StreamTypes) -> Derivation:
+        if self.graph is not None:
+            expect_arity(self, inputs)
+        inner = self._inner(inputs)
+        body = derive(self._graph(), inner)
+        for key, _ in body.reads + body.writes:
+            raise DeferError(
+                f"the key {key!r} is deferred in the body of `per_key`, which has no rounds",
+                instead=(("stream.nest(…)", "in the body, with a `read_defer` and `write_defer` of its own"),),
+            ).about(key)
+        graphs = [derive(graph, inner) for graph in self.running.to_dict().values()]
+        if any(graph.outputs != body.outputs for graph in graphs):
+            raise TypeMismatch("the graphs of `per_key` differ in their types")
+        if is_weighted(inner):
+            self._expect_rest(inner)
+        key = inputs[0].collection.key  # type: ignore[attr-defined]
+        bounded = all(given.bounded for given in inner)
+        outputs = tuple(
+            StreamType(Keyed(key, output.collection), bounded and output.bounded) for output in body.outputs
+        )
+        expected = tuple(StreamType(g.collection, i.bounded) for g, i in zip(inputs, inner, strict=True))
+        return Derivation("per-key-type", expected, outputs, (body, *graphs), subject=self.name)
+
+    def _inner(self, inputs: StreamTypes) -> StreamTypes:
+        """The input types of the graph of a key. Z-sets have one X for all, as the graph hears of all ends at once."""
+        keyed: list[Keyed[Any, Any]] = []
+        for index, given in enumerate(inputs):
+            instead = (("{input}.key_by(f).per_key(…)", "a graph for every key"),)
+            expect_collection(self, given, Keyed, index=index, instead=instead)
+            assert isinstance(given.collection, Keyed)
+            keyed.append(given.collection)
+            same = accepts(keyed[0].key, keyed[-1].key)
+            if not same or keyed[0].cancels != keyed[-1].cancels:
+                reason = "keys of z-sets come and go, and others stay" if same else "their keys have other types"
+                raise CollectionError(
+                    f"`per_key` cannot run one graph for a key of all its inputs: {reason}",
+                    facts=tuple((f"input {n + 1}", other.described()) for n, other in enumerate(inputs)),
+                    index=index,
+                )
+        if not keyed:
+            raise TypeMismatch("the body of `per_key` has no input, so there are no keys")
+        every = all(given.bounded for given in inputs)
+        flags = (every if keyed[0].cancels else given.bounded for given in inputs)
+        return tuple(StreamType(each.inner, bounded) for each, bounded in zip(keyed, flags, strict=True))
+
+    def _expect_rest(self, inner: StreamTypes) -> None:
+        """Refuses a graph that emits without input: for keys that are not there."""
+        graph, _ = initial(self._graph(), inner)
+        if not any(value.fixed() for value in inputs(graph)) and not stuck(graph):
+            raise CollectionError("the body of `per_key` emits without input, and keys of z-sets come and go")
+
+    def typed(self, inputs: StreamTypes) -> PerKey:
+        inner = self._inner(inputs)
+        graph, outputs = initial(self._graph(), inner)
+        bottoms = tuple(output.collection.bottom() for output in outputs)
+        active = None if self.running else ()
+        return replace(self, graph=graph, bottoms=bottoms, weighted=is_weighted(inner), active=active)
+
+    def steps(self, values: Values) -> Iterator[Step]:
+        pending, is_stuck = arrived(values), True
+        for key in pending:
+            is_stuck = False
+            rests, graphs = self._received(values, [key])
+            rule = "per-key-receive" if key in self.running else "per-key-first"
+            active = None if self.active is None else (*self._awake(), key)
+            yield Step(rule, rests, self._with(graphs, active), packed(self._announced([key])))
+        fault: FloError | None = None
+        for key in self._awake():
+            try:
+                for step in small_steps(self.running[key]):
+                    is_stuck = False
+                    operator = self._with({key: step.graph}, self.active)
+                    outputs = self._announced(())
+                    self._emit(outputs, key, step.outputs)
+                    yield Step("per-key-run-graph", values, operator, packed(outputs))
+            except (FunctionError, ElementError) as error:  # the other keys can still step
+                fault = fault or error
+        if fault is not None:
+            raise fault
+        if is_stuck:
+            yield from self._finish(values)
+
+    def advance(self, values: Values) -> Iterator[Step]:
+        operator = self
+        while (step := operator._leap(values)) is not None:
+            yield step
+            assert isinstance(step.operator, PerKey)
+            operator, values = step.operator, step.inputs
+
+    def _leap(self, values: Values) -> Step | None:
+        """All that arrived is received, and the graphs that it concerns run to their stuck states."""
+        pending = arrived(values)
+        rests, graphs = self._received(values, pending)
+        outputs = self._announced(pending)
+        moved, failed = bool(pending), []
+        fault: FloError | None = None
+        for key in dict.fromkeys([*pending, *self._awake()]):
+            graph = graphs.get(key) or self.running[key]
+            try:
+                while (after := advance(graph))[0] is not graph:
+                    graph, deltas = after
+                    graphs[key], moved = graph, True
+                    for row in deltas:
+                        self._emit(outputs, key, row)
+            except (FunctionError, ElementError) as error:  # raised again when the other keys are done
+                fault = fault or error
+                failed.append(key)
+        if moved:
+            return Step("per-key-run-graph", rests, self._with(graphs, tuple(failed)), packed(outputs))
+        if fault is not None:
+            raise fault
+        return next(self._finish(values), None)
+
+    def _received(self, values: Values, keys: Iterable[Any]) -> tuple[Values, Graphs]:
+        """What is left of the inputs, and the graphs with all that arrived for these keys."""
+        rests: list[Value] = []
+        deltas: dict[Any, list[Value | None]] = {key: [] for key in keys}
+        for value in values:
+            assert isinstance(value, KeyedValue)
+            rest, taken = value.taken([key for key in deltas if key in value.entries])
+            rests.append(rest)
+            for key, row in deltas.items():
+                row.append(self._content(taken[key]) if key in taken else None)
+        graphs = {}
+        for key, row in deltas.items():
+            graph = self.running.get(key, self.graph)
+            graphs[key] = setinput(graph, concat_all(inputs(graph), tuple(row)))
+        return tuple(rests), graphs
+
+    def _content(self, value: Value) -> Value:
+        return value.ended(End.OPEN) if self.weighted and isinstance(value, ElementValue) else value
+
+    def _with(self, graphs: Graphs, active: tuple[Any, ...] | None) -> PerKey:
+        """With these graphs running, but without those of keys that are no longer there."""
+        gone = self.weighted and not self._ended()
+        changes = {key: None if gone and graph == self.graph else graph for key, graph in graphs.items()}
+        return replace(self, running=self.running.updated(changes, drop=None), active=active)
+
+    def _awake(self) -> list[Any]:
+        """The running keys whose graph may have a step to take."""
+        keys = self.running if self.active is None else dict.fromkeys(self.active)
+        return [key for key in keys if key in self.running]
+
+    def _ended(self) -> bool:
+        return all(value.fixed() for value in inputs(self._graph()))
+
+    def _announced(self, keys: Iterable[Any]) -> list[Emitted]:
+        """What each output holds at first: ⊥ for the keys that are seen for the first time."""
+        new = () if self.weighted else [key for key in keys if key not in self.running]
+        return [dict.fromkeys(new, bottom) for bottom in self.bottoms]
+
+    def _emit(self, outputs: list[Emitted], key: Any, deltas: Deltas) -> None:
+        for entries, delta, bottom in zip(outputs, deltas, self.bottoms, strict=True):
+            if delta is not None and not (self.weighted and delta.fix() == bottom.fix()):
+                entries[key] = entries[key].concat(delta) if key in entries else delta
+
+    def _finish(self, values: Values) -> Iterator[Step]:
+        """per-key-end and per-key-terminated, when nothing is left but ends."""
+        given = [value.fixed() for value in inputs(self._graph())]
+        ended = [value.fixed() for value in values]
+        if all(given):
+            if any(value.size() for value in values):
+                rests = tuple(value.take()[0] for value in values)
+                ends = tuple(KeyedValue.terminator() for _ in self.bottoms)
+                yield Step("per-key-terminated", rests, replace(self, running=PersistentMap(), active=None), ends)
+        elif ended != given and (all(ended) or not self.weighted):
+            graphs = {key: with_ends(graph, ended) for key, graph in self.running.to_dict().items()}
+            operator = replace(self, graph=with_ends(self._graph(), ended), running=PersistentMap(graphs), active=None)
+            yield Step("per-key-end", values, operator, (None,) * len(self.bottoms))
+
+    def measure(self, values: Values) -> Measure:
+        """What has not reached the graphs; then their measures, the largest first, as one of them falls."""
+        given = [value.fixed() for value in inputs(self._graph())]
+        ends = sum(value.fixed() and not known for value, known in zip(values, given, strict=True))
+        graphs = sorted((measure(graph) for graph in self.running.to_dict().values()), reverse=True)
+        return (sum(value.size() for value in values) + ends, tuple(graphs))
+
+    def _graph(self) -> Graph:
+        if self.graph is None:
+            raise TypeMismatch("`per_key` has no graph")
+        return self.graph
+
+    def lower(self, lower: Lowering) -> Term:
+        parts = [(getattr(self, part.name), part.default) for part in fields(self) if part.compare]
+        while parts[-1][0] == parts[-1][1]:
+            parts.pop()
+        return Call(self.name, tuple(lower(part) for part, _ in parts))
+
+
+def is_weighted(inner: StreamTypes) -> bool:
+    return isinstance(inner[0].collection, ZSet)
+
+
+def arrived(values: Values) -> list[Any]:
+    """The keys that something has arrived for."""
+    keys: dict[Any, None] = {}
+    for value in values:
+        assert isinstance(value, KeyedValue)
+        keys |= dict.fromkeys(value.entries)
+    return list(keys)
+
+
+def with_ends(graph: Graph, ended: list[bool]) -> Graph:
+    """The graph with these inputs ended."""
+    values = inputs(graph)
+    return setinput(graph, tuple(value.fix() if end else value for value, end in zip(values, ended, strict=True)))
+
+
+def packed(outputs: list[Emitted]) -> Deltas:
+    return tuple(KeyedValue.of(entries) if entries else None for entries in outputs)

@@ -1,0 +1,202 @@
+"""Operators on sets (§5.2): union, join, intersection, difference, and the ways into sets and bags.
+
+A set's buffer forgets what was consumed, so the same element may arrive again: an operator that must count it once
+remembers it, or waits for the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, final, get_args
+
+from flo.core.derivation import StreamTypes
+from flo.core.errors import ElementError
+from flo.core.operator import Delta, Deltas, Operator, expect_bounded, expect_collection
+from flo.core.persistent import PersistentMap
+from flo.core.stream_type import StreamType
+from flo.values.element_value import ElementCollection, first_unhashable
+from flo.values.operators.joins import WeightedJoin
+from flo.values.operators.sides import Sides, either
+from flo.values.operators.unary import ElementKind, Unary
+from flo.values.sequence import Sequence, SequenceValue
+from flo.values.weighted import Bag, BagValue, Set, SetValue
+
+UNBOUNDED_DIFFERENCE = (
+    ("left.to_zset().minus({input}.to_zset())", "what was given too early is taken back"),
+    ("{input}.difference(left)", "if it is the left that ends"),
+)
+UNSET = (("{input}.to_set()", "its distinct elements"),)
+
+
+def element_of(given: StreamType) -> Any:
+    assert isinstance(given.collection, ElementCollection)
+    return given.collection.element
+
+
+def hashable(units: list[Any], name: str) -> list[Any]:
+    """The elements of a sequence, or an error that says why they cannot be in a collection without order."""
+    position = first_unhashable(units)
+    if position is not None:
+        raise ElementError(
+            f"an element of {{input}} is not hashable, and a {name} must tell equal elements apart",
+            facts=(("given", repr(units[position])[:120]),),
+            instead=(("{input}.map(tuple)", "or another function that makes elements hashable"),),
+            index=0,
+        )
+    return units
+
+
+def remember(seen: PersistentMap[Any, int], elements: list[Any]) -> tuple[PersistentMap[Any, int], list[Any]]:
+    """What was seen, these included, and those of them that are new, in their order."""
+    new = [element for element in dict.fromkeys(elements) if element not in seen]
+    return seen.updated(dict.fromkeys(new, 1)), new
+
+
+@final
+@dataclass(frozen=True)
+class ToBag(Unary):
+    """to_bag(): (S<T> | Bag<T> | Set<T>, X) ↪ (Bag<T>, X). `seen` holds the elements of a set: each counts once."""
+
+    seen: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+
+    name = "to_bag"
+    rule = "to-bag"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_collection(self, inputs[0], Sequence, Bag, Set)
+        return (StreamType(Bag(element_of(inputs[0])), inputs[0].bounded),)
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        if source is SetValue:
+            seen, new = remember(self.seen, [element for element, _ in units])
+            return replace(self, seen=seen), (BagValue.of((element, 1) for element in new),)
+        if source is SequenceValue:
+            units = [(element, 1) for element in hashable(units, "Bag")]
+        return self, (BagValue.of(units),)
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return self, (BagValue.terminator(),)
+
+
+@final
+@dataclass(frozen=True)
+class ToSet(Unary):
+    """to_set(): (S<T> | Bag<T> | Set<T>, X) ↪ (Set<T>, X), the distinct elements."""
+
+    name = "to_set"
+    rule = "to-set"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_collection(self, inputs[0], Sequence, Bag, Set)
+        return (StreamType(Set(element_of(inputs[0])), inputs[0].bounded),)
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        if source is SequenceValue:
+            units = [(element, 1) for element in hashable(units, "Set")]
+        return self, (SetValue.of(units),)
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return self, (SetValue.terminator(),)
+
+
+def expect_sets(operator: Operator, inputs: StreamTypes) -> None:
+    for index, given in enumerate(inputs):
+        expect_collection(operator, given, Set, index=index, instead=UNSET)
+
+
+@final
+@dataclass(frozen=True)
+class SetUnion(Sides):
+    """union_sets(): (Set<T>, X), (Set<T>, X) ↪ (Set<T>, X)."""
+
+    name = "union_sets"
+    rule = "union"
+    shares_flag = True
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_sets(self, inputs)
+        element = either(*map(element_of, inputs))
+        return (StreamType(Set(element), all(given.bounded for given in inputs)),)
+
+    def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
+        return self, source.of(units)
+
+
+@final
+@dataclass(frozen=True)
+class SetJoin(WeightedJoin):
+    """join_sets(on, other_on, into): (Set<T>, X), (Set<U>, X) ↪ (Set<R>, X), by default the paper's join (§5.2).
+
+    Without `other_on` the right side is a set of edges, found by their source, and gives their destinations. Without
+    `on` the left elements are the keys. With `other_on` and without `into` the result is a set of pairs.
+    """
+
+    name = "join_sets"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_sets(self, inputs)
+        if self.other_on is None and self.into is None:
+            parts = get_args(element_of(inputs[1]))
+            return self.joined(inputs, Set, parts[1] if len(parts) == 2 and parts[1] is not ... else Any)
+        return self.joined(inputs, Set)
+
+    def key(self, side: int, element: Any) -> Any:
+        if side == 1 and self.other_on is None:
+            return element[0]
+        return super().key(side, element)
+
+    def combine(self, left: Any, right: Any) -> Any:
+        if self.other_on is None and self.into is None:
+            return right[1]
+        return super().combine(left, right)
+
+
+@final
+@dataclass(frozen=True)
+class Intersection(Sides):
+    """intersection(): (Set<T>, X), (Set<T>, X) ↪ (Set<T>, X). Monotone: an element that both have stays."""
+
+    left: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    right: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+
+    name = "intersection"
+    rule = "intersection"
+    shares_flag = True
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_sets(self, inputs)
+        left, right = map(element_of, inputs)
+        return (StreamType(Set(right if left is Any else left), all(given.bounded for given in inputs)),)
+
+    def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
+        mine, other = (self.left, self.right) if side == 0 else (self.right, self.left)
+        mine, new = remember(mine, [element for element, _ in units])
+        both = source.of((element, 1) for element in new if element in other)
+        return (replace(self, left=mine) if side == 0 else replace(self, right=mine)), both
+
+
+@final
+@dataclass(frozen=True)
+class Difference(Sides):
+    """difference(): (Set<T>, X), (Set<T>, B) ↪ (Set<T>, X), the elements of the left that the right does not have.
+
+    Only the end of the right says what it does not have. The left waits for it in the buffer.
+    """
+
+    gone: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+
+    name = "difference"
+    signature = "(Set[T], X), (Set[T], bounded) -> (Set[T], X)"
+    rule = "difference"
+    waits = "waits for the end of the set it takes away"
+    awaited = 1
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_sets(self, inputs)
+        expect_bounded(self, inputs[1], index=1, instead=UNBOUNDED_DIFFERENCE)
+        return (inputs[0],)
+
+    def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
+        if side == 1:
+            return replace(self, gone=self.gone.updated(dict(units))), None
+        return self, source.of(unit for unit in units if unit[0] not in self.gone)

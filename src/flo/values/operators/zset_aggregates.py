@@ -1,0 +1,273 @@
+"""Aggregates of z-sets by group: each step takes back the rows that are no longer right and inserts the new ones.
+
+Linear aggregates (count, sum, avg and your own) keep a weight and totals for each group, and nothing of its rows. A
+group is there if the sum of its weights is not zero. Least and greatest keep the rows; a group is there if some row in
+it has a weight above zero, and rows at zero or below do not count.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar, TypeAlias, final
+
+from flo.core.derivation import StreamTypes
+from flo.core.elements import returned_type
+from flo.core.operator import Deltas, Operator
+from flo.core.persistent import PersistentMap
+from flo.core.stream_type import StreamType
+from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.values.exact import NAN, Exact
+from flo.values.operators.unary import ElementKind, Unary
+from flo.values.operators.zset_topk import Order, Ranking
+from flo.values.operators.zsets import changes, expect_zset
+from flo.values.weighted import ZSet
+
+Value: TypeAlias = Callable[[Any], Any] | None
+Units: TypeAlias = list[tuple[Any, int]]
+
+
+class Aggregator(Lowerable, ABC):
+    """What is computed of each group, from a state that what arrives is added to. Subclasses are frozen dataclasses."""
+
+    name: ClassVar[str]
+    empty: ClassVar[Any]
+    """The state of a group that nothing has reached, or of which nothing is left."""
+
+    @abstractmethod
+    def added(self, state: Any, units: Units) -> Any:
+        """The state with these elements and weights. Must not depend on the order in which they are added."""
+
+    @abstractmethod
+    def result(self, state: Any) -> tuple[Any, ...]:
+        """(the result,), or () if the group is not there."""
+
+    @abstractmethod
+    def result_type(self, element: Any) -> Any:
+        """The type of results on elements of this type."""
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call(self.name, tuple(lower(getattr(self, field.name)) for field in fields(self)))  # type: ignore[arg-type]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in cls.__dict__:
+            register(cls.name, cls)
+
+
+class LinearAggregator(Aggregator):
+    """A state is (the sum of the weights, the sum of weight · number); numbers may come as a tuple of them."""
+
+    empty = (0, None)
+
+    @abstractmethod
+    def numbers(self, element: Any) -> Any:
+        """The number, or tuple of numbers, that the element adds for each unit of its weight."""
+
+    @abstractmethod
+    def finished(self, weight: int, total: Any) -> Any:
+        """The result of a group that is there, from an `Exact` total or a tuple of them."""
+
+    def added(self, state: Any, units: Units) -> Any:
+        weight, total = state
+        weight += sum(more for _, more in units)
+        total = summed(total, [(self.numbers(element), more) for element, more in units])
+        return (weight, total) if weight or not cancelled(total) else self.empty
+
+    def result(self, state: Any) -> tuple[Any, ...]:
+        weight, total = state
+        return (self.finished(weight, total),) if weight else ()
+
+
+def summed(total: Any, terms: Units) -> Any:
+    """The total (None at first) with numbers, or tuples of as many numbers, each times its weight."""
+    shapes = {len(numbers) if isinstance(numbers, tuple) else None for numbers, _ in terms}
+    if total is not None:
+        shapes.add(len(total) if isinstance(total, tuple) else None)
+    if len(shapes) > 1:
+        shown = sorted("a number" if shape is None else f"a tuple of {shape}" for shape in shapes)
+        raise TypeError(f"a linear aggregate adds {' to '.join(shown)}")
+    (shape,) = shapes
+    if shape is None:
+        return (total or Exact()).added(terms)
+    totals = total or (Exact(),) * shape
+    return tuple(totals[place].added((numbers[place], weight) for numbers, weight in terms) for place in range(shape))
+
+
+def cancelled(total: Any) -> bool:
+    return all(part == Exact() for part in (total if isinstance(total, tuple) else (total,)))
+
+
+def read(value: Value, element: Any) -> Any:
+    return element if value is None else value(element)
+
+
+def value_type(value: Value, element: Any) -> Any:
+    return element if value is None else returned_type(value)
+
+
+@final
+@dataclass(frozen=True)
+class Count(LinearAggregator):
+    """The sum of the weights."""
+
+    name = "zset_count"
+
+    def numbers(self, element: Any) -> Any:
+        return ()
+
+    def finished(self, weight: int, total: Any) -> Any:
+        return weight
+
+    def result_type(self, element: Any) -> Any:
+        return int
+
+
+@final
+@dataclass(frozen=True)
+class Sum(LinearAggregator):
+    """Σ value(element) · weight, exact whatever the order, and rounded once. Without a function, of the elements."""
+
+    value: Value = None
+
+    name = "zset_sum"
+
+    def numbers(self, element: Any) -> Any:
+        return read(self.value, element)
+
+    def finished(self, weight: int, total: Any) -> Any:
+        return total.value()
+
+    def result_type(self, element: Any) -> Any:
+        kind = value_type(self.value, element)
+        return kind if kind in (int, float, Decimal, Fraction) else Any
+
+
+@final
+@dataclass(frozen=True)
+class Avg(LinearAggregator):
+    """The sum divided by the sum of the weights, rounded once: a float of ints and floats, a Decimal of decimals."""
+
+    value: Value = None
+
+    name = "zset_avg"
+
+    def numbers(self, element: Any) -> Any:
+        return read(self.value, element)
+
+    def finished(self, weight: int, total: Any) -> Any:
+        return total.mean(weight)
+
+    def result_type(self, element: Any) -> Any:
+        kind = value_type(self.value, element)
+        return float if kind in (int, float) else kind if kind in (Decimal, Fraction) else Any
+
+
+@final
+@dataclass(frozen=True)
+class Linear(LinearAggregator):
+    """finish(Σ of(element) · weight): `of` gives a number or a tuple of numbers, and `finish` takes the same."""
+
+    of: Callable[[Any], Any]
+    finish: Callable[[Any], Any] | None = None
+
+    name = "zset_linear"
+
+    def numbers(self, element: Any) -> Any:
+        return self.of(element)
+
+    def finished(self, weight: int, total: Any) -> Any:
+        numbers = tuple(part.value() for part in total) if isinstance(total, tuple) else total.value()
+        return numbers if self.finish is None else self.finish(numbers)
+
+    def result_type(self, element: Any) -> Any:
+        return Any if self.finish is None else returned_type(self.finish)
+
+
+class Extreme(Aggregator):
+    """The value of the first row there is. The group is searched again only when that row itself is taken back."""
+
+    empty = Ranking()
+    value: Value
+    descending: ClassVar[bool]
+
+    def added(self, state: Ranking, units: Units) -> Ranking:
+        return state.changed(units, 1, Order(self.value, self.descending))
+
+    def result(self, state: Ranking) -> tuple[Any, ...]:
+        return tuple(read(self.value, row) for row, _ in state.top)
+
+    def result_type(self, element: Any) -> Any:
+        return value_type(self.value, element)
+
+
+@final
+@dataclass(frozen=True)
+class Min(Extreme):
+    """The least value(element) of the elements that are there; nan is the greatest of all."""
+
+    value: Value = None
+
+    name = "zset_min"
+    descending = False
+
+
+@final
+@dataclass(frozen=True)
+class Max(Extreme):
+    """The greatest value(element) of the elements that are there; nan is the greatest of all."""
+
+    value: Value = None
+
+    name = "zset_max"
+    descending = True
+
+
+@final
+@dataclass(frozen=True)
+class Aggregate(Unary):
+    """aggregate(by, aggregator, groups): (ZSet<T>, X) ↪ (ZSet<(K, R)>, X), a row (key, result) for each group.
+
+    Without `by` there is one group, and the row is the result alone.
+    """
+
+    by: Callable[[Any], Any] | None
+    aggregator: Aggregator
+    groups: PersistentMap[Any, Any] = PersistentMap()  # noqa: RUF009
+
+    name = "aggregate"
+    rule = "aggregate"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        result = self.aggregator.result_type(expect_zset(self, inputs[0]))
+        row = result if self.by is None else tuple[returned_type(self.by), result]  # type: ignore[misc]
+        return (StreamType(ZSet(row), inputs[0].bounded),)
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        arrived: dict[Any, Units] = {}
+        for unit in units:
+            arrived.setdefault(None if self.by is None else self.by(unit[0]), []).append(unit)
+        states, rows = {}, []
+        for key, members in arrived.items():
+            before = self.groups.get(key, self.aggregator.empty)
+            states[key] = after = self.aggregator.added(before, members)
+            old, new = self._row(key, before), self._row(key, after)
+            if old != new:
+                rows += [(row, -1) for row in old] + [(row, 1) for row in new]
+        groups = self.groups.updated(states, drop=self.aggregator.empty)
+        return replace(self, groups=groups), changes(rows)
+
+    def _row(self, key: Any, state: Any) -> list[Any]:
+        results = [one_nan(result) for result in self.aggregator.result(state)]
+        return results if self.by is None else [(key, result) for result in results]
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return replace(self, groups=PersistentMap()), (source.terminator(),)
+
+
+def one_nan(result: Any) -> Any:
+    """The result; every float nan as the same object, or the row that holds it could never be taken back."""
+    return NAN if isinstance(result, float) and result != result else result

@@ -1,0 +1,128 @@
+"""DBSP's integration and differentiation: on the ordered sequence of z-sets that are the changes, or the states.
+
+An inner z-set goes out as it comes in. Waiting for its end would break streaming progress: the newest inner stream
+of an unbounded sequence may never be complete, and what it holds so far must be in the output.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, final
+
+from flo.core.collection import End
+from flo.core.derivation import StreamTypes
+from flo.core.errors import CollectionError
+from flo.core.nested import Nested, NestedValue
+from flo.core.operator import Operator, Step, Values, expect_bounded, expect_collection
+from flo.core.persistent import PersistentMap
+from flo.values.operators.zsets import expect_zset
+from flo.values.weighted import ZSetValue
+
+
+class Running(Operator):
+    """([(ZSet, B)], X) ↪ ([(ZSet, B)], X): each inner z-set plus what the operator remembers of those before it.
+
+    The oldest inner stream of the input *continues* when its beginning has gone out; a new one is *begun* by its own
+    step, which also drops the one before it.
+    """
+
+    rule: ClassVar[str]
+
+    @abstractmethod
+    def begun(self) -> tuple[Running, PersistentMap[Any, int]]:
+        """The operator when the next inner z-set begins, and the weights that its output starts from."""
+
+    @abstractmethod
+    def grown(self, weights: Mapping[Any, int]) -> Running:
+        """The operator when this arrived of the current inner z-set."""
+
+    @abstractmethod
+    def forgot(self) -> Running:
+        """The operator at the end."""
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_collection(self, inputs[0], Nested)
+        assert isinstance(inputs[0].collection, Nested)
+        streams = inputs[0].collection.inner
+        if len(streams) != 1:
+            raise CollectionError(
+                f"`{self.name}` takes one z-set at a time, and {{input}} has {len(streams)} streams side by side",
+                facts=(("{input}", inputs[0].described()),),
+                index=0,
+            )
+        expect_zset(self, streams[0])
+        expect_bounded(self, streams[0])
+        return inputs
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        (value,) = inputs
+        assert isinstance(value, NestedValue)
+        oldest = value.oldest()
+        if oldest is not None and not value.continues:
+            yield self._begin(value)
+            return
+        if oldest is None:
+            over = True
+        else:
+            (inner,) = oldest
+            assert isinstance(inner, ZSetValue)
+            over = inner.end is End.PASSED
+            if inner.weights:
+                rest = value.with_oldest((inner.drained(),))
+                delta = NestedValue.extending((ZSetValue(inner.weights),))
+                yield Step(f"{self.rule}-run", (rest,), self.grown(inner.weights), (delta,))
+            elif inner.ending():
+                rest = value.with_oldest((inner.passed(),))
+                yield Step(f"{self.rule}-step", (rest,), self, (NestedValue.extending((ZSetValue.terminator(),)),))
+        if over and value.has_next():
+            yield self._begin(value.without_oldest())
+        elif over and value.end is End.ARRIVED:
+            yield Step(f"{self.rule}-terminated", (value.passed(),), self.forgot(), (NestedValue.pushing().fix(),))
+
+    def _begin(self, value: NestedValue) -> Step:
+        operator, weights = self.begun()
+        start = NestedValue.pushing((ZSetValue(weights),))
+        return Step(f"{self.rule}-begin", (replace(value, continues=True),), operator, (start,))
+
+
+@final
+@dataclass(frozen=True)
+class Integrate(Running):
+    """integrate(M): the sum of all inner z-sets up to this one."""
+
+    total: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+
+    name = "integrate"
+    rule = "integrate"
+
+    def begun(self) -> tuple[Running, PersistentMap[Any, int]]:
+        return self, self.total
+
+    def grown(self, weights: Mapping[Any, int]) -> Running:
+        return Integrate(self.total.added(weights))
+
+    def forgot(self) -> Running:
+        return Integrate()
+
+
+@final
+@dataclass(frozen=True)
+class Differentiate(Running):
+    """differentiate(M): each inner z-set minus the one before it. M is the current one, as far as it came."""
+
+    current: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+
+    name = "differentiate"
+    rule = "differentiate"
+
+    def begun(self) -> tuple[Running, PersistentMap[Any, int]]:
+        before = self.current.to_dict()
+        return Differentiate(), PersistentMap((element, -weight) for element, weight in before.items())
+
+    def grown(self, weights: Mapping[Any, int]) -> Running:
+        return Differentiate(self.current.added(weights))
+
+    def forgot(self) -> Running:
+        return Differentiate()

@@ -1,0 +1,128 @@
+"""The first k rows of each group of a z-set, and the ranking that least, greatest and top_k share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from heapq import nsmallest
+from typing import Any, NamedTuple, final
+
+from flo.core.data import canonical
+from flo.core.derivation import StreamTypes
+from flo.core.operator import Deltas, Operator
+from flo.core.persistent import PersistentMap
+from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.values.operators.unary import ElementKind, Unary
+from flo.values.operators.zsets import changes, expect_zset
+
+
+class Rank:
+    """The place of a row in an order: by key, and where keys are equal by its text; so no two rows share a place."""
+
+    __slots__ = ("descending", "key", "row")
+
+    def __init__(self, row: Any, key: Any, descending: bool) -> None:
+        self.row, self.key, self.descending = row, key, descending
+
+    def __lt__(self, other: Rank) -> bool:
+        if self.key == other.key:
+            return canonical(self.row) < canonical(other.row)
+        return bool(other.key < self.key if self.descending else self.key < other.key)
+
+
+class Order(NamedTuple):
+    """By key(row), or by the row itself; the greatest first if descending."""
+
+    key: Callable[[Any], Any] | None
+    descending: bool
+
+    def rank(self, row: Any) -> Rank:
+        return Rank(row, comparable(row if self.key is None else self.key(row)), self.descending)
+
+
+def comparable(key: Any) -> tuple[bool, Any]:
+    """The key in an order that is total even on floats: nan is equal to itself and greater than all others."""
+    if key != key:
+        return (True, None)
+    return (False, tuple(map(comparable, key)) if type(key) is tuple else key)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Ranking(Lowerable):
+    """The rows of a group with their weights, and the first k of those that are there with how often each is."""
+
+    rows: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    top: tuple[tuple[Any, int], ...] = ()
+
+    def changed(self, units: list[tuple[Any, int]], count: int, order: Order) -> Ranking:
+        """With these rows and weights.
+
+        Rows that are neither at the top nor among the units come after the last of a full top. They are searched
+        only when what is known to come before them does not fill the top any more.
+        """
+        rows = self.rows.added(dict(units))
+        known = dict.fromkeys([row for row, _ in self.top] + [row for row, _ in units])
+        ranks = sorted(order.rank(row) for row in known if rows.get(row, 0) > 0)
+        if sum(times for _, times in self.top) == count > 0:
+            last = order.rank(self.top[-1][0])
+            if sum(rows[rank.row] for rank in ranks if not last < rank) < count:
+                ranks = nsmallest(count, [order.rank(row) for row, weight in rows.to_dict().items() if weight > 0])
+        return Ranking(rows, tuple(first(count, ((rank.row, rows[rank.row]) for rank in ranks))))
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("ranking", (lower(self.rows), lower(self.top)))
+
+
+register("ranking", Ranking)
+
+
+def first(count: int, rows: Iterable[tuple[Any, int]]) -> Iterable[tuple[Any, int]]:
+    """The first rows, as many times as they are there, until there are `count` of them."""
+    for row, weight in rows:
+        if count <= 0:
+            return
+        yield row, min(weight, count)
+        count -= weight
+
+
+@final
+@dataclass(frozen=True)
+class TopK(Unary):
+    """top_k(k, key, by, descending, groups): (ZSet<T>, X) ↪ (ZSet<T>, X), the first k rows of each group.
+
+    A row that is there n times counts n times, and rows that are not there do not count. Rows with equal keys are
+    in the order of their text, in both directions; nan is the greatest key. Without `by` there is one group, and
+    without `key` rows are compared themselves. A group is searched again only when a row at its top is taken back.
+    """
+
+    count: int
+    key: Callable[[Any], Any] | None = None
+    by: Callable[[Any], Any] | None = None
+    descending: bool = False
+    groups: PersistentMap[Any, Ranking] = PersistentMap()  # noqa: RUF009
+
+    name = "top_k"
+    rule = "top-k"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_zset(self, inputs[0])
+        return inputs
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        arrived: dict[Any, list[Any]] = {}
+        for unit in units:
+            arrived.setdefault(None if self.by is None else self.by(unit[0]), []).append(unit)
+        order, rankings, rows = Order(self.key, self.descending), {}, []
+        for group, members in arrived.items():
+            before = self.groups.get(group, NO_RANKING)
+            rankings[group] = after = before.changed(members, self.count, order)
+            rows += [(row, -times) for row, times in before.top] + list(after.top)
+        groups = self.groups.updated(rankings, drop=NO_RANKING)
+        return replace(self, groups=groups), changes(rows)
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return replace(self, groups=PersistentMap()), (source.terminator(),)
+
+
+NO_RANKING = Ranking()

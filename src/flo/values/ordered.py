@@ -1,0 +1,139 @@
+"""An immutable set of keys in their order: finding the next one, adding and removing cost a logarithm.
+
+It is a treap: keys from left to right, and every node ranks above those below it. Ranks follow from the keys, so the
+shape does not depend on how the set came about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from flo.core.term import Call, Lowerable, Lowering, Term, register
+
+K = TypeVar("K")
+Tree: TypeAlias = tuple[int, Any, "Tree", "Tree"] | None
+"""(rank, key, smaller keys, larger keys)."""
+
+
+class Ordered(Lowerable, Generic[K]):
+    """{k₁ < k₂ < …}: keys that can be compared and hashed."""
+
+    __slots__ = ("_tree",)
+
+    def __init__(self, keys: Iterable[K] = ()) -> None:
+        self._tree: Tree = None
+        for key in keys:
+            self._tree = add(self._tree, rank(key), key)
+
+    @classmethod
+    def _of(cls, tree: Tree) -> Ordered[K]:
+        ordered: Ordered[K] = cls.__new__(cls)
+        ordered._tree = tree
+        return ordered
+
+    def added(self, key: K) -> Ordered[K]:
+        return self._of(add(self._tree, rank(key), key))
+
+    def removed(self, key: K) -> Ordered[K]:
+        return self._of(remove(self._tree, key))
+
+    def first(self) -> Any:
+        """The smallest key; None if there is none."""
+        tree = self._tree
+        while tree is not None and tree[2] is not None:
+            tree = tree[2]
+        return None if tree is None else tree[1]
+
+    def at_most(self, key: K) -> Any:
+        """The largest key that is not above this one; None if there is none."""
+        tree, found = self._tree, None
+        while tree is not None:
+            if key < tree[1]:
+                tree = tree[2]
+            else:
+                found, tree = tree[1], tree[3]
+        return found
+
+    def above(self, key: K) -> Any:
+        """The smallest key that is above this one; None if there is none."""
+        tree, found = self._tree, None
+        while tree is not None:
+            if key < tree[1]:
+                found, tree = tree[1], tree[2]
+            else:
+                tree = tree[3]
+        return found
+
+    def __iter__(self) -> Iterator[K]:
+        path: list[Tree] = []
+        tree = self._tree
+        while path or tree is not None:
+            while tree is not None:
+                path.append(tree)
+                tree = tree[2]
+            node = path.pop()
+            assert node is not None
+            yield node[1]
+            tree = node[3]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ordered) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("ordered", (lower.many(list(self)),))
+
+    def __repr__(self) -> str:
+        return f"Ordered({list(self)!r})"
+
+
+register("ordered", Ordered)
+
+
+def rank(key: Any) -> int:
+    return hash((key, 0x9E3779B9))  # a tuple's hash mixes that of a number, which is the number itself
+
+
+def add(tree: Tree, height: int, key: Any) -> Tree:
+    if tree is None:
+        return (height, key, None, None)
+    if key == tree[1]:
+        return tree
+    if height > tree[0]:
+        return (height, key, *split(tree, key))
+    if key < tree[1]:
+        return (tree[0], tree[1], add(tree[2], height, key), tree[3])
+    return (tree[0], tree[1], tree[2], add(tree[3], height, key))
+
+
+def remove(tree: Tree, key: Any) -> Tree:
+    if tree is None:
+        return None
+    if key == tree[1]:
+        return merge(tree[2], tree[3])
+    if key < tree[1]:
+        return (tree[0], tree[1], remove(tree[2], key), tree[3])
+    return (tree[0], tree[1], tree[2], remove(tree[3], key))
+
+
+def split(tree: Tree, key: Any) -> tuple[Tree, Tree]:
+    """The keys below this one, and those above it."""
+    if tree is None:
+        return None, None
+    if key < tree[1]:
+        low, high = split(tree[2], key)
+        return low, (tree[0], tree[1], high, tree[3])
+    low, high = split(tree[3], key)
+    return (tree[0], tree[1], tree[2], low), high
+
+
+def merge(low: Tree, high: Tree) -> Tree:
+    """Both, where every key of the first is below every key of the second."""
+    if low is None or high is None:
+        return high if low is None else low
+    if low[0] > high[0]:
+        return (low[0], low[1], low[2], merge(low[3], high))
+    return (high[0], high[1], merge(low, high[2]), high[3])

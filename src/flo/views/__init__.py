@@ -1,0 +1,1 @@
+"""Traces and graphs for people to look at."""

@@ -1,0 +1,265 @@
+"""One wrong program for every refusal. The text of each error is kept in tests/golden."""
+
+from __future__ import annotations
+
+# mypy: ignore-errors
+# pyright: basic, reportAttributeAccessIssue=false
+from dataclasses import dataclass
+
+import flo
+
+
+@dataclass(frozen=True)
+class Bid:
+    auction: int
+    price: int
+
+
+def unbounded_fold():
+    flow = flo.Flow("auction")
+    bids = flow.input("bids", flo.Sequence[Bid])
+    total = bids.fold(0, lambda n, b: n + b.price)
+    flow.output("total", total)
+
+
+def unbounded_last():
+    flow = flo.Flow("auction")
+    bids = flow.input("bids", flo.Sequence[Bid])
+    bids.map(lambda b: b.price).last()
+
+
+def unbounded_lvar_to_sequence():
+    flow = flo.Flow("auction")
+    prices = flow.input("prices", flo.Sequence[int])
+    highest = prices.fold_lattice(flo.Max(int))
+    flow.output("highest", highest.to_sequence())
+
+
+def unbounded_difference():
+    flow = flo.Flow("members")
+    people = flow.input("people", flo.Set[str])
+    blocked = flow.input("blocked", flo.Set[str])
+    allowed = people.difference(blocked)
+    flow.output("allowed", allowed)
+
+
+def unbounded_body():
+    flow = flo.Flow("auction")
+    bids = flow.input("bids", flo.Nested(flo.StreamType(flo.Sequence(int), bounded=False)))
+    flow.output("bids", bids.nest(lambda inner: inner.map(lambda x: x + 1)))
+
+
+def wrong_collection():
+    flow = flo.Flow("auction")
+    prices = flow.input("prices", flo.Sequence[int])
+    prices.event_when_above(100)
+
+
+def nest_of_a_plain_stream():
+    flow = flo.Flow("auction")
+    prices = flow.input("prices", flo.Sequence[int])
+    prices.nest(lambda b: b.fold(0, lambda n, x: n + x))
+
+
+def no_order():
+    flow = flo.Flow("words")
+    words = flow.input("words", flo.Bag[str])
+    words.scan("", lambda text, word: text + word)
+
+
+def no_order_in_union():
+    flow = flo.Flow("logs")
+    east = flow.input("east", flo.Sequence[str])
+    west = flow.input("west", flo.Sequence[str])
+    logs = east.union(west)
+    flow.output("logs", logs)
+
+
+def fold_of_a_bag_that_is_not_commutative():
+    flow = flo.Flow("words")
+    words = flow.input("words", flo.Bag[str], bounded=True)
+    words.fold("", lambda text, word: text + word)
+
+
+def defer_written_twice():
+    def body(batch, loop):
+        total = loop.read_defer("total", initial=[0])
+        loop.write_defer("total", total)
+        loop.write_defer("total", batch)
+        return total
+
+    flow = flo.Flow("totals")
+    numbers = flow.input("numbers", flo.Sequence[int])
+    numbers.batch(2).nest(body)
+
+
+def defer_never_written():
+    def body(batch, loop):
+        total = loop.read_defer("total", initial=[0])
+        return batch.zip(total)
+
+    flow = flo.Flow("totals")
+    numbers = flow.input("numbers", flo.Sequence[int])
+    numbers.batch(2).nest(body)
+
+
+def defer_written_with_another_type():
+    def body(batch, loop):
+        total = loop.read_defer("total", initial=[0])
+        loop.write_defer("total", batch.to_bag())
+        return total
+
+    flow = flo.Flow("totals")
+    numbers = flow.input("numbers", flo.Sequence[int])
+    numbers.batch(2).nest(body)
+
+
+def defer_of_an_unclear_collection():
+    def body(batch, loop):
+        return loop.read_defer("total", initial={"a": 1})
+
+    flow = flo.Flow("totals")
+    numbers = flow.input("numbers", flo.Sequence[int])
+    numbers.batch(2).nest(body)
+
+
+def compatible_thresholds():
+    flow = flo.Flow("auction")
+    prices = flow.input("prices", flo.Sequence[int])
+    highest = prices.fold_lattice(flo.Max(int))
+    highest.threshold(10, 20)
+
+
+def stream_of_another_flow():
+    first, second = flo.Flow("first"), flo.Flow("second")
+    numbers = first.input("numbers", flo.Sequence[int])
+    others = second.input("others", flo.Sequence[int])
+    numbers.zip(others)
+
+
+def output_named_twice():
+    flow = flo.Flow("auction")
+    prices = flow.input("prices", flo.Sequence[int])
+    flow.output("prices", prices)
+    flow.output("prices", prices.map(lambda x: x + 1))
+
+
+def input_named_twice():
+    flow = flo.Flow("auction")
+    flow.input("prices", flo.Sequence[int])
+    flow.input("prices", flo.Sequence[str])
+
+
+def unused_input():
+    flow = flo.Flow("auction")
+    prices = flow.input("prices", flo.Sequence[int])
+    flow.input("names", flo.Sequence[str])
+    flow.output("prices", prices)
+    flow.type()
+
+
+def inner_stream_used_outside():
+    kept = []
+
+    def body(batch):
+        kept.append(batch)
+        return batch
+
+    flow = flo.Flow("totals")
+    numbers = flow.input("numbers", flo.Sequence[int])
+    numbers.batch(2).nest(body)
+    flow.output("leaked", kept[0])
+
+
+def outer_stream_used_inside():
+    flow = flo.Flow("totals")
+    numbers = flow.input("numbers", flo.Sequence[int])
+    numbers.batch(2).nest(lambda batch: batch.zip(numbers))
+
+
+def body_with_too_many_arguments():
+    flow = flo.Flow("totals")
+    numbers = flow.input("numbers", flo.Sequence[int])
+    numbers.batch(2).nest(lambda batch, other, loop: batch)
+
+
+def element_of_the_wrong_type():
+    flow = flo.Flow("auction")
+    prices = flow.input("prices", flo.Sequence[int])
+    flow.output("prices", prices)
+    flow.run(prices=[1, 2, "three", 4])
+
+
+def one_value_instead_of_many():
+    flow = flo.Flow("auction")
+    prices = flow.input("prices", flo.Sequence[int])
+    flow.output("prices", prices)
+    flow.run(prices=7)
+
+
+def function_that_raises():
+    flow = flo.Flow("auction")
+    prices = flow.input("prices", flo.Sequence[int])
+    flow.output("inverse", prices.map(lambda x: 1 / x))
+    flow.run(prices=[2, 1, 0, 4])
+
+
+def unknown_input():
+    flow = flo.Flow("auction")
+    prices = flow.input("prices", flo.Sequence[int])
+    flow.output("prices", prices)
+    flow.run(price=[1])
+
+
+def bounded_input_not_given():
+    flow = flo.Flow("auction")
+    prices = flow.input("prices", flo.Sequence[int], bounded=True)
+    flow.output("total", prices.sum())
+    flow.run()
+
+
+def not_a_collection():
+    flow = flo.Flow("auction")
+    flow.input("prices", list[int])
+
+
+def batches_of_nothing():
+    flow = flo.Flow("auction")
+    flow.input("prices", flo.Sequence[int]).batch(0)
+
+
+def weights_that_are_not_additive():
+    flow = flo.Flow("rows")
+    rows = flow.input("rows", flo.ZSet[str])
+    flow.output("rows", rows.map_weights(lambda row, weight: weight * weight))
+    flow.run(rows={"a": 2})
+
+
+def late_elements_lost_in_a_body():
+    flow = flo.Flow("times")
+    times = flow.input("times", flo.Sequence[int])
+    times.batch(10).nest(lambda b: b.tumbling(5, time=lambda t: t).flatten())
+
+
+def state_of_another_program():
+    def doubling(name):
+        flow = flo.Flow(name)
+        numbers = flow.input("numbers", flo.Sequence[int])
+        return flow, numbers
+
+    first, numbers = doubling("first")
+    first.output("out", numbers.scan(0, lambda a, x: a + x))
+    second, numbers = doubling("second")
+    second.output("out", numbers.filter(lambda x: x > 0).scan(0, lambda a, x: a + x))
+    second.loop().restore(first.loop().checkpoint())
+
+
+def altered_state():
+    flow = flo.Flow("sums")
+    flow.output("out", flow.input("numbers", flo.Sequence[int]).scan(0, lambda a, x: a + x))
+    saved = flow.loop().checkpoint()
+    flow.loop().restore(saved[:-1])
+
+
+def text_that_is_no_graph():
+    flo.parse("{[1, 2]}[map(f)]; ; {_}[filter(g)]", {"f": abs, "g": bool})

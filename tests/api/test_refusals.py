@@ -1,0 +1,36 @@
+"""Every refusal says what was expected, what was given, where, and what to write instead. Golden files hold the texts.
+
+    pytest tests/api/test_refusals.py --update-golden     writes them anew, to be read before they are committed
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+import flo
+from tests.api import refused_programs
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+PROGRAMS = {
+    name: function
+    for name, function in vars(refused_programs).items()
+    if inspect.isfunction(function) and function.__module__ == refused_programs.__name__
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_refusal(name: str, request: pytest.FixtureRequest) -> None:
+    with pytest.raises(flo.FloError) as caught:
+        PROGRAMS[name]()
+    text = f"{type(caught.value).__name__}: {caught.value}\n"
+    file = GOLDEN / f"{name}.txt"
+    if request.config.getoption("--update-golden"):
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8")
+
+
+def test_every_golden_file_has_its_program() -> None:
+    assert {file.stem for file in GOLDEN.glob("*.txt")} == set(PROGRAMS)

@@ -1,0 +1,77 @@
+"""The rule coverage report: how often each rule of the paper, and each other rule, was used in the session.
+
+A whole run (no selection of paths, names or marks) fails if a rule of the paper was never used.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.harness import derived, fired
+from tests.paper_rules import SMALL_STEPS, TYPING_RULES
+
+_SELECTING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly", "ignore", "ignore_glob")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the golden files anew")
+
+
+def unused() -> list[str]:
+    """The rules of the paper that the session did not use."""
+    small = [f"{rule.name} (small step)" for rule in SMALL_STEPS if not fired[rule.name]]
+    return small + [f"{rule.name} (typing rule)" for rule in TYPING_RULES if not derived[rule.name]]
+
+
+def is_whole(config: pytest.Config) -> bool:
+    """Whether the session runs every test there is."""
+    here, start = Path(__file__).parent, config.invocation_params.dir
+    everything = all((start / argument).resolve() in (here, here.parent) for argument in config.args)
+    return everything and not any(getattr(config.option, name, None) for name in _SELECTING)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    config = session.config
+    if hasattr(config, "workeroutput"):  # a worker of pytest-xdist: the controller reports
+        config.workeroutput["rules"] = (dict(fired), dict(derived))
+    elif exitstatus == pytest.ExitCode.OK and is_whole(config) and unused():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error) -> None:
+    """A worker has finished: its counts are added to ours."""
+    small, typing = getattr(node, "workeroutput", {}).get("rules", ({}, {}))
+    fired.update(small)
+    derived.update(typing)
+
+
+def pytest_terminal_summary(terminalreporter, exitstatus: int, config: pytest.Config) -> None:
+    if not is_whole(config) or exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        return
+    for title, rules, counts in (
+        ("small-step rules", SMALL_STEPS, fired),
+        ("typing rules", TYPING_RULES, derived),
+    ):
+        of_paper = [rule.name for rule in rules]
+        others = sorted(counts.keys() - set(of_paper))
+        terminalreporter.section(f"{title}: how often each was used")
+        terminalreporter.write_line(f"the paper's ({len(of_paper)})")
+        _write(terminalreporter, counts, of_paper)
+        terminalreporter.write_line(f"others ({len(others)})")
+        _write(terminalreporter, counts, others)
+    missing = unused()
+    if missing:
+        terminalreporter.section("rules of the paper that were never used")
+        for name in missing:
+            terminalreporter.write_line(f"  {name}", red=True)
+
+
+def _write(reporter, counts: Counter[str], names: list[str], columns: int = 3) -> None:
+    cells = [f"{name:<30}{counts[name]:>8}" for name in names]
+    for start in range(0, len(cells), columns):
+        reporter.write_line("  " + "   ".join(cells[start : start + columns]))

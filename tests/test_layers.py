@@ -1,0 +1,99 @@
+"""The layers of the package: core ← values ← verify ← api ← views, each importing only those to its left."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import flo.core
+
+ROOT = Path(flo.core.__file__).parent.parent
+LAYERS = ("core", "values", "verify", "api", "views")
+MODULES = sorted(ROOT.rglob("*.py"))
+ALLOWED_OUTSIDE = {"rich", "typing_extensions"}
+
+
+def name_of(path):
+    return "flo." + ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+def imports(path):
+    """Every module that this one imports, at the top or inside a function; not what only type checkers see."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    package = name_of(path).split(".")[:-1]
+    waiting = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            waiting += node.orelse
+            continue
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                base = ".".join(package[: len(package) - node.level + 1])
+                yield (f"{base}.{node.module}" if node.module else base), node.lineno
+            elif node.module == "flo":
+                for alias in node.names:
+                    yield f"flo.{alias.name}", node.lineno
+            else:
+                yield node.module, node.lineno
+        waiting += [child for child in ast.iter_child_nodes(node) if isinstance(child, (ast.stmt, ast.excepthandler))]
+        waiting += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.match_case)]
+
+
+def layer_of(module):
+    parts = module.split(".")
+    return LAYERS.index(parts[1]) if parts[0] == "flo" and len(parts) > 1 and parts[1] in LAYERS else None
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_go_one_way(path):
+    own = layer_of(name_of(path))
+    for module, line in imports(path):
+        other = layer_of(module)
+        if own is not None and module.split(".")[0] == "flo":
+            assert other is not None, f"{path}:{line} imports {module}, which is no layer"
+            assert other <= own, f"{path}:{line}: {LAYERS[own]} imports {module}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_what_is_imported_from_outside(path):
+    allowed = set(sys.stdlib_module_names) | {"flo"}
+    if layer_of(name_of(path)) != 0:  # core needs nothing but the standard library
+        allowed |= ALLOWED_OUTSIDE
+    for module, line in imports(path):
+        assert module.split(".")[0] in allowed, f"{path}:{line} imports {module}"
+
+
+def test_every_module_belongs_to_a_layer():
+    for path in MODULES:
+        parts = path.relative_to(ROOT).parts
+        assert parts[0] in LAYERS or parts == ("__init__.py",), path
+
+
+def test_the_checks_see_imports_inside_functions(tmp_path, monkeypatch):
+    source = "\n".join(
+        [
+            "from typing import TYPE_CHECKING",
+            "if TYPE_CHECKING:",
+            "    import only_for_checkers",
+            "def f(x):",
+            "    match x:",
+            "        case 1:",
+            "            from flo.api import flow",
+            "    try:",
+            "        pass",
+            "    except ValueError:",
+            "        import pyspark.sql",
+        ]
+    )
+    path = tmp_path / "core" / "module.py"
+    path.parent.mkdir()
+    path.write_text(source)
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    assert {module for module, _ in imports(path)} == {"typing", "flo.api", "pyspark.sql"}

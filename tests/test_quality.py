@@ -1,0 +1,19 @@
+"""Lint, format and strict types: the same checks as `make check`, so that CI holds them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize("command", ["ruff check .", "ruff format --check .", "mypy"])
+def test_tool_finds_nothing(command: str) -> None:
+    tool, *arguments = command.split()
+    run = [sys.executable, "-m", tool, *arguments]
+    done = subprocess.run(run, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,56 @@
+"""Programs that type checkers must accept, with the types they must see."""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+import flo
+
+flow = flo.Flow("accepted")
+open_numbers = flow.input("open", flo.Sequence[int])
+numbers = flow.input("numbers", flo.Sequence[int], bounded=True)
+words = flow.input("words", flo.Bag[str])
+edges = flow.input("edges", flo.Set[tuple[int, int]], bounded=True)
+rows = flow.input("rows", flo.ZSet[tuple[str, int]])
+inner = flow.input("inner", flo.Nested[flo.Sequence[int]])
+
+assert_type(open_numbers, flo.Stream[flo.Sequence[int], flo.Unbounded])
+assert_type(numbers, flo.Stream[flo.Sequence[int], flo.Bounded])
+assert_type(numbers.fold(0, lambda acc, x: acc + x), flo.Stream[flo.Sequence[int], flo.Bounded])
+assert_type(open_numbers.map(str), flo.Stream[flo.Sequence[str], flo.Unbounded])
+assert_type(open_numbers.scan(0.0, lambda acc, x: acc + x), flo.Stream[flo.Sequence[float], flo.Unbounded])
+assert_type(words.map(len), flo.Stream[flo.Bag[int], flo.Unbounded])
+assert_type(numbers.zip(numbers.map(str)), flo.Stream[flo.Sequence[tuple[int, str]], flo.Bounded])
+mixed: flo.Stream[flo.Sequence[tuple[int, int]], flo.Unbounded] = numbers.zip(open_numbers)
+assert_type(open_numbers.batch(3), flo.Stream[flo.Nested[flo.Sequence[int]], flo.Unbounded])
+assert_type(
+    open_numbers.batch(3).nest(lambda b: b.fold(0, lambda acc, x: acc + x)),
+    flo.Stream[flo.Nested[flo.Sequence[int]], flo.Unbounded],
+)
+assert_type(inner.nest(lambda b: b.count()), flo.Stream[flo.Nested[flo.Sequence[int]], flo.Unbounded])
+assert_type(inner.flatten(), flo.Stream[flo.Sequence[int], flo.Unbounded])
+assert_type(words.to_set(), flo.Stream[flo.Set[str], flo.Unbounded])
+assert_type(edges.repeat_nested(3), flo.Stream[flo.Nested[flo.Set[tuple[int, int]]], flo.Bounded])
+assert_type(rows.sum_by(lambda r: r[0], lambda r: r[1]), flo.Stream[flo.ZSet[tuple[str, int]], flo.Unbounded])
+assert_type(open_numbers.key_by(lambda x: x % 3), flo.Stream[flo.Keyed[int, flo.Sequence[int]], flo.Unbounded])
+assert_type(
+    open_numbers.key_by(str).per_key(lambda s: s.scan(0, lambda acc, x: acc + x)),
+    flo.Stream[flo.Keyed[str, flo.Sequence[int]], flo.Unbounded],
+)
+largest = open_numbers.fold_lattice(flo.Max(int))
+assert_type(largest.event_when_above(5), flo.Stream[flo.Sequence[int], flo.Unbounded])
+assert_type(numbers.fold_lattice(flo.Max(int)).to_sequence(), flo.Stream[flo.Sequence[int], flo.Bounded])
+
+
+def hop(e: flo.Stream[flo.Set[tuple[int, int]], flo.Bounded], loop: flo.Loop) -> flo.Stream[flo.Set[int], flo.Bounded]:
+    known = loop.read_defer("known", initial={0})
+    assert_type(known, flo.Stream[flo.Set[int], flo.Bounded])
+    reached = known.union(known.join(e))
+    loop.write_defer("known", reached)
+    return reached
+
+
+assert_type(edges.repeat_nested(2).nest(hop), flo.Stream[flo.Nested[flo.Set[int]], flo.Bounded])
+windows = open_numbers.tumbling(10, time=lambda x: x)
+assert_type(windows.late, flo.Stream[flo.Sequence[int], flo.Unbounded])
+assert_type(windows.nest(lambda w: w.sum()), flo.Stream[flo.Nested[flo.Sequence[int]], flo.Unbounded])

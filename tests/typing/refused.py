@@ -1,0 +1,29 @@
+"""Programs that type checkers must refuse: every line that ends in `# refused`, and no other."""
+
+from __future__ import annotations
+
+import flo
+
+flow = flo.Flow("refused")
+open_numbers = flow.input("open", flo.Sequence[int])
+numbers = flow.input("numbers", flo.Sequence[int], bounded=True)
+words = flow.input("words", flo.Bag[str])
+some = flow.input("some", flo.Set[int])
+rows = flow.input("rows", flo.ZSet[int])
+
+open_numbers.fold(0, lambda acc, x: acc + x)  # refused
+open_numbers.last()  # refused
+numbers.zip(open_numbers).last()  # refused
+open_numbers.sum()  # refused
+words.scan(0, lambda acc, x: acc + len(x))  # refused
+words.batch(3)  # refused
+open_numbers.union(numbers)  # refused
+some.difference(some)  # refused
+some.minus(some)  # refused
+rows.to_set()  # refused
+numbers.threshold(5)  # refused
+open_numbers.fold_lattice(flo.Max(int)).to_sequence()  # refused
+open_numbers.repeat_nested(3)  # refused
+numbers.nest(lambda b: b)  # refused
+open_numbers.zip(words)  # refused
+numbers.map(lambda x: x.upper())  # refused

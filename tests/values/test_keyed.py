@@ -1,0 +1,640 @@
+"""Keyed collections, and the operators on them: key_by, per_key, entries, join_keyed, map_values and filter_keys."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import flo.core.data  # noqa: F401
+from flo.core.collection import Collection, End
+from flo.core.errors import (
+    BoundednessError,
+    CollectionError,
+    DeferError,
+    ElementError,
+    FunctionError,
+    TypeMismatch,
+)
+from flo.core.event_loop import EventLoop
+from flo.core.graph import Node, inputs, parallel, sequence, setinput
+from flo.core.nest import Nest, ReadDefer, WriteDefer
+from flo.core.nested import Nested, NestedValue
+from flo.core.operator import concat_all
+from flo.core.semantics import advance, small_steps
+from flo.core.source import Source
+from flo.core.term import Lifting, Lowering
+from flo.core.typing import initial
+from flo.core.wire import Wire, identity
+from flo.values.keyed import Keyed, KeyedValue
+from flo.values.lattice import Max
+from flo.values.lvar import LVar
+from flo.values.operators import per_key
+from flo.values.operators.bags import Count
+from flo.values.operators.elementwise import Filter, Map
+from flo.values.operators.keyed import Entries, FilterKeys, KeyBy, KeyedJoin, MapValues
+from flo.values.operators.lattices import FoldLattice
+from flo.values.operators.nested import Flatten, NestedLast
+from flo.values.operators.pairs import Zip
+from flo.values.operators.per_key import PerKey
+from flo.values.operators.sequences import Batch, Fold, Scan, Take
+from flo.values.operators.zset_joins import Join
+from flo.values.operators.zsets import Distinct, ToZSet, ZSetToSet
+from flo.values.sequence import Sequence, SequenceValue
+from flo.values.weighted import Bag, Set, ZSet, ZSetValue
+from tests.harness import check_graph, check_operator, fired, refusal
+from tests.values.building import bounded, seq, unbounded, zset
+
+INTS = Sequence(int)
+KEYED = Keyed(str, INTS)
+ZKEYED = Keyed(str, ZSet(int))
+END = KeyedValue.terminator()
+
+
+def op(operator):
+    return Node(None, operator)
+
+
+def plus(acc, x) -> int:
+    return acc + x
+
+
+def keyed(**entries):
+    return KeyedValue.of({key: seq(*elements) for key, elements in entries.items()})
+
+
+def weighted(**entries):
+    return KeyedValue.of({key: zset(weights) for key, weights in entries.items()})
+
+
+# the collection
+
+
+def test_collection_of_an_annotation():
+    assert Collection.of(Keyed[str, Sequence[int]]) == KEYED
+    assert Collection.of(Keyed[str, Keyed[int, Bag[str]]]) == Keyed(str, Keyed(int, Bag(str)))
+    assert str(KEYED) == "Keyed[str, Sequence[int]]"
+    assert len({KEYED, Collection.of(Keyed[str, Sequence[int]]), ZKEYED}) == 2
+    assert isinstance(refusal(Collection.of, Keyed), CollectionError)
+    assert isinstance(refusal(Collection.of, Keyed[str, int]), CollectionError)
+
+
+def test_keys_of_z_sets_cannot_stand_under_another_key():
+    assert "come and go" in str(refusal(Keyed, str, ZKEYED))
+
+
+def test_concat_is_per_key():
+    assert keyed(a=[1], b=[2]).concat(keyed(a=[3], c=[])) == keyed(a=[1, 3], b=[2], c=[])
+
+
+def test_the_end_ends_the_stream_of_every_key():
+    value = keyed(a=[1], b=[]).concat(KeyedValue.of({"b": seq(2)}, End.ARRIVED))
+    assert value == keyed(a=[1], b=[2]).fix()
+    assert all(value.entries[key].fixed() for key in "ab")
+    assert value.concat(keyed(a=[3])) == value
+
+
+def test_a_stream_that_ended_on_its_own_absorbs_what_comes():
+    value = KeyedValue.of({"a": seq(1, end=End.ARRIVED)})
+    assert value.concat(keyed(a=[2], b=[3])) == KeyedValue.of({"a": seq(1, end=End.ARRIVED), "b": seq(3)})
+    rest, sent = value.take()
+    assert sent == value
+    assert rest.behind["a"] == seq(end=End.PASSED)
+    assert rest.concat(keyed(a=[2])) == rest
+    assert rest.concat(keyed(a=[2])).size() == 0
+
+
+def test_nothing_more_is_remembered_of_what_was_taken():
+    rest, sent = keyed(a=[1], b=[]).take()
+    assert (rest, sent) == (KEYED.bottom(), keyed(a=[1], b=[]))
+    assert keyed(a=[1]).fix().take() == (KEYED.bottom().fix().take()[0], keyed(a=[1]).fix())
+
+
+def test_an_open_inner_stream_goes_on_where_it_was():
+    opened = KeyedValue.of({"a": NestedValue.pushing((seq(1),))})
+    rest, sent = opened.take()
+    more = KeyedValue.of({"a": NestedValue.extending((seq(2),))})
+    assert rest.size() == 0
+    assert sent.concat(rest.concat(more).take()[1]) == opened.concat(more)
+    assert Keyed(str, Nested(INTS)).plain(opened.concat(more)) == {"a": [[1, 2]]}
+
+
+def test_a_key_whose_z_set_is_empty_is_not_there():
+    value = weighted(a={1: 2}, b={1: 1})
+    assert value.concat(weighted(a={1: -2})) == weighted(b={1: 1})
+    assert value.concat(weighted(a={1: -2}).fix()) == weighted(b={1: 1}).fix()
+    assert weighted(a={}) == ZKEYED.bottom()
+
+
+def test_size_counts_keys_that_hold_nothing():
+    assert keyed(a=[], b=[1, 2]).size() == 3
+    assert keyed(a=[]).fix().size() == 2
+
+
+def test_lowering_and_lifting():
+    ended_early = KeyedValue.of({"a": seq(1, end=End.ARRIVED)}).take()[0]
+    for item in (keyed(a=[1]), keyed(a=[1]).fix(), ended_early, KEYED, Keyed(str, Nested(INTS))):
+        lowering = Lowering()
+        assert Lifting(lowering.names)(lowering(item)) == item
+
+
+def test_value_and_plain():
+    assert KEYED.plain(KEYED.value({"a": [1, 2], "b": []})) == {"a": [1, 2], "b": []}
+    for data in ([1], {1: [1]}, {"a": ["x"]}, {"a": 1}):
+        assert isinstance(refusal(KEYED.value, data), ElementError)
+    assert "'a'" in str(refusal(KEYED.value, {"a": ["x"]}))
+
+
+def test_membership():
+    assert keyed(a=[1]) in KEYED
+    assert "no Keyed" in KEYED.mismatch(seq(1))
+    assert "the key 1" in KEYED.mismatch(KeyedValue.of({1: seq()}))
+    assert "key 'a'" in KEYED.mismatch(KeyedValue.of({"a": seq("x")}))
+    assert "without an end" in KEYED.mismatch(KeyedValue(keyed(a=[1]).entries, End.ARRIVED))
+    assert KEYED.accepts(Keyed(str, Sequence(bool)))
+    assert not KEYED.accepts(Keyed(int, INTS))
+    assert not KEYED.accepts(Keyed(str, Bag(int)))
+
+
+# key_by
+
+
+@pytest.mark.parametrize("kind", [Sequence, Bag, Set, ZSet])
+@settings(max_examples=25, deadline=None)
+@given(chunks=st.lists(st.lists(st.integers(0, 5), max_size=4), max_size=3), ends=st.booleans())
+def test_key_by(kind, chunks, ends):
+    deltas = [(kind(int).value(chunk),) for chunk in chunks] + [(kind(int).bottom().fix(),)] * ends
+    (output,) = check_operator(KeyBy(lambda x: x % 2), (unbounded(kind(int)),), deltas, seeds=3)
+    everything = [element for chunk in chunks for element in chunk]
+    groups = {key: [x for x in everything if x % 2 == key] for key in (x % 2 for x in everything)}
+    assert Keyed(int, kind(int)).plain(output) == {
+        key: kind(int).plain(kind(int).value(group)) for key, group in groups.items()
+    }
+    assert output.fixed() == ends
+    suffix = kind(int).value_class.suffix
+    assert fired["key-by" + suffix] or not everything
+    assert fired["key-by" + suffix + kind(int).value_class.end_suffix] or not ends
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.dictionaries(st.integers(0, 3), st.integers(-2, 2), max_size=3), max_size=4))
+def test_key_by_of_z_sets_that_cancel(chunks):
+    deltas = [(ZSet(int).value(chunk),) for chunk in chunks]
+    check_operator(KeyBy(lambda x: x % 2), (unbounded(ZSet(int)),), deltas, seeds=3)
+
+
+def test_key_by_type():
+    def parity(x: int) -> bool:
+        return x % 2 == 1
+
+    (output,) = KeyBy(parity).judge((unbounded(Bag(int)),)).outputs
+    assert output == unbounded(Keyed(bool, Bag(int)))
+    assert isinstance(refusal(KeyBy(parity).judge, (unbounded(KEYED),)), CollectionError)
+
+
+# per_key
+
+
+@st.composite
+def keyed_chunks(draw, kind=INTS, elements=None, sides=1, ends=None):
+    """Deltas of keyed streams, for any of some inputs; then their ends, perhaps with something else."""
+    if elements is None:
+        cancels = isinstance(kind, ZSet)
+        numbers = st.integers(0, 2)
+        elements = st.dictionaries(numbers, st.integers(-1, 1)) if cancels else st.lists(numbers, max_size=2)
+    data = st.dictionaries(st.sampled_from("abc"), elements, max_size=2)
+    collection, chunks = Keyed(str, kind), []
+    for _ in range(draw(st.integers(0, 4))):
+        row = [collection.value(draw(data)) if draw(st.booleans()) else None for _ in range(sides)]
+        chunks.append(tuple(row))
+    if draw(st.booleans()) if ends is None else ends:
+        order = draw(st.permutations(range(sides)))
+        for side in order:
+            last = collection.value(draw(data)).fix()
+            chunks.append(tuple(last if index == side else None for index in range(sides)))
+    return chunks
+
+
+def content(chunks, collection, side=0):
+    total = collection.bottom()
+    for row in chunks:
+        if row[side] is not None:
+            total = total.concat(row[side])
+    return collection.plain(total)
+
+
+def test_per_key_runs_a_graph_for_every_key():
+    chunks = [(keyed(a=[1, 2], b=[5]),), (keyed(a=[3], c=[]),), (keyed(b=[6]).fix(),)]
+    (sums,) = check_operator(PerKey(op(Fold(0, plus))), (bounded(KEYED),), chunks)
+    assert KEYED.plain(sums) == {"a": [6], "b": [11], "c": [0]}
+    assert sums.fixed()
+    for rule in ("first", "receive", "run-graph", "end", "terminated"):
+        assert fired[f"per-key-{rule}"]
+
+
+@pytest.mark.parametrize(
+    ("body", "by_hand"),
+    [
+        (op(Map(lambda x: x + 1)), lambda xs: [x + 1 for x in xs]),
+        (op(Take(2)), lambda xs: xs[:2]),
+        (
+            sequence(op(Filter(lambda x: x > 0)), op(Scan(0, plus))),
+            lambda xs: [sum(xs[: n + 1]) for n, x in enumerate(xs) if x],
+        ),
+        (sequence(op(Batch(2)), op(Nest(op(Fold(0, plus)))), op(Flatten())), None),
+    ],
+    ids=["map", "take", "filter-scan", "batch-nest"],
+)
+@settings(max_examples=25, deadline=None)
+@given(chunks=keyed_chunks())
+def test_per_key_on_unbounded_streams(body, by_hand, chunks):
+    (output,) = check_operator(PerKey(body), (unbounded(KEYED),), chunks, seeds=3)
+    if by_hand is not None:
+        assert KEYED.plain(output) == {key: by_hand(xs) for key, xs in content(chunks, KEYED).items()}
+
+
+@settings(max_examples=30, deadline=None)
+@given(keyed_chunks(ends=True))
+def test_per_key_on_bounded_streams(chunks):
+    (output,) = check_operator(PerKey(op(Fold(0, plus))), (bounded(KEYED),), chunks, seeds=3)
+    assert KEYED.plain(output) == {key: [sum(xs)] for key, xs in content(chunks, KEYED).items()}
+
+
+@settings(max_examples=25, deadline=None)
+@given(keyed_chunks(ends=True))
+def test_per_key_of_a_composition_is_the_composition_of_per_keys(chunks):
+    some, other = op(Filter(lambda x: x > 0)), op(Fold(0, plus))
+    once = check_operator(PerKey(sequence(some, other)), (bounded(KEYED),), chunks, seeds=2)
+    assert check_graph(sequence(op(PerKey(some)), op(PerKey(other))), (bounded(KEYED),), chunks, seeds=2) == once
+
+
+@pytest.mark.parametrize("kind", [Bag(int), Set(int)])
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_per_key_of_other_collections(kind, data):
+    chunks = data.draw(keyed_chunks(kind, ends=True))
+    (output,) = check_operator(PerKey(op(Count())), (bounded(Keyed(str, kind)),), chunks, seeds=2)
+    expected = {
+        key: [len(list(group.elements() if isinstance(group, Counter) else group))]
+        for key, group in content(chunks, Keyed(str, kind)).items()
+    }
+    assert {key: list(INTS.plain(value)) for key, value in output.entries.items()} == expected
+
+
+@settings(max_examples=25, deadline=None)
+@given(keyed_chunks(sides=2))
+def test_per_key_of_two_inputs(chunks):
+    types = (unbounded(KEYED), unbounded(KEYED))
+    (output,) = check_operator(PerKey(op(Zip())), types, chunks, seeds=3)
+    left, right = content(chunks, KEYED, 0), content(chunks, KEYED, 1)
+    pairs = {key: list(zip(left.get(key, []), right.get(key, []), strict=False)) for key in left | right}
+    assert Keyed(str, Sequence(tuple[int, int])).plain(output) == pairs
+
+
+def test_the_end_of_one_input_reaches_keys_that_come_later_through_another():
+    body = parallel(op(Fold(0, plus)), op(Map(lambda x: x)))
+    chunks = [(keyed(a=[1]), None), (END, None), (None, keyed(b=[2]))]
+    sums, copies = check_operator(PerKey(body), (bounded(KEYED), unbounded(KEYED)), chunks)
+    assert KEYED.plain(sums) == {"a": [1], "b": [0]}
+    assert KEYED.plain(copies) == {"a": [], "b": [2]}
+    assert not sums.fixed()
+
+
+def test_per_key_types():
+    body = parallel(op(Fold(0, plus)), op(Map(plus)))
+    judged = PerKey(body).judge((bounded(KEYED), unbounded(KEYED)))
+    assert judged.rule == "per-key-type"
+    assert judged.outputs == (unbounded(KEYED), unbounded(KEYED))
+    assert PerKey(body).judge((bounded(KEYED), bounded(KEYED))).outputs == (bounded(KEYED), bounded(KEYED))
+    assert PerKey(op(Wire(1, ()))).judge((bounded(KEYED),)).outputs == ()
+    assert PerKey(body).arity == (2, 2)
+
+
+def test_per_key_with_a_source():
+    body = sequence(parallel(op(identity()), op(Source(INTS, seq(7, 8, end=End.ARRIVED)))), op(Zip()))
+    chunks = [(keyed(a=[1]),), (keyed(b=[], a=[2, 3]),)]
+    (output,) = check_operator(PerKey(body), (unbounded(KEYED),), chunks)
+    assert Keyed(str, Sequence(Any2)).plain(output) == {"a": [(1, 7), (2, 8)], "b": []}
+
+
+Any2 = tuple[int, int]
+
+
+def test_per_key_of_nested_inner_streams():
+    kind = Keyed(str, Nested(INTS))
+    chunks = [
+        (KeyedValue.of({"a": NestedValue.pushing((seq(1),)), "b": NestedValue.pushing()}),),
+        (KeyedValue.of({"a": NestedValue.extending((seq(2, end=End.ARRIVED),))}),),
+        (KeyedValue.of({"a": NestedValue.pushing((seq(3, end=End.ARRIVED),))}),),
+        (END,),
+    ]
+    (sums,) = check_operator(PerKey(op(Nest(op(Fold(0, plus))))), (bounded(kind),), chunks)
+    assert kind.plain(sums) == {"a": [[3], [3]], "b": []}
+    (last,) = check_operator(PerKey(op(NestedLast())), (bounded(kind),), chunks)
+    assert KEYED.plain(last) == {"a": [3], "b": []}
+    (same,) = check_operator(identity(), (bounded(kind),), chunks)
+    assert kind.plain(same) == {"a": [[1, 2], [3]], "b": []}
+
+
+def test_per_key_in_nest_and_nest_in_per_key():
+    body = sequence(op(KeyBy(lambda x: x % 2)), op(PerKey(op(Fold(0, plus)))), op(Entries()))
+    chunks = [(NestedValue.pushing((seq(1, 2, 3, end=End.ARRIVED),), (seq(4, end=End.ARRIVED),)),)]
+    (output,) = check_operator(Nest(body), (unbounded(Nested(INTS)),), chunks)
+    assert Nested(Bag(tuple[int, int])).plain(output) == [Counter({(0, 2): 1, (1, 4): 1}), Counter({(0, 4): 1})]
+
+
+def test_per_key_in_per_key():
+    body = sequence(op(KeyBy(lambda x: x % 2)), op(PerKey(op(Scan(0, plus)))))
+    kind = Keyed(str, Keyed(int, INTS))
+    chunks = [(keyed(a=[1, 2], b=[4]),), (keyed(a=[3]),), (END,)]
+    (output,) = check_operator(PerKey(body), (unbounded(KEYED),), chunks)
+    assert kind.plain(output) == {"a": {1: [1, 4], 0: [2]}, "b": {0: [4]}}
+
+
+def test_advance_runs_only_the_keys_that_received_something(monkeypatch):
+    many = KeyedValue.of({number: seq(number) for number in range(100)})
+    graph, _ = initial(op(PerKey(op(Zip()))), (unbounded(Keyed(int, INTS)), unbounded(Keyed(int, INTS))))
+    graph, _ = advance(setinput(graph, (many, inputs(graph)[1])))
+    ran = []
+    monkeypatch.setattr(per_key, "advance", lambda body: ran.append(body) or advance(body))
+    more = (None, KeyedValue.of({7: seq(1), 200: seq(2)}))
+    after, deltas = advance(setinput(graph, concat_all(inputs(graph), more)))
+    assert 2 <= len(ran) <= 4
+    assert len(after.operator.running) == 101
+    assert [KeyedValue.of({7: seq((7, 1)), 200: seq()})] == [delta for row in deltas for delta in row]
+
+
+def test_a_function_that_fails_for_one_key_does_not_stop_the_others():
+    types = (unbounded(KEYED),)
+    graph, _ = initial(op(PerKey(op(Map(lambda x: 6 // x)))), types)
+    graph = setinput(graph, (keyed(a=[2, 0, 3], b=[1], c=[6]),))
+    after, deltas = advance(graph)
+    outputs = (KEYED.bottom(),)
+    for row in deltas:
+        outputs = concat_all(outputs, row)
+    assert KEYED.plain(outputs[0]) == {"a": [3], "b": [6], "c": [1]}
+    error = refusal(advance, after)
+    assert isinstance(error, FunctionError)
+    assert "ZeroDivisionError" in str(error)
+    assert isinstance(refusal(lambda: list(small_steps(after))), FunctionError)
+    more = setinput(after, (keyed(b=[2]),))
+    assert [step.rule for step in small_steps(more)] == ["per-key-receive"]
+
+
+def test_a_program_with_per_key_goes_on_from_a_checkpoint():
+    program, _ = initial(sequence(op(KeyBy(abs)), op(PerKey(op(Scan(0, plus))))), (unbounded(INTS),))
+    first, second = EventLoop(program, (unbounded(INTS),)), EventLoop(program, (unbounded(INTS),))
+    first.push((seq(1, -1, 2),))
+    first.run()
+    second.restore(first.checkpoint())
+    for loop in (first, second):
+        loop.push((seq(2, -1),))
+        loop.run()
+    assert first.graph == second.graph
+    assert Keyed(int, INTS).plain(second.outputs[0]) == {1: [1, 0, -1], 2: [2, 4]}
+
+
+def test_per_key_refuses_defers():
+    write = sequence(op(Wire(1, (0, 0))), parallel(op(identity()), op(WriteDefer("k"))))
+    read = parallel(op(identity()), op(ReadDefer("k", INTS, seq(end=End.ARRIVED))))
+    for body in (write, read):
+        error = refusal(PerKey(body).judge, (bounded(KEYED),))
+        assert isinstance(error, DeferError)
+        assert error.key == "k"
+    around = sequence(op(KeyBy(abs)), op(PerKey(write)), op(Entries()))
+    assert isinstance(refusal(Nest(around).judge, (unbounded(Nested(INTS)),)), DeferError)
+
+
+def test_per_key_refuses_other_inputs():
+    judge = PerKey(op(Zip())).judge
+    assert isinstance(refusal(judge, (unbounded(KEYED), unbounded(INTS))), CollectionError)
+    assert "other types" in str(refusal(judge, (unbounded(KEYED), unbounded(Keyed(int, INTS)))))
+    assert "come and go" in str(refusal(judge, (unbounded(KEYED), unbounded(ZKEYED))))
+    assert isinstance(refusal(judge, (unbounded(KEYED),)), TypeMismatch)
+    assert isinstance(refusal(PerKey(op(Source(INTS))).judge, ()), TypeMismatch)
+    assert isinstance(refusal(PerKey(op(Fold(0, plus))).judge, (unbounded(KEYED),)), BoundednessError)
+    assert isinstance(refusal(PerKey(None, 2).judge, (unbounded(INTS), unbounded(INTS))), CollectionError)
+    assert isinstance(refusal(PerKey(None).judge, (unbounded(KEYED),)), TypeMismatch)
+
+
+# per_key on z-sets, whose keys come and go
+
+
+@settings(max_examples=40, deadline=None)
+@given(keyed_chunks(ZSet(int)))
+def test_per_key_of_z_sets(chunks):
+    (output,) = check_operator(PerKey(op(Distinct())), (unbounded(ZKEYED),), chunks, seeds=3)
+    positive = {key: {x: 1 for x, w in group.items() if w > 0} for key, group in content(chunks, ZKEYED).items()}
+    assert ZKEYED.plain(output) == {key: group for key, group in positive.items() if group}
+
+
+@settings(max_examples=40, deadline=None)
+@given(keyed_chunks(ZSet(int), sides=2))
+def test_per_key_of_two_z_sets_is_their_join(chunks):
+    types = (unbounded(ZKEYED), unbounded(ZKEYED))
+    (output,) = check_operator(PerKey(op(Join())), types, chunks, seeds=3)
+    left, right = content(chunks, ZKEYED, 0), content(chunks, ZKEYED, 1)
+    products = {
+        key: {x: w * right[key][x] for x, w in left[key].items() if x in right[key]} for key in left if key in right
+    }
+    assert ZKEYED.plain(output) == {key: group for key, group in products.items() if group}
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    keyed_chunks(ZSet(int), st.dictionaries(st.integers(0, 2), st.integers(0, 1)), ends=False),
+    st.lists(st.booleans(), min_size=4, max_size=4),
+    st.booleans(),
+)
+def test_per_key_of_z_sets_that_wait_for_the_end(chunks, undone, apart):
+    """Every key whose elements were all taken back is gone, whether the end comes with that or later."""
+    back = [
+        (KeyedValue.of({k: ZSetValue.of((x, -w) for x, w in v.all_units()) for k, v in row[0].entries.items()}),)
+        for row, undo in zip(chunks, undone, strict=False)
+        if undo and row[0] is not None
+    ]
+    chunks = chunks + back
+    if apart or not chunks:
+        chunks.append((END,))
+    else:
+        chunks[-1] = ((chunks[-1][0] or ZKEYED.bottom()).fix(),)
+    body = sequence(op(ZSetToSet()), op(Count()))
+    (output,) = check_operator(PerKey(body), (bounded(ZKEYED),), chunks, seeds=3)
+    assert KEYED.plain(output) == {key: [len(group)] for key, group in content(chunks, ZKEYED).items()}
+
+
+def test_a_key_of_z_sets_is_in_an_output_if_something_is_there_for_it():
+    body = sequence(op(ZSetToSet()), op(Filter(lambda x: x > 1)))
+    chunks = [(weighted(a={1: 1}, b={2: 1}),), (END,)]
+    (output,) = check_operator(PerKey(body), (bounded(ZKEYED),), chunks)
+    assert Keyed(str, Set(int)).plain(output) == {"b": {2}}
+
+
+def test_a_key_of_z_sets_is_gone_after_the_end_of_one_input():
+    chunks = [(END, None), (None, weighted(a={1: 1}, b={2: 1})), (None, weighted(a={1: -1}))]
+    body = parallel(op(identity()), op(Distinct()))
+    _, output = check_operator(PerKey(body), (unbounded(ZKEYED), unbounded(ZKEYED)), chunks)
+    assert ZKEYED.plain(output) == {"b": {2: 1}}
+
+
+def test_the_graph_of_a_key_that_is_gone_is_forgotten():
+    graph, _ = initial(op(PerKey(op(Distinct()))), (unbounded(ZKEYED),))
+    begun, _ = advance(setinput(graph, (weighted(a={1: 1}),)))
+    assert len(begun.operator.running) == 1
+    assert advance(setinput(begun, (weighted(a={1: -1}),)))[0] == graph
+
+
+def test_a_z_set_that_ended_on_its_own():
+    early = KeyedValue.of({"a": zset({1: 1}, end=End.ARRIVED)})
+    chunks = [(early,), (weighted(a={2: 1}, b={3: 1}),), (END,)]
+    (output,) = check_operator(PerKey(op(Distinct())), (unbounded(ZKEYED),), chunks)
+    assert ZKEYED.plain(output) == {"a": {1: 1}, "b": {3: 1}}
+
+
+def test_per_key_from_sequences_to_z_sets_and_on():
+    graph = sequence(op(PerKey(sequence(op(Take(1)), op(ToZSet())))), op(PerKey(op(Distinct()))))
+    chunks = [(keyed(a=[1, 2]),), (keyed(b=[], a=[3]),), (keyed(b=[4]),)]
+    for ends in ([], [(END,)]):
+        (output,) = check_graph(graph, (unbounded(KEYED),), chunks + ends)
+        assert ZKEYED.plain(output) == {"a": {1: 1}, "b": {4: 1}}
+
+
+def test_per_key_of_z_sets_refuses_a_graph_that_emits_by_itself():
+    emits = op(Source(ZSet(int), zset({1: 1}, end=End.ARRIVED)))
+    body = parallel(op(identity()), emits)
+    assert "without input" in str(refusal(PerKey(body).judge, (unbounded(ZKEYED),)))
+
+
+def test_per_key_of_z_sets_has_one_boundedness():
+    judged = PerKey(op(Join())).judge((bounded(ZKEYED), unbounded(ZKEYED)))
+    assert judged.inputs == (unbounded(ZKEYED), unbounded(ZKEYED))
+    body = parallel(op(ZSetToSet()), op(identity()))
+    assert isinstance(refusal(PerKey(body).judge, (bounded(ZKEYED), unbounded(ZKEYED))), BoundednessError)
+
+
+# entries
+
+
+@pytest.mark.parametrize(("kind", "target"), [(Sequence, Bag), (Bag, Bag), (Set, Set), (ZSet, ZSet)])
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_entries(kind, target, data):
+    chunks = data.draw(keyed_chunks(kind(int)))
+    (output,) = check_operator(Entries(), (unbounded(Keyed(str, kind(int))),), chunks, seeds=3)
+    expected = target(tuple[str, int]).bottom()
+    for key, group in content(chunks, Keyed(str, kind(int))).items():
+        units = (
+            group.items() if isinstance(group, dict) else [(x, 1) for x in group] if kind is not Bag else group.items()
+        )
+        expected = expected.concat(type(expected).of(((key, x), w) for x, w in units))
+    assert target(tuple[str, int]).plain(output) == target(tuple[str, int]).plain(expected)
+
+
+def test_entries_types():
+    assert Entries().judge((unbounded(KEYED),)).outputs == (unbounded(Bag(tuple[str, int])),)
+    assert Entries().judge((bounded(ZKEYED),)).outputs == (bounded(ZSet(tuple[str, int])),)
+    assert isinstance(refusal(Entries().judge, (unbounded(INTS),)), CollectionError)
+    assert isinstance(refusal(Entries().judge, (unbounded(Keyed(str, Nested(INTS))),)), CollectionError)
+
+
+def test_entries_of_lvars_are_read_at_the_end():
+    kind = Keyed(str, LVar(Max(int)))
+    chunks = [(kind.value({"a": 3, "b": 5}),), (kind.value({"a": 4}),), (END,)]
+    (output,) = check_operator(Entries(), (bounded(kind),), chunks)
+    assert output == Set(tuple[str, int]).value([("a", 4), ("b", 5)]).fix()
+    assert isinstance(refusal(Entries().judge, (unbounded(kind),)), BoundednessError)
+
+
+def test_largest_element_of_each_key():
+    graph = sequence(op(KeyBy(lambda x: x % 2)), op(PerKey(op(FoldLattice(Max(int))))), op(Entries()))
+    chunks = [(seq(1, 4, 7),), (seq(2, 3, end=End.ARRIVED),)]
+    (output,) = check_graph(graph, (bounded(INTS),), chunks)
+    assert set(output.weights) == {(1, 7), (0, 4)}
+
+
+# join_keyed
+
+
+@pytest.mark.parametrize("kind", [Sequence(int), Bag(int), ZSet(int)])
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_join_keyed(kind, data):
+    chunks = data.draw(keyed_chunks(kind, sides=2))
+    types = (unbounded(Keyed(str, kind)),) * 2
+    (output,) = check_operator(KeyedJoin(), types, chunks, seeds=3)
+    expected = {}
+    left, right = (content(chunks, types[0].collection, side) for side in (0, 1))
+    for key in left.keys() & right.keys():
+        pairs = Counter()
+        for x, v in weights(left[key]):
+            for y, w in weights(right[key]):
+                pairs[x, y] += v * w
+        if pairs:
+            expected[key] = dict(pairs)
+    assert {key: group.weights.to_dict() for key, group in output.entries.items()} == expected
+
+
+def weights(group):
+    return Counter(group).items() if isinstance(group, list) else group.items()
+
+
+def test_join_keyed_into():
+    def add(x, y) -> int:
+        return x + y
+
+    chunks = [(keyed(a=[1, 2], b=[1]), None), (None, keyed(a=[10, 20])), (END, END)]
+    (output,) = check_operator(KeyedJoin(add), (bounded(KEYED), bounded(KEYED)), chunks)
+    assert Keyed(str, Bag(int)).plain(output) == {"a": Counter([11, 12, 21, 22])}
+    assert fired["join-keyed-left"]
+    assert fired["join-keyed-right"]
+    assert fired["join-keyed-terminated"]
+    (judged,) = KeyedJoin(add).judge((bounded(KEYED), unbounded(Keyed(str, Bag(int))))).outputs
+    assert judged == unbounded(Keyed(str, Bag(int)))
+
+
+def test_join_keyed_refuses_other_inputs():
+    judge = KeyedJoin().judge
+    assert isinstance(refusal(judge, (unbounded(KEYED), unbounded(ZKEYED))), CollectionError)
+    assert isinstance(refusal(judge, (unbounded(KEYED), unbounded(Keyed(int, INTS)))), CollectionError)
+    assert isinstance(refusal(judge, (unbounded(KEYED), unbounded(INTS))), CollectionError)
+
+
+# map_values and filter_keys
+
+
+@pytest.mark.parametrize("kind", [Sequence(int), Bag(int), Set(int), ZSet(int)])
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_map_values_and_filter_keys(kind, data):
+    chunks = data.draw(keyed_chunks(kind))
+    collection = Keyed(str, kind)
+    (mapped,) = check_operator(MapValues(lambda x: x // 2), (unbounded(collection),), chunks, seeds=2)
+    assert check_operator(PerKey(op(Map(lambda x: x // 2))), (unbounded(collection),), chunks, seeds=2) == (mapped,)
+    (kept,) = check_operator(FilterKeys(lambda key: key == "a"), (unbounded(collection),), chunks, seeds=2)
+    everything = content(chunks, collection)
+    assert collection.plain(kept) == {key: group for key, group in everything.items() if key == "a"}
+
+
+def test_rules_and_types_of_map_values_and_filter_keys():
+    chunks = [(keyed(a=[1], b=[]),), (END,)]
+    (mapped,) = check_operator(MapValues(str), (bounded(KEYED),), chunks)
+    assert Keyed(str, Sequence(str)).plain(mapped) == {"a": ["1"], "b": []}
+    check_operator(FilterKeys(str.isupper), (bounded(Keyed(str, Nested(INTS))),), [(END,)])
+    check_operator(FilterKeys(str.isupper), (bounded(KEYED),), chunks)
+    check_operator(Entries(), (bounded(KEYED),), chunks)
+    for rule in ("map-values", "filter-keys", "entries"):
+        assert fired[rule]
+        assert fired[f"{rule}-terminated"]
+    assert isinstance(refusal(MapValues(str).judge, (bounded(Keyed(str, Nested(INTS))),)), CollectionError)
+    assert isinstance(refusal(FilterKeys(bool).judge, (bounded(INTS),)), CollectionError)
+
+
+def test_a_function_that_fails_keeps_the_other_keys():
+    graph, _ = initial(op(MapValues(lambda x: 6 // x)), (unbounded(KEYED),))
+    after, _ = advance(setinput(graph, (keyed(a=[1], b=[0], c=[2]),)))
+    assert list(inputs(after)[0].entries) != ["a", "b", "c"]
+    assert isinstance(inputs(after)[0].entries["b"], SequenceValue)
+    error = refusal(advance, setinput(after, (keyed(b=[0]),)))
+    assert "under the key 'b'" in str(error)
