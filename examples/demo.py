@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from rich.console import Console
 from rich.panel import Panel
 from rich.progress import track
@@ -18,9 +20,9 @@ from examples.paper import (
     threshold,
     windowed_aggregation,
 )
-from flo.views.trace import trace_table
+from flo.views.trace import legend, trace_table
 
-console = Console()
+console = Console(width=None if sys.stdout.isatty() else 118)
 
 
 def traced(flow: flo.Flow, title: str, **data: object) -> None:
@@ -30,6 +32,8 @@ def traced(flow: flo.Flow, title: str, **data: object) -> None:
     loop.push(**data)
     loop.run()
     console.print(Text(f"  {flo.show(start, states=False)}", style="dim"))
+    for line in legend(start):
+        console.print(Text(f"  where {line}", style="dim"))
     console.print(trace_table(start, loop.history, title=title))
     console.print(f"  result  {dict(loop.result())}\n")
 
@@ -64,7 +68,7 @@ def main() -> None:
     flow, data = all_together.monitor(), all_together.BIDS
     expected = flow.run(bids=data)
     schedules = 60
-    for seed in track(range(schedules), description=f"{schedules} random schedules"):
+    for seed in track(range(schedules), description=f"{schedules} random schedules", console=console):
         loop = flow.loop(seed=seed)
         for cut in range(0, len(data), 1 + seed % 4):
             loop.push(bids=data[cut : cut + 1 + seed % 4])

@@ -316,10 +316,7 @@ def test_per_key_with_a_source():
     body = sequence(parallel(op(identity()), op(Source(INTS, seq(7, 8, end=End.ARRIVED)))), op(Zip()))
     chunks = [(keyed(a=[1]),), (keyed(b=[], a=[2, 3]),)]
     (output,) = check_operator(PerKey(body), (unbounded(KEYED),), chunks)
-    assert Keyed(str, Sequence(Any2)).plain(output) == {"a": [(1, 7), (2, 8)], "b": []}
-
-
-Any2 = tuple[int, int]
+    assert Keyed(str, Sequence(tuple[int, int])).plain(output) == {"a": [(1, 7), (2, 8)], "b": []}
 
 
 def test_per_key_of_nested_inner_streams():

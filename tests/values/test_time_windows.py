@@ -75,9 +75,7 @@ def aligned_model(data, size, slide, lateness, flush):
         if any(start + size <= latest - lateness for start in starts):
             late.append(event)
     closed = [
-        (start, start + size, windows[start])
-        for start in sorted(windows)
-        if flush or start + size <= latest - lateness
+        (start, start + size, windows[start]) for start in sorted(windows) if flush or start + size <= latest - lateness
     ]
     return closed, late
 
@@ -101,7 +99,8 @@ def sessions_model(data, gap, lateness, flush):
         if (horizon is not None and event.time < horizon) or (not near and event.time + gap <= mark):
             late.append(event)
         else:
-            sessions = [s for s in still if s not in near] + [sorted([(arrival, event), *sum(near, [])])]
+            joined = sorted([(arrival, event), *(pair for session in near for pair in session)])
+            sessions = [s for s in still if s not in near] + [joined]
     if flush:
         closed += sorted(sessions, key=lambda s: min(e.time for _, e in s))
 
@@ -183,6 +182,13 @@ def test_a_late_element_of_a_sliding_window_is_still_in_those_that_are_open():
     )
     assert windows_of(windows) == [(2, 6, [5, 3]), (4, 8, [5])]
     assert list(late.elements) == [3]
+
+
+def test_rounded_floats_leave_no_gap_between_windows():
+    """0.5 + 0.1 is 0.6, and 6 · 0.1 is a little more: 0.6 is in the window that begins at 0.5."""
+    operator = Sliding(0.1, 0.1, itself, flush=True, bounds=True)
+    windows, _ = check_operator(operator, (bounded(Sequence(float)),), [(ended(seq(0.6)),)])
+    assert windows_of(windows) == [(0.5, 6 * 0.1, [0.6])]
 
 
 # --- sessions

@@ -47,18 +47,31 @@ def compile_scope(scope: Scope, outputs: Iterable[Stream[Any, Any]]) -> Graph:
     outputs = list(outputs)
     blocks = layered(chains(live_vertices(scope, outputs), outputs))
     stages: list[Graph] = []
+    wanted = places(outputs)
     live = list(scope.inputs)
     for number in range(1, max((block.layer for block in blocks), default=0) + 1):
         here = [block for block in blocks if block.layer == number]
         later = {s for block in blocks if block.layer > number for s in block.inputs} | set(outputs)
         passing = [Block([stream], [stream]) for stream in live if stream in later]
-        position = {stream: place for place, stream in reversed(list(enumerate(live)))}
-        arranged = sorted(here + passing, key=lambda block: min((position[s] for s in block.inputs), default=len(live)))
+        position = places(live)
+        arranged = sorted(
+            here + passing, key=lambda block: (first(block.inputs, position), first(block.outputs, wanted))
+        )
         stages += rewired(live, [stream for block in arranged for stream in block.inputs])
         stages.append(parallel(*(block.graph() for block in arranged)))
         live = [stream for block in arranged for stream in block.outputs]
     stages += rewired(live, outputs)
     return sequence(*stages) if stages else wire(live, identity(len(live)))
+
+
+def places(streams: Streams) -> dict[Stream[Any, Any], int]:
+    """Where each stream stands first."""
+    return {stream: place for place, stream in reversed(list(enumerate(streams)))}
+
+
+def first(streams: Streams, place: dict[Stream[Any, Any], int]) -> int:
+    """The first place of any of the streams; behind all others if they have none."""
+    return min((place[stream] for stream in streams if stream in place), default=len(place))
 
 
 def rewired(live: Streams, wanted: Streams) -> list[Graph]:

@@ -18,15 +18,21 @@ def label(function: Any) -> str:
 @cache
 def _lambda_text(code: Any) -> str | None:
     """The source of a lambda, found by the place of its body; None if there is no source."""
-    starts = [(line, column) for line, _, column, _ in code.co_positions() if line and column is not None]
-    for node in _lambdas(code.co_filename):
-        if node.lineno == code.co_firstlineno:
-            body = node.body
-            end = (body.end_lineno or 0, body.end_col_offset or 0)
-            inside = [(body.lineno, body.col_offset) <= start <= end for start in starts if start[1] > 0]
-            if inside and all(inside):
-                return ast.unparse(node)
-    return None
+    places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
+    around = [
+        node
+        for node in _lambdas(code.co_filename)
+        if node.lineno == code.co_firstlineno and places and all(_start(node) <= place < _end(node) for place in places)
+    ]
+    return ast.unparse(max(around, key=_start)) if around else None  # the innermost
+
+
+def _start(node: ast.Lambda) -> tuple[int, int]:
+    return node.body.lineno, node.body.col_offset
+
+
+def _end(node: ast.Lambda) -> tuple[int, int]:
+    return node.body.end_lineno or 0, node.body.end_col_offset or 0
 
 
 @cache

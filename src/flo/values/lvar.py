@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar, final
 
 from flo.core.collection import Collection, End, Value, call
 from flo.core.errors import CollectionError, ElementError, FloError, FunctionError
-from flo.core.term import Lowering, Term
+from flo.core.term import Call, Lowering, Term
 from flo.values.lattice_base import Lattice
 
 L_co = TypeVar("L_co", bound=Lattice[Any], covariant=True)
@@ -75,7 +75,8 @@ class LVarValue(Value):
         return (not self.is_bottom()) + (self.end is End.ARRIVED)
 
     def lower(self, lower: Lowering) -> Term:
-        return call(self.kind, self.lattice, self.value, self.end, lower=lower)
+        end = () if self.end is End.OPEN else (self.end,)  # not left to `call`: False is a value, too
+        return Call(self.kind, tuple(map(lower, (self.lattice, self.value, *end))))
 
     @classmethod
     def lift(cls, *parts: Any) -> LVarValue:

@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from flo.core.graph import Graph, Node, Parallel, Sequential
-from flo.core.notation import text
+from flo.core.labels import label
+from flo.core.notation import names, text
 from flo.core.semantics import GraphStep
 from flo.core.term import Lowering
 
@@ -41,6 +42,11 @@ def trace_table(start: Graph, steps: Iterable[GraphStep], *, title: str = "", wh
         rule = derivation(step) if whole else step.rule
         table.add_row(str(number), rule, Text(_text(shown)), Text("  ".join(emitted)))
     return table
+
+
+def legend(graph: Graph) -> list[str]:
+    """What the names of lambdas in the printed program stand for."""
+    return [f"{name} = {label(item)}" for name, item in names(graph).items() if name.startswith("λ")]
 
 
 def _text(graph: Graph) -> str:

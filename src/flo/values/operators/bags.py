@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import groupby, repeat
+from itertools import repeat
+from operator import itemgetter
 from typing import Any, final
 
 from flo.core.collection import End
@@ -204,11 +205,19 @@ class Sort(Operator):
     def _sorted(self, value: ElementValue) -> list[Any]:
         if isinstance(value, SequenceValue):
             return sorted(value.all_units(), key=self._key)
-        units = sorted(value.all_units(), key=lambda unit: self._key(unit[0]))
+        units = sorted(
+            ((self._key(element), element, count) for element, count in value.all_units()), key=itemgetter(0)
+        )
         ordered: list[Any] = []
-        for _, tied in groupby(units, key=lambda unit: self._key(unit[0])):
-            group = list(tied)
-            for element, count in group if len(group) == 1 else sorted(group, key=lambda unit: canonical(unit[0])):
+        at = 0
+        while at < len(units):
+            tied = [units[at]]
+            while at + len(tied) < len(units) and not units[at][0] < units[at + len(tied)][0]:
+                tied.append(units[at + len(tied)])
+            at += len(tied)
+            if len(tied) > 1:
+                tied.sort(key=lambda unit: canonical(unit[1]))
+            for _, element, count in tied:
                 ordered.extend(repeat(element, count))
         return ordered
 
@@ -237,3 +246,6 @@ class Distinct(Unary):
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         seen, new = remember(self.seen, hashable(units, "sequence without repetitions"))
         return Distinct(seen), (SequenceValue.of(new),)
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return Distinct(), (SequenceValue.terminator(),)

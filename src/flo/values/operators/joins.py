@@ -45,6 +45,9 @@ class WeightedJoin(Sides):
             element = tuple[left, right] if self.into is None else returned_type(self.into)  # type: ignore[valid-type]
         return (StreamType(kind(element), all(given.bounded for given in inputs)),)
 
+    def finished(self) -> Operator:
+        return replace(self, left=PersistentMap(), right=PersistentMap())
+
     def key(self, side: int, element: Any) -> Any:
         on = self.on if side == 0 else self.other_on
         return element if on is None else on(element)

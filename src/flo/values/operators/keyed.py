@@ -17,13 +17,10 @@ from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lvar import LVar, LVarValue
-from flo.values.operators.per_key import PerKey
 from flo.values.operators.sides import leaps
 from flo.values.operators.unary import ElementKind, Unary
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, BagValue, Set, ZSet, ZSetValue
-
-__all__ = ["Entries", "FilterKeys", "KeyBy", "KeyedJoin", "MapValues", "PerKey"]
 
 Index: TypeAlias = PersistentMap[Any, PersistentMap[Any, int]]
 """The elements with their weights under each key."""
@@ -165,6 +162,7 @@ class Entries(KeyedUnary):
     """
 
     collection: ElementCollection[Any] | None = None
+    at_end: bool = False
 
     name = "entries"
     rule = "entries"
@@ -182,14 +180,10 @@ class Entries(KeyedUnary):
     def typed(self, inputs: StreamTypes) -> Entries:
         (output,) = self.type(inputs)
         assert isinstance(output.collection, ElementCollection)
-        return Entries(output.collection)
+        return Entries(output.collection, at_end=isinstance(inputs[0].collection.inner, LVar))  # type: ignore[attr-defined]
 
     def _steps(self, inputs: Values, portions: Callable[[KeyedValue], Iterator[list[Any]]]) -> Iterator[Step]:
-        value = inputs[0]
-        assert isinstance(value, KeyedValue)
-        if not value.fixed() and any(isinstance(inner, LVarValue) for inner in first(value.entries)):
-            return iter(())
-        return super()._steps(inputs, portions)
+        return iter(()) if self.at_end and not inputs[0].fixed() else super()._steps(inputs, portions)
 
     def consume(self, entries: dict[Any, Any]) -> Delta:
         units: list[Any] = []
@@ -209,10 +203,6 @@ class Entries(KeyedUnary):
         if self.collection is None:
             raise CollectionError("`entries` was not typed: use `initial` before running the graph")
         return self.collection.value_class
-
-
-def first(entries: PersistentMap[Any, Value]) -> list[Value]:
-    return [entries[key] for key in list(entries)[:1]]
 
 
 @final

@@ -75,7 +75,7 @@ class ToBag(Unary):
         return self, (BagValue.of(units),)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        return self, (BagValue.terminator(),)
+        return ToBag(), (BagValue.terminator(),)
 
 
 @final
@@ -174,6 +174,9 @@ class Intersection(Sides):
         both = source.of((element, 1) for element in new if element in other)
         return (replace(self, left=mine) if side == 0 else replace(self, right=mine)), both
 
+    def finished(self) -> Operator:
+        return Intersection()
+
 
 @final
 @dataclass(frozen=True)
@@ -200,3 +203,6 @@ class Difference(Sides):
         if side == 1:
             return replace(self, gone=self.gone.updated(dict(units))), None
         return self, source.of(unit for unit in units if unit[0] not in self.gone)
+
+    def finished(self) -> Operator:
+        return Difference()

@@ -31,6 +31,10 @@ class Sides(Operator):
     def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
         """The operator and its output after these units of that side (0 or 1)."""
 
+    def finished(self) -> Operator:
+        """The operator when the end is passed on: what it kept is not needed any more."""
+        return self
+
     def steps(self, inputs: Values) -> Iterator[Step]:
         return self._steps(inputs, one_unit)
 
@@ -60,7 +64,8 @@ class Sides(Operator):
                 after = (left.passed(), right) if self.awaited == 0 else (left, right.passed())
                 yield Step(f"{rule}-turn", after, self, (None,))
         elif all(value.ending() for side, value in enumerate(sides) if side != self.awaited):
-            yield Step(rule + source.end_suffix, (left.passed(), right.passed()), self, (source.terminator(),))
+            after, end = (left.passed(), right.passed()), source.terminator()
+            yield Step(rule + source.end_suffix, after, self.finished(), (end,))
         if fault is not None:
             raise fault
 
