@@ -1,6 +1,6 @@
 """Every refusal says what was expected, what was given, where, and what to write instead. Golden files hold the texts.
 
-    pytest tests/api/test_refusals.py --update-golden     writes them anew, to be read before they are committed
+pytest tests/api/test_refusals.py --update-golden     writes them anew, to be read before they are committed
 """
 
 from __future__ import annotations

@@ -137,6 +137,21 @@ def test_what_is_taken_and_what_stays_make_the_value(collection, plain, data):
 @every_collection
 @given(data=st.data())
 @few
+def test_an_output_that_is_sent_in_parts_arrives_whole(collection, plain, data):
+    whole = output = received = collection.bottom()
+    for delta in [*(value_of(data, collection, plain) for _ in range(3)), collection.bottom().fix()]:
+        whole, output = whole.concat(delta), output.concat(delta)
+        for _ in range(data.draw(st.integers(0, 2))):
+            output, sent = output.send()
+            assert output in collection
+            received = received.concat(sent)
+    received = received.concat(output.send()[1])
+    assert received == whole
+
+
+@every_collection
+@given(data=st.data())
+@few
 def test_plain_data_comes_back(collection, plain, data):
     given_data = data.draw(plain)
     value = collection.value(given_data)

@@ -412,7 +412,7 @@ def test_per_key_refuses_other_inputs():
     assert isinstance(refusal(judge, (unbounded(KEYED),)), TypeMismatch)
     assert isinstance(refusal(PerKey(op(Source(INTS))).judge, ()), TypeMismatch)
     assert isinstance(refusal(PerKey(op(Fold(0, plus))).judge, (unbounded(KEYED),)), BoundednessError)
-    assert isinstance(refusal(PerKey(None, 2).judge, (unbounded(INTS), unbounded(INTS))), CollectionError)
+    assert isinstance(refusal(PerKey(None).judge, (unbounded(INTS), unbounded(INTS))), CollectionError)
     assert isinstance(refusal(PerKey(None).judge, (unbounded(KEYED),)), TypeMismatch)
 
 

@@ -60,7 +60,7 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
         for stream in others:
             self.scope.expect_here(stream, "per_key", Origin.here())
         if not all(isinstance(stream.collection, Keyed) for stream in streams):
-            return self._then(PerKey(None, len(streams)), *others)  # refused, with the reason
+            return self._then(PerKey(None), *others)  # refused, with the reason
         inner = tuple(StreamType(stream.collection.inner, stream.bounded) for stream in streams)
         graph, scope, _ = build(body, self.scope, inner, "per_key", loops=False)
         outputs = self.apply(PerKey(graph), *others)

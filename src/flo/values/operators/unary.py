@@ -40,13 +40,17 @@ class Unary(Operator):
         value = inputs[0]
         assert isinstance(value, ElementValue)
         source = type(value)
+        fault: Exception | None = None
         for unit, rest in value.units():
             try:
                 operator, outputs = self.consume([unit], source)
-            except Exception as error:
+            except Exception as error:  # holds up this unit only
                 error.add_note(repr(unit)[:120])
-                raise
+                fault = fault or error
+                continue
             yield Step(self.rule_on(self.rule_for(unit), source), (rest,), operator, outputs)
+        if fault is not None:
+            raise fault
         if value.ending():
             yield self._end(value)
 
