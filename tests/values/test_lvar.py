@@ -545,7 +545,7 @@ class PrintedThreshold(Operator):
     """The printed rules: on an LVar that has ended above the threshold, both are enabled."""
 
     threshold: int
-    name = "printed_threshold"
+    name = "threshold_as_printed"
 
     def type(self, inputs):
         return (StreamType(Sequence(), inputs[0].bounded),)
