@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from flo.core.collection import Value
 from flo.core.derivation import StreamTypes
 from flo.core.encoding import decode, encode
 from flo.core.errors import CheckpointError, FloError
-from flo.core.graph import Graph, Node, inputs, setinput
+from flo.core.graph import Graph, inputs, setinput, with_origins
 from flo.core.labels import label
 from flo.core.notation import names, text
 from flo.core.operator import Deltas, Values, concat_all
@@ -188,20 +188,3 @@ def difference(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
         return ("…" if start else "") + program[start : start + 80] + ("…" if len(program) > start + 80 else "")
 
     return (("state of", part(theirs)), ("program", part(ours)))
-
-
-def with_origins(graph: Any, like: Any) -> Any:
-    """The restored graph with the user's lines of the program, which the bytes do not hold."""
-    if type(graph) is not type(like):
-        raise CheckpointError("the state does not fit the program: the graph has another shape")
-    if isinstance(graph, Node):
-        if graph.state is None:
-            raise CheckpointError(
-                f"the state does not fit the program: the inputs of `{graph.operator.name}` are elided"
-            )
-        if type(graph.operator) is not type(like.operator):
-            raise CheckpointError(
-                f"the state does not fit the program: `{graph.operator.name}` stands for `{like.operator.name}`"
-            )
-        return Node(graph.state, graph.operator, like.origin)
-    return type(graph)(with_origins(graph.left, like.left), with_origins(graph.right, like.right))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, final
 
 from flo.core.collection import Value
-from flo.core.errors import Origin, TypeMismatch
+from flo.core.errors import CheckpointError, Origin, TypeMismatch
 from flo.core.operator import Operator, Values
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
@@ -133,3 +133,20 @@ def parallel(*graphs: Graph) -> Graph:
 def node(operator: Operator, *state: Any) -> Node:
     """{state…}[operator]."""
     return Node(state, operator)
+
+
+def with_origins(graph: Graph, like: Graph) -> Graph:
+    """A graph that was lifted from a state, with the user's lines of the program, which a state does not hold."""
+    match graph, like:
+        case Sequential(), Sequential():
+            return Sequential(with_origins(graph.left, like.left), with_origins(graph.right, like.right))
+        case Parallel(), Parallel():
+            return Parallel(with_origins(graph.left, like.left), with_origins(graph.right, like.right))
+        case Node(state, operator), Node(_, of_program, origin):
+            name = operator.name
+            if state is None:
+                raise CheckpointError(f"the state does not fit the program: the inputs of `{name}` are elided")
+            if type(operator) is not type(of_program):
+                raise CheckpointError(f"the state does not fit the program: `{name}` stands for `{of_program.name}`")
+            return Node(state, operator.with_origins(of_program), origin)
+    raise CheckpointError("the state does not fit the program: the graph has another shape")

@@ -9,7 +9,7 @@ from typing import Any, final
 from flo.core.collection import Collection, End, Value
 from flo.core.derivation import Derivation, StreamTypes
 from flo.core.errors import BoundednessError, DeferError, ElementError, FunctionError, TypeMismatch
-from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, nodes, setinput
+from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, nodes, setinput, with_origins
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Measure, Operator, Step, Values, concat_all, expect_arity, expect_collection
 from flo.core.semantics import advance, measure, small_steps
@@ -197,6 +197,7 @@ class Nest(Operator):
                 (value.with_oldest(inputs(step.graph)),),
                 replace(self, graph=step.graph, outputs=outputs),
                 (emitted,),
+                step.path,
             )
         if is_stuck:
             yield from self._finish(value, graph)
@@ -254,6 +255,10 @@ class Nest(Operator):
         if self.original is None or current is None:
             return (self.original is None, waiting, ())
         return (False, waiting, measure(setinput(self.graph, current)))
+
+    def with_origins(self, like: Nest) -> Nest:
+        original = None if self.original is None else with_origins(self.original, like.graph)
+        return replace(self, graph=with_origins(self.graph, like.graph), original=original)
 
     def lower(self, lower: Lowering) -> Term:
         parts: list[Any] = [self.graph]

@@ -23,12 +23,13 @@ Measure: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`(I, op) →δ (I', op', O')`, and the rule that allows it."""
+    """`(I, op) →δ (I', op', O')`, and the rule that allows it; `inside` has the rules of a graph in the operator."""
 
     rule: str
     inputs: Values
     operator: Operator
     outputs: Deltas
+    inside: tuple[str, ...] = ()
 
 
 class Operator(Lowerable, ABC):
@@ -82,8 +83,13 @@ class Operator(Lowerable, ABC):
         """The operator with whatever it needs to know of its input types filled in."""
         return self
 
+    def with_origins(self, like: Self) -> Self:
+        """The operator with the user's lines, where it holds graphs: taken from the same operator of the program."""
+        return self
+
     def lower(self, lower: Lowering) -> Term:
-        parts = [(getattr(self, field.name), field.default) for field in fields(self)]  # type: ignore[arg-type]
+        expression = [field for field in fields(self) if field.compare]  # type: ignore[arg-type]
+        parts = [(getattr(self, field.name), field.default) for field in expression]
         while parts and parts[-1][0] == parts[-1][1]:  # what has its default value need not be written
             parts.pop()
         return Call(self.name, tuple(lower(part) for part, _ in parts))

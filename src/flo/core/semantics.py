@@ -13,7 +13,7 @@ from flo.core.typing import arity
 
 @dataclass(frozen=True, slots=True)
 class GraphStep:
-    """e →Δ (e', O'): the rules from the root of the graph down to the operator's own, and where it happened."""
+    """e →Δ (e', O'): the rules from the root of the graph down to the operator's own, and inside it; and where."""
 
     path: tuple[str, ...]
     place: tuple[int, ...]
@@ -23,7 +23,7 @@ class GraphStep:
     @property
     def rule(self) -> str:
         """The operator's rule."""
-        return self.path[-1]
+        return self.path[self.path.index("operator") + 1]
 
 
 def small_steps(graph: Graph) -> Iterator[GraphStep]:
@@ -58,7 +58,7 @@ def _steps(graph: Graph, faults: list[FloError]) -> Iterator[GraphStep]:
             try:
                 for taken in _guarded(operator.steps(inputs(graph)), graph):
                     after = Node(taken.inputs, taken.operator, origin)
-                    yield GraphStep(("operator", taken.rule), (), after, taken.outputs)
+                    yield GraphStep(("operator", taken.rule, *taken.inside), (), after, taken.outputs)
             except (FunctionError, ElementError) as fault:
                 faults.append(fault)
 

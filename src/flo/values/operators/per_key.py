@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, final
 
 from flo.core.collection import End, Value
 from flo.core.derivation import Derivation, StreamTypes
 from flo.core.elements import accepts
 from flo.core.errors import CollectionError, DeferError, ElementError, FloError, FunctionError, TypeMismatch
-from flo.core.graph import Graph, inputs, setinput
+from flo.core.graph import Graph, inputs, setinput, with_origins
 from flo.core.operator import Deltas, Measure, Operator, Step, Values, concat_all, expect_arity, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.semantics import advance, measure, small_steps, stuck
 from flo.core.stream_type import StreamType
-from flo.core.term import Call, Lowering, Term
 from flo.core.typing import arity, derive, initial
 from flo.values.element_value import ElementValue
 from flo.values.keyed import Keyed, KeyedValue
@@ -133,7 +132,7 @@ class PerKey(Operator):
                     operator = self._with({key: step.graph}, self.active)
                     outputs = self._announced(())
                     self._emit(outputs, key, step.outputs)
-                    yield Step("per-key-run-graph", values, operator, packed(outputs))
+                    yield Step("per-key-run-graph", values, operator, packed(outputs), step.path)
             except (FunctionError, ElementError) as error:  # the other keys can still step
                 fault = fault or error
         if fault is not None:
@@ -241,11 +240,12 @@ class PerKey(Operator):
             raise TypeMismatch("`per_key` has no graph")
         return self.graph
 
-    def lower(self, lower: Lowering) -> Term:
-        parts = [(getattr(self, part.name), part.default) for part in fields(self) if part.compare]
-        while parts[-1][0] == parts[-1][1]:
-            parts.pop()
-        return Call(self.name, tuple(lower(part) for part, _ in parts))
+    def with_origins(self, like: PerKey) -> PerKey:
+        assert self.graph is not None
+        assert like.graph is not None
+        program = like.graph
+        running = PersistentMap((key, with_origins(graph, program)) for key, graph in self.running.items())
+        return replace(self, graph=with_origins(self.graph, program), running=running)
 
 
 def is_weighted(inner: StreamTypes) -> bool:
