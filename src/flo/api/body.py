@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from flo.api.compile import compile_scope
 from flo.api.scope import Scope
 from flo.core.collection import Collection
+from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.derivation import StreamTypes
 from flo.core.errors import DeferError, FloError, Origin, ScopeError
 from flo.core.graph import Graph
-from flo.core.nest import ReadDefer, WriteDefer
 from flo.core.stream_type import Bounded
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set

@@ -1,15 +1,16 @@
-"""Nested graphs (§5): `nest` with its five rules, `read_defer` and `write_defer`, collect_defer and set_defer."""
+"""Nested graphs (§5): `nest` with its five rules."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-from flo.core.collection import Collection, End, Value
+from flo.core.collection import End
+from flo.core.defer import check_defers, check_initial, collect_defer, set_defer
 from flo.core.derivation import Derivation, StreamTypes
-from flo.core.errors import BoundednessError, DeferError, ElementError, FunctionError, TypeMismatch
-from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, nodes, setinput, with_origins
+from flo.core.errors import BoundednessError, ElementError, FunctionError, TypeMismatch
+from flo.core.graph import Graph, inputs, setinput, with_origins
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Measure, Operator, Step, Values, concat_all, expect_arity, expect_collection
 from flo.core.semantics import advance, measure, small_steps
@@ -18,105 +19,12 @@ from flo.core.term import Call, Lowering, Term
 from flo.core.typing import derive, initial
 
 
-@final
-@dataclass(frozen=True)
-class ReadDefer(Operator):
-    """read_defer(k, v): emits v once. `value` is None when it was emitted: read_defer(k)."""
-
-    key: str
-    collection: Collection
-    value: Value | None = None
-
-    name = "read_defer"
-    arity = (0, 1)
-
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        if self.value is not None:
-            reason = self.collection.mismatch(self.value)
-            if reason is not None or not self.value.fixed():
-                raise DeferError(
-                    f"the initial value of `read_defer({self.key!r})` is not a fixed {self.collection}: "
-                    + (reason or "it has no end")
-                )
-        return (StreamType(self.collection, bounded=True),)
-
-    def judge(self, inputs: StreamTypes) -> Derivation:
-        expect_arity(self, inputs)
-        rule = "read-defer-no-value-type" if self.value is None else "read-defer-value-type"
-        outputs = self.type(inputs)
-        return Derivation(rule, (), outputs, reads=((self.key, self.collection),), subject=self.name)
-
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        if self.value is not None:
-            yield Step("read-defer-emit", (), replace(self, value=None), (self.value,))
-
-    def measure(self, inputs: Values) -> Measure:
-        return (0 if self.value is None else 1,)
-
-
-@final
-@dataclass(frozen=True)
-class WriteDefer(Operator):
-    """write_defer(k): takes no step; `nest` reads what has arrived and hands it to the next inner stream."""
-
-    key: str
-
-    name = "write_defer"
-    arity = (1, 0)
-    waits = "hands its whole input to the next round"
-
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        (given,) = inputs
-        if not given.bounded:
-            raise BoundednessError(
-                "`write_defer` hands its whole input to the next round, and {input} may never end",
-                facts=(("{input}", given.described()),),
-                index=0,
-            )
-        return ()
-
-    def judge(self, inputs: StreamTypes) -> Derivation:
-        expect_arity(self, inputs)
-        self.type(inputs)
-        return Derivation("write-defer-type", inputs, (), writes=((self.key, inputs[0].collection),), subject=self.name)
-
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        yield from ()
-
-    def measure(self, inputs: Values) -> Measure:
-        return (0,)
-
-
 def at_rest(graph: Graph) -> bool:
     """Whether the body is stuck, and not only waiting to raise what a user's function raised."""
     try:
         return advance(graph)[0] is graph
     except (FunctionError, ElementError):
         return False
-
-
-def collect_defer(graph: Graph) -> dict[str, Value]:
-    """The inputs of every write_defer; ∅ (the empty map) for any other operator (docs/deviations.md, 6)."""
-    match graph:
-        case Sequential(left, right) | Parallel(left, right):
-            return collect_defer(left) | collect_defer(right)
-        case Node(operator=WriteDefer(key=key)):
-            return {key: inputs(graph)[0]}
-        case _:
-            return {}
-
-
-def set_defer(graph: Graph, deferred: Mapping[str, Value]) -> Graph:
-    """The graph with every read_defer(k, v) reading deferred[k] instead."""
-    match graph:
-        case Sequential(left, right):
-            return Sequential(set_defer(left, deferred), set_defer(right, deferred))
-        case Parallel(left, right):
-            return Parallel(set_defer(left, deferred), set_defer(right, deferred))
-        case Node(state, ReadDefer() as read, origin):
-            return Node(state, replace(read, value=deferred[read.key]), origin)
-        case _:
-            return graph
 
 
 @final
@@ -282,35 +190,3 @@ class Nest(Operator):
 
     def _end(self) -> NestedValue:
         return NestedValue.pushing().fix()
-
-
-def check_defers(body: Derivation) -> None:
-    """D; D ⊢ g: what is read is written, with the same type."""
-    writes = dict(body.writes)
-    for key, collection in body.reads:
-        if key not in writes:
-            raise DeferError(
-                f"`read_defer({key!r})` reads a key that is never written",
-                facts=(("read", str(collection)), ("written", ", ".join(map(repr, writes)) or "nothing")),
-                instead=((f"loop.write_defer({key!r}, stream)", "what the next round reads"),),
-            ).about(key)
-        if not collection.accepts(writes[key]):
-            raise DeferError(
-                f"the key {key!r} is read with one type and written with another",
-                facts=(("read_defer", str(collection)), ("write_defer", str(writes[key]))),
-            ).about(key)
-
-
-def check_initial(graph: Graph) -> None:
-    """Every read_defer has a value for the first inner stream: without one the body would wait for ever.
-
-    The printed `nest-type` accepts read_defer(k) there, by `read-defer-no-value-type`.
-    """
-    for each in nodes(graph):
-        if isinstance(each.operator, ReadDefer) and each.operator.value is None:
-            key = each.operator.key
-            raise DeferError(
-                f"`read_defer({key!r})` has nothing to read for the first inner stream",
-                instead=((f"loop.read_defer({key!r}, initial=…)", "what the first round reads"),),
-                where=each.origin,
-            ).about(key)
