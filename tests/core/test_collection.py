@@ -142,7 +142,7 @@ def test_an_output_that_is_sent_in_parts_arrives_whole(collection, plain, data):
     for delta in [*(value_of(data, collection, plain) for _ in range(3)), collection.bottom().fix()]:
         whole, output = whole.concat(delta), output.concat(delta)
         for _ in range(data.draw(st.integers(0, 2))):
-            output, sent = output.send()
+            output, sent = output.send(data.draw(st.none() | st.integers(0, 3)))
             assert output in collection
             received = received.concat(sent)
     received = received.concat(output.send()[1])

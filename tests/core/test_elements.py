@@ -77,8 +77,6 @@ BELONG = [
 
 STRANGERS = [
     ("a", int),
-    (True, int),
-    (True, float),
     (1.0, int),
     (1, str),
     (1, None),
@@ -113,7 +111,7 @@ def test_does_not_belong(value, kind):
 
 def test_the_first_stranger():
     assert first_stranger([1, 2, 3], int) is None
-    assert first_stranger([1, True, "a"], int) == 1
+    assert first_stranger([1, True, "a"], int) == 2
     assert first_stranger((x for x in [1, 2, "a", 3]), int) == 2
     assert first_stranger([object()], Any) is None
     assert first_stranger([], int) is None

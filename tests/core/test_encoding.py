@@ -183,7 +183,7 @@ def sequence_of(*elements):
         (lambda graph, outputs: (Call("fould", (0,)), outputs), "nothing is called `fould`"),
         (lambda graph, outputs: (Name("increment"), outputs), "malformed"),
         (lambda graph, outputs: (7, outputs), "malformed"),
-        (lambda graph, outputs: (graph, ()), "malformed"),
+        (lambda graph, outputs: (graph, ()), "does not fit the program's types"),
         (lambda graph, outputs: (graph, 7), "malformed"),
         (lambda graph, outputs: (graph, (Call("bag", (Call("table", ((), ())), False)),)), "a bag is no Sequence"),
         (lambda graph, outputs: (graph, (sequence_of("a"),)), "'a' is not of type int"),

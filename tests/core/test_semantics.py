@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flo.core.errors import FunctionError
+from flo.core.event_loop import EventLoop
 from flo.core.graph import Node, Parallel, Sequential, inputs, node, sequence, setinput
 from flo.core.operator import concat_all
-from flo.core.semantics import advance, measure, small_steps, stuck, trace
+from flo.core.semantics import advance, measure, small_steps, stuck
 from flo.core.source import Source
+from flo.core.stream_type import StreamType
 from flo.core.typing import derive, initial
 from flo.values.operators.bags import BagUnion
 from flo.values.operators.elementwise import Filter, Map
@@ -207,11 +209,12 @@ def test_nothing_steps_before_something_arrives(graph):
 
 def test_traces_keep_every_step():
     graph = sequence(node(Map(increment), INTS.value([1, 2]).fix()), node(Fold(0, add), INTS.bottom()))
-    found = trace(graph, (INTS.bottom(),))
-    assert [step.rule for step in found.steps] == ["map", "map", "map-terminator", "fold", "fold", "fold-terminator"]
-    assert found.start == graph
-    assert found.outputs[-1] == (INTS.value([5]).fix(),)
-    assert stuck(found.steps[-1].graph)
+    loop = EventLoop(graph, (StreamType(INTS, bounded=True),))
+    loop.recording = True
+    loop.run()
+    assert [step.rule for step in loop.history] == ["map", "map", "map-terminator", "fold", "fold", "fold-terminator"]
+    assert loop.outputs == (INTS.value([5]).fix(),)
+    assert stuck(loop.history[-1].graph)
 
 
 def failing(x):

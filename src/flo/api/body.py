@@ -70,16 +70,14 @@ class Loop:
 
 
 def inferred(key: str, initial: Any) -> Collection:
-    """The collection that plain data stands for."""
-    kinds = {type(item) for item in initial} if isinstance(initial, (set, frozenset, list, tuple, Counter)) else set()
-    element = kinds.pop() if len(kinds) == 1 else Any
+    """The collection that plain data stands for; what is written later may have other elements."""
     match initial:
         case set() | frozenset():
-            return Set(element)
+            return Set()
         case Counter():
-            return Bag(element)
+            return Bag()
         case list() | tuple():
-            return Sequence(element)
+            return Sequence()
     raise DeferError(
         f"the collection of `read_defer({key!r})` cannot be told from its initial value",
         facts=(("initial", repr(initial)[:80]),),

@@ -104,10 +104,13 @@ class FlowLoop:
         """Runs until nothing more can be done with what has arrived."""
         self._loop.run()
 
-    def pull(self, name: str) -> Any:
-        """What came out of an output since the last pull, as plain Python."""
+    def pull(self, name: str, at_most: int | None = None) -> Any:
+        """What came out of an output since the last pull, as plain Python: so many elements, or all.
+
+        Of a lattice variable it is the whole value each time; of a nested stream, inner streams that are complete.
+        """
         place = self._outputs[known(name, self._outputs, "output")]
-        return self._loop.output_types[place].collection.plain(self._loop.pull(place))
+        return self._loop.output_types[place].collection.plain(self._loop.pull(place, at_most))
 
     def peek(self, name: str) -> Any:
         """The same, leaving it there."""

@@ -64,9 +64,9 @@ class Value(Lowerable, ABC):
     def take(self) -> tuple[Self, Self]:
         """(what stays behind, what can be sent on): the second holds all content, and the end if it has arrived."""
 
-    def send(self) -> tuple[Self, Self]:
-        """(what stays, what is sent) when the event loop sends an output: all that can be taken, or less."""
-        return self.take()
+    @abstractmethod
+    def send(self, at_most: int | None = None) -> tuple[Self, Self]:
+        """(what stays, what is sent) when the event loop sends a part of an output: so many elements, or all."""
 
     @abstractmethod
     def size(self) -> int:

@@ -8,15 +8,15 @@ from typing import final
 
 from flo.core.collection import Collection, Value
 from flo.core.derivation import Derivation, StreamTypes
-from flo.core.errors import BoundednessError, DeferError
+from flo.core.errors import DeferError
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, nodes
-from flo.core.operator import Measure, Operator, Step, Values, expect_arity
-from flo.core.stream_type import StreamType
+from flo.core.operator import Measure, Operator, Step, Values, expect_arity, expect_bounded
+from flo.core.source import EmitOnce
 
 
 @final
 @dataclass(frozen=True)
-class ReadDefer(Operator):
+class ReadDefer(EmitOnce):
     """read_defer(k, v): emits v once. `value` is None when it was emitted: read_defer(k)."""
 
     key: str
@@ -24,30 +24,14 @@ class ReadDefer(Operator):
     value: Value | None = None
 
     name = "read_defer"
-    arity = (0, 1)
-
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        if self.value is not None:
-            reason = self.collection.mismatch(self.value)
-            if reason is not None or not self.value.fixed():
-                raise DeferError(
-                    f"the initial value of `read_defer({self.key!r})` is not a fixed {self.collection}: "
-                    + (reason or "it has no end")
-                )
-        return (StreamType(self.collection, bounded=True),)
+    rule = "read-defer-emit"
+    error = DeferError
 
     def judge(self, inputs: StreamTypes) -> Derivation:
         expect_arity(self, inputs)
         rule = "read-defer-no-value-type" if self.value is None else "read-defer-value-type"
         outputs = self.type(inputs)
         return Derivation(rule, (), outputs, reads=((self.key, self.collection),), subject=self.name)
-
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        if self.value is not None:
-            yield Step("read-defer-emit", (), replace(self, value=None), (self.value,))
-
-    def measure(self, inputs: Values) -> Measure:
-        return (0 if self.value is None else 1,)
 
 
 @final
@@ -62,13 +46,7 @@ class WriteDefer(Operator):
     waits = "hands its whole input to the next round"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        (given,) = inputs
-        if not given.bounded:
-            raise BoundednessError(
-                "`write_defer` hands its whole input to the next round, and {input} may never end",
-                facts=(("{input}", given.described()),),
-                index=0,
-            )
+        expect_bounded(self, inputs[0])
         return ()
 
     def judge(self, inputs: StreamTypes) -> Derivation:
@@ -108,7 +86,7 @@ def set_defer(graph: Graph, deferred: Mapping[str, Value]) -> Graph:
 
 
 def check_defers(body: Derivation) -> None:
-    """D; D ⊢ g: what is read is written, with the same type."""
+    """D; D ⊢ g: what is read is written, with the same type. Where an element type is not known it fits any."""
     writes = dict(body.writes)
     for key, collection in body.reads:
         if key not in writes:
@@ -117,7 +95,7 @@ def check_defers(body: Derivation) -> None:
                 facts=(("read", str(collection)), ("written", ", ".join(map(repr, writes)) or "nothing")),
                 instead=((f"loop.write_defer({key!r}, stream)", "what the next round reads"),),
             ).about(key)
-        if not collection.accepts(writes[key]):
+        if not (collection.accepts(writes[key]) and writes[key].accepts(collection)):
             raise DeferError(
                 f"the key {key!r} is read with one type and written with another",
                 facts=(("read_defer", str(collection)), ("write_defer", str(writes[key]))),

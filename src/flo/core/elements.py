@@ -42,8 +42,13 @@ def accepts(kind: Any, other: Any) -> bool:
         return any(accepts(part, other) for part in get_args(kind))
     if get_origin(other) in (Union, types.UnionType):
         return all(accepts(kind, part) for part in get_args(other))
+    if get_origin(other) is Literal:
+        return all(belongs(value, kind) for value in get_args(other))
+    if get_origin(kind) is Literal or is_typeddict(kind) or is_typeddict(other):
+        return False
+    kind, other = (type(None) if each is None else each for each in (kind, other))
     plain, other_plain = get_origin(kind) or kind, get_origin(other) or other
-    if kind in (float, complex) and other in (int, float):
+    if kind in (float, complex) and other in (bool, int, float):
         return True
     if not (isinstance(plain, type) and isinstance(other_plain, type)):
         return True
@@ -104,9 +109,7 @@ def _make_test(kind: Any) -> Test:
     if not isinstance(plain, type):
         return lambda value: True
     if plain is float:
-        return lambda value: isinstance(value, (float, int)) and not isinstance(value, bool)
-    if plain is int:
-        return lambda value: isinstance(value, int) and not isinstance(value, bool)
+        return lambda value: isinstance(value, (float, int))
     if dataclasses.is_dataclass(plain):
         return _dataclass_test(plain)
     return lambda value: isinstance(value, plain)

@@ -7,16 +7,12 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from flo.core.checkpoint import load, save
 from flo.core.collection import Value
 from flo.core.derivation import StreamTypes
-from flo.core.encoding import decode, encode
-from flo.core.errors import CheckpointError, FloError
-from flo.core.graph import Graph, inputs, setinput, with_origins
-from flo.core.labels import label
-from flo.core.notation import names, text
+from flo.core.graph import Graph, inputs, setinput
 from flo.core.operator import Deltas, Values, concat_all
 from flo.core.semantics import GraphStep, advance, small_steps
-from flo.core.term import Call, Lifting, Lowering
 from flo.core.typing import program
 
 
@@ -120,71 +116,16 @@ class EventLoop:
                 return
             self.graph = graph
 
-    def pull(self, index: int) -> Value:
-        """Sends all that can be sent of one output: what came since the last time."""
-        stays, sent = self.outputs[index].send()
+    def pull(self, index: int, at_most: int | None = None) -> Value:
+        """Sends a part of one output: so many elements of what came since the last time, or all."""
+        stays, sent = self.outputs[index].send(at_most)
         self.outputs = (*self.outputs[:index], stays, *self.outputs[index + 1 :])
         return sent
 
     def checkpoint(self) -> bytes:
         """The running program as bytes: buffers, operator states and unsent outputs, and no code."""
-        lowering = Lowering()
-        skeleton = text(lowering(self.program), states=False)
-        own = set(lowering.names)
-        state = lowering((self.graph, self.outputs))
-        for name, item in lowering.names.items():
-            if name not in own:  # restoring could not supply it
-                raise CheckpointError(
-                    f"a value of type {type(item).__name__} cannot be written down",
-                    facts=(("value", repr(item)[:80]),),
-                    instead=(("data", "a state holds no code: a function may only be part of the program"),),
-                )
-        return encode(Call("state", (skeleton, lambdas(self.program), state)))
+        return save(self.program, self.input_types, self.graph, self.outputs)
 
     def restore(self, data: bytes) -> None:
         """Goes on from a checkpoint of the same program."""
-        match decode(data):
-            case Call("state", (str(skeleton), tuple(texts), (graph, outputs))):
-                own = text(Lowering()(self.program), states=False)
-                if skeleton != own:
-                    raise CheckpointError("the state belongs to another program", facts=difference(skeleton, own))
-                for theirs, ours in zip(texts, lambdas(self.program), strict=False):
-                    if theirs != ours:
-                        raise CheckpointError(
-                            "the state belongs to another program",
-                            facts=(("state of", str(theirs)), ("program", str(ours))),
-                            instead=(("def name(…)", "a named function may change; a lambda is known by its text"),),
-                        )
-            case _:
-                raise CheckpointError("the bytes hold something else than a running program")
-        try:
-            lifting = Lifting(names(self.program))
-            restored, sent = lifting(graph), lifting(outputs)
-            derivation = program(restored, self.input_types)
-            bad = [t.collection.mismatch(v) for t, v in zip(derivation.outputs, sent, strict=True)]
-            if derivation.outputs != self.output_types or any(bad):
-                raise CheckpointError(f"the state does not fit the program's types: {next(filter(None, bad), '')}")
-            restored = with_origins(restored, self.program)
-        except CheckpointError:
-            raise
-        except FloError as error:
-            raise CheckpointError(f"the state does not fit the program: {error.summary}") from error
-        except Exception as error:
-            raise CheckpointError(f"the state is malformed: {error}") from error
-        self.graph, self.outputs = restored, sent
-
-
-def lambdas(graph: Graph) -> tuple[str, ...]:
-    """The text of every lambda of the program: a lambda has no other name to know it by."""
-    return tuple(label(item) for name, item in names(graph).items() if name.startswith("λ"))
-
-
-def difference(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
-    """Where two programs part, for people."""
-    place = next((i for i, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), min(len(theirs), len(ours)))
-    start = max(0, theirs.rfind("{", 0, place))
-
-    def part(program: str) -> str:
-        return ("…" if start else "") + program[start : start + 80] + ("…" if len(program) > start + 80 else "")
-
-    return (("state of", part(theirs)), ("program", part(ours)))
+        self.graph, self.outputs = load(self.program, self.input_types, data)

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 from flo.core.collection import End
 from flo.core.defer import check_defers, check_initial, collect_defer, set_defer
 from flo.core.derivation import Derivation, StreamTypes
-from flo.core.errors import BoundednessError, ElementError, FunctionError, TypeMismatch
+from flo.core.errors import BoundednessError, TypeMismatch
 from flo.core.graph import Graph, inputs, setinput, with_origins
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Measure, Operator, Step, Values, concat_all, expect_arity, expect_collection
-from flo.core.semantics import advance, measure, small_steps
+from flo.core.semantics import attempt, measure, small_steps
 from flo.core.stream_type import StreamType
-from flo.core.term import Call, Lowering, Term
 from flo.core.typing import derive, initial
-
-
-def at_rest(graph: Graph) -> bool:
-    """Whether the body is stuck, and not only waiting to raise what a user's function raised."""
-    try:
-        return advance(graph)[0] is graph
-    except (FunctionError, ElementError):
-        return False
 
 
 @final
@@ -66,9 +57,12 @@ class Nest(Operator):
             check_initial(self.graph)
         outputs = (StreamType(Nested(*body.outputs), inputs[0].bounded),)
         premises: tuple[Derivation, ...] = (body,)
-        if self.original is not None:
-            premises = (body, derive(self.graph, inner.inner))
         rule = "nest-type" if self.original is None else "nest-with-copy-type"
+        if self.original is not None:
+            running = derive(self.graph, inner.inner)
+            if (running.outputs, running.reads, running.writes) != (body.outputs, body.reads, body.writes):
+                raise TypeMismatch("the graph that `nest` is running has another type than the one it began with")
+            premises = (body, running)
         return Derivation(rule, inputs, outputs, premises, subject=self.name)
 
     def typed(self, inputs: StreamTypes) -> Nest:
@@ -140,15 +134,17 @@ class Nest(Operator):
         if self.original is None or current is None:
             return next(self.steps(values), None)
         before = setinput(self.graph, current)
-        graph, deltas = advance(before)
+        graph, deltas, fault = attempt(before)
         if graph is before:
+            if fault is not None:
+                raise fault
             return next(self._finish(value, graph), None)
         emitted, outputs = self._bottoms(), self.outputs
         for delta in deltas:
             emitted, outputs = concat_all(emitted, delta), concat_all(outputs, delta)
         extending = NestedValue.extending(emitted)
         nest = replace(self, graph=graph, outputs=outputs)
-        step = next(nest._finish(value, graph), None) if at_rest(graph) else None
+        step = next(nest._finish(value, graph), None) if fault is None else None
         if step is None:
             return Step("nest-run-graph", (value.with_oldest(inputs(graph)),), nest, (extending,))
         (following,) = step.outputs
@@ -167,14 +163,6 @@ class Nest(Operator):
     def with_origins(self, like: Nest) -> Nest:
         original = None if self.original is None else with_origins(self.original, like.graph)
         return replace(self, graph=with_origins(self.graph, like.graph), original=original)
-
-    def lower(self, lower: Lowering) -> Term:
-        parts: list[Any] = [self.graph]
-        if self.bottoms is not None:
-            parts.append(self.bottoms)
-        if self.original is not None:
-            parts += [self.original, self.outputs]
-        return Call(self.name, tuple(map(lower, parts)))
 
     def _bottoms(self) -> Values:
         if self.bottoms is None:

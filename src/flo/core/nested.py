@@ -108,16 +108,17 @@ class NestedValue(Value):
         stays = NestedValue(Elements(), tuple(rest for rest, _ in taken), continues=True)
         return stays, replace(self, newest=tuple(delta for _, delta in taken))
 
-    def send(self) -> tuple[NestedValue, NestedValue]:
-        """Only tuples that are complete; the newest one waits until its streams have ended."""
-        if self.end is End.ARRIVED or all(value.fixed() for value in self.newest or ()):
-            stays, sent = self.take()
-        else:
-            unsent = self.continues and not self.older
-            stays = NestedValue(Elements(), self.newest, continues=unsent)
-            sent = NestedValue.pushing(*self.older)
-            sent = replace(sent, continues=self.continues and not unsent)
-        return stays, (sent.without_oldest() if sent.continues else sent)
+    def send(self, at_most: int | None = None) -> tuple[NestedValue, NestedValue]:
+        """Only tuples that are complete; the newest one waits until its streams have ended. One that `continues` was
+        sent before."""
+        waiting = list(self)[self.continues :]
+        complete = len(waiting) - (self.end is End.OPEN and not all(v.fixed() for v in self.newest or ()))
+        count = complete if at_most is None else min(at_most, complete)
+        sent = NestedValue.pushing(*waiting[:count])
+        if count < len(waiting):
+            return replace(NestedValue.pushing(*waiting[count:]), end=self.end), sent
+        stays, _ = self.take()
+        return stays, replace(sent, end=self.end)
 
     def size(self) -> int:
         new = len(self) - self.continues if self.newest is not None else 0
@@ -155,6 +156,7 @@ class Nested(Collection, Generic[*Cs]):
         if not isinstance(value, NestedValue):
             return f"{self} has no value such as {value!r}"
         for number, values in enumerate(value):
+            continued = number == 0 and value.continues  # the tuple that it extends may be fixed already
             if len(values) != len(self.inner):
                 return f"inner tuple {number} has {len(values)} streams, and {self} has {len(self.inner)}"
             newest = number == len(value) - 1
@@ -162,7 +164,8 @@ class Nested(Collection, Generic[*Cs]):
                 reason = inner.collection.mismatch(stream)
                 if reason is not None:
                     return f"inner stream {number}: {reason}"
-                if inner.bounded and not stream.fixed() and (not newest or value.end is End.ARRIVED):
+                closed = not newest or value.end is End.ARRIVED
+                if inner.bounded and not stream.fixed() and closed and not continued:
                     return f"inner stream {number} is bounded and was left without an end"
         return None
 
@@ -187,7 +190,8 @@ class Nested(Collection, Generic[*Cs]):
         return NestedValue.pushing(*tuples)
 
     def plain(self, value: NestedValue) -> list[Any]:
-        inner = [tuple(s.collection.plain(v) for s, v in zip(self.inner, values, strict=True)) for values in value]
+        tuples = list(value)[value.continues :]
+        inner = [tuple(s.collection.plain(v) for s, v in zip(self.inner, values, strict=True)) for values in tuples]
         return [values[0] for values in inner] if len(self.inner) == 1 else inner
 
     def lower(self, lower: Lowering) -> Term:

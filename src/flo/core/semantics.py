@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flo.core.errors import ElementError, FloError, FunctionError
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
-from flo.core.operator import Deltas, Measure, Step, Values, concat_all
+from flo.core.operator import Deltas, Measure, Step, concat_all
 from flo.core.typing import arity
 
 
@@ -84,55 +84,35 @@ def measure(graph: Graph) -> Measure:
             return (measure(left), measure(right))
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """A run as data: where it began, and every step taken with the outputs so far."""
-
-    start: Graph
-    steps: tuple[GraphStep, ...]
-    outputs: tuple[Values, ...]
-
-
-def trace(graph: Graph, outputs: Values) -> Trace:
-    """Takes the first step until stuck, and keeps them all."""
-    steps, seen = [], []
-    start = graph
-    while (step := next(small_steps(graph), None)) is not None:
-        graph, outputs = step.graph, concat_all(outputs, step.outputs)
-        steps.append(step)
-        seen.append(outputs)
-    return Trace(start, tuple(steps), tuple(seen))
-
-
 def advance(graph: Graph) -> tuple[Graph, list[Deltas]]:
     """→Δ*, fast: left to right once, every operator to its stuck state. Gives the deltas of the graph's outputs.
 
     By eager execution it is enough to run the left side to its stuck state first. If a user's function raises, what
     could be done without it is done, and the error is raised by the next call.
     """
-    after, outputs, fault = _attempt(graph)
+    after, outputs, fault = attempt(graph)
     if fault is not None and after is graph:
         raise fault
     return after, outputs
 
 
-def _attempt(graph: Graph) -> tuple[Graph, list[Deltas], FloError | None]:
+def attempt(graph: Graph) -> tuple[Graph, list[Deltas], FloError | None]:
     """The graph after all that could be done, its outputs, and what a user's function raised."""
     match graph:
         case Sequential(left, right):
-            after_left, between, fault = _attempt(left)
+            after_left, between, fault = attempt(left)
             fed = right
             if between:
                 values = inputs(right)
                 for deltas in between:
                     values = concat_all(values, deltas)
                 fed = setinput(right, values)
-            after_right, outputs, later = _attempt(fed)
+            after_right, outputs, later = attempt(fed)
             same = after_left is left and after_right is right
             return (graph if same else Sequential(after_left, after_right)), outputs, fault or later
         case Parallel(left, right):
-            after_left, some, fault = _attempt(left)
-            after_right, others, later = _attempt(right)
+            after_left, some, fault = attempt(left)
+            after_right, others, later = attempt(right)
             before, behind = (None,) * arity(left)[1], (None,) * arity(right)[1]
             outputs = [deltas + behind for deltas in some] + [before + deltas for deltas in others]
             same = after_left is left and after_right is right

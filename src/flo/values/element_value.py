@@ -83,6 +83,12 @@ class ElementValue(Value):
         """`[⊗]`: nothing is left but an end that was not passed on."""
         return self.end is End.ARRIVED and not self.size() > 1
 
+    def send(self, at_most: int | None = None) -> tuple[Self, Self]:
+        if at_most is None or at_most >= self.size() - (self.end is End.ARRIVED):
+            return self.take()
+        units = self.all_units()
+        return self.of(units[at_most:], self.end), self.of(units[:at_most])
+
     def take(self) -> tuple[Self, Self]:
         return (self.passed() if self.end is End.ARRIVED else self.drained()), self
 

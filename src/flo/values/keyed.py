@@ -105,6 +105,17 @@ class KeyedValue(Value):
         rest, sent = self.taken(self.entries)
         return rest, KeyedValue(PersistentMap(sent))
 
+    def send(self, at_most: int | None = None) -> tuple[KeyedValue, KeyedValue]:
+        """What the streams of so many keys send."""
+        keys = list(self.entries)[:at_most]
+        parts = {key: self.entries[key].send() for key in keys}
+        sent = KeyedValue(PersistentMap((key, part) for key, (_, part) in parts.items()))
+        stays = self.entries.updated({k: rest if rest.size() else None for k, (rest, _) in parts.items()}, drop=None)
+        if self.end is not End.OPEN:
+            return (KeyedValue(stays, self.end), sent) if stays else (self.passed(), KeyedValue.of(sent.entries, self.end))
+        behind = {k: rest for k, (rest, _) in parts.items() if not rest.size() and rest != rest.empty()}
+        return KeyedValue(stays, End.OPEN, self.behind.updated(behind)), sent
+
     def size(self) -> int:
         inner = sum(max(1, value.size()) for value in self.entries.to_dict().values())
         return inner + (self.end is End.ARRIVED)

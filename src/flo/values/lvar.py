@@ -67,7 +67,7 @@ class LVarValue(Value):
     def take(self) -> tuple[LVarValue, LVarValue]:
         return (self.passed() if self.end is End.ARRIVED else self.drained()), self
 
-    def send(self) -> tuple[LVarValue, LVarValue]:
+    def send(self, at_most: int | None = None) -> tuple[LVarValue, LVarValue]:
         """The whole value, which also stays: joining it again changes nothing."""
         return self, self
 

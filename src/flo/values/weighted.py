@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import ne
 from typing import Any, Self, TypeVar, final
 
 from flo.core.collection import End, call
@@ -40,6 +42,7 @@ class WeightedValue(ElementValue):
     def of(cls, units: Iterable[Any], end: End = End.OPEN) -> Self:
         total: dict[Any, int] = {}
         for element, weight in units:
+            element = one_nan(element)
             total[element] = total.get(element, 0) + weight
         return cls(cls.merge(PersistentMap(), total), end)
 
@@ -174,6 +177,16 @@ class ZSet(ElementCollection[T_co]):
 
     def plain(self, value: ZSetValue) -> dict[Any, int]:
         return value.weights.to_dict()
+
+
+def one_nan(element: Any) -> Any:
+    """The element with one object for every nan, also in a tuple: nan differs from itself, and could not be found."""
+    if type(element) is float:
+        return element if element == element else math.nan
+    if isinstance(element, tuple) and any(map(ne, element, element)):
+        parts = map(one_nan, element)
+        return type(element)(*parts) if hasattr(element, "_fields") else tuple(parts)
+    return element
 
 
 def positive(count: Any) -> bool:

@@ -1,0 +1,97 @@
+"""A running program as bytes, and back: the graph with its buffers and states, and the outputs that were not sent.
+
+The bytes name functions, and hold none. What they are restored into must be the same program: the same operators with
+the same parameters and the same functions, by name; a lambda has no name, and is known by its text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flo.core.derivation import StreamTypes
+from flo.core.encoding import decode, encode
+from flo.core.errors import CheckpointError, FloError
+from flo.core.graph import Graph, with_origins
+from flo.core.labels import label
+from flo.core.notation import names, text
+from flo.core.operator import Values
+from flo.core.term import Call, Lifting, Lowering
+from flo.core.typing import program
+
+
+def save(whole: Graph, inputs: StreamTypes, graph: Graph, outputs: Values) -> bytes:
+    """The state of the program `whole` that has come to `graph` and `outputs`."""
+    lowering = Lowering()
+    skeleton = text(lowering(whole), states=False)
+    supplied = set(lowering.names)
+    state = lowering((graph, outputs))
+    for name, item in lowering.names.items():
+        if name not in supplied:  # restoring could not supply it
+            raise CheckpointError(
+                f"a value of type {type(item).__name__} cannot be written down",
+                facts=(("value", repr(item)[:80]),),
+                instead=(("data", "a state holds no code: a function may only be part of the program"),),
+            )
+    check(whole, inputs, graph, outputs)
+    return encode(Call("state", (skeleton, lambdas(whole), state)))
+
+
+def load(whole: Graph, inputs: StreamTypes, data: bytes) -> tuple[Graph, Values]:
+    """The graph and the outputs that were saved; refuses, with the reason, what is not a state of this program."""
+    match decode(data):
+        case Call("state", (str(skeleton), tuple(texts), (graph, outputs))):
+            expect_same(whole, skeleton, texts)
+        case _:
+            raise CheckpointError("the bytes hold something else than a running program")
+    try:
+        lifting = Lifting(names(whole))
+        restored, unsent = lifting(graph), lifting(outputs)
+        check(whole, inputs, restored, unsent)
+        return with_origins(restored, whole), unsent
+    except CheckpointError:
+        raise
+    except FloError as error:
+        raise CheckpointError(f"the state does not fit the program: {error.summary}") from error
+    except Exception as error:
+        raise CheckpointError(f"the state is malformed: {error}") from error
+
+
+def check(whole: Graph, inputs: StreamTypes, graph: Graph, outputs: Values) -> None:
+    """The state has the program's type. Also before saving: a function that does not return what it says is found
+    while its results are still there."""
+    found, expected = program(graph, inputs).outputs, program(whole, inputs).outputs
+    if found != expected or len(outputs) != len(expected):
+        raise CheckpointError("the state does not fit the program's types")
+    for stream_type, output in zip(expected, outputs, strict=True):
+        reason = stream_type.collection.mismatch(output)
+        if reason is not None:
+            raise CheckpointError(f"the state does not fit the program's types: {reason}")
+
+
+def expect_same(whole: Graph, skeleton: str, texts: tuple[Any, ...]) -> None:
+    own = text(Lowering()(whole), states=False)
+    if skeleton != own:
+        raise CheckpointError("the state belongs to another program", facts=difference(skeleton, own))
+    for theirs, ours in zip(texts, lambdas(whole), strict=False):
+        if theirs != ours:
+            raise CheckpointError(
+                "the state belongs to another program",
+                facts=(("state of", str(theirs)), ("program", str(ours))),
+                instead=(("def name(…)", "a named function may change; a lambda is known by its text"),),
+            )
+
+
+def lambdas(graph: Graph) -> tuple[str, ...]:
+    """The text of every lambda of the program: a lambda has no other name to know it by."""
+    return tuple(label(item) for name, item in names(graph).items() if name.startswith("λ"))
+
+
+def difference(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
+    """Where two programs part, for people."""
+    place = next((i for i, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), min(len(theirs), len(ours)))
+    start = max(0, theirs.rfind("{", 0, place))
+
+    def part(program: str) -> str:
+        return ("…" if start else "") + program[start : start + 80] + ("…" if len(program) > start + 80 else "")
+
+    return (("state of", part(theirs)), ("program", part(ours)))
