@@ -100,10 +100,17 @@ FIGURES = tuple(
 
 NOTIONS = (
     *_items("notion", "§3.2", "collection language L^C, concatenation ++, empty delta ∅, fix, fixed"),
-    *_items("notion", "§3.2", "lifting ⟦·⟧, lowering ⌊·⌋, collection type"),
+    *_items("notion", "§3.2", "lifting ⟦·⟧, lowering ⌊·⌋, collection type, typing function type^C"),
+    *_items("notion", "§3.2", "first condition on L^C: ⟦e⟧ ∈ type(e) and ⌊⟦e⟧⌋ = e"),
+    *_items("notion", "§3.2", "second condition on L^C: fixed(fix(c)) and c ++ ∅ = c"),
+    *_items("notion", "§3.2", "third condition on L^C: types are closed under ++"),
     *_items("notion", "§3.3", "boundedness flag"),
     *_items("notion", "§3.4", "operator language L^O, small step →δ, partial order ≺, stuck state"),
-    *_items("notion", "§4", "graph language L^G, inputs, setinput, small step →Δ"),
+    *_items("notion", "§3.4", "step with outputs →^O, typing of configurations ⊢^→"),
+    *_items("notion", "§3.4", "condition on L^O: ≺ is finite and downwards-closed"),
+    *_items("notion", "§3.4", "condition on L^O: →^O is confluent, condition on L^O: types are preserved"),
+    *_items("notion", "§3.4", "condition on L^O: steps go down in ≺"),
+    *_items("notion", "§4", "graph language L^G, inputs, setinput, small step →Δ, step with outputs →"),
     *_items("notion", "§5.3", "defer contexts R and W"),
     *_items("notion", "§5.4", "collect_defer, set_defer"),
 )
@@ -113,7 +120,7 @@ OPERATORS = (
     *_items("operator", "§2.3", "scan, sum_lattice, event_when_above"),
     *_items("operator", "§4", "filter"),
     *_items("operator", "§5.2", "join, tee, repeat_nested, zip, last, nest_once, union"),
-    *_items("operator", "§5.3", "nest, read_defer, write_defer"),
+    *_items("operator", "§5.2, §5.3", "nest, read_defer, write_defer"),
     *_items("operator", "§6.1", "map, fold, window"),
     *_items("operator", "§6.2", "fold_lattice, thresh, to_sequence"),
     *_items("operator", "§6.3", "map on z-sets, natural join ⋈"),

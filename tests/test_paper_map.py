@@ -1,4 +1,7 @@
-"""docs/paper-map.md is true: everything of the paper is in it, every home exists, and so does every test."""
+"""docs/paper-map.md is true: everything of the paper is in it, and every home, test and verb exists.
+
+A home is a module, or something in one: in Flo, in the examples, or in the tests for what is only stated there.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import flo
 from tests.paper_rules import ITEMS, RULES
 
 ROOT = Path(__file__).parent.parent
@@ -25,16 +29,17 @@ KINDS = {
 
 
 def rows():
-    """(kind, name) → (place, home, test)."""
+    """(kind, name) → (place, home, test, verb); the last for operators only."""
     found, kind = {}, ""
     for line in (ROOT / "docs" / "paper-map.md").read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             kind = KINDS[line[3:]]
-        row = re.fullmatch(r"\| ([^|]+) \| ([^|]+) \| `([^|]+)` \| `([^|]+)` \|", line)
+        row = re.fullmatch(r"\| ([^|]+) \| ([^|]+) \| `([^|]+)` \| `([^|]+)` \|(?: ([^|]+) \|)?", line)
         if row:
-            name, place, home, test = row.groups()
+            name, place, home, test, verb = row.groups()
             assert (kind, name) not in found, f"{kind} {name} is there twice"
-            found[kind, name] = (place, home, test)
+            assert (verb is not None) == (kind == "operator"), f"{kind} {name}: operators have a verb"
+            found[kind, name] = (place, home, test, verb)
     return found
 
 
@@ -71,6 +76,13 @@ def test_the_home_exists(kind, name):
 def test_the_test_exists(kind, name):
     file, _, function = ROWS[kind, name][2].partition("::")
     assert function in functions_in(file)
+
+
+@pytest.mark.parametrize("name", [name for kind, name in ROWS if kind == "operator"])
+def test_the_verb_exists(name):
+    verbs = re.findall(r"`(\w+)\(", ROWS["operator", name][3])
+    assert all(hasattr(flo.Stream, verb) or hasattr(flo.Loop, verb) for verb in verbs)
+    assert verbs or ROWS["operator", name][3].startswith("none: ")
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.kind}-{rule.name}")

@@ -130,5 +130,5 @@ def test_a_fault_names_the_line_inside_a_body_after_a_restore() -> None:
     loop.push(numbers=[1, 0])
     resumed = flow.loop()
     resumed.restore(loop.checkpoint())
-    with pytest.raises(flo.FunctionError, match="b.map\\(inverse\\)"):
+    with pytest.raises(flo.FunctionError, match=r"b\.map\(inverse\)"):
         resumed.run()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
+from itertools import permutations
 
 import pytest
 from hypothesis import given, settings
@@ -30,20 +32,22 @@ from flo.core.term import Lifting, Lowering
 from flo.core.typing import initial
 from flo.core.wire import Wire, identity
 from flo.values.keyed import Keyed, KeyedValue
-from flo.values.lattice import Max
+from flo.values.lattice import Max, NaturalSum
 from flo.values.lvar import LVar
 from flo.values.operators import per_key
 from flo.values.operators.bags import Count
 from flo.values.operators.elementwise import Filter, Map
-from flo.values.operators.keyed import Entries, FilterKeys, KeyBy, KeyedJoin, MapValues
+from flo.values.operators.keyed import Entries, FilterKeys, KeyBy, MapValues
+from flo.values.operators.keyed_joins import KeyedJoin
 from flo.values.operators.lattices import FoldLattice
 from flo.values.operators.nested import Flatten, NestedLast
 from flo.values.operators.pairs import Zip
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.sequences import Batch, Fold, Scan, Take
+from flo.values.operators.zset_conversions import ToZSet, ZSetToSet
 from flo.values.operators.zset_joins import Join
-from flo.values.operators.zsets import Distinct, ToZSet, ZSetToSet
-from flo.values.sequence import Sequence, SequenceValue
+from flo.values.operators.zsets import Distinct
+from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet, ZSetValue
 from tests.harness import check_graph, check_operator, fired, refusal
 from tests.values.building import bounded, seq, unbounded, zset
@@ -545,6 +549,19 @@ def test_entries_of_lvars_are_read_at_the_end():
     assert isinstance(refusal(Entries().judge, (unbounded(kind),)), BoundednessError)
 
 
+def test_an_lvar_without_a_value_has_no_entry():
+    kind = Keyed(str, LVar(Max(int)))
+    value = KeyedValue.of({"a": LVar(Max(int)).bottom(), "b": LVar(Max(int)).value(5)})
+    (output,) = check_operator(Entries(), (bounded(kind),), [(value,), (END,)])
+    assert output == Set(tuple[str, int]).value([("b", 5)]).fix()
+
+
+def test_an_lvar_with_a_least_value_has_an_entry():
+    kind = Keyed(str, LVar(NaturalSum(int)))
+    (output,) = check_operator(Entries(), (bounded(kind),), [(kind.value({"a": 0}),), (END,)])
+    assert set(output.weights) == {("a", 0)}
+
+
 def test_largest_element_of_each_key():
     graph = sequence(op(KeyBy(lambda x: x % 2)), op(PerKey(op(FoldLattice(Max(int))))), op(Entries()))
     chunks = [(seq(1, 4, 7),), (seq(2, 3, end=End.ARRIVED),)]
@@ -631,8 +648,30 @@ def test_rules_and_types_of_map_values_and_filter_keys():
 
 def test_a_function_that_fails_keeps_the_other_keys():
     graph, _ = initial(op(MapValues(lambda x: 6 // x)), (unbounded(KEYED),))
-    after, _ = advance(setinput(graph, (keyed(a=[1], b=[0], c=[2]),)))
-    assert list(inputs(after)[0].entries) != ["a", "b", "c"]
-    assert isinstance(inputs(after)[0].entries["b"], SequenceValue)
-    error = refusal(advance, setinput(after, (keyed(b=[0]),)))
-    assert "under the key 'b'" in str(error)
+    for order in permutations([("a", 1), ("b", 0), ("c", 2)]):
+        given = setinput(graph, (keyed(**{key: [x] for key, x in order}),))
+        assert Counter(step.outputs[0] for step in settled(small_steps(given))) == Counter([keyed(a=[6]), keyed(c=[3])])
+        after, _ = advance(given)
+        assert inputs(after)[0] == keyed(b=[0])
+        error = refusal(advance, after)
+        assert "under the key 'b'" in str(error)
+
+
+def test_a_join_that_fails_keeps_the_other_keys():
+    types = (unbounded(KEYED), unbounded(KEYED))
+    graph, _ = initial(op(KeyedJoin(lambda x, y: x // y)), types)
+    graph, _ = advance(setinput(graph, (keyed(), keyed(a=[1], b=[0], c=[2]))))
+    for order in permutations("abc"):
+        after, deltas = advance(setinput(graph, (keyed(**{key: [6] for key in order}), keyed(d=[0]))))
+        assert inputs(after) == (keyed(b=[6]), keyed())
+        pairs = {key: list(value.weights) for (delta,) in deltas for key, value in delta.entries.items()}
+        assert pairs == {"a": [6], "c": [3]}
+        error = refusal(advance, after)
+        assert "under the key 'b'" in str(error)
+        assert "(6, 0)" in str(error)
+
+
+def settled(steps):
+    """The steps that there are before the error."""
+    with suppress(FunctionError):
+        yield from steps

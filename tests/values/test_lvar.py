@@ -46,16 +46,9 @@ from flo.values.lattice import (
     Versioned,
 )
 from flo.values.lvar import LVar, LVarValue
-from flo.values.operators.lattices import (
-    Above,
-    FoldLattice,
-    LVarToSequence,
-    LVarUnion,
-    MapLattice,
-    SumLattice,
-    Threshold,
-    event_when_above,
-)
+from flo.values.operators.lattices import FoldLattice, SumLattice
+from flo.values.operators.lvars import LVarToSequence, LVarUnion, MapLattice
+from flo.values.operators.thresholds import Above, Threshold, event_when_above
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from tests.harness import check_operator, fires, refusal, run_steps

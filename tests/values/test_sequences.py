@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flo.core.collection import End
-from flo.core.errors import BoundednessError, CollectionError, FunctionError, OrderError
+from flo.core.errors import BoundednessError, CollectionError, FunctionError, OrderError, TypeMismatch
 from flo.core.graph import Node, node
 from flo.core.nested import Nested, NestedValue
 from flo.core.persistent import Elements
@@ -219,7 +219,7 @@ def test_take_and_batch_laws(chunks, count):
     complete = [batch for batch in batches if len(batch) == count]
     (output,) = check_operator(Batch(count), (unbounded(INTS),), chunks, seeds=3)
     assert output == windows(*complete, end=has_end(chunks))
-    (output,) = check_operator(Batch(count, flush=True), (bounded(INTS),), chunks, seeds=3)
+    (output,) = check_operator(Batch(count), (bounded(INTS),), chunks, seeds=3)
     assert output == windows(*(batches if has_end(chunks) else complete), end=has_end(chunks))
 
 
@@ -244,7 +244,7 @@ def test_window_laws(gaps, ends):
     pairs = Sequence(tuple[str, int])
     (output,) = check_operator(Window(3), (unbounded(pairs),), chunks, seeds=3)
     assert output == windows(*inner[:-1], end=ends)
-    (output,) = check_operator(Window(3, flush=True), (bounded(pairs),), chunks, seeds=3)
+    (output,) = check_operator(Window(3), (bounded(pairs),), chunks, seeds=3)
     assert output == windows(*(inner if ends else inner[:-1]), end=ends)
 
 
@@ -263,7 +263,7 @@ def test_window_laws(gaps, ends):
         (Take(3), unbounded(INTS), unbounded(INTS)),
         (Last(), bounded(INTS), bounded(INTS)),
         (Batch(3), unbounded(INTS), unbounded(Nested(INTS))),
-        (Batch(3, flush=True), bounded(INTS), bounded(Nested(INTS))),
+        (Batch(3), bounded(INTS), bounded(Nested(INTS))),
         (Window(3), unbounded(Sequence(tuple[str, int])), unbounded(Nested(Sequence(str)))),
     ],
 )
@@ -287,6 +287,13 @@ def test_what_needs_an_order_refuses_a_bag(operator):
     error = refusal(derive, Node(None, operator), (bounded(Bag(int)),))
     assert isinstance(error, OrderError)
     assert "sort" in str(error)
+
+
+@pytest.mark.parametrize("operator", [Batch(0), Batch(-1), Batch(True), Take(-1), Take(1.5)], ids=str)
+def test_how_many_is_a_number(operator):
+    error = refusal(derive, Node(None, operator), (bounded(INTS),))
+    assert isinstance(error, TypeMismatch)
+    assert f"`{operator.name}` takes a number from" in str(error)
 
 
 def test_map_refuses_a_nested_stream():

@@ -18,8 +18,11 @@ from flo.core.errors import BoundednessError, FunctionError, OrderError, TypeMis
 from flo.core.graph import Node, node
 from flo.core.nested import Nested, NestedValue
 from flo.core.semantics import advance
+from flo.core.stream_type import StreamType
 from flo.core.typing import derive
-from flo.values.operators.time_windows import Session, Sliding, TimeWindow, Tumbling
+from flo.values.event_time import TimeWindow
+from flo.values.operators.sessions import Session
+from flo.values.operators.time_windows import Sliding, Tumbling
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag
 from tests.harness import check_operator, fires, refusal
@@ -178,7 +181,7 @@ def test_a_window_that_nobody_opened_is_closed_too():
 
 def test_a_late_element_of_a_sliding_window_is_still_in_those_that_are_open():
     (windows, late) = check_operator(
-        Sliding(4, 2, itself, flush=True, bounds=True), (bounded(Sequence(int)),), [(ended(seq(5, 3)),)]
+        Sliding(4, 2, itself, bounds=True), (bounded(Sequence(int)),), [(ended(seq(5, 3)),)]
     )
     assert windows_of(windows) == [(2, 6, [5, 3]), (4, 8, [5])]
     assert list(late.elements) == [3]
@@ -186,7 +189,7 @@ def test_a_late_element_of_a_sliding_window_is_still_in_those_that_are_open():
 
 def test_rounded_floats_leave_no_gap_between_windows():
     """0.5 + 0.1 is 0.6, and 6 · 0.1 is a little more: 0.6 is in the window that begins at 0.5."""
-    operator = Sliding(0.1, 0.1, itself, flush=True, bounds=True)
+    operator = Sliding(0.1, 0.1, itself, bounds=True)
     windows, _ = check_operator(operator, (bounded(Sequence(float)),), [(ended(seq(0.6)),)])
     assert windows_of(windows) == [(0.5, 6 * 0.1, [0.6])]
 
@@ -207,7 +210,7 @@ def test_rounded_floats_leave_no_gap_between_windows():
     ],
 )
 def test_sessions(times, sessions):
-    operator = Session(3, itself, lateness=100, flush=True)
+    operator = Session(3, itself, lateness=100)
     chunks = [(seq(time),) for time in times] + [(END[Sequence],)]
     assert check_operator(operator, (bounded(Sequence(int)),), chunks) == (nested(*sessions, end=True), END[Sequence])
 
@@ -219,7 +222,7 @@ def test_what_belongs_to_a_closed_session_is_late():
 
 
 def test_an_old_element_next_to_an_open_session_belongs_to_it():
-    operator = Session(10, itself, flush=True, bounds=True)
+    operator = Session(10, itself, bounds=True)
     windows, late = check_operator(operator, (bounded(Sequence(int)),), [(ended(seq(100, 109, 95, 80)),)])
     assert windows_of(windows) == [(95, 119, [100, 109, 95])]
     assert list(late.elements) == [80]
@@ -228,9 +231,9 @@ def test_an_old_element_next_to_an_open_session_belongs_to_it():
 # --- the laws, on generated chunks
 
 
-def check_both(operator, chunks, expected_closed, late):
-    """Against a model; the types follow `flush`."""
-    stream = bounded(EVENTS) if operator.flush else unbounded(EVENTS)
+def check_both(operator, chunks, expected_closed, late, ends):
+    """Against a model: a bounded stream gives its open windows at the end."""
+    stream = StreamType(EVENTS, ends)
     windows, side = check_operator(operator, (stream,), chunks, seeds=3)
     assert windows_of(windows) == expected_closed
     assert list(side.elements) == late
@@ -242,7 +245,7 @@ def check_both(operator, chunks, expected_closed, late):
 def test_tumbling_laws(chunks, size, lateness, flush):
     flushed = flush and has_end(chunks)
     closed, late = aligned_model(content(chunks), size, size, lateness, flushed)
-    check_both(Tumbling(size, when, lateness, flush, bounds=True), chunks, closed, late)
+    check_both(Tumbling(size, when, lateness, bounds=True), chunks, closed, late, flush)
 
 
 @few
@@ -250,7 +253,7 @@ def test_tumbling_laws(chunks, size, lateness, flush):
 def test_sliding_laws(chunks, slide, more, lateness, flush):
     flushed = flush and has_end(chunks)
     closed, late = aligned_model(content(chunks), slide + more, slide, lateness, flushed)
-    check_both(Sliding(slide + more, slide, when, lateness, flush, bounds=True), chunks, closed, late)
+    check_both(Sliding(slide + more, slide, when, lateness, bounds=True), chunks, closed, late, flush)
 
 
 @few
@@ -258,7 +261,7 @@ def test_sliding_laws(chunks, slide, more, lateness, flush):
 def test_session_laws(chunks, gap, lateness, flush):
     flushed = flush and has_end(chunks)
     closed, late = sessions_model(content(chunks), gap, lateness, flushed)
-    check_both(Session(gap, when, lateness, flush, bounds=True), chunks, closed, late)
+    check_both(Session(gap, when, lateness, bounds=True), chunks, closed, late, flush)
 
 
 @few
@@ -271,8 +274,8 @@ def test_with_enough_lateness_every_element_is_in_exactly_its_windows(times, sli
     """On floats, whose products are rounded: the bounds that are given are the ones that hold."""
     size = slide * factor
     for operator in (
-        Tumbling(slide, itself, 20.0, flush=True, bounds=True),
-        Sliding(size, slide, itself, 20.0, flush=True, bounds=True),
+        Tumbling(slide, itself, 20.0, bounds=True),
+        Sliding(size, slide, itself, 20.0, bounds=True),
     ):
         windows, late = check_operator(operator, (bounded(Sequence(float)),), [(ended(seq(*times)),)], seeds=1)
         assert not late.elements
@@ -288,7 +291,7 @@ def test_with_enough_lateness_every_element_is_in_exactly_its_windows(times, sli
 @few
 @given(st.lists(st.integers(-30, 30), max_size=15), st.integers(1, 5))
 def test_with_enough_lateness_sessions_are_the_gaps_of_the_sorted_times(times, gap):
-    operator = Session(gap, itself, 1000, flush=True, bounds=True)
+    operator = Session(gap, itself, 1000, bounds=True)
     (windows, late) = check_operator(operator, (bounded(Sequence(int)),), [(ended(seq(*times)),)], seeds=1)
     assert not late.elements
     groups = []
@@ -338,7 +341,7 @@ def test_many_elements_cut_anywhere(operator):
     ],
 )
 def test_numbers(size, times, bounds):
-    operator = Tumbling(size, itself, size * 100, flush=True, bounds=True)
+    operator = Tumbling(size, itself, size * 100, bounds=True)
     windows, late = check_operator(operator, (bounded(Sequence()),), [(ended(seq(*times)),)])
     assert [(start, end) for start, end, _ in windows_of(windows)] == bounds
     assert not late.elements
@@ -350,7 +353,7 @@ PARIS = ZoneInfo("Europe/Paris")
 
 def test_naive_datetimes_are_counted_from_the_epoch():
     times = [datetime(2024, 3, 1, 10, 59), datetime(2024, 3, 1, 11), datetime(1969, 12, 31, 23, 30)]
-    operator = Tumbling(HOUR, itself, timedelta(days=40_000), flush=True, bounds=True)
+    operator = Tumbling(HOUR, itself, timedelta(days=40_000), bounds=True)
     windows, _ = check_operator(operator, (bounded(Sequence(datetime)),), [(ended(seq(*times)),)])
     starts = [start for start, _, _ in windows_of(windows)]
     assert starts == [datetime(1969, 12, 31, 23), datetime(2024, 3, 1, 10), datetime(2024, 3, 1, 11)]
@@ -361,7 +364,7 @@ def test_aware_datetimes_are_instants():
     first = datetime(2024, 10, 27, 2, 30, tzinfo=PARIS)
     again = first.replace(fold=1)
     utc = datetime(2024, 10, 27, 0, 45, tzinfo=UTC)
-    operator = Tumbling(HOUR, itself, HOUR, flush=True, bounds=True)
+    operator = Tumbling(HOUR, itself, HOUR, bounds=True)
     windows, late = check_operator(operator, (bounded(Sequence(datetime)),), [(ended(seq(first, again, utc)),)])
     assert windows_of(windows) == [
         (datetime(2024, 10, 27, 0, tzinfo=UTC), datetime(2024, 10, 27, 1, tzinfo=UTC), [first, utc]),
@@ -371,7 +374,7 @@ def test_aware_datetimes_are_instants():
 
 
 def test_dates_are_midnights():
-    operator = Session(timedelta(days=2), itself, flush=True, bounds=True)
+    operator = Session(timedelta(days=2), itself, bounds=True)
     times = [date(2024, 2, 28), date(2024, 2, 29), date(2024, 3, 2)]
     windows, _ = check_operator(operator, (bounded(Sequence(date)),), [(ended(seq(*times)),)])
     assert windows_of(windows) == [

@@ -23,7 +23,8 @@ from flo.core.stream_type import StreamType
 from flo.core.term import Lifting, Lowering
 from flo.core.typing import derive
 from flo.values.exact import DECIMAL_NAN, NAN, Exact
-from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, Linear, Max, Min, Sum
+from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, Linear, Sum
+from flo.values.operators.zset_extremes import Max, Min
 from flo.values.operators.zset_topk import TopK
 from flo.values.weighted import Bag, ZSet
 from tests.harness import fires, refusal

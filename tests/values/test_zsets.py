@@ -16,8 +16,9 @@ from flo.core.semantics import advance
 from flo.core.stream_type import StreamType
 from flo.core.typing import derive
 from flo.values.operators.elementwise import Filter, FlatMap, Map
+from flo.values.operators.zset_conversions import ToZSet, ZSetToBag, ZSetToSet
 from flo.values.operators.zset_streams import Differentiate, Integrate
-from flo.values.operators.zsets import Distinct, MapWeights, Minus, Negate, Plus, ToZSet, ZSetToBag, ZSetToSet
+from flo.values.operators.zsets import Distinct, MapWeights, Minus, Negate, Plus
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, BagValue, Set, SetValue, ZSet
 from tests.harness import check_operator, fires, refusal
@@ -54,18 +55,34 @@ def test_map_weights(deltas, bounded):
     assert run(MapWeights(by_first), deltas, bounded) == expected
 
 
-@pytest.mark.parametrize("f", [lambda k, w: 1, lambda k, w: abs(w), lambda k, w: w * w, lambda k, w: w + 1])
-def test_weights_that_do_not_add_up_are_refused(f):
-    error = refusal(advance, Node((zset({"k": -2}),), MapWeights(f)))
+@pytest.mark.parametrize("weight", [1, -2])
+@pytest.mark.parametrize(
+    ("f", "tried"),
+    [
+        (lambda k, w: 1, 2),
+        (lambda k, w: w * w, 2),
+        (lambda k, w: w + 1, 2),
+        (lambda k, w: abs(w), -1),
+        (lambda k, w: w if w else 5, 0),
+        (lambda k, w: min(w, 100), 1000),
+    ],
+)
+def test_weights_that_do_not_add_up_are_refused(f, tried, weight):
+    """Whatever weight arrives: it may be the whole, or a part."""
+    error = refusal(advance, Node((zset({"k": weight}),), MapWeights(f)))
     assert isinstance(error, LawError)
-    assert "f(element, -2)" in str(error)
+    assert f"f(element, {tried}) " in str(error)
     assert "'k'" in str(error)
 
 
 def test_a_counterexample_names_the_element_and_both_weights():
-    error = refusal(advance, Node((zset({"fine": 1, "odd": 3}),), MapWeights(lambda k, w: min(w, 2))))
+    def clipped(key, weight):
+        return weight if key == "fine" else max(weight, 0)
+
+    error = refusal(advance, Node((zset({"fine": 1, "odd": 3}),), MapWeights(clipped)))
     assert isinstance(error, LawError)
-    assert "f(element, 3)   2, and 3 · f(element, 1) is 3" in str(error)
+    assert "'odd'" in str(error)
+    assert "f(element, -1)   0, and -1 · f(element, 1) is -1" in str(error)
 
 
 def test_weights_are_integers():
@@ -110,7 +127,11 @@ def test_union_takes_each_side_by_itself():
     graph, outputs = fires("union-zset", start)
     assert outputs == (zset({1: 1}),)
     graph, outputs = fires("union-zset", graph)
-    assert outputs == (zset({1: 2, 2: 5}),)
+    assert outputs == (zset({1: 2}),)
+    _, deltas = advance(start)
+    assert deltas == [(zset({1: 1}),), (zset({1: 2, 2: 5}),)]
+    _, deltas = advance(Node(start.state, Minus()))
+    assert deltas == [(zset({1: 1}),), (zset({1: -2, 2: -5}),)]
 
 
 def test_union_ends_when_both_sides_have():
@@ -215,6 +236,12 @@ def test_a_bag_is_made_at_the_end_only():
         error = refusal(derive, Node(None, operator), (StreamType(ZSet(int), False),))
         assert isinstance(error, BoundednessError)
         assert "weights may change" in str(error)
+
+
+def test_what_a_z_set_cannot_hold_is_refused():
+    error = refusal(advance, Node((SequenceValue.of([[1]]),), ToZSet()))
+    assert isinstance(error, ElementError)
+    assert "a ZSet must tell equal elements apart" in str(error)
 
 
 def test_a_function_that_fails_names_its_element():

@@ -13,9 +13,10 @@ from flo.values.keyed import Keyed
 from flo.values.lattice import Lattice
 from flo.values.lvar import LVar
 from flo.values.operators.bags import BagJoin, BagUnion
-from flo.values.operators.keyed import KeyedJoin
+from flo.values.operators.keyed_joins import KeyedJoin
 from flo.values.operators.lvars import LVarUnion
-from flo.values.operators.nested import NestedLast, NestedZip
+from flo.values.operators.nested import NestedLast
+from flo.values.operators.nested_zip import NestedZip
 from flo.values.operators.pairs import UnionSequences, Zip
 from flo.values.operators.sequences import Last
 from flo.values.operators.sets import Difference, Intersection, SetJoin, SetUnion

@@ -11,8 +11,8 @@ from flo.values.operators.bags import Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.sequences import Fold
 from flo.values.operators.sets import ToBag, ToSet
+from flo.values.operators.zset_conversions import ToZSet, ZSetToBag, ZSetToSet
 from flo.values.operators.zsets import Distinct as ZSetDistinct
-from flo.values.operators.zsets import ToZSet, ZSetToBag, ZSetToSet
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify.functions import expect_commutative

@@ -18,6 +18,7 @@ from flo.core.graph import Graph
 from flo.core.source import Source
 from flo.core.stream_type import Bounded, StreamType, Unbounded
 from flo.core.typing import program
+from flo.verify.explore import Exploration, channels_of, explore
 
 C = TypeVar("C", bound=Collection)
 
@@ -124,6 +125,17 @@ class Flow:
             error.result = self._kept(loop)
             raise error.located(Origin.here()) from error.__cause__
         return loop.result()
+
+    def explore(self, *, most_states: int = 100_000, seed: int = 0, **inputs: Any) -> Exploration:
+        """Every schedule, and every way to cut this data into deltas: one outcome, or two traces that differ.
+
+        Where the space has more than `most_states` states, random ways through it are tried instead.
+        """
+        self.type()
+        places = {stream.name: place for place, stream in enumerate(self._scope.inputs)}
+        types = tuple(stream.type for stream in self._scope.inputs)
+        data = {places[known(name, places, "input")]: items for name, items in inputs.items()}
+        return explore(self.graph(), types, channels_of(data, types), most_states=most_states, seed=seed)
 
     @staticmethod
     def _kept(loop: FlowLoop) -> Result:

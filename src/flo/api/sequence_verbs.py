@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from flo.api.base import B_co, C_co, StreamBase
-from flo.core.errors import ElementError, Origin
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded, Unbounded
 from flo.values.operators.pairs import MergeSorted
@@ -32,24 +31,18 @@ class SequenceVerbs(StreamBase[C_co, B_co]):
 
     def take(self: SequenceVerbs[Sequence[T], B], count: int) -> Stream[Sequence[T], B]:
         """The first `count` elements, and then the end."""
-        return self._then(Take(at_least("take", count, 0)))
+        return self._then(Take(count))
 
     def batch(self: SequenceVerbs[Sequence[T], B], count: int) -> Stream[Nested[Sequence[T]], B]:
         """An inner stream for every `count` elements. A bounded stream also gives its last, shorter batch."""
-        return self._then(Batch(at_least("batch", count, 1), flush=self.bounded))
+        return self._then(Batch(count))
 
     def window(self: SequenceVerbs[Sequence[tuple[T, Any]], B], interval: Any) -> Stream[Nested[Sequence[T]], B]:
         """The paper's window over (value, timestamp) pairs: it spans at most `interval` from its first one."""
-        return self._then(Window(interval, flush=self.bounded))
+        return self._then(Window(interval))
 
     def merge(
         self: SequenceVerbs[Sequence[T], Bounded], other: Stream[Sequence[T], Bounded], key: Callable[[T], Any]
     ) -> Stream[Sequence[T], Bounded]:
         """Two bounded sequences that are sorted by `key`, as one that is."""
         return self._then(MergeSorted(key), other)
-
-
-def at_least(verb: str, count: int, least: int) -> int:
-    if type(count) is not int or count < least:
-        raise ElementError(f"`{verb}` takes a number from {least}, and was given {count!r}", where=Origin.here())
-    return count

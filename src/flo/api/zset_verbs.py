@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from flo.api.base import B_co, C_co, StreamBase
 from flo.core.stream_type import Unbounded
-from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, Linear, Max, Min, Sum
+from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, Linear, Sum
+from flo.values.operators.zset_extremes import Max, Min
 from flo.values.operators.zset_joins import AntiJoin, FullJoin, LeftJoin, SemiJoin
 from flo.values.operators.zset_topk import TopK
 from flo.values.operators.zsets import MapWeights, Negate

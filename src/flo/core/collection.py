@@ -128,6 +128,11 @@ class Collection(Lowerable, ABC):
     def value(self, data: Any) -> Value:
         """An open value that holds this plain Python data; refuses what is not of the element type."""
 
+    def pieces(self, data: Any) -> list[list[Value]]:
+        """The smallest deltas that plain data can be cut into: lists of deltas that arrive in order, each list at its
+        own pace. Where there is no order, every element is a list of its own."""
+        return [[self.value(data)]]
+
     @abstractmethod
     def plain(self, value: Any) -> Any:
         """The value as plain Python data, oldest element first."""

@@ -91,10 +91,10 @@ class NestedValue(Value):
         return NestedValue(Elements())
 
     def fix(self) -> NestedValue:
-        if self.fixed():
-            return self
-        newest = None if self.newest is None else tuple(value.fix() for value in self.newest)
-        return replace(self, newest=newest, end=End.ARRIVED)
+        """Every inner stream ends, too: a value does not know which of them are bounded (docs/deviations.md, 13)."""
+        tuples = (tuple(value.fix() for value in values) for values in self)
+        end = self.end if self.fixed() else End.ARRIVED
+        return replace(NestedValue.pushing(*tuples), continues=self.continues, end=end)
 
     def fixed(self) -> bool:
         return self.end is not End.OPEN
@@ -188,6 +188,9 @@ class Nested(Collection, Generic[*Cs]):
             values = (s.collection.value(part) for s, part in zip(self.inner, parts, strict=True))
             tuples.append(tuple(v.fix() if s.bounded else v for s, v in zip(self.inner, values, strict=True)))
         return NestedValue.pushing(*tuples)
+
+    def pieces(self, data: Any) -> list[list[Value]]:
+        return [[NestedValue.pushing(values) for values in self.value(data)]]
 
     def plain(self, value: NestedValue) -> list[Any]:
         tuples = list(value)[value.continues :]

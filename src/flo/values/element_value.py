@@ -144,6 +144,9 @@ class ElementCollection(Collection, Generic[T_co]):
             )
         return self._value(data)
 
+    def pieces(self, data: Any) -> list[list[Value]]:
+        return [[self.value_class.of([unit])] for unit in self.value(data).all_units()]
+
     @abstractmethod
     def _value(self, data: Iterable[Any]) -> Any: ...
 

@@ -112,7 +112,9 @@ class KeyedValue(Value):
         sent = KeyedValue(PersistentMap((key, part) for key, (_, part) in parts.items()))
         stays = self.entries.updated({k: rest if rest.size() else None for k, (rest, _) in parts.items()}, drop=None)
         if self.end is not End.OPEN:
-            return (KeyedValue(stays, self.end), sent) if stays else (self.passed(), KeyedValue.of(sent.entries, self.end))
+            return (
+                (KeyedValue(stays, self.end), sent) if stays else (self.passed(), KeyedValue.of(sent.entries, self.end))
+            )
         behind = {k: rest for k, (rest, _) in parts.items() if not rest.size() and rest != rest.empty()}
         return KeyedValue(stays, End.OPEN, self.behind.updated(behind)), sent
 

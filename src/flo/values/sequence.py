@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeVar, final
 
-from flo.core.collection import End
+from flo.core.collection import End, Value
 from flo.core.persistent import Elements
 from flo.core.term import Call, Lowering, Term
 from flo.values.element_value import ElementCollection, ElementValue
@@ -83,6 +83,9 @@ class Sequence(ElementCollection[T_co]):
 
     def _value(self, data: Iterable[Any]) -> SequenceValue:
         return SequenceValue.of(self.checked(list(data)))
+
+    def pieces(self, data: Any) -> list[list[Value]]:
+        return [[SequenceValue.of([element]) for element in self.value(data).elements]]
 
     def plain(self, value: SequenceValue) -> list[Any]:
         return value.elements.to_list()

@@ -13,20 +13,19 @@ from flo.core.collection import End
 from flo.core.data import canonical
 from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
-from flo.core.operator import Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
+from flo.core.operator import Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementValue
 from flo.values.exact import Exact
+from flo.values.operators.alike import Union, element_of
 from flo.values.operators.joins import WeightedJoin
 from flo.values.operators.sequences import UNBOUNDED_FOLD
-from flo.values.operators.sets import element_of, hashable, remember
-from flo.values.operators.sides import Sides, either
+from flo.values.operators.sets import hashable, remember
 from flo.values.operators.unary import ElementKind, Unary
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, Set, SetValue
 
-UNBAG = (("{input}.to_bag()", "its elements without their order"),)
 UNBOUNDED_TOTAL = (
     ("{input}.fold_lattice(…)", "one growing value, read through a threshold"),
     ("{input}.to_zset()", "has aggregates that are updated as elements come"),
@@ -35,11 +34,6 @@ UNBOUNDED_SEQUENCE = (
     ("{input}.batch(n).nest(…)", "one result per n elements"),
     ("{input}.tumbling(…).nest(…)", "one result per window of time"),
 )
-
-
-def expect_bags(operator: Operator, inputs: StreamTypes) -> None:
-    for index, given in enumerate(inputs):
-        expect_collection(operator, given, Bag, index=index, instead=UNBAG)
 
 
 def expect_whole(operator: Operator, given: StreamType) -> None:
@@ -56,20 +50,11 @@ def weighted(units: list[Any], source: ElementKind) -> list[tuple[Any, int]]:
 
 @final
 @dataclass(frozen=True)
-class BagUnion(Sides):
+class BagUnion(Union):
     """union_bags(): (Bag<T>, X), (Bag<T>, X) ↪ (Bag<T>, X), multiplicities are added."""
 
     name = "union_bags"
-    rule = "union"
-    shares_flag = True
-
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_bags(self, inputs)
-        element = either(*map(element_of, inputs))
-        return (StreamType(Bag(element), all(given.bounded for given in inputs)),)
-
-    def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
-        return self, source.of(units)
+    kind = Bag
 
 
 @final
@@ -78,10 +63,7 @@ class BagJoin(WeightedJoin):
     """join_bags(on, other_on, into): (Bag<T>, X), (Bag<U>, X) ↪ (Bag<R>, X), multiplicities are multiplied."""
 
     name = "join_bags"
-
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_bags(self, inputs)
-        return self.joined(inputs, Bag)
+    kind = Bag
 
 
 class Total(Unary):

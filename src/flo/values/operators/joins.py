@@ -2,73 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, TypeAlias
 
-from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
 from flo.core.operator import Delta, Operator
 from flo.core.persistent import PersistentMap
-from flo.core.stream_type import StreamType
-from flo.values.element_value import ElementCollection
+from flo.values.operators.alike import Alike
 from flo.values.operators.sides import Sides
 from flo.values.operators.unary import ElementKind
 from flo.values.weighted import SetValue
 
+Key: TypeAlias = Callable[[Any], Any] | None
+Into: TypeAlias = Callable[[Any, Any], Any] | None
+Units: TypeAlias = Iterable[tuple[Any, int]]
 Index: TypeAlias = PersistentMap[Any, PersistentMap[Any, int]]
 """The elements with their weights under each key."""
 
+NONE: PersistentMap[Any, int] = PersistentMap()
+
+
+def pair(x: Any, y: Any) -> tuple[Any, Any]:
+    return (x, y)
+
+
+def paired(into: Callable[[Any, Any], Any], some: Units, others: Units) -> list[tuple[Any, int]]:
+    """into(x, y) for all x and y, weighted by the product."""
+    found = []
+    x = y = None
+    try:
+        for x, weight in some:
+            for y, other in others:
+                found.append((into(x, y), weight * other))
+    except Exception as error:
+        error.add_note(repr((x, y))[:120])
+        raise
+    return found
+
+
+class KeptJoin(Sides):
+    """Consumes one side at a step, and pairs it with what came on the other. Without `into` the results are pairs."""
+
+    into: Into
+    left: Index
+    right: Index
+
+    def combine(self, left: Any, right: Any) -> Any:
+        return (left, right) if self.into is None else self.into(left, right)
+
+    def combined_type(self, left: Any, right: Any) -> Any:
+        return tuple[left, right] if self.into is None else returned_type(self.into)
+
+    def joined(self, side: int, arrived: dict[Any, dict[Any, int]]) -> tuple[Operator, dict[Any, list[Any]]]:
+        """The operator when this arrived on that side, and the results under each key."""
+        mine, others = (self.left, self.right) if side == 0 else (self.right, self.left)
+        results = {}
+        for key in arrived:
+            if key in others:
+                both = arrived[key].items(), others[key].to_dict().items()
+                results[key] = paired(self.combine, *(both if side == 0 else both[::-1]))
+        grown = {key: mine.get(key, NONE).added(elements) for key, elements in arrived.items()}
+        mine = mine.updated(grown, drop=NONE)
+        return replace(self, **{("left", "right")[side]: mine}), results  # type: ignore[type-var]
+
+    def finished(self) -> Operator:
+        return replace(self, left=PersistentMap(), right=PersistentMap())  # type: ignore[type-var]
+
 
 @dataclass(frozen=True)
-class WeightedJoin(Sides):
+class WeightedJoin(KeptJoin, Alike):
     """join(on, other_on, into): for all pairs whose keys are equal, `into(left, right)`; weights multiply.
 
-    Without `on` or `other_on` an element is its own key, without `into` the results are pairs.
+    Without `on` or `other_on` an element is its own key.
     """
 
-    on: Callable[[Any], Any] | None = None
-    other_on: Callable[[Any], Any] | None = None
-    into: Callable[[Any, Any], Any] | None = None
+    on: Key = None
+    other_on: Key = None
+    into: Into = None
     left: Index = PersistentMap()  # noqa: RUF009
     right: Index = PersistentMap()  # noqa: RUF009
 
     rule = "join"
-    shares_flag = True
 
-    def joined(
-        self, inputs: StreamTypes, kind: Callable[[Any], ElementCollection[Any]], element: Any = None
-    ) -> StreamTypes:
-        """The output types, of what `into` returns if it is not another element."""
-        left, right = (given.collection.element for given in inputs)  # type: ignore[attr-defined]
-        if element is None:
-            element = tuple[left, right] if self.into is None else returned_type(self.into)  # type: ignore[valid-type]
-        return (StreamType(kind(element), all(given.bounded for given in inputs)),)
-
-    def finished(self) -> Operator:
-        return replace(self, left=PersistentMap(), right=PersistentMap())
+    def element(self, left: Any, right: Any) -> Any:
+        return self.combined_type(left, right)
 
     def key(self, side: int, element: Any) -> Any:
         on = self.on if side == 0 else self.other_on
         return element if on is None else on(element)
 
-    def combine(self, left: Any, right: Any) -> Any:
-        return (left, right) if self.into is None else self.into(left, right)
-
     def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
-        mine, others = (self.left, self.right) if side == 0 else (self.right, self.left)
+        mine = self.left if side == 0 else self.right
         arrived: dict[Any, dict[Any, int]] = {}
         for element, weight in units:
             key = self.key(side, element)
             if source is not SetValue or element not in mine.get(key, ()):  # a set has an element once
                 arrived.setdefault(key, {})[element] = weight
-        results = []
-        for key, elements in arrived.items():
-            matches = others[key].to_dict() if key in others else {}
-            for element, weight in elements.items():
-                for other, other_weight in matches.items():
-                    pair = (element, other) if side == 0 else (other, element)
-                    results.append((self.combine(*pair), weight * other_weight))
-        empty: PersistentMap[Any, int] = PersistentMap()
-        grown = mine.updated({key: mine.get(key, empty).added(elements) for key, elements in arrived.items()})
-        return (replace(self, left=grown) if side == 0 else replace(self, right=grown)), source.of(results)
+        operator, results = self.joined(side, arrived)
+        return operator, source.of(chain.from_iterable(results.values()))

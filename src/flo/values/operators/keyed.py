@@ -1,29 +1,26 @@
-"""Operators on keyed collections: key_by, entries, map_values, filter_keys and the join by key; see also `per_key`."""
+"""Operators on keyed collections: key_by, entries, map_values and filter_keys; see also `per_key`."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeAlias, final
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
 
 from flo.core.collection import Collection, Value
 from flo.core.derivation import StreamTypes
 from flo.core.elements import accepts, returned_type
-from flo.core.errors import CollectionError
+from flo.core.errors import CollectionError, TypeMismatch
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
-from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
+from flo.values.lattice import BOTTOM
 from flo.values.lvar import LVar, LVarValue
-from flo.values.operators.sides import leaps
+from flo.values.operators.sides import attempted, leaps
 from flo.values.operators.unary import ElementKind, Unary
 from flo.values.sequence import Sequence, SequenceValue
-from flo.values.weighted import Bag, BagValue, Set, ZSet, ZSetValue
-
-Index: TypeAlias = PersistentMap[Any, PersistentMap[Any, int]]
-"""The elements with their weights under each key."""
+from flo.values.weighted import Bag, Set, ZSet
 
 TO_KEYED = (("{input}.key_by(f)", "a stream for every key"),)
 
@@ -46,6 +43,25 @@ def expect_inner(operator: Operator, given: StreamType, *kinds: type[Collection]
             index=index,
         )
     return inner
+
+
+def inner_types(operator: Operator, inputs: StreamTypes) -> StreamTypes:
+    """The input types of the graph of a key. Z-sets have one X for all, as the graph hears of all ends at once."""
+    keyed = [expect_keyed(operator, given, index) for index, given in enumerate(inputs)]
+    if not keyed:
+        raise TypeMismatch(f"the body of `{operator.name}` has no input, so there are no keys")
+    for index, each in enumerate(keyed):
+        same = accepts(keyed[0].key, each.key)
+        if not same or keyed[0].cancels != each.cancels:
+            reason = "keys of z-sets come and go, and others stay" if same else "their keys have other types"
+            raise CollectionError(
+                f"`{operator.name}` cannot run one graph for a key of all its inputs: {reason}",
+                facts=tuple((f"input {n + 1}", other.described()) for n, other in enumerate(inputs)),
+                index=index,
+            )
+    every = all(given.bounded for given in inputs)
+    flags = (every if keyed[0].cancels else given.bounded for given in inputs)
+    return tuple(StreamType(each.inner, bounded) for each, bounded in zip(keyed, flags, strict=True))
 
 
 @final
@@ -87,29 +103,31 @@ class KeyedUnary(Operator):
         return KeyedValue.terminator()
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        return self._steps(inputs, lambda value: ([key] for key in value.entries))
+        return self._steps(inputs, every=False)
 
-    def _steps(self, inputs: Values, portions: Callable[[KeyedValue], Iterator[list[Any]]]) -> Iterator[Step]:
+    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
         value = inputs[0]
         assert isinstance(value, KeyedValue)
-        for keys in portions(value):
-            rest, taken = value.taken(keys)
-            try:
-                output = self.consume(taken)
-            except Exception as error:
-                error.add_note(f"under the key {keys[0]!r}"[:120])
-                raise
+        portions = key_portions(value, every=every)
+        for (_, rest), output in attempted(portions, lambda it: self.consume(it[0]), lambda it: key_note(it[0])):
             yield Step(self.rule, (rest,), self, (output,))
         if value.ending():
             yield Step(f"{self.rule}-terminated", (value.passed(),), self, (self.finish(),))
 
     def advance(self, inputs: Values) -> Iterator[Step]:
-        return leaps(self, inputs, lambda operator, values: operator._steps(values, all_keys))
+        return leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
 
 
-def all_keys(value: KeyedValue) -> Iterator[list[Any]]:
-    if value.entries:
-        yield list(value.entries)
+def key_portions(value: KeyedValue, *, every: bool) -> Iterator[tuple[dict[Any, Any], KeyedValue]]:
+    """What a step may consume: what arrived for one key, or for every key; and what is left of the value then."""
+    keys = list(value.entries)
+    for portion in ([keys] if keys else []) if every else ([key] for key in keys):
+        rest, taken = value.taken(portion)
+        yield taken, rest
+
+
+def key_note(entries: dict[Any, Any]) -> str:
+    return f"under the key {next(iter(entries))!r}"
 
 
 @final
@@ -158,7 +176,8 @@ class FilterKeys(KeyedUnary):
 class Entries(KeyedUnary):
     """entries(): the elements of all keys as (key, element); sequences become a bag, as keys have no order.
 
-    An LVar is read when it can no longer grow: (Keyed<K, LVar<L>>, B) ↪ (Set<(K, L)>, B).
+    An LVar is read when it can no longer grow: (Keyed<K, LVar<L>>, B) ↪ (Set<(K, L)>, B). The mark BOTTOM is no value:
+    there is no entry for a key where nothing has arrived and the values have no least one.
     """
 
     collection: ElementCollection[Any] | None = None
@@ -182,14 +201,14 @@ class Entries(KeyedUnary):
         assert isinstance(output.collection, ElementCollection)
         return Entries(output.collection, at_end=isinstance(inputs[0].collection.inner, LVar))  # type: ignore[attr-defined]
 
-    def _steps(self, inputs: Values, portions: Callable[[KeyedValue], Iterator[list[Any]]]) -> Iterator[Step]:
-        return iter(()) if self.at_end and not inputs[0].fixed() else super()._steps(inputs, portions)
+    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+        return iter(()) if self.at_end and not inputs[0].fixed() else super()._steps(inputs, every=every)
 
     def consume(self, entries: dict[Any, Any]) -> Delta:
         units: list[Any] = []
         for key, value in entries.items():
             if isinstance(value, LVarValue):
-                units.append(((key, value.lattice.plain(value.value)), 1))
+                units += [((key, value.lattice.plain(value.value)), 1)] if value.value is not BOTTOM else []
             elif isinstance(value, SequenceValue):
                 units += [((key, element), 1) for element in value.all_units()]
             else:
@@ -203,84 +222,3 @@ class Entries(KeyedUnary):
         if self.collection is None:
             raise CollectionError("`entries` was not typed: use `initial` before running the graph")
         return self.collection.value_class
-
-
-@final
-@dataclass(frozen=True)
-class KeyedJoin(Operator):
-    """join_keyed(into): under each key that both sides have, `into(left, right)` for all pairs; weights multiply.
-
-    (Keyed<K, C>, X), (Keyed<K, D>, X) ↪ (Keyed<K, Bag>, X), of sequences and bags; of z-sets it gives z-sets.
-    """
-
-    into: Callable[[Any, Any], Any] | None = None
-    left: Index = PersistentMap()  # noqa: RUF009
-    right: Index = PersistentMap()  # noqa: RUF009
-
-    name = "join_keyed"
-    signature = "(Keyed[K, C], X), (Keyed[K, D], X) -> (Keyed[K, Bag], X)"
-    arity = (2, 1)
-    shares_flag = True
-
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        left, right = (expect_keyed(self, given, index) for index, given in enumerate(inputs))
-        if not accepts(left.key, right.key):
-            raise CollectionError(
-                f"`{self.name}` joins streams of the same keys",
-                facts=(("left", inputs[0].described()), ("right", inputs[1].described())),
-                index=1,
-            )
-        kinds = (ZSet,) if left.cancels else (Sequence, Bag)
-        a, b = (expect_inner(self, given, *kinds, index=index) for index, given in enumerate(inputs))
-        assert isinstance(a, ElementCollection)
-        assert isinstance(b, ElementCollection)
-        element = tuple[a.element, b.element] if self.into is None else returned_type(self.into)  # type: ignore[name-defined]
-        inner: Collection = ZSet(element) if left.cancels else Bag(element)
-        return (StreamType(Keyed(left.key, inner), all(given.bounded for given in inputs)),)
-
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        return self._steps(inputs, lambda value: ([key] for key in value.entries))
-
-    def _steps(self, inputs: Values, portions: Callable[[KeyedValue], Iterator[list[Any]]]) -> Iterator[Step]:
-        for side, value in enumerate(inputs):
-            assert isinstance(value, KeyedValue)
-            for keys in portions(value):
-                rest, taken = value.taken(keys)
-                try:
-                    operator, output = self._joined(side, taken)
-                except Exception as error:
-                    error.add_note(f"under the key {keys[0]!r}"[:120])
-                    raise
-                after = (rest, inputs[1]) if side == 0 else (inputs[0], rest)
-                yield Step(f"join-keyed-{('left', 'right')[side]}", after, operator, (output,))
-        if all(isinstance(value, KeyedValue) and value.ending() for value in inputs):
-            ended = KeyedValue.terminator()
-            yield Step("join-keyed-terminated", tuple(map(passed, inputs)), KeyedJoin(self.into), (ended,))
-
-    def _joined(self, side: int, entries: dict[Any, Any]) -> tuple[KeyedJoin, Delta]:
-        mine, others = (self.left, self.right) if side == 0 else (self.right, self.left)
-        pairs: dict[Any, Value] = {}
-        grown: dict[Any, PersistentMap[Any, int]] = {}
-        for key, value in entries.items():
-            bag = BagValue.of((e, 1) for e in value.all_units()) if isinstance(value, SequenceValue) else value
-            units = bag.all_units()
-            grown[key] = mine.get(key, PersistentMap()).added(dict(units))
-            if units and key in others:
-                source = ZSetValue if isinstance(bag, ZSetValue) else BagValue
-                pairs[key] = source.of(self._pairs(side, units, list(others[key].to_dict().items())))
-        mine = mine.updated(grown, drop=PersistentMap())
-        return (replace(self, left=mine) if side == 0 else replace(self, right=mine)), KeyedValue.of(pairs)
-
-    def _pairs(self, side: int, units: list[Any], others: list[Any]) -> Iterator[tuple[Any, int]]:
-        for element, weight in units:
-            for other, other_weight in others:
-                a, b = (element, other) if side == 0 else (other, element)
-                yield (a, b) if self.into is None else self.into(a, b), weight * other_weight
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        return leaps(self, inputs, lambda operator, values: operator._steps(values, all_keys))
-
-
-def passed(value: Value) -> KeyedValue:
-    assert isinstance(value, KeyedValue)
-    return value.passed()

@@ -19,22 +19,9 @@ from flo.values.exact import terms
 from flo.values.lattice import Lattice, NaturalSum
 from flo.values.lattice_orders import canonical
 from flo.values.lvar import LVar, LVarValue
-from flo.values.operators.lvars import LVarToSequence, LVarUnion, MapLattice
-from flo.values.operators.thresholds import Above, Threshold, event_when_above
 from flo.values.operators.unary import ElementKind, Unary
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, Set
-
-__all__ = [
-    "Above",
-    "FoldLattice",
-    "LVarToSequence",
-    "LVarUnion",
-    "MapLattice",
-    "SumLattice",
-    "Threshold",
-    "event_when_above",
-]
 
 
 @final

@@ -1,4 +1,4 @@
-"""Operators on nested streams (§5.2): zip, last, flatten, repeat_nested and nest_once."""
+"""Operators on nested streams (§5.2): last, flatten, repeat_nested and nest_once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from flo.core.stream_type import StreamType
 from flo.values.lvar import LVar
 from flo.values.operators.nested_zip import (
     TO_NESTED,
-    NestedZip,
     exhausted,
     expect_nested,
     leftovers,
@@ -25,8 +24,6 @@ from flo.values.operators.nested_zip import (
 )
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, Set, ZSet
-
-__all__ = ["Flatten", "NestOnce", "NestedLast", "NestedZip", "RepeatNested", "RepeatNestedBy"]
 
 
 @final
@@ -194,7 +191,6 @@ class NestOnce(Operator):
     There is one for each inner stream of the second input; the paper's is infinite (docs/deviations.md, 8).
     """
 
-    bottom: Value | None = None
     begun: bool = False
 
     name = "nest_once"
@@ -208,25 +204,16 @@ class NestOnce(Operator):
         expect_nested(self, driver, index=1)
         return (StreamType(Nested(stream), driver.bounded),)
 
-    def typed(self, inputs: StreamTypes) -> NestOnce:
-        return replace(self, bottom=inputs[0].collection.bottom())
-
     def steps(self, inputs: Values) -> Iterator[Step]:
         value, driver = inputs[0], nested(inputs[1])
         if driver.continues:
             yield Step("nest-once-drain", (value, after_oldest(driver)), self, (None,))
         elif len(driver) and (self.begun or value.fixed()):
-            rest, whole = (value, self._nothing()) if self.begun else value.take()
+            rest, whole = (value, value.empty().fix()) if self.begun else value.take()
             rule = "nest-once" if self.begun else "nest-once-first"
-            once = replace(self, begun=True)
-            yield Step(rule, (rest, after_oldest(driver)), once, (NestedValue.pushing((whole,)),))
+            yield Step(rule, (rest, after_oldest(driver)), NestOnce(begun=True), (NestedValue.pushing((whole,)),))
         elif exhausted(driver):
             yield Step("nest-once-terminated", (value, driver.passed()), self, (NestedValue.pushing().fix(),))
-
-    def _nothing(self) -> Value:
-        if self.bottom is None:
-            raise TypeMismatch("`nest_once` was not typed: use `initial` before running the graph")
-        return self.bottom.fix()
 
     def measure(self, inputs: Values) -> Measure:
         return leftovers(inputs[1:])

@@ -8,16 +8,16 @@ from typing import Any, TypeAlias, final
 
 from flo.core.collection import End, Value
 from flo.core.derivation import Derivation, StreamTypes
-from flo.core.elements import accepts
 from flo.core.errors import CollectionError, DeferError, ElementError, FloError, FunctionError, TypeMismatch
 from flo.core.graph import Graph, inputs, setinput, with_origins
-from flo.core.operator import Deltas, Measure, Operator, Step, Values, concat_all, expect_arity, expect_collection
+from flo.core.operator import Deltas, Measure, Operator, Step, Values, concat_all, expect_arity
 from flo.core.persistent import PersistentMap
 from flo.core.semantics import advance, measure, small_steps, stuck
 from flo.core.stream_type import StreamType
 from flo.core.typing import arity, derive, initial
 from flo.values.element_value import ElementValue
 from flo.values.keyed import Keyed, KeyedValue
+from flo.values.operators.keyed import inner_types
 from flo.values.weighted import ZSet
 
 Graphs: TypeAlias = dict[Any, Graph]
@@ -61,7 +61,7 @@ class PerKey(Operator):
     def judge(self, inputs: StreamTypes) -> Derivation:
         if self.graph is not None:
             expect_arity(self, inputs)
-        inner = self._inner(inputs)
+        inner = inner_types(self, inputs)
         body = derive(self._graph(), inner)
         for key, _ in body.reads + body.writes:
             raise DeferError(
@@ -71,7 +71,7 @@ class PerKey(Operator):
         graphs = [derive(graph, inner) for graph in self.running.to_dict().values()]
         if any(graph.outputs != body.outputs for graph in graphs):
             raise TypeMismatch("the graphs of `per_key` differ in their types")
-        if is_weighted(inner):
+        if isinstance(inner[0].collection, ZSet):
             self._expect_rest(inner)
         key = inputs[0].collection.key  # type: ignore[attr-defined]
         bounded = all(given.bounded for given in inner)
@@ -81,28 +81,6 @@ class PerKey(Operator):
         expected = tuple(StreamType(g.collection, i.bounded) for g, i in zip(inputs, inner, strict=True))
         return Derivation("per-key-type", expected, outputs, (body, *graphs), subject=self.name)
 
-    def _inner(self, inputs: StreamTypes) -> StreamTypes:
-        """The input types of the graph of a key. Z-sets have one X for all, as the graph hears of all ends at once."""
-        keyed: list[Keyed[Any, Any]] = []
-        for index, given in enumerate(inputs):
-            instead = (("{input}.key_by(f).per_key(…)", "a graph for every key"),)
-            expect_collection(self, given, Keyed, index=index, instead=instead)
-            assert isinstance(given.collection, Keyed)
-            keyed.append(given.collection)
-            same = accepts(keyed[0].key, keyed[-1].key)
-            if not same or keyed[0].cancels != keyed[-1].cancels:
-                reason = "keys of z-sets come and go, and others stay" if same else "their keys have other types"
-                raise CollectionError(
-                    f"`per_key` cannot run one graph for a key of all its inputs: {reason}",
-                    facts=tuple((f"input {n + 1}", other.described()) for n, other in enumerate(inputs)),
-                    index=index,
-                )
-        if not keyed:
-            raise TypeMismatch("the body of `per_key` has no input, so there are no keys")
-        every = all(given.bounded for given in inputs)
-        flags = (every if keyed[0].cancels else given.bounded for given in inputs)
-        return tuple(StreamType(each.inner, bounded) for each, bounded in zip(keyed, flags, strict=True))
-
     def _expect_rest(self, inner: StreamTypes) -> None:
         """Refuses a graph that emits without input: for keys that are not there."""
         graph, _ = initial(self._graph(), inner)
@@ -110,11 +88,13 @@ class PerKey(Operator):
             raise CollectionError("the body of `per_key` emits without input, and keys of z-sets come and go")
 
     def typed(self, inputs: StreamTypes) -> PerKey:
-        inner = self._inner(inputs)
+        inner = inner_types(self, inputs)
         graph, outputs = initial(self._graph(), inner)
         bottoms = tuple(output.collection.bottom() for output in outputs)
         active = None if self.running else ()
-        return replace(self, graph=graph, bottoms=bottoms, weighted=is_weighted(inner), active=active)
+        return replace(
+            self, graph=graph, bottoms=bottoms, weighted=isinstance(inner[0].collection, ZSet), active=active
+        )
 
     def steps(self, values: Values) -> Iterator[Step]:
         pending, is_stuck = arrived(values), True
@@ -246,10 +226,6 @@ class PerKey(Operator):
         program = like.graph
         running = PersistentMap((key, with_origins(graph, program)) for key, graph in self.running.items())
         return replace(self, graph=with_origins(self.graph, program), running=running)
-
-
-def is_weighted(inner: StreamTypes) -> bool:
-    return isinstance(inner[0].collection, ZSet)
 
 
 def arrived(values: Values) -> list[Any]:

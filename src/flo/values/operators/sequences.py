@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import accumulate
-from typing import Any, final
+from typing import Any, Self, final
 
 from flo.core.collection import End
 from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
-from flo.core.errors import OrderError
+from flo.core.errors import OrderError, TypeMismatch
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import Elements
@@ -32,6 +32,11 @@ def expect_sequence(operator: Operator, given: StreamType, index: int = 0) -> Se
     expect_collection(operator, given, Sequence, index=index, error=OrderError, instead=UNORDERED)
     assert isinstance(given.collection, Sequence)
     return given.collection
+
+
+def expect_count(operator: Operator, count: int, least: int) -> None:
+    if type(count) is not int or count < least:
+        raise TypeMismatch(f"`{operator.name}` takes a number from {least}, and was given {count!r}")
 
 
 @final
@@ -110,6 +115,7 @@ class Take(Unary):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_sequence(self, inputs[0])
+        expect_count(self, self.count, 0)
         return inputs
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
@@ -143,14 +149,29 @@ class Last(Unary):
         return self, (SequenceValue.of(list(self.kept), End.ARRIVED),)
 
 
+class Cut(Unary):
+    """(S<T>, X) ↪ ([(S<T>, B)], X), …: inner streams that are emitted when they are complete.
+
+    `flush` is true where the input is bounded, which `typed` sees to: then what is open is emitted at the end;
+    otherwise streaming progress allows only the end itself (docs/deviations.md, 3: the printed rules forget it).
+    """
+
+    flush: bool
+
+    def expect_input(self, inputs: StreamTypes) -> Sequence[Any]:
+        collection = expect_sequence(self, inputs[0])
+        if self.flush:
+            expect_bounded(self, inputs[0])
+        return collection
+
+    def typed(self, inputs: StreamTypes) -> Self:
+        return replace(self, flush=inputs[0].bounded)  # type: ignore[type-var]
+
+
 @final
 @dataclass(frozen=True)
-class Batch(Unary):
-    """batch(n): (S<T>, X) ↪ ([(S<T>, B)], X), one inner stream for every n elements, when they are complete.
-
-    `flush` is true where the input is bounded: then the last, shorter batch is emitted at the end; otherwise streaming
-    progress allows only the end itself.
-    """
+class Batch(Cut):
+    """batch(n): (S<T>, X) ↪ ([(S<T>, B)], X), one inner stream for every n elements; the last may be shorter."""
 
     count: int
     flush: bool = False
@@ -160,9 +181,8 @@ class Batch(Unary):
     rule = "batch"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        inner = expect_sequence(self, inputs[0])
-        if self.flush:
-            expect_bounded(self, inputs[0])
+        inner = self.expect_input(inputs)
+        expect_count(self, self.count, 1)
         return (StreamType(Nested(inner), inputs[0].bounded),)
 
     def rule_for(self, unit: Any) -> str:
@@ -184,12 +204,8 @@ class Batch(Unary):
 
 @final
 @dataclass(frozen=True)
-class Window(Unary):
-    """window(interval, [(v, t), …]): the paper's window over timestamped elements, in their order.
-
-    The printed rules forget the terminator (docs/deviations.md, 3). `flush` is true where the input is bounded: then
-    the open window is emitted at the end; otherwise streaming progress allows only the end itself.
-    """
+class Window(Cut):
+    """window(interval, [(v, t), …]): the paper's window over timestamped elements, in their order."""
 
     interval: Any
     flush: bool = False
@@ -199,9 +215,7 @@ class Window(Unary):
     rule = "window"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        element = expect_sequence(self, inputs[0]).element
-        if self.flush:
-            expect_bounded(self, inputs[0])
+        element = self.expect_input(inputs).element
         parts = getattr(element, "__args__", (Any, Any))
         return (StreamType(Nested(Sequence(parts[0])), inputs[0].bounded),)
 

@@ -7,30 +7,25 @@ remembers it, or waits for the end.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, final, get_args
+from typing import Any, ClassVar, final, get_args
 
 from flo.core.derivation import StreamTypes
 from flo.core.errors import ElementError
 from flo.core.operator import Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType
-from flo.values.element_value import ElementCollection, first_unhashable
+from flo.values.element_value import first_unhashable
+from flo.values.operators.alike import Alike, Union, element_of
 from flo.values.operators.joins import WeightedJoin
-from flo.values.operators.sides import Sides, either
+from flo.values.operators.sides import Sides
 from flo.values.operators.unary import ElementKind, Unary
 from flo.values.sequence import Sequence, SequenceValue
-from flo.values.weighted import Bag, BagValue, Set, SetValue
+from flo.values.weighted import Bag, Set, SetValue, ZSet
 
 UNBOUNDED_DIFFERENCE = (
     ("left.to_zset().minus({input}.to_zset())", "what was given too early is taken back"),
     ("{input}.difference(left)", "if it is the left that ends"),
 )
-UNSET = (("{input}.to_set()", "its distinct elements"),)
-
-
-def element_of(given: StreamType) -> Any:
-    assert isinstance(given.collection, ElementCollection)
-    return given.collection.element
 
 
 def hashable(units: list[Any], name: str) -> list[Any]:
@@ -52,30 +47,39 @@ def remember(seen: PersistentMap[Any, int], elements: list[Any]) -> tuple[Persis
     return seen.updated(dict.fromkeys(new, 1)), new
 
 
-@final
 @dataclass(frozen=True)
-class ToBag(Unary):
-    """to_bag(): (S<T> | Bag<T> | Set<T>, X) ↪ (Bag<T>, X). `seen` holds the elements of a set: each counts once."""
+class Counted(Unary):
+    """How often each element came. `seen` holds the elements of a set: what was consumed may come again."""
 
     seen: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
 
-    name = "to_bag"
-    rule = "to-bag"
+    target: ClassVar[type[Bag[Any] | ZSet[Any]]]
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(self, inputs[0], Sequence, Bag, Set)
-        return (StreamType(Bag(element_of(inputs[0])), inputs[0].bounded),)
+        return (StreamType(self.target(element_of(inputs[0])), inputs[0].bounded),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        seen = self.seen
         if source is SetValue:
-            seen, new = remember(self.seen, [element for element, _ in units])
-            return replace(self, seen=seen), (BagValue.of((element, 1) for element in new),)
-        if source is SequenceValue:
-            units = [(element, 1) for element in hashable(units, "Bag")]
-        return self, (BagValue.of(units),)
+            seen, new = remember(seen, [element for element, _ in units])
+            units = [(element, 1) for element in new]
+        elif source is SequenceValue:
+            units = [(element, 1) for element in hashable(units, self.target.name)]
+        return replace(self, seen=seen), (self.target.value_class.of(units),)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        return ToBag(), (BagValue.terminator(),)
+        return replace(self, seen=PersistentMap()), (self.target.value_class.terminator(),)
+
+
+@final
+@dataclass(frozen=True)
+class ToBag(Counted):
+    """to_bag(seen): (S<T> | Bag<T> | Set<T>, X) ↪ (Bag<T>, X)."""
+
+    name = "to_bag"
+    rule = "to-bag"
+    target = Bag
 
 
 @final
@@ -99,27 +103,13 @@ class ToSet(Unary):
         return self, (SetValue.terminator(),)
 
 
-def expect_sets(operator: Operator, inputs: StreamTypes) -> None:
-    for index, given in enumerate(inputs):
-        expect_collection(operator, given, Set, index=index, instead=UNSET)
-
-
 @final
 @dataclass(frozen=True)
-class SetUnion(Sides):
+class SetUnion(Union):
     """union_sets(): (Set<T>, X), (Set<T>, X) ↪ (Set<T>, X)."""
 
     name = "union_sets"
-    rule = "union"
-    shares_flag = True
-
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_sets(self, inputs)
-        element = either(*map(element_of, inputs))
-        return (StreamType(Set(element), all(given.bounded for given in inputs)),)
-
-    def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
-        return self, source.of(units)
+    kind = Set
 
 
 @final
@@ -132,13 +122,13 @@ class SetJoin(WeightedJoin):
     """
 
     name = "join_sets"
+    kind = Set
 
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_sets(self, inputs)
+    def element(self, left: Any, right: Any) -> Any:
         if self.other_on is None and self.into is None:
-            parts = get_args(element_of(inputs[1]))
-            return self.joined(inputs, Set, parts[1] if len(parts) == 2 and parts[1] is not ... else Any)
-        return self.joined(inputs, Set)
+            parts = get_args(right)
+            return parts[1] if len(parts) == 2 and parts[1] is not ... else Any
+        return super().element(left, right)
 
     def key(self, side: int, element: Any) -> Any:
         if side == 1 and self.other_on is None:
@@ -153,7 +143,7 @@ class SetJoin(WeightedJoin):
 
 @final
 @dataclass(frozen=True)
-class Intersection(Sides):
+class Intersection(Alike, Sides):
     """intersection(): (Set<T>, X), (Set<T>, X) ↪ (Set<T>, X). Monotone: an element that both have stays."""
 
     left: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
@@ -161,12 +151,10 @@ class Intersection(Sides):
 
     name = "intersection"
     rule = "intersection"
-    shares_flag = True
+    kind = Set
 
-    def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_sets(self, inputs)
-        left, right = map(element_of, inputs)
-        return (StreamType(Set(right if left is Any else left), all(given.bounded for given in inputs)),)
+    def element(self, left: Any, right: Any) -> Any:
+        return right if left is Any else left
 
     def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
         mine, other = (self.left, self.right) if side == 0 else (self.right, self.left)
@@ -180,7 +168,7 @@ class Intersection(Sides):
 
 @final
 @dataclass(frozen=True)
-class Difference(Sides):
+class Difference(Alike, Sides):
     """difference(): (Set<T>, X), (Set<T>, B) ↪ (Set<T>, X), the elements of the left that the right does not have.
 
     Only the end of the right says what it does not have. The left waits for it in the buffer.
@@ -193,9 +181,11 @@ class Difference(Sides):
     rule = "difference"
     waits = "waits for the end of the set it takes away"
     awaited = 1
+    kind = Set
+    shares_flag = False
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_sets(self, inputs)
+        self.expect_kind(inputs)
         expect_bounded(self, inputs[1], index=1, instead=UNBOUNDED_DIFFERENCE)
         return (inputs[0],)
 

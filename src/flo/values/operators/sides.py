@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, TypeAlias, Union
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, TypeAlias, TypeVar, Union
 
 from flo.core.collection import End
 from flo.core.operator import Delta, Operator, Step, Values, run
-from flo.values.element_value import ElementValue
-from flo.values.operators.unary import ElementKind
 
-Portions: TypeAlias = Iterator[tuple[list[Any], ElementValue]]
+P = TypeVar("P")
+R = TypeVar("R")
+
+Portions: TypeAlias = Iterator[tuple[Any, Any]]
 """Units that a step may consume together, and what is left of the value then."""
 
 
@@ -24,53 +25,79 @@ class Sides(Operator):
 
     arity = (2, 1)
     rule: ClassVar[str]
-    """The name of the rule on sequences; other collections add their suffix, and each side its name."""
+    """The name of the rule on sequences; other collections add their suffix."""
+    side_rules: ClassVar[tuple[str, str]] = ("-left", "-right")
+    """What the rule adds to that for each side."""
     awaited: ClassVar[int | None] = None
 
     @abstractmethod
-    def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
+    def consume(self, side: int, units: Any, source: Any) -> tuple[Operator, Delta]:
         """The operator and its output after these units of that side (0 or 1)."""
 
     def finished(self) -> Operator:
         """The operator when the end is passed on: what it kept is not needed any more."""
         return self
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        return self._steps(inputs, one_unit)
+    def rules_on(self, source: Any) -> tuple[str, str]:
+        """The names of the rule on this collection, and of the rule that ends it."""
+        return self.rule + source.suffix, self.rule + source.suffix + source.end_suffix
 
-    def _steps(self, inputs: Values, portions: Callable[[ElementValue], Portions]) -> Iterator[Step]:
-        left, right = inputs
-        assert isinstance(left, ElementValue)
-        assert isinstance(right, ElementValue)
+    def portions(self, value: Any, *, every: bool) -> Portions:
+        """What a step may consume of a side: one unit, or every one at once."""
+        if not every:
+            for unit, rest in value.units():
+                yield [unit], rest
+        elif units := value.all_units():
+            yield units, value.drained()
+
+    def note(self, units: Any) -> str:
+        """What an error of the user's function says of these units."""
+        return repr(units[0])
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        return self._steps(inputs, every=False)
+
+    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+        sides: tuple[Any, ...] = inputs
+        left, right = sides
         source = type(left)
-        rule = self.rule + source.suffix
-        sides = (left, right)
-        fault: Exception | None = None
+        rule, end_rule = self.rules_on(source)
         waiting = self.awaited is not None and sides[self.awaited].end is not End.PASSED
-        for side, value in enumerate(sides):
-            if waiting and side != self.awaited:
-                continue
-            for units, rest in portions(value):
-                try:
-                    operator, output = self.consume(side, units, source)
-                except Exception as error:  # no rule for these units; others may still have one
-                    error.add_note(repr(units[0])[:120])
-                    fault = fault or error
-                    continue
-                after = (rest, right) if side == 0 else (left, rest)
-                yield Step(f"{rule}-{('left', 'right')[side]}", after, operator, (output,))
+        portions = (
+            (side, units, rest)
+            for side, value in enumerate(sides)
+            if not waiting or side == self.awaited
+            for units, rest in self.portions(value, every=every)
+        )
+        for (side, _, rest), (operator, output) in attempted(
+            portions, lambda it: self.consume(it[0], it[1], source), lambda it: self.note(it[1])
+        ):
+            after = (rest, right) if side == 0 else (left, rest)
+            yield Step(rule + self.side_rules[side], after, operator, (output,))
         if waiting:
             if self.awaited is not None and sides[self.awaited].ending():
                 after = (left.passed(), right) if self.awaited == 0 else (left, right.passed())
                 yield Step(f"{rule}-turn", after, self, (None,))
         elif all(value.ending() for side, value in enumerate(sides) if side != self.awaited):
-            after, end = (left.passed(), right.passed()), source.terminator()
-            yield Step(rule + source.end_suffix, after, self.finished(), (end,))
-        if fault is not None:
-            raise fault
+            yield Step(end_rule, (left.passed(), right.passed()), self.finished(), (source.terminator(),))
 
     def advance(self, inputs: Values) -> Iterator[Step]:
-        return leaps(self, inputs, lambda operator, values: operator._steps(values, all_units))
+        return leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
+
+
+def attempted(portions: Iterable[P], consume: Callable[[P], R], note: Callable[[P], str]) -> Iterator[tuple[P, R]]:
+    """What comes of each portion. One that is at fault holds up itself only: its error is raised after the others."""
+    fault: Exception | None = None
+    for portion in portions:
+        try:
+            result = consume(portion)
+        except Exception as error:
+            error.add_note(note(portion)[:120])
+            fault = fault or error
+            continue
+        yield portion, result
+    if fault is not None:
+        raise fault
 
 
 def leaps(operator: Any, inputs: Values, steps: Callable[[Any, Values], Iterator[Step]]) -> Iterator[Step]:
@@ -85,17 +112,6 @@ def leaps(operator: Any, inputs: Values, steps: Callable[[Any, Values], Iterator
             return
         yield step
         inputs, operator = step.inputs, step.operator
-
-
-def one_unit(value: ElementValue) -> Portions:
-    for unit, rest in value.units():
-        yield [unit], rest
-
-
-def all_units(value: ElementValue) -> Portions:
-    units = value.all_units()
-    if units:
-        yield units, value.drained()
 
 
 def either(kind: Any, other: Any) -> Any:

@@ -7,7 +7,6 @@ belongs to a closed window goes to the second output.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -17,35 +16,45 @@ from flo.core.derivation import StreamTypes
 from flo.core.errors import TypeMismatch
 from flo.core.operator import Deltas, Operator, Values
 from flo.core.persistent import Elements, PersistentMap
-from flo.values.event_time import TimeWindow, place
-from flo.values.operators.sessions import Session
+from flo.values.event_time import place
 from flo.values.operators.unary import ElementKind
 from flo.values.operators.windowing import TimeWindows, emitted
 from flo.values.ordered import Ordered
 from flo.values.sequence import SequenceValue
 
-__all__ = ["Session", "Sliding", "TimeWindow", "Tumbling"]
-
 NONE: Elements[Any] = Elements()
 
 
 class AlignedWindows(TimeWindows):
-    """Windows of one size at regular places: `opened` holds the elements of those that are open, by number."""
+    """Windows of one size at regular places, [n · slide, n · slide + size).
 
+    `opened` holds the elements of those that are open, by number.
+    """
+
+    size: Any
+    slide: Any
     opened: PersistentMap[int, Elements[Any]]
     order: Ordered[int]
 
-    @abstractmethod
     def start(self, number: int) -> Any:
         """Where the window of this number begins."""
+        return number * self.slide
 
-    @abstractmethod
-    def numbers(self, offset: Any) -> list[int]:
-        """The windows that this time is in."""
-
-    @abstractmethod
     def end(self, number: int) -> Any:
         """Where it has ended; windows of larger numbers do not end earlier."""
+        next_start = self.start(number + 1)
+        if self.slide == self.size:
+            return next_start
+        return max(self.start(number) + self.size, next_start)  # no gap where floats are rounded
+
+    def numbers(self, offset: Any) -> list[int]:
+        """The windows that this time is in."""
+        number = place(offset, self.slide)
+        found = []
+        while self.end(number) > offset:
+            found.append(number)
+            number -= 1
+        return found[::-1]
 
     def remaining(self) -> list[Values]:
         return [self._closed(number, self.opened[number], self.origin) for number in self.order]
@@ -113,14 +122,9 @@ class Tumbling(AlignedWindows):
     def durations(self) -> dict[str, Any]:
         return {"size": self.size}
 
-    def start(self, number: int) -> Any:
-        return number * self.size
-
-    def end(self, number: int) -> Any:
-        return (number + 1) * self.size
-
-    def numbers(self, offset: Any) -> list[int]:
-        return [place(offset, self.size)]
+    @property
+    def slide(self) -> Any:
+        return self.size
 
 
 @final
@@ -153,17 +157,3 @@ class Sliding(AlignedWindows):
                 instead=(("{input}.filter(…).tumbling(…)", "leaves out what it says"),),
             )
         return outputs
-
-    def start(self, number: int) -> Any:
-        return number * self.slide
-
-    def end(self, number: int) -> Any:
-        return max(number * self.slide + self.size, (number + 1) * self.slide)  # no gap where floats are rounded
-
-    def numbers(self, offset: Any) -> list[int]:
-        number = place(offset, self.slide)
-        found = []
-        while self.end(number) > offset:
-            found.append(number)
-            number -= 1
-        return found[::-1]

@@ -11,26 +11,23 @@ from flo.core.collection import End
 from flo.core.derivation import StreamTypes
 from flo.core.errors import TypeMismatch
 from flo.core.nested import Nested, NestedValue
-from flo.core.operator import Deltas, Operator, Step, Values, expect_bounded
+from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType
 from flo.values.event_time import TimeWindow, above_zero, expect_durations, offset_of, origin_of
-from flo.values.operators.sequences import expect_sequence
-from flo.values.operators.unary import ElementKind, Unary
+from flo.values.operators.sequences import Cut
+from flo.values.operators.unary import ElementKind
 from flo.values.sequence import Sequence, SequenceValue
 
 
-class TimeWindows(Unary):
+class TimeWindows(Cut):
     """(S<T>, X) ↪ ([(S<T>, B)], X), (S<T>, X): the windows, and the late elements.
 
-    With `bounds`, a second inner stream holds the one `TimeWindow` that says which window it is. `flush` is true where
-    the input is bounded: then open windows are emitted at the end; otherwise streaming progress allows only the end
-    itself (docs/deviations.md, 3).
+    With `bounds`, a second inner stream holds the one `TimeWindow` that says which window it is.
     """
 
     arity = (1, 2)
     time: Callable[[Any], Any]
     lateness: Any
-    flush: bool
     bounds: bool
     origin: Any
     """0 or the epoch, known from the first element."""
@@ -50,14 +47,12 @@ class TimeWindows(Unary):
         """Without open windows."""
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        inner = expect_sequence(self, inputs[0])
+        inner = self.expect_input(inputs)
         for name, duration in self.durations().items():
             if not above_zero(duration):
                 raise TypeMismatch(f"the {name} of `{self.name}` windows must be above zero, and is {duration!r}")
         if self.lateness and not above_zero(self.lateness):
             raise TypeMismatch(f"the lateness of `{self.name}` windows is a duration, and not {self.lateness!r}")
-        if self.flush:
-            expect_bounded(self, inputs[0])
         streams = (inner, Sequence(TimeWindow)) if self.bounds else (inner,)
         return StreamType(Nested(*streams), inputs[0].bounded), StreamType(inner, inputs[0].bounded)
 

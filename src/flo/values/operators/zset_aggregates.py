@@ -1,8 +1,7 @@
 """Aggregates of z-sets by group: each step takes back the rows that are no longer right and inserts the new ones.
 
 Linear aggregates (count, sum, avg and your own) keep a weight and totals for each group, and nothing of its rows. A
-group is there if the sum of its weights is not zero. Least and greatest keep the rows; a group is there if some row in
-it has a weight above zero, and rows at zero or below do not count.
+group is there if the sum of its weights is not zero. Least and greatest are in zset_extremes.py.
 """
 
 from __future__ import annotations
@@ -22,11 +21,10 @@ from flo.core.stream_type import StreamType
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.exact import NAN, Exact
 from flo.values.operators.unary import ElementKind, Unary
-from flo.values.operators.zset_topk import Order, Ranking
-from flo.values.operators.zsets import changes, expect_zset
+from flo.values.operators.zsets import changes, expect_zset, grouped
 from flo.values.weighted import ZSet
 
-Value: TypeAlias = Callable[[Any], Any] | None
+Of: TypeAlias = Callable[[Any], Any] | None
 Units: TypeAlias = list[tuple[Any, int]]
 
 
@@ -101,11 +99,11 @@ def cancelled(total: Any) -> bool:
     return all(part == Exact() for part in (total if isinstance(total, tuple) else (total,)))
 
 
-def read(value: Value, element: Any) -> Any:
+def read(value: Of, element: Any) -> Any:
     return element if value is None else value(element)
 
 
-def value_type(value: Value, element: Any) -> Any:
+def value_type(value: Of, element: Any) -> Any:
     return element if value is None else returned_type(value)
 
 
@@ -126,17 +124,22 @@ class Count(LinearAggregator):
         return int
 
 
-@final
 @dataclass(frozen=True)
-class Sum(LinearAggregator):
-    """Σ value(element) · weight, exact whatever the order, and rounded once. Without a function, of the elements."""
+class Summing(LinearAggregator):
+    """Of value(element), exact whatever the order, and rounded once. Without a function, of the elements."""
 
-    value: Value = None
-
-    name = "zset_sum"
+    value: Of = None
 
     def numbers(self, element: Any) -> Any:
         return read(self.value, element)
+
+
+@final
+@dataclass(frozen=True)
+class Sum(Summing):
+    """Σ value(element) · weight."""
+
+    name = "zset_sum"
 
     def finished(self, weight: int, total: Any) -> Any:
         return total.value()
@@ -148,15 +151,10 @@ class Sum(LinearAggregator):
 
 @final
 @dataclass(frozen=True)
-class Avg(LinearAggregator):
-    """The sum divided by the sum of the weights, rounded once: a float of ints and floats, a Decimal of decimals."""
-
-    value: Value = None
+class Avg(Summing):
+    """The sum divided by the sum of the weights: a float of ints and floats, a Decimal of decimals."""
 
     name = "zset_avg"
-
-    def numbers(self, element: Any) -> Any:
-        return read(self.value, element)
 
     def finished(self, weight: int, total: Any) -> Any:
         return total.mean(weight)
@@ -187,45 +185,6 @@ class Linear(LinearAggregator):
         return Any if self.finish is None else returned_type(self.finish)
 
 
-class Extreme(Aggregator):
-    """The value of the first row there is. The group is searched again only when that row itself is taken back."""
-
-    empty = Ranking()
-    value: Value
-    descending: ClassVar[bool]
-
-    def added(self, state: Ranking, units: Units) -> Ranking:
-        return state.changed(units, 1, Order(self.value, self.descending))
-
-    def result(self, state: Ranking) -> tuple[Any, ...]:
-        return tuple(read(self.value, row) for row, _ in state.top)
-
-    def result_type(self, element: Any) -> Any:
-        return value_type(self.value, element)
-
-
-@final
-@dataclass(frozen=True)
-class Min(Extreme):
-    """The least value(element) of the elements that are there; nan is the greatest of all."""
-
-    value: Value = None
-
-    name = "zset_min"
-    descending = False
-
-
-@final
-@dataclass(frozen=True)
-class Max(Extreme):
-    """The greatest value(element) of the elements that are there; nan is the greatest of all."""
-
-    value: Value = None
-
-    name = "zset_max"
-    descending = True
-
-
 @final
 @dataclass(frozen=True)
 class Aggregate(Unary):
@@ -247,11 +206,8 @@ class Aggregate(Unary):
         return (StreamType(ZSet(row), inputs[0].bounded),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        arrived: dict[Any, Units] = {}
-        for unit in units:
-            arrived.setdefault(None if self.by is None else self.by(unit[0]), []).append(unit)
         states, rows = {}, []
-        for key, members in arrived.items():
+        for key, members in grouped(self.by, units).items():
             before = self.groups.get(key, self.aggregator.empty)
             states[key] = after = self.aggregator.added(before, members)
             old, new = self._row(key, before), self._row(key, after)

@@ -15,22 +15,23 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Optional, TypeAlias, final
+from itertools import chain
+from typing import Any, ClassVar, NamedTuple, Optional, TypeAlias, final
 
 from flo.core.elements import returned_type
-from flo.core.operator import Operator, Step
+from flo.core.operator import Step, Values
 from flo.core.persistent import PersistentMap
-from flo.values.operators.zsets import BinaryZSet, changes
-from flo.values.weighted import ZSetValue
+from flo.values.operators.alike import Alike
+from flo.values.operators.joins import Into, Key, Units, pair, paired
+from flo.values.operators.zsets import changes, negated
+from flo.values.weighted import ZSet, ZSetValue
 
-Key: TypeAlias = Callable[[Any], Any] | None
-Into: TypeAlias = Callable[[Any, Any], Any] | None
-Units: TypeAlias = Iterator[tuple[Any, int]]
 Group: TypeAlias = tuple[PersistentMap[Any, int], int]
 """The rows of one key with their weights, and how many of these are above zero."""
-Index: TypeAlias = PersistentMap[Any, Group]
+Groups: TypeAlias = PersistentMap[Any, Group]
 
 NO_ROWS: Group = (PersistentMap(), 0)
+NO_PARTNER = ((None, 1),)
 
 
 class Side(NamedTuple):
@@ -43,24 +44,35 @@ class Side(NamedTuple):
     """How many rows had a weight above zero, and how many have it with the delta."""
 
 
-class ZSetJoin(BinaryZSet):
+class ZSetJoin(Alike):
     """⋈(M₁, M₂): consumes all that arrived on both sides at once.
 
     Only if something did: the printed rule has no such premise, and steps for ever (docs/deviations.md, 1).
+    Without `on` or `other_on` an element is its own key.
     """
 
+    kind = ZSet
+    rule: ClassVar[str]
     on: Key
     other_on: Key
-    left: Index
-    right: Index
+    left: Groups
+    right: Groups
 
     @abstractmethod
     def joined(self, left: Side, right: Side) -> Units:
         """How the output changes by what arrived under one key."""
 
-    def arrived(self, left: ZSetValue, right: ZSetValue) -> Iterator[Step]:
-        if not left.weights and not right.weights:
-            return
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        left, right = inputs
+        assert isinstance(left, ZSetValue)
+        assert isinstance(right, ZSetValue)
+        if left.weights or right.weights:
+            yield self._joined(left, right)
+        elif left.ending() and right.ending():
+            ended = replace(self, left=PersistentMap(), right=PersistentMap())  # type: ignore[type-var]
+            yield Step(f"{self.rule}-terminated", (left.passed(), right.passed()), ended, (ZSetValue.terminator(),))
+
+    def _joined(self, left: ZSetValue, right: ZSetValue) -> Step:
         lefts, rights = by_key(self.on, left), by_key(self.other_on, right)
         new_left: dict[Any, Group] = {}
         new_right: dict[Any, Group] = {}
@@ -72,15 +84,9 @@ class ZSetJoin(BinaryZSet):
                 new_left[key] = (one.rows.added(one.delta), one.after)
             if other.delta:
                 new_right[key] = (other.rows.added(other.delta), other.after)
-        joined = replace(  # type: ignore[type-var]
-            self,
-            left=self.left.updated(new_left, drop=NO_ROWS),
-            right=self.right.updated(new_right, drop=NO_ROWS),
-        )
-        yield Step(self.rule, (left.drained(), right.drained()), joined, changes(units))
-
-    def ended(self) -> Operator:
-        return replace(self, left=PersistentMap(), right=PersistentMap())  # type: ignore[type-var]
+        kept = (self.left.updated(new_left, drop=NO_ROWS), self.right.updated(new_right, drop=NO_ROWS))
+        joined = replace(self, left=kept[0], right=kept[1])  # type: ignore[type-var]
+        return Step(self.rule, (left.drained(), right.drained()), joined, changes(units))
 
 
 def by_key(on: Key, value: ZSetValue) -> dict[Any, dict[Any, int]]:
@@ -95,7 +101,7 @@ def by_key(on: Key, value: ZSetValue) -> dict[Any, dict[Any, int]]:
     return found
 
 
-def side(index: Index, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side:
+def side(index: Groups, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side:
     rows, before = index.get(key, NO_ROWS)
     delta = arrived.get(key, {})
     after = before
@@ -107,23 +113,20 @@ def side(index: Index, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side:
 
 def pairs(into: Callable[[Any, Any], Any], left: Side, right: Side) -> Units:
     """M₁ ⋈ M₂' + M₁' ⋈ M₂ + M₁' ⋈ M₂', under one key."""
-    old_left = left.rows.to_dict() if right.delta else {}
-    old_right = right.rows.to_dict() if left.delta else {}
-    for some, others in ((old_left, right.delta), (left.delta, old_right), (left.delta, right.delta)):
-        for x, weight in some.items():
-            for y, other in others.items():
-                yield applied(into, x, y), weight * other
+    found: list[tuple[Any, int]] = []
+    if right.delta:
+        found += paired(into, left.rows.to_dict().items(), right.delta.items())
+    if left.delta:
+        found += paired(into, left.delta.items(), right.rows.to_dict().items())
+        found += paired(into, left.delta.items(), right.delta.items())
+    return found
 
 
 def shown(some: Side, before: bool, after: bool) -> Units:
     """How an output changes that holds the rows of this side while a condition does: `before` and `after`."""
-    if before and after:
-        yield from some.delta.items()
-    elif after:
-        yield from some.rows.to_dict().items()
-        yield from some.delta.items()
-    elif before:
-        yield from ((row, -weight) for row, weight in some.rows.to_dict().items())
+    if not after:
+        return negated(some.rows.to_dict().items()) if before else ()
+    return some.delta.items() if before else chain(some.rows.to_dict().items(), some.delta.items())
 
 
 def unmatched(some: Side, other: Side) -> Units:
@@ -131,71 +134,30 @@ def unmatched(some: Side, other: Side) -> Units:
     return shown(some, other.before == 0, other.after == 0)
 
 
-def applied(into: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
-    try:
-        return into(x, y)
-    except Exception as error:
-        error.add_note(repr((x, y))[:120])
-        raise
-
-
-def default(given: Any, otherwise: Any) -> Any:
-    return otherwise if given is None else given
-
-
-def pair(x: Any, y: Any) -> tuple[Any, Any]:
-    return (x, y)
-
-
 def same(x: Any, y: Any) -> Any:
     return x
 
 
-@final
 @dataclass(frozen=True)
-class Join(ZSetJoin):
-    """join(on, other_on, into, M₁, M₂): into(x, y) for x and y of the same key, weighted by the product.
-
-    Without `on` or `other_on` an element is its own key, and without `into` the results are pairs. Without any of
-    them it is the paper's natural join: (M₁ ⋈ M₂)[k] = M₁[k] · M₂[k].
-    """
+class Filtering(ZSetJoin):
+    """Some of the left rows, with their own weights."""
 
     on: Key = None
     other_on: Key = None
-    into: Into = None
-    left: Index = PersistentMap()  # noqa: RUF009
-    right: Index = PersistentMap()  # noqa: RUF009
-
-    name = "join_zsets"
-    rule = "join-zset"
-
-    def _natural(self) -> bool:
-        return self.on is None and self.other_on is None
-
-    def element(self, left: Any, right: Any) -> Any:
-        if self.into is not None:
-            return returned_type(self.into)
-        return left if self._natural() else tuple[left, right]
-
-    def joined(self, left: Side, right: Side) -> Units:
-        return pairs(default(self.into, same if self._natural() else pair), left, right)
-
-
-@final
-@dataclass(frozen=True)
-class SemiJoin(ZSetJoin):
-    """semi_join(on, other_on, M₁, M₂): the left rows that have a partner, with their own weights."""
-
-    on: Key = None
-    other_on: Key = None
-    left: Index = PersistentMap()  # noqa: RUF009
-    right: Index = PersistentMap()  # noqa: RUF009
-
-    name = "semi_join"
-    rule = "semi-join-zset"
+    left: Groups = PersistentMap()  # noqa: RUF009
+    right: Groups = PersistentMap()  # noqa: RUF009
 
     def element(self, left: Any, right: Any) -> Any:
         return left
+
+
+@final
+@dataclass(frozen=True)
+class SemiJoin(Filtering):
+    """semi_join(on, other_on, M₁, M₂): the left rows that have a partner."""
+
+    name = "semi_join"
+    rule = "semi-join-zset"
 
     def joined(self, left: Side, right: Side) -> Units:
         return shown(left, right.before > 0, right.after > 0)
@@ -203,70 +165,83 @@ class SemiJoin(ZSetJoin):
 
 @final
 @dataclass(frozen=True)
-class AntiJoin(ZSetJoin):
-    """anti_join(on, other_on, M₁, M₂): the left rows that have no partner, with their own weights."""
-
-    on: Key = None
-    other_on: Key = None
-    left: Index = PersistentMap()  # noqa: RUF009
-    right: Index = PersistentMap()  # noqa: RUF009
+class AntiJoin(Filtering):
+    """anti_join(on, other_on, M₁, M₂): the left rows that have no partner."""
 
     name = "anti_join"
     rule = "anti-join-zset"
-
-    def element(self, left: Any, right: Any) -> Any:
-        return left
 
     def joined(self, left: Side, right: Side) -> Units:
         return unmatched(left, right)
 
 
-@final
 @dataclass(frozen=True)
-class LeftJoin(ZSetJoin):
-    """left_join(on, other_on, into, M₁, M₂): join, and into(x, None) for each left row x with no partner."""
+class Pairing(ZSetJoin):
+    """into(x, y) for x and y of the same key, weighted by the product. Without `into` the results are pairs."""
 
     on: Key = None
     other_on: Key = None
     into: Into = None
-    left: Index = PersistentMap()  # noqa: RUF009
-    right: Index = PersistentMap()  # noqa: RUF009
+    left: Groups = PersistentMap()  # noqa: RUF009
+    right: Groups = PersistentMap()  # noqa: RUF009
+
+    def element(self, left: Any, right: Any) -> Any:
+        return self.pair_type(left, right) if self.into is None else returned_type(self.into)
+
+    @abstractmethod
+    def pair_type(self, left: Any, right: Any) -> Any:
+        """The type of results if there is no `into`."""
+
+
+@final
+@dataclass(frozen=True)
+class Join(Pairing):
+    """join(on, other_on, into, M₁, M₂): without any function it is the paper's, (M₁ ⋈ M₂)[k] = M₁[k] · M₂[k]."""
+
+    name = "join_zsets"
+    rule = "join-zset"
+
+    def _natural(self) -> bool:
+        return self.on is None and self.other_on is None
+
+    def pair_type(self, left: Any, right: Any) -> Any:
+        return left if self._natural() else tuple[left, right]
+
+    def joined(self, left: Side, right: Side) -> Units:
+        return pairs(self.into or (same if self._natural() else pair), left, right)
+
+
+@final
+@dataclass(frozen=True)
+class LeftJoin(Pairing):
+    """left_join(on, other_on, into, M₁, M₂): join, and into(x, None) for each left row x with no partner."""
 
     name = "left_join"
     rule = "left-join-zset"
 
-    def element(self, left: Any, right: Any) -> Any:
-        if self.into is not None:
-            return returned_type(self.into)
+    def pair_type(self, left: Any, right: Any) -> Any:
         return tuple[left, Optional[right]]  # noqa: UP045
 
     def joined(self, left: Side, right: Side) -> Units:
-        into = default(self.into, pair)
-        yield from pairs(into, left, right)
-        yield from ((applied(into, x, None), weight) for x, weight in unmatched(left, right))
+        into = self.into or pair
+        return chain(pairs(into, left, right), paired(into, unmatched(left, right), NO_PARTNER))
 
 
 @final
 @dataclass(frozen=True)
-class FullJoin(ZSetJoin):
+class FullJoin(Pairing):
     """full_join(on, other_on, into, M₁, M₂): left_join, and into(None, y) for each right y with no partner."""
-
-    on: Key = None
-    other_on: Key = None
-    into: Into = None
-    left: Index = PersistentMap()  # noqa: RUF009
-    right: Index = PersistentMap()  # noqa: RUF009
 
     name = "full_join"
     rule = "full-join-zset"
 
-    def element(self, left: Any, right: Any) -> Any:
-        if self.into is not None:
-            return returned_type(self.into)
+    def pair_type(self, left: Any, right: Any) -> Any:
         return tuple[Optional[left], Optional[right]]  # noqa: UP045
 
     def joined(self, left: Side, right: Side) -> Units:
-        into = default(self.into, pair)
-        yield from pairs(into, left, right)
-        yield from ((applied(into, x, None), weight) for x, weight in unmatched(left, right))
-        yield from ((applied(into, None, y), weight) for y, weight in unmatched(right, left))
+        into = self.into or pair
+        return chain(
+            pairs(into, left, right),
+            paired(into, unmatched(left, right), NO_PARTNER),
+            paired(into, NO_PARTNER, unmatched(right, left)),
+        )

@@ -13,7 +13,7 @@ from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.operators.unary import ElementKind, Unary
-from flo.values.operators.zsets import changes, expect_zset
+from flo.values.operators.zsets import changes, expect_zset, grouped
 
 
 class Rank:
@@ -76,6 +76,8 @@ class Ranking(Lowerable):
 
 register("ranking", Ranking)
 
+NO_RANKING = Ranking()
+
 
 def first(count: int, rows: Iterable[tuple[Any, int]]) -> Iterable[tuple[Any, int]]:
     """The first rows, as many times as they are there, until there are `count` of them."""
@@ -110,11 +112,8 @@ class TopK(Unary):
         return inputs
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        arrived: dict[Any, list[Any]] = {}
-        for unit in units:
-            arrived.setdefault(None if self.by is None else self.by(unit[0]), []).append(unit)
         order, rankings, rows = Order(self.key, self.descending), {}, []
-        for group, members in arrived.items():
+        for group, members in grouped(self.by, units).items():
             before = self.groups.get(group, NO_RANKING)
             rankings[group] = after = before.changed(members, self.count, order)
             rows += [(row, -times) for row, times in before.top] + list(after.top)
@@ -123,6 +122,3 @@ class TopK(Unary):
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return replace(self, groups=PersistentMap()), (source.terminator(),)
-
-
-NO_RANKING = Ranking()

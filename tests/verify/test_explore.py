@@ -1,0 +1,107 @@
+"""Exploration: every schedule and every cut of the inputs, counted; one outcome, or two traces that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import comb
+from typing import final
+
+import flo
+from flo.core.operator import Values
+from flo.values.lvar import LVar, LVarValue
+from flo.values.sequence import SequenceValue
+
+
+def increment(x: int) -> int:
+    return x + 1
+
+
+@final
+@dataclass(frozen=True)
+class CurrentValue(flo.Operator):
+    """The first illegal `to_sequence` of §6.2: emits the value of an LVar that may still grow."""
+
+    name = "current_value"
+
+    def type(self, inputs: tuple[flo.StreamType, ...]) -> tuple[flo.StreamType, ...]:
+        return (flo.StreamType(flo.Sequence(int), bounded=inputs[0].bounded),)
+
+    def steps(self, inputs: Values) -> Iterator[flo.Step]:
+        value = inputs[0]
+        assert isinstance(value, LVarValue)
+        if value.size():
+            rest, sent = value.take()
+            yield flo.Step("current-value", (rest,), self, (SequenceValue.of([sent.value]),))
+
+
+def test_schedules_are_counted() -> None:
+    """n elements through one operator: an arrival before each step, so the Catalan numbers."""
+    flow = flo.Flow()
+    flow.output("out", flow.input("numbers", flo.Sequence[int]).map(increment))
+    for count in range(6):
+        found = flow.explore(numbers=list(range(count)))
+        assert found.ok
+        assert found.complete
+        assert found.schedules == comb(2 * count, count) // (count + 1)
+        assert found.states == (count + 1) * (count + 2) // 2
+
+
+def test_two_inputs_interleave() -> None:
+    flow = flo.Flow()
+    left, right = flow.input("left", flo.Sequence[int]), flow.input("right", flo.Sequence[int])
+    flow.output("out", left.zip(right))
+    found = flow.explore(left=[1, 2], right=[3, 4])
+    assert found.ok
+    assert found.complete
+    assert "zip" in found.rules
+
+
+def test_elements_without_order_arrive_in_any_order() -> None:
+    flow = flo.Flow()
+    flow.output("out", flow.input("bag", flo.Bag[int]).map(increment))
+    assert flow.explore(bag=[1, 2]).schedules > flow.explore(bag=[1, 1]).schedules
+
+
+def test_ends_come_last() -> None:
+    flow = flo.Flow()
+    flow.output("total", flow.input("bag", flo.Bag[int], bounded=True).sum())
+    found = flow.explore(bag=[1, 2, 3])
+    assert found.ok
+    (outcome,) = found.outcomes
+    assert outcome[0] == flo.Sequence(int).value([6]).fix()
+
+
+def test_a_race_is_found_with_two_traces() -> None:
+    flow = flo.Flow()
+    numbers = flow.input("largest", flo.LVar(flo.Max(int)))
+    (seen,) = numbers.apply(CurrentValue())
+    flow.output("seen", seen)
+    types = (flo.StreamType(LVar(flo.Max(int)), bounded=False),)
+    from flo.verify.explore import Channel, explore
+
+    growing = tuple(LVar(flo.Max(int)).value(n) for n in (1, 2))
+    found = explore(flow.graph(), types, (Channel(0, growing),))
+    assert not found.ok
+    one, other = found.traces
+    assert max(len(one), len(other)) <= 4
+    assert {str(move).split(" ")[0] for move in one} <= {"input", "operator"}
+
+
+def test_a_space_that_is_too_large_is_sampled_and_says_so() -> None:
+    flow = flo.Flow()
+    numbers = flow.input("numbers", flo.Sequence[int])
+    flow.output("out", numbers.map(increment).map(increment))
+    found = flow.explore(numbers=list(range(8)), most_states=50, seed=3)
+    assert found.ok
+    assert not found.complete
+    assert "seed 3" in str(found)
+
+
+def test_three_operators_and_six_elements_are_explored_completely() -> None:
+    flow = flo.Flow()
+    numbers = flow.input("numbers", flo.Sequence[int])
+    flow.output("out", numbers.map(increment).filter(lambda x: x % 2).scan(0, lambda a, x: a + x))
+    found = flow.explore(numbers=[1, 2, 3, 4, 5, 6])
+    assert found.ok
+    assert found.complete
