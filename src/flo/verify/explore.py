@@ -9,6 +9,7 @@ measure, and every arrival leaves less to come.
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -124,42 +125,50 @@ def _key(state: State) -> Any:
 
 
 def _exhaustively(start: State, channels: Channels, most_states: int) -> Exploration | None:
-    """Depth first, each state once; None if there are too many."""
-    came_from: dict[Any, tuple[Any, Move] | None] = {_key(start): None}
-    ways: dict[Any, int] = {}
-    outcomes: dict[Values, Any] = {}
+    """Breadth first, each state once, so that traces are as short as can be; None if there are too many."""
+    numbers: dict[Any, int] = {_key(start): 0}
+    came_from: list[tuple[int, Move] | None] = [None]
+    following: list[list[int]] = []
+    outcomes: dict[Values, int] = {}
     rules: set[str] = set()
-    path: list[tuple[Any, State, Iterator[tuple[Move, State]], list[Any]]] = [
-        (_key(start), start, moves(start, channels), [])
-    ]
-    while path:
-        key, state, left, following = path[-1]
-        for move, after in left:
+    frontier = deque([start])
+    while frontier:
+        state, number = frontier.popleft(), len(following)
+        following.append([])
+        for move, after in moves(state, channels):
             rules.update(move.rules)
-            after_key = _key(after)
-            following.append(after_key)
-            if after_key not in came_from:
-                if len(came_from) >= most_states:
+            known = numbers.setdefault(_key(after), len(numbers))
+            if known == len(came_from):
+                if known >= most_states:
                     return None
-                came_from[after_key] = (key, move)
-                path.append((after_key, after, moves(after, channels), []))
-                break
+                came_from.append((number, move))
+                frontier.append(after)
+            following[number].append(known)
+        if not following[number]:
+            outcomes.setdefault(state.outputs, number)
+    traces = tuple(_trace(came_from, number) for number in list(outcomes.values())[:2])
+    return Exploration(tuple(outcomes), traces, len(numbers), _ways(following), True, None, frozenset(rules))
+
+
+def _ways(following: list[list[int]]) -> int:
+    """How many ways lead from the first state to an end. There are no cycles: states are done after all that follow."""
+    ways: dict[int, int] = {}
+    path = [0]
+    while path:
+        number = path[-1]
+        missing = [each for each in following[number] if each not in ways]
+        if missing:
+            path += missing
         else:
+            ways[number] = sum(ways[each] for each in following[number]) or 1
             path.pop()
-            ways[key] = sum(ways[each] for each in following) if following else 1
-            if not following:
-                outcomes.setdefault(state.outputs, key)
-    found = list(outcomes.items())
-    traces = tuple(_trace(came_from, key) for _, key in found[:2])
-    return Exploration(
-        tuple(values for values, _ in found), traces, len(came_from), ways[_key(start)], True, None, frozenset(rules)
-    )
+    return ways[0]
 
 
-def _trace(came_from: dict[Any, tuple[Any, Move] | None], key: Any) -> tuple[Move, ...]:
+def _trace(came_from: list[tuple[int, Move] | None], number: int) -> tuple[Move, ...]:
     trace: list[Move] = []
-    while (origin := came_from[key]) is not None:
-        key, move = origin
+    while (origin := came_from[number]) is not None:
+        number, move = origin
         trace.append(move)
     return tuple(reversed(trace))
 
