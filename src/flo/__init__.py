@@ -3,6 +3,7 @@
 An implementation of the paper "Flo: a Semantic Foundation for Progressive Stream Processing".
 """
 
+from flo import verify
 from flo.api.body import Loop
 from flo.api.flow import Flow
 from flo.api.running import FlowLoop, Result
@@ -60,6 +61,7 @@ from flo.values.weighted import Bag, Set, ZSet
 __version__ = "0.1.0"
 
 __all__ = [
+    "verify",
     "BOTTOM",
     "TOP",
     "And",

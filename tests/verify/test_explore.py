@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from math import comb
-from typing import final
 
 import flo
-from flo.core.operator import Values
-from flo.values.lvar import LVar, LVarValue
-from flo.values.sequence import SequenceValue
+from flo.values.lvar import LVar
+from flo.verify.explore import Channel, explore
+from tests.verify.illegal import CurrentValue
 
 
 def increment(x: int) -> int:
     return x + 1
-
-
-@final
-@dataclass(frozen=True)
-class CurrentValue(flo.Operator):
-    """The first illegal `to_sequence` of §6.2: emits the value of an LVar that may still grow."""
-
-    name = "current_value"
-
-    def type(self, inputs: tuple[flo.StreamType, ...]) -> tuple[flo.StreamType, ...]:
-        return (flo.StreamType(flo.Sequence(int), bounded=inputs[0].bounded),)
-
-    def steps(self, inputs: Values) -> Iterator[flo.Step]:
-        value = inputs[0]
-        assert isinstance(value, LVarValue)
-        if value.size():
-            rest, sent = value.take()
-            yield flo.Step("current-value", (rest,), self, (SequenceValue.of([sent.value]),))
 
 
 def test_schedules_are_counted() -> None:
@@ -78,8 +57,6 @@ def test_a_race_is_found_with_two_traces() -> None:
     (seen,) = numbers.apply(CurrentValue())
     flow.output("seen", seen)
     types = (flo.StreamType(LVar(flo.Max(int)), bounded=False),)
-    from flo.verify.explore import Channel, explore
-
     growing = tuple(LVar(flo.Max(int)).value(n) for n in (1, 2))
     found = explore(flow.graph(), types, (Channel(0, growing),))
     assert not found.ok

@@ -1,0 +1,80 @@
+"""The laws of the paper as data: what binds collections and operators, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """`statement` is what holds of everything legal; `instead` is what to do where it does not."""
+
+    name: str
+    paper: str
+    statement: str
+    instead: str = ""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+FIX_FIXES = Law("fix fixes", "§3.2", "fixed(fix(c)), and fix leaves a fixed value as it is")
+RIGHT_IDENTITY = Law("the empty delta is a right identity", "§3.2", "c ++ ∅ = c")
+CLOSURE = Law("types are closed under ++", "§3.2", "c ∈ τ and d ∈ τ give c ++ d ∈ τ")
+LIFTING = Law("lifting inverts lowering", "§3.2", "⟦⌊c⌋⟧ = c")
+ABSORPTION = Law("a fixed value absorbs every delta", "§3.2", "fixed(c) gives c ++ d = c")
+
+COLLECTION_LAWS = (FIX_FIXES, RIGHT_IDENTITY, CLOSURE, LIFTING, ABSORPTION)
+
+PRESERVATION = Law(
+    "preservation",
+    "§3.4",
+    "a step leaves inputs, operator and outputs in their types",
+    "emit values of the type that `type` gives",
+)
+MEASURE = Law(
+    "the measure falls",
+    "§3.4",
+    "every step lowers `measure`",
+    "consume something of the input at each step, or define a `measure` that falls",
+)
+STUCK_STATE = Law(
+    "stuck state",
+    "Lemma 3.1",
+    "after finitely many steps none is enabled",
+    "give every rule a premise that its step ends",
+)
+CONFLUENCE = Law(
+    "confluence",
+    "§3.4",
+    "whichever steps are taken, one stuck state is reached",
+    "make rules exclude each other, or their order not matter",
+)
+EAGER_EXECUTION = Law(
+    "eager execution",
+    "Definition 3.2",
+    "the stuck state does not depend on when data arrives",
+    "emit only what later data cannot change: a threshold, a bounded input's end, or a change that can be taken back",
+)
+OUTPUT_MAXIMALITY = Law(
+    "streaming progress: outputs are maximal",
+    "Definitions 3.3 and 3.4",
+    "fixing the unbounded inputs changes nothing but that the outputs are fixed",
+    "do not wait for the end of an unbounded input: take a bounded one, or emit as you go",
+)
+BOUNDED_OUTPUTS = Law(
+    "streaming progress: bounded outputs are fixed",
+    "Definition 3.4",
+    "when the bounded inputs have ended, so have the bounded outputs",
+    "pass the end on",
+)
+
+OPERATOR_LAWS = (
+    PRESERVATION,
+    MEASURE,
+    STUCK_STATE,
+    CONFLUENCE,
+    EAGER_EXECUTION,
+    OUTPUT_MAXIMALITY,
+    BOUNDED_OUTPUTS,
+)
