@@ -9,9 +9,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.harness import derived, fired
 from tests.paper_rules import SMALL_STEPS, TYPING_RULES
+
+# no test may fail because the machine is slow
+settings.register_profile("flo", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("flo")
 
 _SELECTING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly", "ignore", "ignore_glob")
 

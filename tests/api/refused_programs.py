@@ -183,6 +183,85 @@ def body_with_too_many_arguments():
     numbers.batch(2).nest(lambda batch, other, loop: batch)
 
 
+def body_that_returns_nothing():
+    def body(batch):
+        batch.sum()
+
+    flow = flo.Flow("totals")
+    numbers = flow.input("numbers", flo.Sequence[int])
+    numbers.batch(2).nest(body)
+
+
+def body_that_returns_no_stream():
+    flow = flo.Flow("totals")
+    numbers = flow.input("numbers", flo.Sequence[int])
+    numbers.batch(2).nest(lambda batch: [batch.sum(), batch.count()])
+
+
+def body_with_a_keyword_that_nothing_gives():
+    flow = flo.Flow("totals")
+    numbers = flow.input("numbers", flo.Sequence[int])
+    numbers.batch(2).nest(lambda batch, *, size: batch.take(size))
+
+
+def no_function():
+    flow = flo.Flow("totals")
+    numbers = flow.input("numbers", flo.Sequence[int])
+    numbers.scan(max, 0)
+
+
+def coroutine_function():
+    async def fetched(number):
+        return number
+
+    flow = flo.Flow("totals")
+    numbers = flow.input("numbers", flo.Sequence[int])
+    numbers.map(fetched)
+
+
+def function_of_other_arguments():
+    flow = flo.Flow("totals")
+    numbers = flow.input("numbers", flo.Sequence[int])
+    numbers.scan(0, lambda number: number + 1)
+
+
+def join_on_one_side_only():
+    flow = flo.Flow("members")
+    people = flow.input("people", flo.ZSet[tuple[int, str]])
+    visits = flow.input("visits", flo.ZSet[int])
+    people.join(visits, on=lambda person: person[0])
+
+
+def join_of_keyed_streams_on_something_else():
+    flow = flo.Flow("members")
+    people = flow.input("people", flo.Keyed[int, flo.Bag[str]])
+    people.join(people, on=len, other_on=len)
+
+
+def join_of_sequences():
+    flow = flo.Flow("members")
+    people = flow.input("people", flo.Sequence[str])
+    people.join(people, on=len, other_on=len)
+
+
+def union_of_nested_streams():
+    flow = flo.Flow("totals")
+    numbers = flow.input("numbers", flo.Sequence[int])
+    numbers.batch(2).union(numbers.batch(3))
+
+
+def distinct_of_a_bag():
+    flow = flo.Flow("words")
+    words = flow.input("words", flo.Bag[str])
+    words.distinct()
+
+
+def sum_of_something_of_a_sequence():
+    flow = flo.Flow("auction")
+    bids = flow.input("bids", flo.Sequence[Bid], bounded=True)
+    bids.sum(lambda bid: bid.price)
+
+
 def element_of_the_wrong_type():
     flow = flo.Flow("auction")
     prices = flow.input("prices", flo.Sequence[int])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 
 import pytest
 
@@ -132,3 +133,112 @@ def test_a_fault_names_the_line_inside_a_body_after_a_restore() -> None:
     resumed.restore(loop.checkpoint())
     with pytest.raises(flo.FunctionError, match=r"b\.map\(inverse\)"):
         resumed.run()
+
+
+def passing(kind: type[flo.Collection], *, bounded: bool = False) -> flo.FlowLoop:
+    flow = flo.Flow()
+    flow.output("out", flow.input("x", kind, bounded=bounded))
+    return flow.loop()
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "kept"),
+    [
+        (flo.Sequence[int], [1, 2, "x", 3], [1, 2]),
+        (flo.ZSet[str], {"a": 5, "b": -2, 1: 1}, {"a": 5, "b": -2}),
+        (flo.Bag[str], {"a": 5, 1: 1}, {"a": 5}),
+        (flo.Nested[flo.Sequence[int]], [[1, 2], [3, "x"]], [[1, 2]]),
+        (flo.Keyed[str, flo.Sequence[int]], {"k": [1], "l": [1, "x"]}, {"k": [1]}),
+    ],
+    ids=str,
+)
+def test_what_comes_before_a_wrong_element_has_arrived(kind: type[flo.Collection], data: object, kept: object) -> None:
+    loop = passing(kind)
+    with pytest.raises(flo.ElementError, match="`x`"):
+        loop.push(x=data)
+    loop.run()
+    assert loop.pull("out") == kept
+
+
+def test_data_that_raises_keeps_what_it_gave() -> None:
+    def reading() -> object:
+        yield 1
+        yield 2
+        raise OSError("disk")
+
+    loop = passing(flo.Sequence[int])
+    with pytest.raises(flo.ElementError, match="raised OSError after 2 elements: disk"):
+        loop.push(x=reading())
+    loop.run()
+    assert loop.pull("out") == [1, 2]
+
+
+def test_what_cannot_arrive_is_refused() -> None:
+    loop = passing(flo.Sequence[int])
+    loop.push(x=[1])
+    (step,) = loop.enabled()
+    loop.push(x=[2])
+    with pytest.raises(flo.ScopeError, match="an earlier state"):
+        loop.take(step)
+    with pytest.raises(flo.NameTakenError, match="twice"):
+        loop.push("x", [1], x=[2])
+    with pytest.raises(flo.OrderError, match="gives no order"):
+        loop.push(x={1, 2})
+    loop.end()
+    loop.push(x=[])
+    with pytest.raises(flo.ElementError, match="has ended"):
+        loop.push(x=[3])
+    loop.run()
+    assert loop.pull("out") == [1, 2]
+
+
+def test_a_function_cannot_push() -> None:
+    flow = flo.Flow()
+    loops: list[flo.FlowLoop] = []
+    flow.output("out", flow.input("x", flo.Sequence[int]).map(lambda x: loops[0].push(x=[x])))
+    loops.append(flow.loop())
+    loops[0].push(x=[1])
+    with pytest.raises(flo.FloError, match="called by a function"):
+        loops[0].run()
+
+
+def test_threads_do_not_lose_what_they_push() -> None:
+    loop = passing(flo.Sequence[int])
+    thread = threading.Thread(target=lambda: [loop.push(x=[number]) for number in range(3000)])
+    thread.start()
+    while thread.is_alive():
+        loop.run()
+    thread.join()
+    loop.run()
+    assert sorted(loop.pull("out")) == list(range(3000))
+
+
+def two_maxima(first: str, second: str) -> flo.Flow:
+    flow = flo.Flow()
+    for name in (first, second):
+        flow.output(f"max of {name}", flow.input(name, flo.Sequence[int]).scan(0, max))
+    return flow
+
+
+def test_a_state_knows_the_names_and_types_of_its_inputs_and_outputs() -> None:
+    saved = two_maxima("cats", "dogs").loop().checkpoint()
+    two_maxima("cats", "dogs").loop().restore(saved)
+    with pytest.raises(flo.CheckpointError, match="input cats"):
+        two_maxima("dogs", "cats").loop().restore(saved)
+    with pytest.raises(flo.CheckpointError, match="unbounded"):
+        passing(flo.Sequence[int], bounded=True).restore(passing(flo.Sequence[int]).checkpoint())
+
+
+def test_a_long_chain_runs_prints_and_is_saved() -> None:
+    flow = flo.Flow()
+    stream = flow.input("x", flo.Sequence[int])
+    for _ in range(1000):
+        stream = stream.map(doubled)
+    flow.output("out", stream)
+    loop = flow.loop()
+    loop.push(x=[0])
+    resumed = flow.loop()
+    resumed.restore(loop.checkpoint())
+    resumed.run()
+    assert resumed.pull("out") == [0]
+    assert flo.parse(str(flow.graph()), flo.names(flow.graph())) == flow.graph()

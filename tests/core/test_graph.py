@@ -7,7 +7,6 @@ import pytest
 from flo.core.errors import TypeMismatch
 from flo.core.graph import Node, Parallel, Sequential, inputs, node, nodes, parallel, sequence, setinput
 from flo.core.semantics import small_steps
-from flo.core.typing import arity
 from flo.core.wire import Wire, identity
 from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.pairs import Zip
@@ -117,8 +116,8 @@ def test_elided_states_cannot_run():
 
 def test_arity():
     graph = Sequential(Parallel(mapping(), keeping()), node(Zip(), ints(), ints()))
-    assert arity(graph) == (2, 1)
-    assert arity(node(Wire(1, ()), ints())) == (1, 0)
+    assert graph.arity == (2, 1)
+    assert node(Wire(1, ()), ints()).arity == (1, 0)
 
 
 def test_long_forms_group_to_the_left():

@@ -18,7 +18,7 @@ from flo.core.operator import concat_all
 from flo.core.semantics import small_steps
 from flo.core.source import Source
 from flo.core.term import Lifting, Lowering
-from flo.core.typing import arity, derive, initial
+from flo.core.typing import derive, initial
 from flo.core.wire import Wire, identity
 from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.pairs import Zip
@@ -139,7 +139,7 @@ def test_dataflow_graph_of_the_paper():
         Parallel(F, F),
     )
     assert graph == expected
-    assert arity(graph) == (2, 2)
+    assert graph.arity == (2, 2)
     types = (unbounded(INTS), unbounded(INTS))
     assert derive(graph, types).outputs == types
     assert round_trip(graph) == graph

@@ -54,3 +54,39 @@ assert_type(edges.repeat_nested(2).nest(hop), flo.Stream[flo.Nested[flo.Set[int]
 windows = open_numbers.tumbling(10, time=lambda x: x)
 assert_type(windows.late, flo.Stream[flo.Sequence[int], flo.Unbounded])
 assert_type(windows.nest(lambda w: w.sum()), flo.Stream[flo.Nested[flo.Sequence[int]], flo.Unbounded])
+
+assert_type(rows.count(), flo.Stream[flo.ZSet[int], flo.Unbounded])
+assert_type(rows.sum(lambda r: r[1]), flo.Stream[flo.ZSet[int], flo.Unbounded])
+assert_type(rows.map(lambda r: r[1]).sum(), flo.Stream[flo.ZSet[int], flo.Unbounded])
+assert_type(rows.avg(lambda r: r[1]), flo.Stream[flo.ZSet[float], flo.Unbounded])
+assert_type(rows.min(lambda r: r[0]), flo.Stream[flo.ZSet[str], flo.Unbounded])
+assert_type(rows.max(), flo.Stream[flo.ZSet[tuple[str, int]], flo.Unbounded])
+assert_type(numbers.count(), flo.Stream[flo.Sequence[int], flo.Bounded])
+assert_type(
+    rows.left_join(rows, lambda r: r[0], lambda r: r[0], into=lambda r, s: r[1] if s is None else s[1]),
+    flo.Stream[flo.ZSet[int], flo.Unbounded],
+)
+assert_type(
+    rows.full_join(rows, lambda r: r[0], lambda r: r[0], into=lambda r, s: r is None or s is None),
+    flo.Stream[flo.ZSet[bool], flo.Unbounded],
+)
+assert_type(
+    rows.left_join(rows, lambda r: r[0], lambda r: r[0]),
+    flo.Stream[flo.ZSet[tuple[tuple[str, int], tuple[str, int] | None]], flo.Unbounded],
+)
+assert_type(numbers.merge(numbers), flo.Stream[flo.Sequence[int], flo.Bounded])
+assert_type(open_numbers.first(), flo.Stream[flo.Sequence[int], flo.Unbounded])
+assert_type(numbers.batch(2).last(), flo.Stream[flo.Sequence[int], flo.Bounded])
+assert_type(
+    numbers.batch(2).zip(numbers.map(str).batch(2)).last(),
+    tuple[flo.Stream[flo.Sequence[int], flo.Bounded], flo.Stream[flo.Sequence[str], flo.Bounded]],
+)
+
+
+def scaled(b: flo.Stream[flo.Sequence[int], flo.Bounded], loop: flo.Loop) -> flo.Stream[flo.Sequence[int], flo.Bounded]:
+    factors = loop.constant(flo.Sequence[int], [10, 100])
+    assert_type(factors, flo.Stream[flo.Sequence[int], flo.Bounded])
+    return b.zip(factors).map(lambda pair: pair[0] * pair[1])
+
+
+assert_type(open_numbers.batch(2).nest(scaled), flo.Stream[flo.Nested[flo.Sequence[int]], flo.Unbounded])

@@ -27,3 +27,12 @@ open_numbers.repeat_nested(3)  # refused
 numbers.nest(lambda b: b)  # refused
 open_numbers.zip(words)  # refused
 numbers.map(lambda x: x.upper())  # refused
+open_numbers.count()  # refused
+numbers.max()  # refused
+numbers.sum(abs)  # refused
+words.distinct()  # refused
+words.first()  # refused
+rows.join(rows, abs)  # refused
+open_numbers.merge(numbers)  # refused
+rows.left_join(rows, abs, abs, into=abs)  # refused
+numbers.map(3)  # refused

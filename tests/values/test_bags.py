@@ -302,3 +302,38 @@ def test_distinct_is_of_a_sequence():
     error = refusal(derive, Node(None, Distinct()), (bounded(INTS),))
     assert isinstance(error, CollectionError)
     assert "to_set()" in str(error)
+
+
+class Opaque:
+    def __init__(self, n):
+        self.n = n
+
+
+@pytest.mark.parametrize("kind", [Sequence, Bag, Set])
+def test_nan_is_the_greatest_in_a_sort(kind):
+    nan = float("nan")
+    for elements in ([nan, 1.0, 3.0, 2.0], [3.0, 2.0, nan, 1.0], [1.0, nan, 3.0, 2.0]):
+        _, outputs = advance(Node((MAKERS[kind](*elements).fix(),), Sort()))
+        *numbers, last = outputs[0][0].elements_list()
+        assert numbers == [1.0, 2.0, 3.0]
+        assert math.isnan(last)
+
+
+def test_a_tie_of_elements_that_have_no_text():
+    def n(element):
+        return element.n
+
+    one, other, third = Opaque(1), Opaque(1), Opaque(2)
+    _, outputs = advance(Node((ended(bag(third, one)),), Sort(n)))
+    assert outputs[0][0].elements_list() == [one, third]
+    error = refusal(advance, Node((ended(bag(one, other)),), Sort(n)))
+    assert isinstance(error, ElementError)
+    assert "`sort` orders elements with equal keys" in str(error)
+    assert "Opaque" in str(error)
+
+
+def test_a_zero_has_one_form():
+    for zeros in ([0.0, -0.0], [-0.0, 0.0], [(-0.0, (1, -0.0))]):
+        found = bag(*zeros).elements_list()
+        assert "-" not in str(found)
+        assert len(found) == 1

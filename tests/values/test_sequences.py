@@ -13,7 +13,9 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.persistent import Elements
 from flo.core.semantics import advance
 from flo.core.typing import derive
+from flo.values.lattice_structures import SetUnion
 from flo.values.operators.elementwise import Filter, FlatMap, Map
+from flo.values.operators.lattices import FoldLattice
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take, Window
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
@@ -323,3 +325,62 @@ def test_what_came_before_a_fault_is_kept(operator):
     assert isinstance(error, FunctionError)
     assert "ZeroDivisionError" in str(error)
     assert "0" in dict(error.facts)["given"]
+
+
+def test_a_scan_that_starts_with_none_gives_a_result_for_each_element():
+    """`None` is a value like any other, at the start and in between."""
+    latest = check_operator(Scan(None, lambda _, x: x), (unbounded(INTS),), [(seq(1, 2),), (seq(3),)])
+    assert latest[0].elements_list() == [1, 2, 3]
+
+    def even(_, x):
+        return x if x % 2 == 0 else None
+
+    (output,) = check_operator(Scan(0, even), (unbounded(INTS),), [(seq(1, 2),), (seq(3),), (seq(4, 5),)])
+    assert output.elements_list() == [None, 2, None, 4, None]
+
+
+def stops_at_two(*given):
+    if given[-1] == 2:
+        raise StopIteration
+    return {given[-1]}
+
+
+@pytest.mark.parametrize("kind", [Sequence, Bag, Set])
+@pytest.mark.parametrize(
+    "operator",
+    [Map(lambda x: str(stops_at_two(x))), Filter(stops_at_two), FlatMap(stops_at_two)],
+    ids=["map", "filter", "flat_map"],
+)
+def test_a_stop_iteration_is_an_error_like_any_other(operator, kind):
+    expect_stop(Node((MAKERS[kind](1, 2),), operator))
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [Scan(0, stops_at_two), Fold(0, stops_at_two), FoldLattice(SetUnion(int), stops_at_two)],
+    ids=["scan", "fold", "fold_lattice"],
+)
+def test_a_stop_iteration_in_the_middle_drops_nothing(operator):
+    expect_stop(Node((seq(1, 2, 3),), operator))
+
+
+def expect_stop(graph):
+    """The elements before the one at fault are done, and that is still there."""
+    rest, _ = advance(graph)
+    assert 2 in rest.state[0].elements_list()
+    error = refusal(advance, rest)
+    assert isinstance(error, FunctionError)
+    assert "StopIteration" in str(error)
+    assert "given" in str(error)
+
+
+def test_a_batch_that_is_not_full_is_not_copied():
+    graph, _ = advance(Node((seq(0),), Batch(1000)))
+    shared = graph.operator.opened._items
+    for number in range(1, 999):
+        graph, outputs = advance(Node((seq(number),), graph.operator))
+        assert outputs == [(None,)]
+    assert graph.operator.opened._items is shared
+    graph, outputs = advance(Node((seq(999, 1000),), graph.operator))
+    assert outputs == [(windows(range(1000)),)]
+    assert list(graph.operator.opened) == [1000]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from flo.core.data import canonical
 from flo.core.encoding import decode, encode
-from flo.core.errors import CollectionError, FunctionError
+from flo.core.errors import CollectionError, ElementError, FunctionError
 from flo.core.graph import Node
 from flo.core.semantics import advance
 from flo.core.stream_type import StreamType
@@ -396,3 +396,16 @@ def test_numbers_of_other_libraries():
     assert total(Half(0.5), 1) == 1.5
     with pytest.raises(TypeError, match="cannot be summed exactly"):
         total(1j)
+
+
+def test_a_tie_of_rows_that_have_no_text():
+    class Opaque:
+        pass
+
+    one, other = Opaque(), Opaque()
+    graph, outputs = advance(Node((zset({one: 1}),), TopK(1, lambda row: 1)))
+    assert outputs[0][0].elements_list() == [one]
+    graph, _ = advance(Node((zset({one: 1}),), graph.operator))
+    error = refusal(advance, Node((zset({other: 1}),), graph.operator))
+    assert isinstance(error, ElementError)
+    assert "`top_k` orders elements with equal keys" in str(error)

@@ -13,7 +13,7 @@ from flo.core.collection import End
 from flo.core.errors import CollectionError, FunctionError
 from flo.core.graph import Node
 from flo.core.persistent import PersistentMap
-from flo.core.semantics import advance, stuck
+from flo.core.semantics import advance, small_steps, stuck
 from flo.core.stream_type import StreamType
 from flo.core.typing import derive
 from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, SemiJoin
@@ -190,5 +190,35 @@ def test_functions_that_fail_name_their_rows():
     error = refusal(advance, Node((zset({"row": 1}), zset()), Join(fail, fail)))
     assert isinstance(error, FunctionError)
     assert "'row'" in str(error)
-    error = refusal(advance, Node((zset({"x": 1}), zset({"y": 1})), Join(len, len, fail)))
+    rest, _ = advance(Node((zset({"x": 1}), zset({"y": 1})), Join(len, len, fail)))
+    error = refusal(advance, rest)
     assert "('x', 'y')" in str(error)
+
+
+def tenth(row: int) -> int:
+    if row == 7:
+        raise StopIteration
+    return 10 // row
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("kind", [Join, SemiJoin, AntiJoin, LeftJoin, FullJoin])
+def test_a_row_at_fault_holds_up_itself_only(kind, side):
+    good, bad = zset({5: 1, 2: 1}), zset({5: 1, 0: 1, 2: 1, 7: 1})
+    inputs = (bad, good) if side == 0 else (good, bad)
+    whole, expected = advance(Node((good, good), kind(tenth, tenth)))
+    rest, outputs = advance(Node(inputs, kind(tenth, tenth)))
+    assert added(*(unit for (delta,) in outputs if delta for unit in delta.all_units())) == added(
+        *(unit for (delta,) in expected if delta for unit in delta.all_units())
+    )
+    assert rest.operator == whole.operator
+    assert rest.state[side] == zset({0: 1, 7: 1})
+    error = refusal(advance, rest)
+    assert isinstance(error, FunctionError)
+    assert "ZeroDivisionError" in str(error)
+    assert "given   0" in str(error)
+
+    graph = Node(inputs, kind(tenth, tenth))
+    while graph.state != rest.state:
+        graph = next(small_steps(graph)).graph
+    assert graph == rest, "step by step it is the same"

@@ -79,7 +79,9 @@ def test_a_counterexample_names_the_element_and_both_weights():
     def clipped(key, weight):
         return weight if key == "fine" else max(weight, 0)
 
-    error = refusal(advance, Node((zset({"fine": 1, "odd": 3}),), MapWeights(clipped)))
+    rest, outputs = advance(Node((zset({"fine": 1, "odd": 3}),), MapWeights(clipped)))
+    assert outputs == [(zset({"fine": 1}),)]
+    error = refusal(advance, rest)
     assert isinstance(error, LawError)
     assert "'odd'" in str(error)
     assert "f(element, -1)   0, and -1 · f(element, 1) is -1" in str(error)
@@ -324,3 +326,12 @@ def test_integrate_takes_bounded_z_sets_one_at_a_time():
     open_inside = StreamType(Nested(StreamType(ZSet(), False)), False)
     assert isinstance(refusal(derive, Node(None, Differentiate()), (open_inside,)), BoundednessError)
     assert isinstance(refusal(derive, Node(None, Integrate()), (StreamType(ZSet(), False),)), CollectionError)
+
+
+@pytest.mark.parametrize("operator", [Integrate(), Differentiate()])
+def test_inner_zsets_that_are_complete_are_consumed_in_one_step(operator):
+    many = sequence_of(*(zset({number % 3: 1}) for number in range(200)))
+    _, outputs = advance(Node((many,), operator))
+    assert len(outputs) < 6
+    some = sequence_of(*(zset({number: 1 - 2 * (number % 2)}) for number in (0, 1, 2, 1)))
+    check_operator(operator, (StreamType(Nested(ZSet()), False),), [(some,), (some,), (sequence_of(zset()),), (some,)])

@@ -120,3 +120,27 @@ class Unending(OnSequences):
         assert isinstance(value, SequenceValue)
         for element, rest in value.units():
             yield flo.Step("unending", (rest,), self, (SequenceValue.of([element]),))
+
+
+@final
+@dataclass(frozen=True)
+class Hasty(OnSequences):
+    """Its steps are right, and its `advance` forgets all but the last element."""
+
+    name = "hasty"
+
+    def steps(self, inputs: Values) -> Iterator[flo.Step]:
+        value = inputs[0]
+        assert isinstance(value, SequenceValue)
+        for element, rest in value.units():
+            yield flo.Step("hasty", (rest,), self, (SequenceValue.of([element]),))
+        if value.ending():
+            yield flo.Step("hasty-terminator", (value.passed(),), self, (SequenceValue.terminator(),))
+
+    def advance(self, inputs: Values) -> Iterator[flo.Step]:
+        value = inputs[0]
+        assert isinstance(value, SequenceValue)
+        if value.elements:
+            value, last = value.drained(), value.elements[-1]
+            yield flo.Step("hasty", (value,), self, (SequenceValue.of([last]),))
+        yield from self.steps((value,))

@@ -7,7 +7,7 @@ from math import comb
 import flo
 from flo.values.lvar import LVar
 from flo.verify.explore import Channel, explore
-from tests.verify.illegal import CurrentValue
+from tests.verify.illegal import CurrentValue, Hasty
 
 
 def increment(x: int) -> int:
@@ -82,3 +82,15 @@ def test_three_operators_and_six_elements_are_explored_completely() -> None:
     found = flow.explore(numbers=[1, 2, 3, 4, 5, 6])
     assert found.ok
     assert found.complete
+
+
+def test_an_advance_that_does_not_agree_with_the_steps_is_found() -> None:
+    flow = flo.Flow()
+    (out,) = flow.input("numbers", flo.Sequence[int]).apply(Hasty())
+    flow.output("out", out)
+    found = flow.explore(numbers=[1, 2])
+    assert not found.ok
+    assert "advance" in [str(move) for move in found.traces[1]]
+    report = flo.verify.check(Hasty())
+    assert not report.ok
+    assert "advance" in str(report)

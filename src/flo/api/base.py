@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from flo.core.collection import Collection
-from flo.core.errors import Origin
+from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType, Unbounded
 
@@ -50,6 +50,12 @@ class StreamBase(Generic[C_co, B_co]):
 
     def apply(self, operator: Operator, *others: StreamBase[Any, Any]) -> tuple[Any, ...]:
         """Any operator, yours too, on this stream and others: one stream for each of its outputs."""
+        if not isinstance(operator, Operator):
+            raise TypeMismatch(
+                f"`apply` takes an operator, and was given {type(operator).__name__}",
+                facts=(("given", brief(operator)),),
+                where=Origin.here(),
+            )
         return self.scope.apply(operator, self, *others)  # type: ignore[arg-type]
 
     def _then(self, operator: Operator, *others: Any) -> Any:

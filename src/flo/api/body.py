@@ -7,13 +7,16 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from flo.api.arguments import function as expect_function
+from flo.api.arguments import located
 from flo.api.compile import compile_scope
 from flo.api.scope import Scope
 from flo.core.collection import Collection
 from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.derivation import StreamTypes
-from flo.core.errors import DeferError, FloError, Origin, ScopeError
+from flo.core.errors import DeferError, FloError, Origin, ScopeError, TypeMismatch, brief
 from flo.core.graph import Graph
+from flo.core.source import Source
 from flo.core.stream_type import Bounded
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
@@ -43,9 +46,11 @@ class Loop:
     def read_defer(self, key: str, *, initial: Counter[T]) -> Stream[Bag[T], Bounded]: ...
     def read_defer(self, key: str, collection: Any = None, *, initial: Any) -> Any:
         """What `write_defer(key, …)` was given for the previous inner stream; `initial` for the first."""
-        kind = Collection.of(collection) if collection is not None else inferred(key, initial)
+        kind = located(Collection.of, collection) if collection is not None else inferred(key, initial)
         self._read.setdefault(key, Origin.here())
-        (stream,) = self._scope.apply(ReadDefer(key, kind, kind.value(initial).fix()))
+        (stream,) = self._scope.apply(
+            ReadDefer(key, kind, located(kind.value, initial, about=f"`read_defer({key!r})`").fix())
+        )
         return stream
 
     def write_defer(self, key: str, stream: Stream[Any, Bounded]) -> None:
@@ -61,6 +66,14 @@ class Loop:
             )
         self._scope.apply(WriteDefer(key), stream)
         self._written[key] = here
+
+    def constant(self, collection: type[C] | C, data: Any) -> Stream[C, Bounded]:
+        """A bounded stream of given data, the same for every inner stream."""
+        kind = located(Collection.of, collection)
+        (stream,) = self._scope.apply(
+            Source(kind, located(kind.value, data, about="`constant`").fix()), verb="constant"
+        )
+        return stream
 
     def _locate(self, error: FloError) -> FloError:
         """A refused defer points to the line that reads or writes the key."""
@@ -80,7 +93,7 @@ def inferred(key: str, initial: Any) -> Collection:
             return Sequence()
     raise DeferError(
         f"the collection of `read_defer({key!r})` cannot be told from its initial value",
-        facts=(("initial", repr(initial)[:80]),),
+        facts=(("initial", brief(initial)),),
         instead=((f"loop.read_defer({key!r}, flo.ZSet[int], initial={{…}})", "say which collection it is"),),
         where=Origin.here(),
     )
@@ -91,14 +104,13 @@ def build(
 ) -> tuple[Graph, Scope, Loop]:
     """Calls the user's function on inner streams of these types, and compiles what it built."""
     origin = Origin.here()
+    expect_function(verb, "body", function, takes=None)
     scope = Scope(f"the body of `{verb}` at {origin}", parent)
     loop = Loop(scope)
     names = _parameters(function, len(inner), loops, verb, origin)
     streams = [scope.add_input(name, kind, origin) for name, kind in zip(names, inner, strict=False)]
     returned = function(*streams, loop) if len(names) > len(inner) else function(*streams)
-    outputs = returned if isinstance(returned, tuple) else () if returned is None else (returned,)
-    for output in outputs:
-        scope.expect_here(output, verb, origin)
+    outputs = _outputs(returned, scope, verb, origin, may_be_none=loops)
     for late in scope.unread_late(outputs):
         raise ScopeError(
             f"the late elements of `{late.name}` would be lost: nothing reads them",
@@ -109,20 +121,59 @@ def build(
     return compile_scope(scope, outputs), scope, loop
 
 
+def _outputs(
+    returned: Any, scope: Scope, verb: str, origin: Origin | None, *, may_be_none: bool
+) -> tuple[Stream[Any, Any], ...]:
+    """The streams that the body returned. It may be none if something else takes what the body makes: `write_defer`."""
+    from flo.api.stream import Stream
+
+    outputs = returned if isinstance(returned, tuple) else () if returned is None else (returned,)
+    taken = may_be_none and any(not vertex.outputs for vertex in scope.vertices)
+    if not outputs and not taken:
+        raise TypeMismatch(
+            f"the body of `{verb}` returns no stream",
+            facts=(("returned", brief(returned)), (verb, "gives what the body returns")),
+            instead=(("return the stream from the body", "or several, as a tuple"),),
+            where=origin,
+        )
+    for output in outputs:
+        if not isinstance(output, Stream):
+            raise TypeMismatch(
+                f"the body of `{verb}` returns {type(output).__name__}, and not a stream",
+                facts=(("returned", brief(output)),),
+                instead=(("return a, b", "to return several streams"),) if isinstance(output, list) else (),
+                where=origin,
+            )
+        scope.expect_here(output, verb, origin)
+    return outputs
+
+
 def _parameters(function: Callable[..., Any], count: int, loops: bool, verb: str, origin: Origin | None) -> list[str]:
-    """The names that the body gives to its streams, and to its loop if it has one."""
+    """The names that the body gives to its streams, and to its loop if it has one.
+
+    A parameter with a default takes a stream if there is one for it, and the loop only if its default is None:
+    `lambda batch, n=n: …` keeps its n.
+    """
+    unnamed = [f"inner{number}" for number in range(count)]
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        return [f"inner{number}" for number in range(count)]
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        return [f"inner{number}" for number in range(count)]
-    names = [p.name for p in parameters if p.default is p.empty and p.kind is not p.KEYWORD_ONLY]
-    if len(names) == count or (loops and len(names) == count + 1):
-        return names
+        return unnamed
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    required = [p for p in positional if p.default is p.empty]
+    never_given = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+    names = [p.name for p in positional]
+    takes_all = len(names) >= count or any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    if not never_given and takes_all and len(required) <= count + loops:
+        extra = positional[count] if loops and len(names) > count else None
+        wants_loop = extra is not None and (extra.default is extra.empty or extra.default is None)
+        return names[: count + 1] if wants_loop else names[:count] + unnamed[len(names) :]
     expected = f"{count} stream{'s' if count != 1 else ''}" + (", and the loop if it wants one" if loops else "")
+    takes = f"{len(required)} argument{'s' if len(required) != 1 else ''}"
+    if never_given:
+        takes = f"the keyword-only argument{'s' if len(never_given) > 1 else ''} {', '.join(never_given)}"
     raise ScopeError(
-        f"the body of `{verb}` takes {len(names)} arguments, and is given {expected}",
-        facts=(("body", f"({', '.join(names)})"),),
+        f"the body of `{verb}` takes {takes}, and is given {expected}",
+        facts=(("body", f"({', '.join(p.name for p in parameters)})"),),
         where=origin,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from flo.api.arguments import expect_kind, keys, no_argument, optional
 from flo.api.base import B_co, C_co, StreamBase
 from flo.core.collection import Collection
 from flo.core.nested import Nested
@@ -34,9 +35,22 @@ R = TypeVar("R")
 K = TypeVar("K")
 C = TypeVar("C", bound=Collection)
 D = TypeVar("D", bound=Collection)
+E = TypeVar("E", bound=Collection)
 B = TypeVar("B", bound=Unbounded)
 B2 = TypeVar("B2", bound=Unbounded)
 Key = Callable[[Any], Any]
+
+RE_KEY = (("stream.entries().key_by(…).join(…)", "under another key"),)
+
+
+def joinable(collection: Collection) -> tuple[tuple[str, str], ...]:
+    """How to make of a sequence what can be joined."""
+    if not isinstance(collection, Sequence):
+        return ()
+    return (
+        ("{input}.to_bag()", "without an order, with every element as often as it comes"),
+        ("{input}.to_zset()", "the same, if elements can be taken back"),
+    )
 
 
 class CombineVerbs(StreamBase[C_co, B_co]):
@@ -54,6 +68,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[LVar[Lattice[T]], B | B2]: ...
     def union(self, other: Any) -> Any:
         """Both together. Of sequences, all of this one and then the other: this one must be bounded."""
+        expect_kind("union", self, Sequence, Bag, Set, ZSet, LVar)
         match self.collection:
             case Bag():
                 return self._then(BagUnion(), other)
@@ -117,7 +132,10 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[ZSet[R], B | B2]: ...
     @overload
     def join(
-        self: CombineVerbs[Keyed[K, Any], B], other: Stream[Keyed[K, Any], B2]
+        self: CombineVerbs[Keyed[K, Any], B],
+        other: Stream[Keyed[K, Any], B2],
+        *,
+        into: Callable[[Any, Any], Any] | None = None,
     ) -> Stream[Keyed[K, Any], B | B2]: ...
     def join(self, other: Any, on: Key | None = None, other_on: Key | None = None, into: Any = None) -> Any:
         """Pairs whose keys are equal: `on` of this stream, `other_on` of the other, combined by `into`.
@@ -125,9 +143,14 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         Without keys: a set of nodes with a set of edges gives the edges' destinations; z-sets meet on whole elements;
         keyed streams meet on their keys.
         """
+        expect_kind("join", self, Set, Bag, ZSet, Keyed, instead=joinable(self.collection))
+        optional("join", "into", into, 2)
+        if isinstance(self.collection, Keyed):
+            for parameter, key in (("on", on), ("other_on", other_on)):
+                no_argument("join", parameter, key, "keyed streams meet on their keys", RE_KEY)
+            return self._then(KeyedJoin(into), other)
+        on, other_on = keys("join", on, other_on)
         match self.collection:
-            case Keyed():
-                return self._then(KeyedJoin(into), other)
             case Bag():
                 return self._then(BagJoin(on, other_on, into), other)
             case ZSet():
@@ -165,6 +188,15 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def last(self: CombineVerbs[Sequence[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
     @overload
     def last(self: CombineVerbs[Nested[C], Bounded]) -> Stream[C, Bounded]: ...
+    @overload
+    def last(self: CombineVerbs[Nested[C, D], Bounded]) -> tuple[Stream[C, Bounded], Stream[D, Bounded]]: ...
+    @overload
+    def last(
+        self: CombineVerbs[Nested[C, D, E], Bounded],
+    ) -> tuple[Stream[C, Bounded], Stream[D, Bounded], Stream[E, Bounded]]: ...
     def last(self) -> Any:
-        """The last element, or the last inner stream, when the stream has ended."""
-        return self._then(NestedLast() if isinstance(self.collection, Nested) else Last())
+        """The last element, or the last inner stream, when the stream has ended; several, where they come together."""
+        if not isinstance(self.collection, Nested):
+            return self._then(Last())
+        streams = self.scope.apply(NestedLast(len(self.collection.inner)), self, verb="last")  # type: ignore[arg-type]
+        return streams[0] if len(streams) == 1 else streams

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from flo.api.arguments import expect_kind, function, no_argument, optional
 from flo.api.base import B_co, C_co, StreamBase
 from flo.core.stream_type import Bounded, Unbounded
 from flo.values.operators.bags import Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.sequences import Fold
 from flo.values.operators.sets import ToBag, ToSet
+from flo.values.operators.zset_aggregates import Aggregate
+from flo.values.operators.zset_aggregates import Count as ZSetCount
+from flo.values.operators.zset_aggregates import Sum as ZSetSum
 from flo.values.operators.zset_conversions import ToZSet, ZSetToBag, ZSetToSet
 from flo.values.operators.zsets import Distinct as ZSetDistinct
 from flo.values.sequence import Sequence
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 U = TypeVar("U")
+N = TypeVar("N")
 B = TypeVar("B", bound=Unbounded)
 
 
@@ -36,7 +41,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def map(self: ElementVerbs[ZSet[T], B], f: Callable[[T], U]) -> Stream[ZSet[U], B]: ...
     def map(self, f: Any) -> Any:
         """Every element through `f`; a z-set keeps the weights."""
-        return self._then(Map(f))
+        return self._then(Map(function("map", "f", f)))
 
     @overload
     def filter(self: ElementVerbs[Sequence[T], B], keep: Callable[[T], object]) -> Stream[Sequence[T], B]: ...
@@ -48,7 +53,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def filter(self: ElementVerbs[ZSet[T], B], keep: Callable[[T], object]) -> Stream[ZSet[T], B]: ...
     def filter(self, keep: Any) -> Any:
         """The elements for which `keep` is true."""
-        return self._then(Filter(keep))
+        return self._then(Filter(function("filter", "keep", keep)))
 
     @overload
     def flat_map(self: ElementVerbs[Sequence[T], B], f: Callable[[T], Iterable[U]]) -> Stream[Sequence[U], B]: ...
@@ -60,7 +65,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def flat_map(self: ElementVerbs[ZSet[T], B], f: Callable[[T], Iterable[U]]) -> Stream[ZSet[U], B]: ...
     def flat_map(self, f: Any) -> Any:
         """Every element becomes the elements that `f` gives for it."""
-        return self._then(FlatMap(f))
+        return self._then(FlatMap(function("flat_map", "f", f)))
 
     @overload
     def fold(
@@ -88,6 +93,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         Without an order, `f` must give the same whichever element comes first: it is tried on examples and refused with
         the smallest that differs. `commutative="why"` records your reason where no examples can be made.
         """
+        function("fold", "f", f, 2)
         if not isinstance(self.collection, (Bag, Set, ZSet)):
             return self._then(Fold(initial, f))
         if self.bounded and isinstance(self.collection, (Bag, Set)):
@@ -100,9 +106,11 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def count(self: ElementVerbs[Bag[T], Bounded]) -> Stream[Sequence[int], Bounded]: ...
     @overload
     def count(self: ElementVerbs[Set[T], Bounded]) -> Stream[Sequence[int], Bounded]: ...
+    @overload
+    def count(self: ElementVerbs[ZSet[T], B]) -> Stream[ZSet[int], B]: ...
     def count(self) -> Any:
-        """How many elements the whole stream had."""
-        return self._then(Count())
+        """How many elements the whole stream had; of a z-set a row, which changes as rows come and go."""
+        return self._then(Aggregate(None, ZSetCount()) if isinstance(self.collection, ZSet) else Count())
 
     @overload
     def sum(self: ElementVerbs[Sequence[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
@@ -110,8 +118,20 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def sum(self: ElementVerbs[Bag[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
     @overload
     def sum(self: ElementVerbs[Set[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
-    def sum(self) -> Any:
-        """The sum of the whole stream. Floats are added exactly, so that their order does not matter."""
+    @overload
+    def sum(self: ElementVerbs[ZSet[T], B], of: None = None) -> Stream[ZSet[T], B]: ...
+    @overload
+    def sum(self: ElementVerbs[ZSet[T], B], of: Callable[[T], N]) -> Stream[ZSet[N], B]: ...
+    def sum(self, of: Any = None) -> Any:
+        """The sum of the whole stream. Floats are added exactly, so that their order does not matter.
+
+        Of a z-set a row, which changes as rows come and go: the sum of `of` of its elements, times their weights.
+        """
+        if isinstance(self.collection, ZSet):
+            return self._then(Aggregate(None, ZSetSum(optional("sum", "of", of))))
+        into_bag = ".to_bag()" if isinstance(self.collection, Set) else ""  # a set would lose equal numbers
+        code = f"stream{into_bag}.map(of).sum()"
+        no_argument("sum", "of", of, "only that of a z-set does", ((code, "the numbers first"),))
         return self._then(Sum())
 
     @overload
@@ -128,7 +148,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[Sequence[T], Bounded]: ...
     def sort(self, key: Any = None) -> Any:
         """The whole stream in the order of `key`: this is how a bag or a set becomes a sequence."""
-        return self._then(Sort(key))
+        return self._then(Sort(optional("sort", "key", key)))
 
     @overload
     def distinct(self: ElementVerbs[Sequence[T], B]) -> Stream[Sequence[T], B]: ...
@@ -136,6 +156,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def distinct(self: ElementVerbs[ZSet[T], B]) -> Stream[ZSet[T], B]: ...
     def distinct(self) -> Any:
         """A sequence's first occurrences; a z-set's elements of positive weight, with weight 1."""
+        expect_kind("distinct", self, Sequence, ZSet, instead=(("{input}.to_set()", "each element once"),))
         return self._then(ZSetDistinct() if isinstance(self.collection, ZSet) else Distinct())
 
     @overload

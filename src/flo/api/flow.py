@@ -48,8 +48,12 @@ class Flow:
 
     def constant(self, collection: type[C] | C, data: Any) -> Stream[C, Bounded]:
         """A bounded stream of given data."""
-        kind = Collection.of(collection)
-        (stream,) = self._scope.apply(Source(kind, kind.value(data).fix()))
+        try:
+            kind = Collection.of(collection)
+            (stream,) = self._scope.apply(Source(kind, kind.value(data).fix()), verb="constant")
+        except FloError as error:
+            error.input_name = error.input_name or "`constant`"
+            raise error.located(Origin.here()) from None
         return stream
 
     def output(self, name: str, stream: Stream[Any, Any]) -> None:
@@ -88,7 +92,7 @@ class Flow:
                     instead=((f'flow.output("{stream.name}", {stream.name})', "or leave the input out"),),
                     where=stream.origin,
                 )
-        if not self._outputs and not self._scope.vertices:
+        if not self._outputs and not any(not vertex.outputs for vertex in self._scope.vertices):
             raise UnknownNameError(f"the flow {self.name!r} has no outputs", where=Origin.here())
         return program(self.graph(), tuple(stream.type for stream in self._scope.inputs))
 
@@ -103,7 +107,7 @@ class Flow:
         inputs = {stream.name: stream for stream in self._scope.inputs}
         return FlowLoop(self.graph(), inputs, self._outputs, self._late(), schedule_of(seed, schedule), record)
 
-    def run(self, **inputs: Any) -> Result:
+    def run(self, /, **inputs: Any) -> Result:
         """Runs on this data, in this process. Bounded inputs end with it; unbounded ones stay open."""
         loop = self.loop()
         bounded = {stream.name: stream.bounded for stream in self._scope.inputs}
@@ -119,14 +123,15 @@ class Flow:
         try:
             for name, data in inputs.items():
                 loop.push(name, data)
-            loop.end(*(name for name, ends in bounded.items() if ends))
+            for name in [name for name, ends in bounded.items() if ends]:
+                loop.end(name)
             loop.run()
         except FloError as error:
             error.result = self._kept(loop)
             raise error.located(Origin.here()) from error.__cause__
         return loop.result()
 
-    def explore(self, *, most_states: int = 100_000, seed: int = 0, **inputs: Any) -> Exploration:
+    def explore(self, /, *, most_states: int = 100_000, seed: int = 0, **inputs: Any) -> Exploration:
         """Every schedule, and every way to cut this data into deltas: one outcome, or two traces that differ.
 
         Where the space has more than `most_states` states, random ways through it are tried instead.

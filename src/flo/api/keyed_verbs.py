@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from flo.api.arguments import expect_kind, function
 from flo.api.base import B_co, C_co, StreamBase
 from flo.api.body import build
 from flo.core.collection import Collection
 from flo.core.errors import Origin
 from flo.core.stream_type import StreamType, Unbounded
 from flo.values.keyed import Keyed
-from flo.values.operators.keyed import Entries, FilterKeys, KeyBy, MapValues
+from flo.values.operators.keyed import TO_KEYED, Entries, FilterKeys, KeyBy, MapValues
 from flo.values.operators.per_key import PerKey
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
@@ -41,7 +42,7 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     def key_by(self: KeyedVerbs[ZSet[T], B], key: Callable[[T], K]) -> Stream[Keyed[K, ZSet[T]], B]: ...
     def key_by(self, key: Any) -> Any:
         """A stream of its own for every key; the order is kept within each."""
-        return self._then(KeyBy(key))
+        return self._then(KeyBy(function("key_by", "key", key)))
 
     @overload
     def per_key(
@@ -56,11 +57,11 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     def per_key(self, body: Any, other: Any = None) -> Any:
         """Runs a graph of its own for every key, on this stream and on another one that has the same keys."""
         others = () if other is None else (other,)
-        streams = (self, *others)
+        streams: tuple[Any, ...] = (self, *others)
         for stream in others:
             self.scope.expect_here(stream, "per_key", Origin.here())
-        if not all(isinstance(stream.collection, Keyed) for stream in streams):
-            return self._then(PerKey(None), *others)  # refused, with the reason
+        for stream in streams:
+            expect_kind("per_key", stream, Keyed, signature=PerKey.signature, instead=TO_KEYED)
         inner = tuple(StreamType(stream.collection.inner, stream.bounded) for stream in streams)
         graph, scope, _ = build(body, self.scope, inner, "per_key", loops=False)
         outputs = self.apply(PerKey(graph), *others)
@@ -79,11 +80,11 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     def map_values(self: KeyedVerbs[Keyed[K, ZSet[T]], B], f: Callable[[T], U]) -> Stream[Keyed[K, ZSet[U]], B]: ...
     def map_values(self, f: Any) -> Any:
         """Every element of every key through `f`."""
-        return self._then(MapValues(f))
+        return self._then(MapValues(function("map_values", "f", f)))
 
     def filter_keys(self: KeyedVerbs[Keyed[K, C], B], keep: Callable[[K], object]) -> Stream[Keyed[K, C], B]:
         """Only the streams of the keys for which `keep` is true."""
-        return self._then(FilterKeys(keep))
+        return self._then(FilterKeys(function("filter_keys", "keep", keep)))
 
     @overload
     def entries(self: KeyedVerbs[Keyed[K, Sequence[T]], B]) -> Stream[Bag[tuple[K, T]], B]: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from flo.api.arguments import function, located, optional
 from flo.api.base import B_co, C_co, StreamBase
 from flo.core.stream_type import Bounded, Unbounded
 from flo.values.lattice import Lattice, NaturalSum, Or
@@ -41,7 +42,7 @@ class LatticeVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[LVar[Lattice[V]], B]: ...
     def fold_lattice(self, lattice: Any, f: Any = None) -> Any:
         """One growing value: the join of all elements, each through `f` if given."""
-        return self._then(FoldLattice(Lattice.given(lattice), f))
+        return self._then(FoldLattice(located(Lattice.given, lattice), optional("fold_lattice", "f", f)))
 
     @overload
     def sum_lattice(self: LatticeVerbs[Sequence[V], B]) -> Stream[LVar[NaturalSum], B]: ...
@@ -67,7 +68,7 @@ class LatticeVerbs(StreamBase[C_co, B_co]):
         self: LatticeVerbs[LVar[Lattice[V]], B], f: Callable[[V], W], lattice: Lattice[W] | type[Lattice[W]]
     ) -> Stream[LVar[Lattice[W]], B]:
         """The value through a function that never falls when the value grows."""
-        return self._then(MapLattice(f, Lattice.given(lattice)))
+        return self._then(MapLattice(function("map_monotone", "f", f), located(Lattice.given, lattice)))
 
     def to_sequence(self: LatticeVerbs[LVar[Lattice[V]], Bounded]) -> Stream[Sequence[V], Bounded]:
         """The final value: of a bounded stream only, or it would depend on when it is read."""

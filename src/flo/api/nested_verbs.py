@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from flo.api.arguments import expect_kind
 from flo.api.base import B_co, C_co, StreamBase
 from flo.api.body import Loop, build
 from flo.core.collection import Collection
@@ -27,6 +28,8 @@ C3 = TypeVar("C3", bound=Collection)
 D = TypeVar("D", bound=Collection)
 E = TypeVar("E", bound=Collection)
 B = TypeVar("B", bound=Unbounded)
+
+TO_NESTED = (("{input}.batch(n).nest(…)", "one inner stream per n elements"),)
 
 
 class NestedVerbs(StreamBase[C_co, B_co]):
@@ -74,9 +77,9 @@ class NestedVerbs(StreamBase[C_co, B_co]):
         The body gets the inner streams, and a `Loop` if it takes one more argument: to hand state to the next round.
         """
         here = Origin.here()
+        expect_kind("nest", self, Nested, signature=Nest.signature, instead=TO_NESTED)
         nested = self.collection
-        if not isinstance(nested, Nested):
-            return self._then(Nest(None))  # type: ignore[arg-type]  # refused, with the reason
+        assert isinstance(nested, Nested)
         graph, scope, loop = build(body, self.scope, nested.inner, "nest", loops=True)
         try:
             output = self._then(Nest(graph))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
 from flo.core.collection import Value
 from flo.core.derivation import StreamTypes
-from flo.core.errors import ElementError, FloError, Origin, UnknownNameError
+from flo.core.errors import ElementError, FloError, NameTakenError, Origin, ScopeError, UnknownNameError, brief
 from flo.core.event_loop import EventLoop, RandomSchedule, Schedule
 from flo.core.graph import Graph
 from flo.core.operator import Delta
@@ -56,31 +58,64 @@ class FlowLoop:
         self._inputs = {name: place for place, name in enumerate(inputs)}
         self._outputs = {name: place for place, name in enumerate(outputs)}
         self._late = {name: place for place, name in enumerate(late, len(outputs))}
+        named = [(f"input {name}", stream) for name, stream in inputs.items()]
+        named += [(f"output {name}", stream) for name, stream in outputs.items()]
+        self._loop.ends = tuple(f"{name}: {stream.type.described()}" for name, stream in named)
+        self._lock = RLock()
+        self._busy = False
+        self._offered: Graph | None = None
+        self._ended: set[str] = set()
 
     def push(self, name: str | None = None, data: Any = None, /, **inputs: Any) -> None:
-        """New data on an input: `push("orders", [1, 2])` or `push(orders=[1, 2])`."""
-        given = {**({name: data} if name is not None else {}), **inputs}
-        for each in given:
+        """New data on an input: `push("orders", [1, 2])` or `push(orders=[1, 2])`.
+
+        An element that does not belong is an error; what comes before it has arrived then.
+        """
+        given = [*([(name, data)] if name is not None else []), *inputs.items()]
+        for each, _ in given:
             known(each, self._inputs, "input")
-        for each, items in given.items():
-            self._push(each, items)
+        if name in inputs:
+            raise NameTakenError(f"`push` was given the input `{name}` twice", where=Origin.here())
+        with self._alone("push"):
+            for each, items in given:
+                self._push(each, items)
 
     def _push(self, name: str, data: Any) -> None:
         collection = self._loop.input_types[self._inputs[name]].collection
         try:
             value = collection.value(data)
-        except ElementError as error:
-            if error.before:
-                self._feed(name, collection.value(error.before))
+            if name in self._ended and value.size():
+                raise ElementError("{input} has ended, and takes no more data", facts=(("given", brief(data)),))
+        except FloError as error:
+            if isinstance(error, ElementError) and error.accepted is not None:
+                self._feed(name, error.accepted)
             error.input_name = f"`{name}`"
-            raise error.located(Origin.here()) from None
+            raise error.located(Origin.here()) from error.__cause__
         self._feed(name, value)
 
     def end(self, *names: str) -> None:
-        """Nothing more will come on these inputs."""
-        for name in names:
-            place = self._inputs[known(name, self._inputs, "input")]
-            self._feed(name, self._loop.input_types[place].collection.bottom().fix())
+        """Nothing more will come on these inputs, or on all of them."""
+        with self._alone("end"):
+            for name in names or self._inputs:
+                place = self._inputs[known(name, self._inputs, "input")]
+                self._feed(name, self._loop.input_types[place].collection.bottom().fix())
+                self._ended.add(name)
+
+    @contextmanager
+    def _alone(self, verb: str) -> Iterator[None]:
+        """One thread at a time, and none from inside a step: its work would be lost when the step is done."""
+        with self._lock:
+            if self._busy:
+                raise ScopeError(
+                    f"`{verb}` was called by a function that the loop is running",
+                    instead=(("return the data from the function", "as the result of a flat_map, say"),),
+                    where=Origin.here(),
+                )
+            self._busy = True
+            try:
+                yield
+            finally:
+                self._busy = False
 
     def _feed(self, name: str, delta: Value) -> None:
         place = self._inputs[name]
@@ -90,19 +125,30 @@ class FlowLoop:
 
     def step(self, count: int = 1) -> list[GraphStep]:
         """Takes up to `count` small steps, as the schedule picks them, and gives those it took."""
-        return self._loop.step(count)
+        with self._alone("step"):
+            return self._loop.step(count)
 
     def enabled(self) -> list[GraphStep]:
         """Every small step that could be taken now."""
-        return self._loop.enabled()
+        with self._alone("enabled"):
+            self._offered = self._loop.graph
+            return self._loop.enabled()
 
     def take(self, step: GraphStep) -> None:
         """Takes one of the enabled steps."""
-        self._loop.take(step)
+        with self._alone("take"):
+            if self._offered is not self._loop.graph:
+                raise ScopeError(
+                    "the step is one of an earlier state: something has happened since",
+                    instead=(("loop.take(loop.enabled()[0])", "a step of the present state"),),
+                    where=Origin.here(),
+                )
+            self._loop.take(step)
 
     def run(self) -> None:
         """Runs until nothing more can be done with what has arrived."""
-        self._loop.run()
+        with self._alone("run"):
+            self._loop.run()
 
     def pull(self, name: str, at_most: int | None = None) -> Any:
         """What came out of an output since the last pull, as plain Python: so many elements, or all.
@@ -110,7 +156,8 @@ class FlowLoop:
         Of a lattice variable it is the whole value each time; of a nested stream, inner streams that are complete.
         """
         place = self._outputs[known(name, self._outputs, "output")]
-        return self._loop.output_types[place].collection.plain(self._loop.pull(place, at_most))
+        with self._alone("pull"):
+            return self._loop.output_types[place].collection.plain(self._loop.pull(place, at_most))
 
     def peek(self, name: str) -> Any:
         """The same, leaving it there."""
@@ -140,12 +187,18 @@ class FlowLoop:
 
     def checkpoint(self) -> bytes:
         """The running program as bytes; they hold state and no code."""
-        return self._loop.checkpoint()
+        try:
+            with self._alone("checkpoint"):
+                return self._loop.checkpoint()
+        except FloError as error:
+            raise error.located(Origin.here()) from error.__cause__
 
     def restore(self, data: bytes) -> None:
         """Goes on from a checkpoint of the same program, of this process or another."""
         try:
-            self._loop.restore(data)
+            with self._alone("restore"):
+                self._loop.restore(data)
+                self._ended = {name for name, place in self._inputs.items() if self._loop.has_ended(place)}
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
 

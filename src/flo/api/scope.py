@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from flo.core.derivation import StreamTypes
@@ -64,7 +64,7 @@ class Scope:
             self.expect_here(stream, verb, origin)
         outputs = typed(operator, inputs, verb, origin)
         operator = operator.typed(tuple(stream.type for stream in inputs))
-        vertex = Vertex(operator, inputs, origin=origin)
+        vertex = Vertex(operator, inputs, origin=origin and replace(origin, verb=verb))
         name = origin.assigned_name if origin else None
         vertex.outputs = tuple(Stream(self, output, name or verb, origin, vertex) for output in outputs)
         for stream in vertex.outputs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from flo.api.arguments import function, optional
 from flo.api.base import B_co, C_co, StreamBase
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded, Unbounded
@@ -23,7 +24,7 @@ B = TypeVar("B", bound=Unbounded)
 class SequenceVerbs(StreamBase[C_co, B_co]):
     def scan(self: SequenceVerbs[Sequence[T], B], initial: U, f: Callable[[U, T], U]) -> Stream[Sequence[U], B]:
         """The running result, one for each element."""
-        return self._then(Scan(initial, f))
+        return self._then(Scan(initial, function("scan", "f", f, 2)))
 
     def enumerate(self: SequenceVerbs[Sequence[T], B]) -> Stream[Sequence[tuple[int, T]], B]:
         """Every element with its position, from 0."""
@@ -32,6 +33,10 @@ class SequenceVerbs(StreamBase[C_co, B_co]):
     def take(self: SequenceVerbs[Sequence[T], B], count: int) -> Stream[Sequence[T], B]:
         """The first `count` elements, and then the end."""
         return self._then(Take(count))
+
+    def first(self: SequenceVerbs[Sequence[T], B]) -> Stream[Sequence[T], B]:
+        """The first element, and then the end."""
+        return self._then(Take(1))
 
     def batch(self: SequenceVerbs[Sequence[T], B], count: int) -> Stream[Nested[Sequence[T]], B]:
         """An inner stream for every `count` elements. A bounded stream also gives its last, shorter batch."""
@@ -42,7 +47,9 @@ class SequenceVerbs(StreamBase[C_co, B_co]):
         return self._then(Window(interval))
 
     def merge(
-        self: SequenceVerbs[Sequence[T], Bounded], other: Stream[Sequence[T], Bounded], key: Callable[[T], Any]
+        self: SequenceVerbs[Sequence[T], Bounded],
+        other: Stream[Sequence[T], Bounded],
+        key: Callable[[T], Any] | None = None,
     ) -> Stream[Sequence[T], Bounded]:
-        """Two bounded sequences that are sorted by `key`, as one that is."""
-        return self._then(MergeSorted(key), other)
+        """Two bounded sequences that are sorted by `key`, or by their elements, as one that is."""
+        return self._then(MergeSorted(optional("merge", "key", key)), other)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from flo.api.arguments import function
 from flo.api.base import B_co, C_co, StreamBase
 from flo.core.operator import Operator
 from flo.core.stream_type import Unbounded
@@ -35,7 +36,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     ) -> Windowed[T, B]: ...
     def tumbling(self, size: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
         """Windows of one size, side by side."""
-        return self._windows(Tumbling(size, time, lateness, bounds=bounds))
+        return self._windows(Tumbling(size, function("tumbling", "time", time), lateness, bounds=bounds))
 
     @overload
     def sliding(
@@ -53,7 +54,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     ) -> Windowed[T, B]: ...
     def sliding(self, size: Any, slide: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
         """Windows of one size that begin every `slide`: an element may be in several."""
-        return self._windows(Sliding(size, slide, time, lateness, bounds=bounds))
+        return self._windows(Sliding(size, slide, function("sliding", "time", time), lateness, bounds=bounds))
 
     @overload
     def session(
@@ -63,7 +64,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     def session(self: WindowVerbs[Sequence[T], B], gap: Any, time: Time[T], lateness: Any = None) -> Windowed[T, B]: ...
     def session(self, gap: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
         """Windows that end when nothing comes for `gap`."""
-        return self._windows(Session(gap, time, lateness, bounds=bounds))
+        return self._windows(Session(gap, function("session", "time", time), lateness, bounds=bounds))
 
     def _windows(self, operator: Operator) -> Any:
         from flo.api.windowed import Windowed  # a stream itself: it needs the verbs of this module

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from flo.api.arguments import function, optional
 from flo.api.base import B_co, C_co, StreamBase
 from flo.core.stream_type import Unbounded
 from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, Linear, Sum
@@ -33,7 +34,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
 
     def map_weights(self: ZSetVerbs[ZSet[T], B], f: Callable[[T, int], int]) -> Stream[ZSet[T], B]:
         """The paper's `map`: a new weight from the element and its weight. Must be additive in the weight."""
-        return self._then(MapWeights(f))
+        return self._then(MapWeights(function("map_weights", "f", f, 2)))
 
     def semi_join(
         self: ZSetVerbs[ZSet[T], B],
@@ -42,7 +43,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         other_on: Callable[[U], Any],
     ) -> Stream[ZSet[T], B | B2]:
         """The rows that have a partner in the other z-set."""
-        return self._then(SemiJoin(on, other_on), other)
+        return self._then(SemiJoin(*_keys("semi_join", on, other_on)), other)
 
     def anti_join(
         self: ZSetVerbs[ZSet[T], B],
@@ -51,47 +52,87 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         other_on: Callable[[U], Any],
     ) -> Stream[ZSet[T], B | B2]:
         """The rows that have none. Needs no end: a row is taken back when its partner comes."""
-        return self._then(AntiJoin(on, other_on), other)
+        return self._then(AntiJoin(*_keys("anti_join", on, other_on)), other)
 
+    @overload
     def left_join(
         self: ZSetVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
         on: Callable[[T], Any],
         other_on: Callable[[U], Any],
-    ) -> Stream[ZSet[tuple[T, U | None]], B | B2]:
-        """All pairs, and every row without a partner beside None."""
-        return self._then(LeftJoin(on, other_on), other)
+    ) -> Stream[ZSet[tuple[T, U | None]], B | B2]: ...
+    @overload
+    def left_join(
+        self: ZSetVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Callable[[T], Any],
+        other_on: Callable[[U], Any],
+        into: Callable[[T, U | None], R],
+    ) -> Stream[ZSet[R], B | B2]: ...
+    def left_join(self, other: Any, on: Any, other_on: Any, into: Any = None) -> Any:
+        """All pairs, and every row without a partner beside None; each through `into` if given."""
+        return self._then(LeftJoin(*_keys("left_join", on, other_on), optional("left_join", "into", into, 2)), other)
 
+    @overload
     def full_join(
         self: ZSetVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
         on: Callable[[T], Any],
         other_on: Callable[[U], Any],
-    ) -> Stream[ZSet[tuple[T | None, U | None]], B | B2]:
-        """All pairs, and every row of either side without a partner beside None."""
-        return self._then(FullJoin(on, other_on), other)
+    ) -> Stream[ZSet[tuple[T | None, U | None]], B | B2]: ...
+    @overload
+    def full_join(
+        self: ZSetVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Callable[[T], Any],
+        other_on: Callable[[U], Any],
+        into: Callable[[T | None, U | None], R],
+    ) -> Stream[ZSet[R], B | B2]: ...
+    def full_join(self, other: Any, on: Any, other_on: Any, into: Any = None) -> Any:
+        """All pairs, and every row of either side without a partner beside None; each through `into` if given."""
+        return self._then(FullJoin(*_keys("full_join", on, other_on), optional("full_join", "into", into, 2)), other)
+
+    def avg(self: ZSetVerbs[ZSet[T], B], of: Callable[[T], Any] | None = None) -> Stream[ZSet[float], B]:
+        """The mean of the whole z-set, of `of` of its elements if given: a row while there are any."""
+        return self._then(Aggregate(None, Avg(optional("avg", "of", of))))
+
+    @overload
+    def min(self: ZSetVerbs[ZSet[T], B], of: None = None) -> Stream[ZSet[T], B]: ...
+    @overload
+    def min(self: ZSetVerbs[ZSet[T], B], of: Callable[[T], N]) -> Stream[ZSet[N], B]: ...
+    def min(self, of: Any = None) -> Any:
+        """The smallest of the whole z-set, of `of` of its elements if given: a row while there are any."""
+        return self._then(Aggregate(None, Min(optional("min", "of", of))))
+
+    @overload
+    def max(self: ZSetVerbs[ZSet[T], B], of: None = None) -> Stream[ZSet[T], B]: ...
+    @overload
+    def max(self: ZSetVerbs[ZSet[T], B], of: Callable[[T], N]) -> Stream[ZSet[N], B]: ...
+    def max(self, of: Any = None) -> Any:
+        """The largest of the whole z-set, of `of` of its elements if given: a row while there are any."""
+        return self._then(Aggregate(None, Max(optional("max", "of", of))))
 
     def count_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K]) -> Stream[ZSet[tuple[K, int]], B]:
         """(group, number of rows)."""
-        return self._then(Aggregate(by, Count()))
+        return self._then(Aggregate(function("count_by", "by", by), Count()))
 
     def sum_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], N]) -> Stream[ZSet[tuple[K, N]], B]:
         """(group, sum). Floats are added exactly."""
-        return self._then(Aggregate(by, Sum(of)))
+        return self._then(Aggregate(function("sum_by", "by", by), Sum(function("sum_by", "of", of))))
 
     def avg_by(
         self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], Any]
     ) -> Stream[ZSet[tuple[K, float]], B]:
         """(group, mean)."""
-        return self._then(Aggregate(by, Avg(of)))
+        return self._then(Aggregate(function("avg_by", "by", by), Avg(function("avg_by", "of", of))))
 
     def min_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], N]) -> Stream[ZSet[tuple[K, N]], B]:
         """(group, smallest)."""
-        return self._then(Aggregate(by, Min(of)))
+        return self._then(Aggregate(function("min_by", "by", by), Min(function("min_by", "of", of))))
 
     def max_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], N]) -> Stream[ZSet[tuple[K, N]], B]:
         """(group, largest)."""
-        return self._then(Aggregate(by, Max(of)))
+        return self._then(Aggregate(function("max_by", "by", by), Max(function("max_by", "of", of))))
 
     def aggregate_by(
         self: ZSetVerbs[ZSet[T], B],
@@ -101,7 +142,8 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[ZSet[tuple[K, R]], B]:
         """(group, result): any linear aggregate. `of` gives a number or a tuple of them, which are weighted and added;
         `finish` makes the result of the totals."""
-        return self._then(Aggregate(by, Linear(of, finish)))
+        linear = Linear(function("aggregate_by", "of", of), function("aggregate_by", "finish", finish))
+        return self._then(Aggregate(function("aggregate_by", "by", by), linear))
 
     def top(
         self: ZSetVerbs[ZSet[T], B],
@@ -112,4 +154,8 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         descending: bool = True,
     ) -> Stream[ZSet[T], B]:
         """The `count` first rows by `key`, of every group if `by` is given; the largest first unless said otherwise."""
-        return self._then(TopK(count, key, by, descending))
+        return self._then(TopK(count, function("top", "key", key), optional("top", "by", by), descending))
+
+
+def _keys(verb: str, on: Any, other_on: Any) -> tuple[Any, Any]:
+    return function(verb, "on", on), function(verb, "other_on", other_on)

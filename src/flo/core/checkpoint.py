@@ -6,21 +6,22 @@ the same parameters and the same functions, by name; a lambda has no name, and i
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any
 
 from flo.core.derivation import StreamTypes
 from flo.core.encoding import decode, encode
-from flo.core.errors import CheckpointError, FloError
+from flo.core.errors import CheckpointError, FloError, brief
 from flo.core.graph import Graph, with_origins
-from flo.core.labels import label
+from flo.core.labels import identity
 from flo.core.notation import names, text
 from flo.core.operator import Values
 from flo.core.term import Call, Lifting, Lowering
 from flo.core.typing import program
 
 
-def save(whole: Graph, inputs: StreamTypes, graph: Graph, outputs: Values) -> bytes:
-    """The state of the program `whole` that has come to `graph` and `outputs`."""
+def save(whole: Graph, inputs: StreamTypes, ends: tuple[str, ...], graph: Graph, outputs: Values) -> bytes:
+    """The state of the program `whole` that has come to `graph` and `outputs`. `ends` names its inputs and outputs."""
     lowering = Lowering()
     skeleton = text(lowering(whole), states=False)
     supplied = set(lowering.names)
@@ -33,14 +34,18 @@ def save(whole: Graph, inputs: StreamTypes, graph: Graph, outputs: Values) -> by
                 instead=(("data", "a state holds no code: a function may only be part of the program"),),
             )
     check(whole, inputs, graph, outputs)
-    return encode(Call("state", (skeleton, lambdas(whole), state)))
+    return encode(Call("state", (skeleton, ends, functions(whole), state)))
 
 
-def load(whole: Graph, inputs: StreamTypes, data: bytes) -> tuple[Graph, Values]:
+def load(whole: Graph, inputs: StreamTypes, ends: tuple[str, ...], data: bytes) -> tuple[Graph, Values]:
     """The graph and the outputs that were saved; refuses, with the reason, what is not a state of this program."""
     match decode(data):
-        case Call("state", (str(skeleton), tuple(texts), (graph, outputs))):
-            expect_same(whole, skeleton, texts)
+        case Call("state", (str(skeleton), tuple(saved), tuple(texts), (graph, outputs))):
+            own = text(Lowering()(whole), states=False)
+            if skeleton != own:
+                raise CheckpointError("the state belongs to another program", facts=difference(skeleton, own))
+            expect_same(saved, ends)
+            expect_same(texts, functions(whole), ("def name(…)", "a named function may change; a lambda is its text"))
         case _:
             raise CheckpointError("the bytes hold something else than a running program")
     try:
@@ -68,22 +73,17 @@ def check(whole: Graph, inputs: StreamTypes, graph: Graph, outputs: Values) -> N
             raise CheckpointError(f"the state does not fit the program's types: {reason}")
 
 
-def expect_same(whole: Graph, skeleton: str, texts: tuple[Any, ...]) -> None:
-    own = text(Lowering()(whole), states=False)
-    if skeleton != own:
-        raise CheckpointError("the state belongs to another program", facts=difference(skeleton, own))
-    for theirs, ours in zip(texts, lambdas(whole), strict=False):
-        if theirs != ours:
-            raise CheckpointError(
-                "the state belongs to another program",
-                facts=(("state of", str(theirs)), ("program", str(ours))),
-                instead=(("def name(…)", "a named function may change; a lambda is known by its text"),),
-            )
+def expect_same(theirs: tuple[Any, ...], ours: tuple[str, ...], *instead: tuple[str, str]) -> None:
+    """Refuses the first that differs."""
+    for their, our in zip_longest(theirs, ours, fillvalue="nothing"):
+        if their != our:
+            facts = (("state of", brief(their)), ("program", brief(our)))
+            raise CheckpointError("the state belongs to another program", facts=facts, instead=instead)
 
 
-def lambdas(graph: Graph) -> tuple[str, ...]:
-    """The text of every lambda of the program: a lambda has no other name to know it by."""
-    return tuple(label(item) for name, item in names(graph).items() if name.startswith("λ"))
+def functions(graph: Graph) -> tuple[str, ...]:
+    """What every function of the program is known by."""
+    return tuple(identity(item) for item in names(graph).values() if not isinstance(item, type))
 
 
 def difference(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:

@@ -100,9 +100,21 @@ def _lower_map(item: Any, lower: Lowering) -> Term:
     return Call(type(item).__name__, (tuple((lower(key), lower(value)) for key, value in item.items()),))
 
 
-def _lower_datetime(item: datetime, lower: Lowering) -> Term:
+def _lower_moment(item: datetime | time, lower: Lowering) -> Term:
+    """A datetime or a time, with the name of its zone or its offset."""
+    if not (item.tzinfo is None or isinstance(item.tzinfo, (ZoneInfo, timezone))):
+        raise CheckpointError(
+            f"a time zone of type {type(item.tzinfo).__name__} cannot be written down",
+            instead=(("zoneinfo.ZoneInfo or datetime.timezone", ""),),
+        )
     zone = item.tzinfo.key if isinstance(item.tzinfo, ZoneInfo) else None
-    return Call("datetime", (item.replace(tzinfo=None).isoformat() if zone else item.isoformat(), zone, item.fold))
+    text = item.replace(tzinfo=None).isoformat() if zone else item.isoformat()
+    return Call(type(item).__name__, (text, zone, item.fold))
+
+
+def _lift_time(text: str, zone: str | None, fold: int) -> time:
+    moment = time.fromisoformat(text).replace(fold=fold)
+    return moment.replace(tzinfo=ZoneInfo(zone)) if zone else moment
 
 
 def _lift_datetime(text: str, zone: str | None, fold: int) -> datetime:
@@ -126,8 +138,8 @@ register_data(Fraction, "Fraction", lambda item, lower: Call("Fraction", (item.n
 register_data(complex, "complex", lambda item, lower: Call("complex", (item.real, item.imag)), complex)
 register_data(UUID, "UUID", lambda item, lower: Call("UUID", (str(item),)), UUID)
 register_data(date, "date", lambda item, lower: Call("date", (item.isoformat(),)), date.fromisoformat)
-register_data(time, "time", lambda item, lower: Call("time", (item.isoformat(),)), time.fromisoformat)
-register_data(datetime, "datetime", _lower_datetime, _lift_datetime)
+register_data(time, "time", _lower_moment, _lift_time)
+register_data(datetime, "datetime", _lower_moment, _lift_datetime)
 register_data(
     timedelta,
     "timedelta",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import os
 import re
 import sys
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 _FOR_TOOLS = re.compile(r"\s+# (type|pyright|noqa|mypy|fmt)\b.*$")
-PACKAGE = str(Path(__file__).resolve().parent.parent)
+PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class Origin:
     line: int
     last_column: int | None = None
     """Where the call on that line ends."""
+    verb: str = ""
+    """What the user called there, where it has another name than the operator behind it."""
 
     @classmethod
     def here(cls) -> Origin | None:
@@ -56,6 +59,15 @@ class Origin:
 
     def __str__(self) -> str:
         return f"{Path(self.file).name}:{self.line}"
+
+
+def brief(item: Any, most: int = 80) -> str:
+    """The item as people write it, cut short; whatever its own `repr` does."""
+    try:
+        shown = repr(item)
+    except Exception:  # a huge int, or a class whose repr raises
+        shown = f"<{type(item).__name__}>"
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
 class FloError(Exception):
@@ -164,10 +176,17 @@ class UnknownNameError(FloError):
 
 
 class ElementError(FloError):
-    """An element does not belong to the type its stream declares. `before` holds the elements that come before it."""
+    """An element does not belong to the type its stream declares. `accepted` is the value of all that comes before."""
 
     position: int = 0
-    before: list[Any] | None = None
+    accepted: Any = None
+
+    def inside(self, place: str, accepted: Any) -> Self:
+        """The same error about an inner stream; `accepted` is what came before that."""
+        self.summary = f"{place} of {{input}}: {self.summary.replace('{input}', 'it')}"
+        self.facts = tuple((label.replace("{input}", "it"), text) for label, text in self.facts)
+        self.accepted = accepted
+        return self
 
 
 class FunctionError(FloError):

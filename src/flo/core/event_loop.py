@@ -68,6 +68,8 @@ class EventLoop:
         derivation = program(graph, input_types)
         self.program = graph
         self.input_types, self.output_types = derivation.inputs, derivation.outputs
+        self.ends = tuple(stream.described() for stream in (*derivation.inputs, *derivation.outputs))
+        """What the inputs and outputs are called and hold: a state is restored only into the same."""
         self.graph = graph
         self.outputs: Values = tuple(output.collection.bottom() for output in self.output_types)
         self.schedule = schedule
@@ -77,6 +79,10 @@ class EventLoop:
     def push(self, deltas: Deltas) -> None:
         """I ++ Δ."""
         self.graph = setinput(self.graph, concat_all(inputs(self.graph), deltas))
+
+    def has_ended(self, index: int) -> bool:
+        """Whether the end of an input has arrived."""
+        return inputs(self.graph)[index].fixed()
 
     def enabled(self) -> list[GraphStep]:
         """Every step that could be taken now."""
@@ -124,8 +130,8 @@ class EventLoop:
 
     def checkpoint(self) -> bytes:
         """The running program as bytes: buffers, operator states and unsent outputs, and no code."""
-        return save(self.program, self.input_types, self.graph, self.outputs)
+        return save(self.program, self.input_types, self.ends, self.graph, self.outputs)
 
     def restore(self, data: bytes) -> None:
         """Goes on from a checkpoint of the same program."""
-        self.graph, self.outputs = load(self.program, self.input_types, data)
+        self.graph, self.outputs = load(self.program, self.input_types, self.ends, data)

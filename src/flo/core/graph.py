@@ -32,6 +32,11 @@ class Node(_Shown):
     operator: Operator
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def arity(self) -> tuple[int, int]:
+        """How many inputs and outputs."""
+        return self.operator.arity
+
     def lower(self, lower: Lowering) -> Term:
         return Call("{}[]", (lower(self.state), lower(self.operator)))
 
@@ -43,6 +48,10 @@ class Sequential(_Shown):
 
     left: Graph
     right: Graph
+    arity: tuple[int, int] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arity", (self.left.arity[0], self.right.arity[1]))
 
     def lower(self, lower: Lowering) -> Term:
         return Call(";", (lower(self.left), lower(self.right)))
@@ -55,6 +64,11 @@ class Parallel(_Shown):
 
     left: Graph
     right: Graph
+    arity: tuple[int, int] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        (left_in, left_out), (right_in, right_out) = self.left.arity, self.right.arity
+        object.__setattr__(self, "arity", (left_in + right_in, left_out + right_out))
 
     def lower(self, lower: Lowering) -> Term:
         return Call("|", (lower(self.left), lower(self.right)))
@@ -71,6 +85,9 @@ def _lift_node(state: Any, operator: Any) -> Node:
             raise TypeMismatch(f"the state of `{operator.name}` holds {value!r}, which is not a collection value")
     return Node(state, operator)
 
+
+DEEP = 32
+"""How many parts in a row are grouped one by one."""
 
 register("{}[]", _lift_node)
 register(";", Sequential)
@@ -96,7 +113,7 @@ def setinput(graph: Graph, values: Values) -> Graph:
         case Sequential(left, right):
             return Sequential(setinput(left, values), right)
         case Parallel(left, right):
-            split = len(inputs(left))
+            split = left.arity[0]
             return Parallel(setinput(left, values[:split]), setinput(right, values[split:]))
         case Node(state, operator, origin):
             if state is not None and len(state) != len(values):
@@ -115,7 +132,10 @@ def nodes(graph: Graph) -> Iterator[Node]:
 
 
 def sequence(*graphs: Graph) -> Graph:
-    """e₁ ; e₂ ; …, grouped to the left as the notation reads."""
+    """e₁ ; e₂ ; …, grouped to the left as the notation reads; a long one in halves, so that it does not get deep."""
+    if len(graphs) > DEEP:
+        half = len(graphs) // 2
+        return Sequential(sequence(*graphs[:half]), sequence(*graphs[half:]))
     whole, *rest = graphs
     for graph in rest:
         whole = Sequential(whole, graph)
@@ -123,7 +143,10 @@ def sequence(*graphs: Graph) -> Graph:
 
 
 def parallel(*graphs: Graph) -> Graph:
-    """e₁ | e₂ | …, grouped to the left."""
+    """e₁ | e₂ | …, grouped in the same way."""
+    if len(graphs) > DEEP:
+        half = len(graphs) // 2
+        return Parallel(parallel(*graphs[:half]), parallel(*graphs[half:]))
     whole, *rest = graphs
     for graph in rest:
         whole = Parallel(whole, graph)

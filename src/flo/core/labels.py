@@ -4,15 +4,34 @@ from __future__ import annotations
 
 import ast
 import linecache
-from functools import cache
+from functools import cache, partial
 from typing import Any
+
+from flo.core.errors import brief
 
 
 def label(function: Any) -> str:
+    if isinstance(function, partial):
+        given = [*map(brief, function.args), *(f"{key}={brief(item)}" for key, item in function.keywords.items())]
+        return f"partial({', '.join([label(function.func), *given])})"
     name = getattr(function, "__name__", None) or type(function).__name__
     if name != "<lambda>":
         return str(name)
     return _lambda_text(function.__code__) or "lambda"
+
+
+def identity(function: Any) -> str:
+    """What tells a function from others when a state is restored: its name, or of a lambda what it does."""
+    name = getattr(function, "__qualname__", "")
+    if name and "<lambda>" not in name:
+        return str(name)
+    text = label(function)
+    return text if text != "lambda" else f"lambda {_code_text(function.__code__)}"  # no source
+
+
+def _code_text(code: Any) -> str:
+    consts = [_code_text(const) if hasattr(const, "co_code") else repr(const) for const in code.co_consts]
+    return f"{code.co_varnames} {code.co_names} {consts} {code.co_code.hex()}"
 
 
 @cache

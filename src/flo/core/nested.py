@@ -7,12 +7,12 @@ This is the paper's flag: `true` for a tuple that is pushed, `false` for one tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVarTuple, final
 
 from flo.core.collection import Collection, End, Value, call
-from flo.core.errors import ElementError
+from flo.core.errors import ElementError, brief
 from flo.core.operator import Values, concat_all
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, is_subtype
@@ -177,17 +177,28 @@ class Nested(Collection, Generic[*Cs]):
         )
 
     def value(self, data: Any) -> NestedValue:
-        tuples = []
+        if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
+            raise ElementError(
+                f"{{input}} takes many inner streams, and was given one {type(data).__name__}",
+                facts=(("given", brief(data)), ("{input}", str(self))),
+            )
+        tuples: list[Values] = []
         for position, item in enumerate(data):
-            parts = (item,) if len(self.inner) == 1 else item
-            if not isinstance(parts, tuple) or len(parts) != len(self.inner):
-                raise ElementError(
-                    f"inner stream {position} must be a tuple of {len(self.inner)} collections",
-                    facts=(("given", repr(item)[:80]), ("expected", str(self))),
-                )
-            values = (s.collection.value(part) for s, part in zip(self.inner, parts, strict=True))
-            tuples.append(tuple(v.fix() if s.bounded else v for s, v in zip(self.inner, values, strict=True)))
+            try:
+                tuples.append(self._tuple(item))
+            except ElementError as error:
+                raise error.inside(f"inner stream {position}", NestedValue.pushing(*tuples)) from None
         return NestedValue.pushing(*tuples)
+
+    def _tuple(self, item: Any) -> Values:
+        parts = (item,) if len(self.inner) == 1 else item
+        if not isinstance(parts, tuple) or len(parts) != len(self.inner):
+            raise ElementError(
+                f"it must be a tuple of {len(self.inner)} collections",
+                facts=(("given", brief(item)), ("expected", str(self))),
+            )
+        values = (stream.collection.value(part) for stream, part in zip(self.inner, parts, strict=True))
+        return tuple(v.fix() if s.bounded else v for s, v in zip(self.inner, values, strict=True))
 
     def pieces(self, data: Any) -> list[list[Value]]:
         return [[NestedValue.pushing(values) for values in self.value(data)]]

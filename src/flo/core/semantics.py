@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flo.core.errors import ElementError, FloError, FunctionError
+from flo.core.errors import FloError, FunctionError
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
 from flo.core.operator import Deltas, Measure, Step, concat_all
-from flo.core.typing import arity
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +42,23 @@ def _steps(graph: Graph, faults: list[FloError]) -> Iterator[GraphStep]:
         case Sequential(left, right):
             for step in _steps(left, faults):
                 fed = setinput(right, concat_all(inputs(right), step.outputs))
-                nothing = (None,) * arity(right)[1]
+                nothing = (None,) * right.arity[1]
                 yield _inside(step, "sequence-left", 0, Sequential(step.graph, fed), nothing)
             for step in _steps(right, faults):
                 yield _inside(step, "sequence-right", 1, Sequential(left, step.graph), step.outputs)
         case Parallel(left, right):
             for step in _steps(left, faults):
-                outputs = step.outputs + (None,) * arity(right)[1]
+                outputs = step.outputs + (None,) * right.arity[1]
                 yield _inside(step, "par-left", 0, Parallel(step.graph, right), outputs)
             for step in _steps(right, faults):
-                outputs = (None,) * arity(left)[1] + step.outputs
+                outputs = (None,) * left.arity[1] + step.outputs
                 yield _inside(step, "par-right", 1, Parallel(left, step.graph), outputs)
         case Node(_, operator, origin):
             try:
                 for taken in _guarded(operator.steps(inputs(graph)), graph):
                     after = Node(taken.inputs, taken.operator, origin)
                     yield GraphStep(("operator", taken.rule, *taken.inside), (), after, taken.outputs)
-            except (FunctionError, ElementError) as fault:
+            except FloError as fault:
                 faults.append(fault)
 
 
@@ -113,7 +112,7 @@ def attempt(graph: Graph) -> tuple[Graph, list[Deltas], FloError | None]:
         case Parallel(left, right):
             after_left, some, fault = attempt(left)
             after_right, others, later = attempt(right)
-            before, behind = (None,) * arity(left)[1], (None,) * arity(right)[1]
+            before, behind = (None,) * left.arity[1], (None,) * right.arity[1]
             outputs = [deltas + behind for deltas in some] + [before + deltas for deltas in others]
             same = after_left is left and after_right is right
             return (graph if same else Parallel(after_left, after_right)), outputs, fault or later
@@ -123,7 +122,7 @@ def attempt(graph: Graph) -> tuple[Graph, list[Deltas], FloError | None]:
                 for step in _guarded(operator.advance(values), graph):
                     values, operator, moved = step.inputs, step.operator, True
                     outputs.append(step.outputs)
-            except (FunctionError, ElementError) as error:
+            except FloError as error:
                 fault = error
             return (Node(values, operator, origin) if moved else graph), outputs, fault
 
@@ -133,9 +132,11 @@ def _guarded(steps: Iterator[Step], node: Node) -> Iterator[Step]:
     try:
         yield from steps
     except FloError as error:
+        if node.origin is not None and node.origin.verb:
+            error.renamed(node.operator.name, node.origin.verb)
         raise error.located(node.origin) from error.__cause__
     except Exception as error:
-        name = node.operator.name
+        name = (node.origin and node.origin.verb) or node.operator.name
         raise FunctionError(
             f"the function of `{name}` raised {type(error).__name__}: {error}",
             facts=tuple(("given", note) for note in getattr(error, "__notes__", ())),

@@ -13,18 +13,6 @@ from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.stream_type import subtype_rule
 
 
-def arity(graph: Graph) -> tuple[int, int]:
-    """How many inputs and outputs the graph has."""
-    match graph:
-        case Node(operator=operator):
-            return operator.arity
-        case Sequential(left, right):
-            return arity(left)[0], arity(right)[1]
-        case Parallel(left, right):
-            (i1, o1), (i2, o2) = arity(left), arity(right)
-            return i1 + i2, o1 + o2
-
-
 def derive(graph: Graph, inputs: StreamTypes) -> Derivation:
     """⊢ e : I ↪ O for the given I, or the reason why there is no such derivation."""
     match graph:
@@ -41,7 +29,7 @@ def derive(graph: Graph, inputs: StreamTypes) -> Derivation:
                 subtypings(first.outputs, second.inputs),
             )
         case Parallel(left, right):
-            count = arity(left)[0]
+            count = left.arity[0]
             first, second = derive(left, inputs[:count]), derive(right, inputs[count:])
             return Derivation(
                 "par",
@@ -125,7 +113,7 @@ def initial(graph: Graph, inputs: StreamTypes) -> tuple[Graph, StreamTypes]:
             right, outputs = initial(right, between)
             return Sequential(left, right), outputs
         case Parallel(left, right):
-            count = arity(left)[0]
+            count = left.arity[0]
             left, some = initial(left, inputs[:count])
             right, others = initial(right, inputs[count:])
             return Parallel(left, right), some + others

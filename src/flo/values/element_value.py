@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from flo.core.collection import Collection, End, Value, call
 from flo.core.elements import accepts, first_stranger, type_name
-from flo.core.errors import ElementError
+from flo.core.errors import ElementError, brief
 from flo.core.term import Lowering, Term
 
 T_co = TypeVar("T_co", covariant=True)
@@ -126,29 +127,48 @@ class ElementCollection(Collection, Generic[T_co]):
             error = ElementError(
                 f"element {position} of {{input}} is {reason}",
                 facts=(
-                    ("given", f"{elements[position]!r}"[:120]),
+                    ("given", brief(elements[position], 120)),
                     ("type", type_name(type(elements[position]))),
                     ("{input}", str(self)),
                 ),
             )
-            error.position, error.before = position, elements[:position]
+            error.position = position
             raise error
         return elements
 
     def value(self, data: Any) -> Any:
+        items = data if isinstance(data, Mapping) else self.gathered(data)
+        try:
+            return self._value(items)
+        except ElementError as error:
+            before = islice(items.items(), error.position) if isinstance(items, Mapping) else items[: error.position]
+            error.accepted = self._value(dict(before) if isinstance(items, Mapping) else before)
+            raise
+
+    def gathered(self, data: Any) -> list[Any]:
+        """The elements of an iterable; if it raises, those before are accepted."""
         if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
             raise ElementError(
                 f"{{input}} takes many elements, and was given one {type(data).__name__}",
-                facts=(("given", repr(data)[:80]), ("{input}", str(self))),
-                instead=((f"[{data!r}]"[:40], "a list with one element"),),
+                facts=(("given", brief(data)), ("{input}", str(self))),
+                instead=((f"[{brief(data, 30)}]", "a list with one element"),),
             )
-        return self._value(data)
+        items: list[Any] = []
+        try:
+            items.extend(data)
+        except Exception as fault:
+            raised = f"raised {type(fault).__name__} after {len(items)} elements: {fault}"
+            error = ElementError(f"the data of {{input}} {raised}")
+            error.accepted = self.value(items)
+            raise error from fault
+        return items
 
     def pieces(self, data: Any) -> list[list[Value]]:
         return [[self.value_class.of([unit])] for unit in self.value(data).all_units()]
 
     @abstractmethod
-    def _value(self, data: Iterable[Any]) -> Any: ...
+    def _value(self, data: Any) -> Any:
+        """The open value of a list of elements, or of a mapping to weights."""
 
     def lower(self, lower: Lowering) -> Term:
         return call(self.name, self.element, lower=lower)

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar, final
 
 from flo.core.collection import Collection, End, Value, call
 from flo.core.elements import accepts, first_stranger, type_name
-from flo.core.errors import CollectionError, ElementError
+from flo.core.errors import CollectionError, ElementError, brief
 from flo.core.persistent import PersistentMap
 from flo.core.term import Lowering, Term
 from flo.values.weighted import ZSet, ZSetValue
@@ -192,7 +192,7 @@ class Keyed(Collection, Generic[K, C_co]):
         if not isinstance(data, Mapping):
             raise ElementError(
                 f"{{input}} takes a mapping from keys to what each of them holds, and was given {type(data).__name__}",
-                facts=(("given", repr(data)[:80]), ("{input}", str(self))),
+                facts=(("given", brief(data)), ("{input}", str(self))),
             )
         keys = list(data)
         stranger = first_stranger(keys, self.key)
@@ -206,8 +206,7 @@ class Keyed(Collection, Generic[K, C_co]):
             try:
                 entries[key] = self.inner.value(item)
             except ElementError as error:
-                error.facts = (("key", repr(key)[:80]), *error.facts)
-                raise
+                raise error.inside(f"the key {brief(key)}", KeyedValue.of(entries)) from error.__cause__
         return KeyedValue.of(entries)
 
     def plain(self, value: KeyedValue) -> dict[Any, Any]:

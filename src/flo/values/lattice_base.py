@@ -71,7 +71,7 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
         """v₁ ⊔ … ⊔ vₙ, in pairs, and pairs of pairs: no value is copied more than log n times."""
         while len(values) > 1:
             odd = values[-1:] if len(values) % 2 else []
-            values = [*map(self.join, values[::2], values[1::2]), *odd]
+            values = [self.join(a, b) for a, b in zip(values[::2], values[1::2], strict=False)] + odd
         return values[0] if values else self.bottom()
 
     def leq(self, a: Any, b: Any) -> bool:

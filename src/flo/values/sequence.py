@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, TypeVar, final
 
 from flo.core.collection import End, Value
+from flo.core.errors import OrderError, brief
 from flo.core.persistent import Elements
 from flo.core.term import Call, Lowering, Term
 from flo.values.element_value import ElementCollection, ElementValue
@@ -50,15 +50,15 @@ class SequenceValue(ElementValue):
 
     @classmethod
     def mapped(cls, f: Callable[[Any], Any], units: list[Any]) -> SequenceValue:
-        return cls.of(list(map(f, units)))
+        return cls.of([f(element) for element in units])
 
     @classmethod
     def filtered(cls, keep: Callable[[Any], Any], units: list[Any]) -> SequenceValue:
-        return cls.of(list(filter(keep, units)))
+        return cls.of([element for element in units if keep(element)])
 
     @classmethod
     def flat_mapped(cls, f: Callable[[Any], Iterable[Any]], units: list[Any]) -> SequenceValue:
-        return cls.of(list(chain.from_iterable(map(f, units))))
+        return cls.of([result for element in units for result in f(element)])
 
     def ended(self, end: End) -> SequenceValue:
         return SequenceValue(self.elements, end)
@@ -81,7 +81,17 @@ class Sequence(ElementCollection[T_co]):
     value_class = SequenceValue
     unordered = False
 
-    def _value(self, data: Iterable[Any]) -> SequenceValue:
+    def value(self, data: Any) -> SequenceValue:
+        if isinstance(data, (set, frozenset, dict)):
+            raise OrderError(
+                f"{{input}} is a sequence, and a {type(data).__name__} gives no order to rely on",
+                facts=(("given", brief(data)),),
+                instead=((f"sorted({brief(data, 30)})", "an order"),),
+            )
+        value: SequenceValue = super().value(data)
+        return value
+
+    def _value(self, data: list[Any]) -> SequenceValue:
         return SequenceValue.of(self.checked(list(data)))
 
     def pieces(self, data: Any) -> list[list[Value]]:

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from operator import ne
+from operator import is_
 from typing import Any, Self, TypeVar, final
 
 from flo.core.collection import End, call
@@ -42,7 +42,7 @@ class WeightedValue(ElementValue):
     def of(cls, units: Iterable[Any], end: End = End.OPEN) -> Self:
         total: dict[Any, int] = {}
         for element, weight in units:
-            element = one_nan(element)
+            element = canonical_element(element)
             total[element] = total.get(element, 0) + weight
         return cls(cls.merge(PersistentMap(), total), end)
 
@@ -179,13 +179,21 @@ class ZSet(ElementCollection[T_co]):
         return value.weights.to_dict()
 
 
-def one_nan(element: Any) -> Any:
-    """The element with one object for every nan, also in a tuple: nan differs from itself, and could not be found."""
+_FLOATS = frozenset((float, tuple))
+"""Of these types are the parts of a tuple that may have another form."""
+
+
+def canonical_element(element: Any) -> Any:
+    """The element with one object for every nan, and 0.0 for -0.0, also in tuples.
+
+    nan differs from itself, and could not be found; zeros are equal, and which of them came first would be seen.
+    """
     if type(element) is float:
-        return element if element == element else math.nan
-    if isinstance(element, tuple) and any(map(ne, element, element)):
-        parts = map(one_nan, element)
-        return type(element)(*parts) if hasattr(element, "_fields") else tuple(parts)
+        return (element or 0.0) if element == element else math.nan
+    if isinstance(element, tuple) and not _FLOATS.isdisjoint(map(type, element)):
+        parts = tuple([canonical_element(part) for part in element])
+        if not all(map(is_, parts, element)):
+            return element._make(parts) if hasattr(element, "_make") else parts
     return element
 
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from flo.core.derivation import StreamTypes
 from flo.core.graph import Graph, inputs, setinput
 from flo.core.notation import text
 from flo.core.operator import Values, concat_all
-from flo.core.semantics import small_steps
+from flo.core.semantics import advance, small_steps
 from flo.core.term import Lowering
 from flo.core.typing import program
 
@@ -82,6 +82,10 @@ def moves(state: State, channels: Channels) -> Iterator[tuple[Move, State]]:
     """Everything that can happen next."""
     for step in small_steps(state.graph):
         yield Move(step.path), State(step.graph, concat_all(state.outputs, step.outputs), state.arrived)
+    yield from _arrivals(state, channels)
+
+
+def _arrivals(state: State, channels: Channels) -> Iterator[tuple[Move, State]]:
     waiting = [count < len(channel.deltas) for count, channel in zip(state.arrived, channels, strict=True)]
     held = {c.input for c, waits in zip(channels, waiting, strict=True) if waits and not c.is_end}
     for place, channel in enumerate(channels):
@@ -101,7 +105,36 @@ def explore(
     """All of the space if it has at most so many states, else as many random ways through it."""
     outputs = tuple(output.collection.bottom() for output in program(graph, input_types).outputs)
     start = State(graph, outputs, (0,) * len(channels))
-    return _exhaustively(start, channels, most_states) or _at_random(start, channels, most_states, seed)
+    found = _exhaustively(start, channels, most_states) or _at_random(start, channels, most_states, seed)
+    return _with_advance(found, start, channels)
+
+
+def _with_advance(found: Exploration, start: State, channels: Channels) -> Exploration:
+    """`advance` must agree with the steps: with all data at once, and after each arrival."""
+    for at_once in (True, False):
+        state, trace = start, list[Move]()
+        while arrival := next((m for m in _arrivals(state, channels)), None):
+            move, state = arrival
+            trace.append(move)
+            if not at_once:
+                state = _advanced(state)
+                trace.append(Move(("advance",)))
+        state = _advanced(state)
+        if state.outputs not in found.outcomes:
+            traces = (*found.traces[:1], (*trace, Move(("advance",))))
+            return replace(found, outcomes=(*found.outcomes, state.outputs), traces=traces)
+    return found
+
+
+def _advanced(state: State) -> State:
+    graph, outputs = state.graph, state.outputs
+    while True:
+        after, deltas = advance(graph)
+        for delta in deltas:
+            outputs = concat_all(outputs, delta)
+        if after is graph:
+            return State(graph, outputs, state.arrived)
+        graph = after
 
 
 def channels_of(data: dict[int, Any], input_types: StreamTypes) -> Channels:

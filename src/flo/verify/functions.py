@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import typing
 from collections.abc import Callable, Iterator
 from enum import Enum
 from itertools import product
+from random import Random
 from typing import Any, get_args, get_origin
 
 from flo.core.elements import type_name
@@ -14,14 +16,16 @@ from flo.core.errors import LawError, Origin
 from flo.core.labels import label
 from flo.values.element_value import ElementCollection
 
+# the first three go into tuples and dataclasses: they must tell most, as that the sum of floats depends on their order
 _PLAIN: dict[Any, list[Any]] = {
     int: [0, 1, -1, 2, 3],
-    float: [0.0, 1.0, -0.5, 0.1, 1e16],
+    float: [0.1, 1e16, -0.5, 0.0, 1.0],
     str: ["", "a", "b", "ab"],
     bool: [False, True],
     bytes: [b"", b"a", b"b"],
     type(None): [None],
 }
+_MOST = 27
 _GUESSES = (int, str, float, tuple[int, int], tuple[str, int])
 
 
@@ -33,7 +37,7 @@ def examples(kind: Any, depth: int = 2) -> list[Any]:
     if depth == 0:
         return []
     if origin is tuple and parts and ... not in parts:
-        return list(map(tuple, product(*(examples(part, depth - 1)[:3] for part in parts))))
+        return _combined([examples(part, depth - 1)[:3] for part in parts])
     if isinstance(kind, type) and issubclass(kind, Enum):
         return list(kind)
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
@@ -43,11 +47,19 @@ def examples(kind: Any, depth: int = 2) -> list[Any]:
     return []
 
 
+def _combined(parts: list[list[Any]]) -> list[tuple[Any, ...]]:
+    """A value of each part beside those of the others: all combinations, or some of them if they are many."""
+    if math.prod(map(len, parts)) <= _MOST:
+        return list(product(*parts))
+    dice = Random(0)
+    return [tuple(dice.choice(part) for part in parts) for _ in range(_MOST)]
+
+
 def _instances(kind: type, depth: int) -> list[Any]:
     try:
         hints = typing.get_type_hints(kind)
         fields = [examples(hints[field.name], depth - 1)[:3] for field in dataclasses.fields(kind) if field.init]
-        return [kind(*values) for values in list(product(*fields))[:12]]
+        return [kind(*values) for values in _combined(fields)]
     except Exception:  # a class that cannot be made from plain examples
         return []
 

@@ -10,7 +10,6 @@ from operator import itemgetter
 from typing import Any, final
 
 from flo.core.collection import End
-from flo.core.data import canonical
 from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator, Step, Values, expect_bounded, expect_collection
@@ -20,9 +19,10 @@ from flo.values.element_value import ElementValue
 from flo.values.exact import Exact
 from flo.values.operators.alike import Union, element_of
 from flo.values.operators.joins import WeightedJoin
+from flo.values.operators.ordering import comparable, tie_text
 from flo.values.operators.sequences import UNBOUNDED_FOLD
 from flo.values.operators.sets import hashable, remember
-from flo.values.operators.unary import ElementKind, Unary
+from flo.values.operators.unary import ElementKind, Unary, noted
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, Set, SetValue
 
@@ -165,8 +165,8 @@ class Sum(Total):
 class Sort(Operator):
     """sort(key): (S<T> | Bag<T> | Set<T>, B) ↪ (S<T>, B), from the smallest key; without one, by the elements.
 
-    Equal keys stay in the order of a sequence; elements of a bag or set are then ordered by their text, so that the
-    result is the same whatever the order they came in.
+    nan is the greatest key. Equal keys stay in the order of a sequence; elements of a bag or set are then ordered by
+    their text, so that the result is the same whatever the order they came in.
     """
 
     key: Callable[[Any], Any] | None = None
@@ -198,17 +198,17 @@ class Sort(Operator):
                 tied.append(units[at + len(tied)])
             at += len(tied)
             if len(tied) > 1:
-                tied.sort(key=lambda unit: canonical(unit[1]))
+                tied.sort(key=lambda unit: tie_text(unit[1], self.name))
             for _, element, count in tied:
                 ordered.extend(repeat(element, count))
         return ordered
 
     def _key(self, element: Any) -> Any:
         try:
-            return element if self.key is None else self.key(element)
+            return comparable(element if self.key is None else self.key(element))
         except Exception as error:
-            error.add_note(repr(element)[:120])
-            raise
+            fault = noted(error, repr(element))
+            raise fault from fault.__cause__
 
 
 @final

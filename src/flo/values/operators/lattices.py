@@ -48,7 +48,7 @@ class FoldLattice(Unary):
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         elements = units if source is SequenceValue else [element for element, _ in units]
-        joined = LVarValue(self.lattice, self.lattice.join_all(list(map(self._image, elements))))
+        joined = LVarValue(self.lattice, self.lattice.join_all([self._image(element) for element in elements]))
         return self, (joined,)
 
     def _image(self, element: Any) -> Any:

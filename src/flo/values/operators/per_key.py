@@ -14,7 +14,7 @@ from flo.core.operator import Deltas, Measure, Operator, Step, Values, concat_al
 from flo.core.persistent import PersistentMap
 from flo.core.semantics import advance, measure, small_steps, stuck
 from flo.core.stream_type import StreamType
-from flo.core.typing import arity, derive, initial
+from flo.core.typing import derive, initial
 from flo.values.element_value import ElementValue
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.operators.keyed import inner_types
@@ -53,7 +53,7 @@ class PerKey(Operator):
 
     @property
     def arity(self) -> tuple[int, int]:  # type: ignore[override]
-        return (1, 1) if self.graph is None else arity(self.graph)
+        return (1, 1) if self.graph is None else self.graph.arity
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         return self.judge(inputs).outputs

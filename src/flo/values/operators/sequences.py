@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import accumulate
 from typing import Any, Self, final
 
 from flo.core.collection import End
@@ -56,8 +55,9 @@ class Scan(Unary):
         return (StreamType(Sequence(returned_type(self.f)), inputs[0].bounded),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        results = list(accumulate(units, self.f, initial=self.acc))
-        return replace(self, acc=results[-1]), (SequenceValue(Elements.owning(results).dropped(1)),)
+        acc, f = self.acc, self.f
+        results = [acc := f(acc, unit) for unit in units]
+        return replace(self, acc=acc), (SequenceValue.of(results),)
 
 
 @final
@@ -189,13 +189,15 @@ class Batch(Cut):
         return "batch-emit" if len(self.opened) + 1 >= self.count else "batch"
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        units = self.opened.to_list() + units if self.opened else units
+        opened = self.opened.extended(units)
+        if len(opened) < self.count:
+            return replace(self, opened=opened), (None,)
+        units = opened.to_list()
         complete = len(units) // self.count * self.count
         closed = [
             (SequenceValue.of(units[at : at + self.count], End.ARRIVED),) for at in range(0, complete, self.count)
         ]
-        delta = NestedValue.pushing(*closed) if closed else None
-        return replace(self, opened=Elements(units[complete:])), (delta,)
+        return replace(self, opened=Elements(units[complete:])), (NestedValue.pushing(*closed),)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         last = [(SequenceValue(self.opened, End.ARRIVED),)] if self.flush and self.opened else []

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, Union
 
 from flo.core.collection import End
 from flo.core.operator import Delta, Operator, Step, Values, run
+from flo.values.operators.unary import noted
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -92,8 +93,7 @@ def attempted(portions: Iterable[P], consume: Callable[[P], R], note: Callable[[
         try:
             result = consume(portion)
         except Exception as error:
-            error.add_note(note(portion)[:120])
-            fault = fault or error
+            fault = fault or noted(error, note(portion))
             continue
         yield portion, result
     if fault is not None:

@@ -45,8 +45,7 @@ class Unary(Operator):
             try:
                 operator, outputs = self.consume([unit], source)
             except Exception as error:  # holds up this unit only
-                error.add_note(repr(unit)[:120])
-                fault = fault or error
+                fault = fault or noted(error, repr(unit))
                 continue
             yield Step(self.rule_on(self.rule_for(unit), source), (rest,), operator, outputs)
         if fault is not None:
@@ -76,3 +75,15 @@ class Unary(Operator):
         if value.ending():
             assert isinstance(operator, Unary)
             yield operator._end(value)
+
+
+def noted(error: Exception, given: str) -> Exception:
+    """The error of a user's function with what it was given; one that a generator cannot raise, as another error."""
+    if isinstance(error, StopIteration):
+        wrapped = RuntimeError("StopIteration, which would end a loop silently")
+        wrapped.__cause__ = error
+        for note in getattr(error, "__notes__", ()):
+            wrapped.add_note(note)
+        error = wrapped
+    error.add_note(given[:120])
+    return error

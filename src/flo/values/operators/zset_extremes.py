@@ -22,7 +22,7 @@ class Extreme(Aggregator):
     descending: ClassVar[bool]
 
     def added(self, state: Ranking, units: Units) -> Ranking:
-        return state.changed(units, 1, Order(self.value, self.descending))
+        return state.changed(units, 1, Order(self.value, self.descending, self.name))
 
     def result(self, state: Ranking) -> tuple[Any, ...]:
         return tuple(read(self.value, row) for row, _ in state.top)

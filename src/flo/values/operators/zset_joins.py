@@ -19,10 +19,11 @@ from itertools import chain
 from typing import Any, ClassVar, NamedTuple, Optional, TypeAlias, final
 
 from flo.core.elements import returned_type
-from flo.core.operator import Step, Values
+from flo.core.operator import Operator, Step, Values, run
 from flo.core.persistent import PersistentMap
 from flo.values.operators.alike import Alike
 from flo.values.operators.joins import Into, Key, Units, pair, paired
+from flo.values.operators.unary import noted
 from flo.values.operators.zsets import changes, negated
 from flo.values.weighted import ZSet, ZSetValue
 
@@ -48,6 +49,7 @@ class ZSetJoin(Alike):
     """⋈(M₁, M₂): consumes all that arrived on both sides at once.
 
     Only if something did: the printed rule has no such premise, and steps for ever (docs/deviations.md, 1).
+    If a function raises, rows are consumed one by one, so that a row at fault holds up itself only.
     Without `on` or `other_on` an element is its own key.
     """
 
@@ -67,10 +69,49 @@ class ZSetJoin(Alike):
         assert isinstance(left, ZSetValue)
         assert isinstance(right, ZSetValue)
         if left.weights or right.weights:
-            yield self._joined(left, right)
+            yield from self._consumed(left, right, onwards=False)
         elif left.ending() and right.ending():
             ended = replace(self, left=PersistentMap(), right=PersistentMap())  # type: ignore[type-var]
             yield Step(f"{self.rule}-terminated", (left.passed(), right.passed()), ended, (ZSetValue.terminator(),))
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        left, right = inputs
+        assert isinstance(left, ZSetValue)
+        assert isinstance(right, ZSetValue)
+        operator: Operator = self
+        if left.weights or right.weights:
+            for step in self._consumed(left, right, onwards=True):
+                yield step
+                operator, inputs = step.operator, step.inputs
+        yield from run(operator, inputs)
+
+    def _consumed(self, left: ZSetValue, right: ZSetValue, *, onwards: bool) -> Iterator[Step]:
+        try:
+            step = self._joined(left, right)
+        except Exception:
+            yield from self._rows(left, right, onwards=onwards)
+        else:
+            yield step
+
+    def _rows(self, left: ZSetValue, right: ZSetValue, *, onwards: bool) -> Iterator[Step]:
+        """The steps that consume one row, each from here or `onwards` from the one before; at last what was raised."""
+        operator, fault = self, None
+        none: ZSetValue = ZSetValue(PersistentMap())
+        rows = [(side, unit) for side, value in enumerate((left, right)) for unit in value.all_units()]
+        for side, (row, weight) in rows:
+            one = ZSetValue(PersistentMap({row: weight}))
+            try:
+                step = operator._joined(*((one, none) if side == 0 else (none, one)))
+            except Exception as error:
+                fault = fault or noted(error, repr(row))
+                continue
+            rest = [left, right]
+            rest[side] = ZSetValue(rest[side].weights.without(row), rest[side].end)
+            yield replace(step, inputs=tuple(rest))
+            if onwards:
+                (left, right), operator = rest, step.operator  # type: ignore[assignment]
+        if fault is not None:
+            raise fault
 
     def _joined(self, left: ZSetValue, right: ZSetValue) -> Step:
         lefts, rights = by_key(self.on, left), by_key(self.other_on, right)
@@ -93,11 +134,7 @@ def by_key(on: Key, value: ZSetValue) -> dict[Any, dict[Any, int]]:
     """What arrived, under its keys. Without a function, the element is the key."""
     found: dict[Any, dict[Any, int]] = {}
     for element, weight in value.all_units():
-        try:
-            found.setdefault(element if on is None else on(element), {})[element] = weight
-        except Exception as error:
-            error.add_note(repr(element)[:120])
-            raise
+        found.setdefault(element if on is None else on(element), {})[element] = weight
     return found
 
 

@@ -15,7 +15,7 @@ from flo.core.collection import End
 from flo.core.derivation import StreamTypes
 from flo.core.errors import CollectionError
 from flo.core.nested import Nested, NestedValue
-from flo.core.operator import Operator, Step, Values, expect_bounded, expect_collection
+from flo.core.operator import Operator, Step, Values, expect_bounded, expect_collection, run
 from flo.core.persistent import PersistentMap
 from flo.values.operators.zsets import expect_zset
 from flo.values.weighted import ZSetValue
@@ -80,6 +80,29 @@ class Running(Operator):
             yield self._begin(value.without_oldest())
         elif over and value.end is End.ARRIVED:
             yield Step(f"{self.rule}-terminated", (value.passed(),), self.forgot(), (NestedValue.pushing().fix(),))
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        """All inner z-sets that are complete at once, and then the newest."""
+        (value,) = inputs
+        assert isinstance(value, NestedValue)
+        operator: Running = self
+        whole: list[Values] = []
+        for (inner,) in value.older:
+            assert isinstance(inner, ZSetValue)
+            if inner.end is End.OPEN:
+                break
+            if value.continues and not whole:
+                sent = ZSetValue(inner.weights, End.ARRIVED)
+            else:
+                operator, start = operator.begun()
+                sent = ZSetValue(start.added(inner.weights), End.ARRIVED)
+            operator = operator.grown(inner.weights)
+            whole.append((sent,))
+        if whole:
+            outputs = replace(NestedValue.pushing(*whole), continues=value.continues)
+            value = replace(value, older=value.older.dropped(len(whole)), continues=False)
+            yield Step(f"{self.rule}-step", (value,), operator, (outputs,))
+        yield from run(operator, (value,))
 
     def _begin(self, value: NestedValue) -> Step:
         operator, weights = self.begun()

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from heapq import nsmallest
 from typing import Any, NamedTuple, final
 
-from flo.core.data import canonical
 from flo.core.derivation import StreamTypes
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.values.operators.ordering import comparable, tie_text
 from flo.values.operators.unary import ElementKind, Unary
 from flo.values.operators.zsets import changes, expect_zset, grouped
 
@@ -19,14 +19,14 @@ from flo.values.operators.zsets import changes, expect_zset, grouped
 class Rank:
     """The place of a row in an order: by key, and where keys are equal by its text; so no two rows share a place."""
 
-    __slots__ = ("descending", "key", "row")
+    __slots__ = ("descending", "key", "operator", "row")
 
-    def __init__(self, row: Any, key: Any, descending: bool) -> None:
-        self.row, self.key, self.descending = row, key, descending
+    def __init__(self, row: Any, key: Any, descending: bool, operator: str) -> None:
+        self.row, self.key, self.descending, self.operator = row, key, descending, operator
 
     def __lt__(self, other: Rank) -> bool:
         if self.key == other.key:
-            return canonical(self.row) < canonical(other.row)
+            return self.row != other.row and tie_text(self.row, self.operator) < tie_text(other.row, self.operator)
         return bool(other.key < self.key if self.descending else self.key < other.key)
 
 
@@ -35,16 +35,10 @@ class Order(NamedTuple):
 
     key: Callable[[Any], Any] | None
     descending: bool
+    operator: str
 
     def rank(self, row: Any) -> Rank:
-        return Rank(row, comparable(row if self.key is None else self.key(row)), self.descending)
-
-
-def comparable(key: Any) -> tuple[bool, Any]:
-    """The key in an order that is total even on floats: nan is equal to itself and greater than all others."""
-    if key != key:
-        return (True, None)
-    return (False, tuple(map(comparable, key)) if type(key) is tuple else key)
+        return Rank(row, comparable(row if self.key is None else self.key(row)), self.descending, self.operator)
 
 
 @final
@@ -112,7 +106,7 @@ class TopK(Unary):
         return inputs
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        order, rankings, rows = Order(self.key, self.descending), {}, []
+        order, rankings, rows = Order(self.key, self.descending, self.name), {}, []
         for group, members in grouped(self.by, units).items():
             before = self.groups.get(group, NO_RANKING)
             rankings[group] = after = before.changed(members, self.count, order)
