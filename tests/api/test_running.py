@@ -97,20 +97,6 @@ def test_every_nan_is_one_element() -> None:
         assert each.peek("rows") == {(math.nan, "a"): 1}
 
 
-def test_a_function_that_returns_something_else_than_it_says_is_found_when_saving() -> None:
-    def length(word: str) -> int:
-        return word  # type: ignore[return-value]
-
-    flow = flo.Flow()
-    flow.output("out", flow.input("words", flo.Sequence[str]).map(length))
-    loop = flow.loop()
-    loop.push(words=["a"])
-    loop.run()
-    with pytest.raises(flo.CheckpointError, match="'a' is not of type int"):
-        loop.checkpoint()
-    assert loop.pull("out") == ["a"]
-
-
 def test_results_before_a_fault_are_kept() -> None:
     flow = flo.Flow()
     flow.output("out", flow.input("numbers", flo.Sequence[int]).map(doubled))
@@ -242,3 +228,33 @@ def test_a_long_chain_runs_prints_and_is_saved() -> None:
     resumed.run()
     assert resumed.pull("out") == [0]
     assert flo.parse(str(flow.graph()), flo.names(flow.graph())) == flow.graph()
+
+
+def test_an_accumulator_that_a_function_changes_is_its_own() -> None:
+    def add(seen: list[int], x: int) -> list[int]:
+        seen.append(x)
+        return seen
+
+    flow = flo.Flow()
+    xs = flow.input("xs", flo.Sequence[int], bounded=True)
+    flow.output("all", xs.fold([], add))
+    flow.output("running", xs.scan([], add))
+    flow.output("batches", xs.batch(2).nest(lambda b: b.fold([], add)))
+    expected = {"all": [[1, 2, 3]], "running": [[1], [1, 2], [1, 2, 3]], "batches": [[[1, 2]], [[3]]]}
+    assert flow.run(xs=[1, 2, 3]) == expected
+    loop = flow.loop(seed=1)
+    loop.push(xs=[1, 2, 3])
+    loop.end()
+    loop.run()
+    assert loop.result() == expected
+    assert flow.run(xs=[4])["all"] == [[4]]
+
+
+def test_a_function_must_return_what_it_says() -> None:
+    def half(x: int) -> int:
+        return x / 2  # type: ignore[return-value]
+
+    flow = flo.Flow()
+    flow.output("out", flow.input("xs", flo.Sequence[int]).map(half))
+    with pytest.raises(flo.FunctionError, match="says that it returns int"):
+        flow.run(xs=[1, 2])

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flo.core.errors import FloError, NotationError, TypeMismatch, UnknownNameError
@@ -286,6 +286,8 @@ def test_what_reads_well_and_means_nothing():
 
 
 @given(st.text(alphabet="{}[]()|;,_⊗⟨⟩:'1af \n", max_size=30))
+@example("{'\n'")
+@example("{01}[take(1)]")
 @settings(max_examples=200, deadline=None)
 def test_any_text_is_read_or_refused(source):
     try:

@@ -6,7 +6,7 @@ import dataclasses
 import types
 import typing
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, is_typeddict
 
 Test = Callable[[Any], bool]
@@ -62,6 +62,14 @@ def accepts(kind: Any, other: Any) -> bool:
 
 def returned_type(function: Any) -> Any:
     """What a function says it returns; Any if it does not say."""
+    try:
+        return _returned_type(function)
+    except TypeError:  # a callable that cannot be hashed
+        return Any
+
+
+@lru_cache(maxsize=4096)
+def _returned_type(function: Any) -> Any:
     if isinstance(function, type):
         return function
     try:

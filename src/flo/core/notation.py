@@ -96,7 +96,7 @@ def parse(source: str, supplied: Mapping[str, Any] | None = None) -> Graph:
 
 
 _TOKEN = re.compile(
-    r"""\s*(?:(?P<string>[bB]?'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
+    r"""\s*(?:(?P<string>[bB]?'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")
     |(?P<number>-?(?:inf|nan)\b|-?0x[0-9a-f]+|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
     |(?P<name>[^\W\d]\w*)
     |(?P<sign>[⊗⟨⟩{}\[\]();|,:])|(?P<end>$))""",
@@ -207,6 +207,17 @@ class _Reader:
         self.expect("}")
         return Call("table", (tuple(keys), tuple(values)))
 
+    def literal(self) -> Term:
+        if self.token.lstrip("-") in ("inf", "nan"):
+            return float(self.next())
+        try:
+            value: Term = ast.literal_eval(self.token)
+        except (SyntaxError, ValueError):  # such as a number that begins with 0, or an escape that is none
+            self.fail("a value")
+            raise
+        self.next()
+        return value
+
     def term(self) -> Term:
         if self.accept("⟨"):
             inside = self.graph()
@@ -227,11 +238,8 @@ class _Reader:
             inside = self.terms(")")
             self.expect(")")
             return inside
-        if self.kind == "number":
-            shown = self.next()
-            return float(shown) if shown.lstrip("-") in ("inf", "nan") else ast.literal_eval(shown)
-        if self.kind == "string":
-            return ast.literal_eval(self.next())  # type: ignore[no-any-return]
+        if self.kind in ("number", "string"):
+            return self.literal()
         if self.kind != "name":
             self.fail("a value")
         name = self.next()

@@ -18,6 +18,7 @@ from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementValue
 from flo.values.exact import Exact
 from flo.values.operators.alike import Union, element_of
+from flo.values.operators.functions import as_declared, own
 from flo.values.operators.joins import WeightedJoin
 from flo.values.operators.ordering import comparable, tie_text
 from flo.values.operators.sequences import UNBOUNDED_FOLD
@@ -106,9 +107,10 @@ class FoldUnordered(Total):
         return (StreamType(Sequence(returned_type(self.f)), bounded=True),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        acc = self.acc
+        acc = own(self.acc)
         for element, count in units:
             acc = reduce(self.f, repeat(element, count), acc)
+        as_declared(self.f, [acc])
         return replace(self, acc=acc), (None,)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:

@@ -11,6 +11,7 @@ from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementCollection
+from flo.values.operators.functions import as_declared
 from flo.values.operators.unary import ElementKind, Unary
 from flo.values.weighted import ZSetValue
 
@@ -43,7 +44,9 @@ class Map(Unary):
         return "project-zset" if source is ZSetValue else super().rule_on(rule, source)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        return self, (source.mapped(self.f, units),)
+        results = source.mapped(self.f, units)
+        as_declared(self.f, results.elements_list())
+        return self, (results,)
 
 
 @final

@@ -15,6 +15,7 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType
+from flo.values.operators.functions import as_declared, lasting, own
 from flo.values.operators.unary import ElementKind, Unary
 from flo.values.sequence import Sequence, SequenceValue
 
@@ -55,8 +56,14 @@ class Scan(Unary):
         return (StreamType(Sequence(returned_type(self.f)), inputs[0].bounded),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        acc, f = self.acc, self.f
-        results = [acc := f(acc, unit) for unit in units]
+        f = self.f
+        acc = f(own(self.acc), units[0])
+        results = [acc]
+        if lasting(acc):
+            results += [acc := f(acc, unit) for unit in units[1:]]
+        else:
+            results += [acc := f(own(acc), unit) for unit in units[1:]]
+        as_declared(f, results)
         return replace(self, acc=acc), (SequenceValue.of(results),)
 
 
@@ -78,7 +85,9 @@ class Fold(Unary):
         return (StreamType(Sequence(returned_type(self.f)), bounded=True),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        return replace(self, acc=reduce(self.f, units, self.acc)), (None,)
+        acc = reduce(self.f, units, own(self.acc))
+        as_declared(self.f, [acc])
+        return replace(self, acc=acc), (None,)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return self, (SequenceValue.of([self.acc], End.ARRIVED),)

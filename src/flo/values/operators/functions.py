@@ -1,0 +1,41 @@
+"""What operators may rely on when they call a user's function: results that are what it says, and states of its own."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+from uuid import UUID
+
+from flo.core.elements import first_stranger, returned_type, type_name
+from flo.core.errors import brief
+from flo.core.term import ATOMS
+
+_LASTING = (*ATOMS, bytes, frozenset, Decimal, Fraction, complex, UUID, date, time, timedelta, Enum)
+
+
+def lasting(item: Any) -> bool:
+    """Whether nobody can change the item."""
+    if isinstance(item, tuple):
+        return all(map(lasting, item))
+    parameters = getattr(type(item), "__dataclass_params__", None)
+    if parameters is not None and parameters.frozen:
+        return all(lasting(getattr(item, field.name)) for field in dataclasses.fields(item))
+    return isinstance(item, _LASTING)
+
+
+def own(item: Any) -> Any:
+    """The item, or a copy if a function could change it: an operator's state is a value, and others may hold it."""
+    return item if lasting(item) else copy.deepcopy(item)
+
+
+def as_declared(f: Any, results: list[Any]) -> None:
+    """Refuses results that are not of the type that the function says it returns."""
+    kind = returned_type(f)
+    stranger = first_stranger(results, kind)
+    if stranger is not None:
+        raise TypeError(f"it says that it returns {type_name(kind)}, and returned {brief(results[stranger])}")
