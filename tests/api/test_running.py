@@ -170,7 +170,7 @@ def test_what_cannot_arrive_is_refused() -> None:
         loop.push("x", [1], x=[2])
     with pytest.raises(flo.OrderError, match="gives no order"):
         loop.push(x={1, 2})
-    loop.end()
+    loop.end("x")
     loop.push(x=[])
     with pytest.raises(flo.ElementError, match="has ended"):
         loop.push(x=[3])
@@ -244,7 +244,7 @@ def test_an_accumulator_that_a_function_changes_is_its_own() -> None:
     assert flow.run(xs=[1, 2, 3]) == expected
     loop = flow.loop(seed=1)
     loop.push(xs=[1, 2, 3])
-    loop.end()
+    loop.end("xs")
     loop.run()
     assert loop.result() == expected
     assert flow.run(xs=[4])["all"] == [[4]]
@@ -258,3 +258,16 @@ def test_a_function_must_return_what_it_says() -> None:
     flow.output("out", flow.input("xs", flo.Sequence[int]).map(half))
     with pytest.raises(flo.FunctionError, match="says that it returns int"):
         flow.run(xs=[1, 2])
+
+
+def test_an_input_that_nobody_listens_to_any_more_has_not_ended() -> None:
+    flow = flo.Flow()
+    flow.output("event", flow.input("largest", flo.LVar(flo.Max(int))).event_when_above(1))
+    loop = flow.loop()
+    loop.push(largest=2)
+    loop.run()
+    resumed = flow.loop()
+    resumed.restore(loop.checkpoint())
+    resumed.push(largest=3)
+    resumed.run()
+    assert resumed.pull("event") == [1]

@@ -166,8 +166,8 @@ def forged(change):
     loop = loop_of_map()
     loop.push((INTS.value([1]),))
     match decode(loop.checkpoint()):
-        case Call("state", (skeleton, ends, texts, (graph, outputs))):
-            return restoring(Call("state", (skeleton, ends, texts, change(graph, outputs))))
+        case Call("state", (skeleton, ends, texts, ended, (graph, outputs))):
+            return restoring(Call("state", (skeleton, ends, texts, ended, change(graph, outputs))))
 
 
 MAPPED = Call("map", (Name("increment"),))

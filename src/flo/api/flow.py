@@ -123,8 +123,7 @@ class Flow:
         try:
             for name, data in inputs.items():
                 loop.push(name, data)
-            for name in [name for name, ends in bounded.items() if ends]:
-                loop.end(name)
+            loop.end(*(name for name, ends in bounded.items() if ends))
             loop.run()
         except FloError as error:
             error.result = self._kept(loop)

@@ -64,7 +64,6 @@ class FlowLoop:
         self._lock = RLock()
         self._busy = False
         self._offered: Graph | None = None
-        self._ended: set[str] = set()
 
     def push(self, name: str | None = None, data: Any = None, /, **inputs: Any) -> None:
         """New data on an input: `push("orders", [1, 2])` or `push(orders=[1, 2])`.
@@ -84,7 +83,7 @@ class FlowLoop:
         collection = self._loop.input_types[self._inputs[name]].collection
         try:
             value = collection.value(data)
-            if name in self._ended and value.size():
+            if self._inputs[name] in self._loop.ended and value.size():
                 raise ElementError("{input} has ended, and takes no more data", facts=(("given", brief(data)),))
         except FloError as error:
             if isinstance(error, ElementError) and error.accepted is not None:
@@ -94,12 +93,11 @@ class FlowLoop:
         self._feed(name, value)
 
     def end(self, *names: str) -> None:
-        """Nothing more will come on these inputs, or on all of them."""
+        """Nothing more will come on these inputs."""
         with self._alone("end"):
-            for name in names or self._inputs:
+            for name in names:
                 place = self._inputs[known(name, self._inputs, "input")]
                 self._feed(name, self._loop.input_types[place].collection.bottom().fix())
-                self._ended.add(name)
 
     @contextmanager
     def _alone(self, verb: str) -> Iterator[None]:
@@ -198,7 +196,6 @@ class FlowLoop:
         try:
             with self._alone("restore"):
                 self._loop.restore(data)
-                self._ended = {name for name, place in self._inputs.items() if self._loop.has_ended(place)}
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
 

@@ -6,6 +6,7 @@ the same parameters and the same functions, by name; a lambda has no name, and i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
@@ -20,12 +21,21 @@ from flo.core.term import Call, Lifting, Lowering
 from flo.core.typing import program
 
 
-def save(whole: Graph, inputs: StreamTypes, ends: tuple[str, ...], graph: Graph, outputs: Values) -> bytes:
-    """The state of the program `whole` that has come to `graph` and `outputs`. `ends` names its inputs and outputs."""
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How far a program has come: its graph now, its unsent outputs, and the inputs that have ended."""
+
+    graph: Graph
+    outputs: Values
+    ended: frozenset[int]
+
+
+def save(whole: Graph, inputs: StreamTypes, ends: tuple[str, ...], running: Running) -> bytes:
+    """The state of the program `whole`. `ends` names its inputs and outputs."""
     lowering = Lowering()
     skeleton = text(lowering(whole), states=False)
     supplied = set(lowering.names)
-    state = lowering((graph, outputs))
+    state = lowering((running.graph, running.outputs))
     for name, item in lowering.names.items():
         if name not in supplied:  # restoring could not supply it
             raise CheckpointError(
@@ -33,14 +43,14 @@ def save(whole: Graph, inputs: StreamTypes, ends: tuple[str, ...], graph: Graph,
                 facts=(("value", repr(item)[:80]),),
                 instead=(("data", "a state holds no code: a function may only be part of the program"),),
             )
-    check(whole, inputs, graph, outputs)
-    return encode(Call("state", (skeleton, ends, functions(whole), state)))
+    check(whole, inputs, running.graph, running.outputs)
+    return encode(Call("state", (skeleton, ends, functions(whole), tuple(sorted(running.ended)), state)))
 
 
-def load(whole: Graph, inputs: StreamTypes, ends: tuple[str, ...], data: bytes) -> tuple[Graph, Values]:
-    """The graph and the outputs that were saved; refuses, with the reason, what is not a state of this program."""
+def load(whole: Graph, inputs: StreamTypes, ends: tuple[str, ...], data: bytes) -> Running:
+    """How far it had come when it was saved; refuses, with the reason, what is not a state of this program."""
     match decode(data):
-        case Call("state", (str(skeleton), tuple(saved), tuple(texts), (graph, outputs))):
+        case Call("state", (str(skeleton), tuple(saved), tuple(texts), tuple(ended), (graph, outputs))):
             own = text(Lowering()(whole), states=False)
             if skeleton != own:
                 raise CheckpointError("the state belongs to another program", facts=difference(skeleton, own))
@@ -52,7 +62,7 @@ def load(whole: Graph, inputs: StreamTypes, ends: tuple[str, ...], data: bytes) 
         lifting = Lifting(names(whole))
         restored, unsent = lifting(graph), lifting(outputs)
         check(whole, inputs, restored, unsent)
-        return with_origins(restored, whole), unsent
+        return Running(with_origins(restored, whole), unsent, frozenset(ended))
     except CheckpointError:
         raise
     except FloError as error:

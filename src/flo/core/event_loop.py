@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from flo.core.checkpoint import load, save
+from flo.core.checkpoint import Running, load, save
 from flo.core.collection import Value
 from flo.core.derivation import StreamTypes
 from flo.core.graph import Graph, inputs, setinput
@@ -72,17 +72,16 @@ class EventLoop:
         """What the inputs and outputs are called and hold: a state is restored only into the same."""
         self.graph = graph
         self.outputs: Values = tuple(output.collection.bottom() for output in self.output_types)
+        self.ended: set[int] = set()
+        """The inputs whose end has arrived."""
         self.schedule = schedule
         self.history: list[GraphStep] = []
         self.recording = False
 
     def push(self, deltas: Deltas) -> None:
         """I ++ Δ."""
+        self.ended |= {index for index, delta in enumerate(deltas) if delta is not None and delta.fixed()}
         self.graph = setinput(self.graph, concat_all(inputs(self.graph), deltas))
-
-    def has_ended(self, index: int) -> bool:
-        """Whether the end of an input has arrived."""
-        return inputs(self.graph)[index].fixed()
 
     def enabled(self) -> list[GraphStep]:
         """Every step that could be taken now."""
@@ -130,8 +129,10 @@ class EventLoop:
 
     def checkpoint(self) -> bytes:
         """The running program as bytes: buffers, operator states and unsent outputs, and no code."""
-        return save(self.program, self.input_types, self.ends, self.graph, self.outputs)
+        running = Running(self.graph, self.outputs, frozenset(self.ended))
+        return save(self.program, self.input_types, self.ends, running)
 
     def restore(self, data: bytes) -> None:
         """Goes on from a checkpoint of the same program."""
-        self.graph, self.outputs = load(self.program, self.input_types, self.ends, data)
+        running = load(self.program, self.input_types, self.ends, data)
+        self.graph, self.outputs, self.ended = running.graph, running.outputs, set(running.ended)
