@@ -331,3 +331,10 @@ class TestWholeZSets:
         with pytest.raises(flo.CollectionError, match="`distinct` works on Sequence or ZSet") as caught:
             stream(BAG).distinct()
         assert "xs.to_set()" in str(caught.value)
+
+
+def test_tee_gives_the_stream_twice() -> None:
+    flow = flo.Flow()
+    first, second = flow.input("numbers", flo.Sequence[int]).tee()
+    flow.output("pairs", first.zip(second.map(lambda x: x + 1)))
+    assert flow.run(numbers=[1, 2]) == {"pairs": [(1, 2), (2, 3)]}

@@ -10,6 +10,7 @@ from flo.api.base import B_co, C_co, StreamBase
 from flo.core.collection import Collection
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded, Unbounded
+from flo.core.wire import Wire
 from flo.values.keyed import Keyed
 from flo.values.lattice import Lattice
 from flo.values.lvar import LVar
@@ -157,6 +158,11 @@ class CombineVerbs(StreamBase[C_co, B_co]):
                 return self._then(Join(on, other_on, into), other)
             case _:
                 return self._then(SetJoin(on, other_on, into), other)
+
+    def tee(self: CombineVerbs[C, B]) -> tuple[Stream[C, B], Stream[C, B]]:
+        """The stream twice. Using a stream in two places does the same by itself."""
+        first, second = self.apply(Wire(1, (0, 0)))
+        return first, second
 
     def intersection(self: CombineVerbs[Set[T], B], other: Stream[Set[T], B2]) -> Stream[Set[T], B | B2]:
         """The elements of both sets."""
