@@ -52,19 +52,19 @@ CONFLUENCE = Law(
 )
 EAGER_EXECUTION = Law(
     "eager execution",
-    "Definition 3.2",
+    "Definition 3.1",
     "the stuck state does not depend on when data arrives",
     "emit only what later data cannot change: a threshold, a bounded input's end, or a change that can be taken back",
 )
 OUTPUT_MAXIMALITY = Law(
     "streaming progress: outputs are maximal",
-    "Definitions 3.3 and 3.4",
+    "Definitions 3.2 and 3.3",
     "fixing the unbounded inputs changes nothing but that the outputs are fixed",
     "do not wait for the end of an unbounded input: take a bounded one, or emit as you go",
 )
 BOUNDED_OUTPUTS = Law(
     "streaming progress: bounded outputs are fixed",
-    "Definition 3.4",
+    "Definition 3.3",
     "when the bounded inputs have ended, so have the bounded outputs",
     "pass the end on",
 )
