@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import combinations, combinations_with_replacement, islice, product
+from itertools import combinations, combinations_with_replacement, product
 from typing import Any, TypeAlias
 
 from flo.core.collection import Collection, Value
@@ -12,10 +12,11 @@ from flo.core.elements import type_name
 from flo.core.errors import LawError
 from flo.core.nested import Nested
 from flo.values.keyed import Keyed
-from flo.values.lvar import LVar
+from flo.values.lvar import LVar, LVarValue
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify.functions import examples
+from flo.verify.lattices import lattice_values
 
 Deltas: TypeAlias = list[list[Value]]
 """Lists of deltas that arrive in order, each list at its own pace."""
@@ -38,19 +39,13 @@ def deltas_of(collection: Collection, most: int) -> Iterator[Deltas]:
     """Every input of at most so many elements, the smallest first."""
     match collection:
         case LVar():
-            values: list[Value] = [collection.value(value) for value in islice(lattice_values(collection), KINDS + 1)]
+            lattice = collection.lattice
+            values: list[Value] = [LVarValue(lattice, value) for value in lattice_values(lattice)[: KINDS + 1]]
             for size in range(most + 1):
                 yield from ([list(chosen)] for chosen in product(values, repeat=size))
         case _:
             for data in plain_of(collection, most):
                 yield collection.pieces(data)
-
-
-def lattice_values(collection: LVar[Any]) -> Iterator[Any]:
-    lattice = collection.lattice
-    for value in examples(lattice.ordinary) or [True, frozenset({1}), frozenset({2}), 1, 2]:
-        if lattice.mismatch(lattice.value(value)) is None and not lattice.is_bottom(lattice.value(value)):
-            yield value
 
 
 def plain_of(collection: Collection, most: int) -> Iterator[Any]:

@@ -26,6 +26,17 @@ ABSORPTION = Law("a fixed value absorbs every delta", "§3.2", "fixed(c) gives c
 
 COLLECTION_LAWS = (FIX_FIXES, RIGHT_IDENTITY, CLOSURE, LIFTING, ABSORPTION)
 
+ASSOCIATIVE = Law("the join is associative", "§6.2", "(a ⊔ b) ⊔ c = a ⊔ (b ⊔ c)")
+COMMUTATIVE = Law(
+    "the join is commutative", "§6.2", "a ⊔ b = b ⊔ a", "a join that keeps no order, such as max or union"
+)
+IDEMPOTENT = Law(
+    "the join is idempotent", "§6.2", "a ⊔ a = a", "a join that does not count: flo.GCounter counts with a join that is"
+)
+BOTTOM_IS_LEAST = Law("⊥ is the identity", "§6.2", "⊥ ⊔ a = a")
+
+LATTICE_LAWS = (BOTTOM_IS_LEAST, IDEMPOTENT, COMMUTATIVE, ASSOCIATIVE)
+
 PRESERVATION = Law(
     "preservation",
     "§3.4",
