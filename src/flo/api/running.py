@@ -53,14 +53,14 @@ class FlowLoop:
         record: bool,
     ) -> None:
         types: StreamTypes = tuple(stream.type for stream in inputs.values())
-        self._loop = EventLoop(graph, types, schedule)
+        named = [(f"input {name}", stream) for name, stream in inputs.items()]
+        named += [(f"output {name}", stream) for name, stream in outputs.items()]
+        ends = tuple(f"{name}: {stream.type.described()}" for name, stream in named)
+        self._loop = EventLoop(graph, types, schedule, ends)
         self._loop.recording = record
         self._inputs = {name: place for place, name in enumerate(inputs)}
         self._outputs = {name: place for place, name in enumerate(outputs)}
         self._late = {name: place for place, name in enumerate(late, len(outputs))}
-        named = [(f"input {name}", stream) for name, stream in inputs.items()]
-        named += [(f"output {name}", stream) for name, stream in outputs.items()]
-        self._loop.ends = tuple(f"{name}: {stream.type.described()}" for name, stream in named)
         self._lock = RLock()
         self._busy = False
         self._offered: Graph | None = None

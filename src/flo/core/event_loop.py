@@ -64,11 +64,18 @@ class ByHand:
 class EventLoop:
     """A running program: the graph G with its buffers and states, and the outputs O not yet sent."""
 
-    def __init__(self, graph: Graph, input_types: StreamTypes, schedule: Schedule | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        input_types: StreamTypes,
+        schedule: Schedule | None = None,
+        ends: tuple[str, ...] | None = None,
+    ) -> None:
         derivation = program(graph, input_types)
         self.program = graph
         self.input_types, self.output_types = derivation.inputs, derivation.outputs
-        self.ends = tuple(stream.described() for stream in (*derivation.inputs, *derivation.outputs))
+        streams = (*derivation.inputs, *derivation.outputs)
+        self.ends = ends or tuple(stream.described() for stream in streams)
         """What the inputs and outputs are called and hold: a state is restored only into the same."""
         self.graph = graph
         self.outputs: Values = tuple(output.collection.bottom() for output in self.output_types)
