@@ -5,7 +5,7 @@ Every pair is measured side by side: both variants in turn, the best of several 
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,6 @@ from rich.table import Table
 
 import flo
 
-COUNT = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
 ROUNDS = 5
 
 
@@ -142,7 +141,9 @@ def large_state(numbers: list[int]) -> Table:
 
 
 def main() -> None:
-    numbers = list(range(COUNT))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.calculus", description=__doc__)
+    parser.add_argument("count", type=int, nargs="?", default=1_000_000, help="how many elements")
+    numbers = list(range(parser.parse_args().count))
     console = Console()
     console.print(side_by_side(numbers))
     console.print(large_state(numbers))

@@ -9,7 +9,7 @@ from flo.core.errors import FloError
 from flo.core.graph import Node, inputs, setinput
 from flo.core.notation import names, parse, show
 from flo.core.operator import Operator, StreamTypes, Values, concat_all
-from flo.core.semantics import advance, measure, small_steps
+from flo.core.semantics import finish, measure, small_steps
 from flo.core.term import Lifting, Lowering
 from flo.core.typing import derive, initial
 
@@ -49,18 +49,7 @@ def run_steps(graph, output_types, pick=lambda steps: steps[0]):
 
 
 def run_advance(graph, output_types):
-    outputs = bottoms(output_types)
-    while True:
-        after, deltas = advance(graph)
-        for delta in deltas:
-            outputs = concat_all(outputs, delta)
-        if after is graph:
-            return graph, outputs
-        graph = after
-
-
-def stuck_state(graph, output_types):
-    return run_steps(graph, output_types)
+    return finish(graph, bottoms(output_types))
 
 
 def check_operator(operator: Operator, types: StreamTypes, chunks: list[Values], seeds: int = 5) -> Values:

@@ -271,3 +271,18 @@ def test_an_input_that_nobody_listens_to_any_more_has_not_ended() -> None:
     resumed.push(largest=3)
     resumed.run()
     assert resumed.pull("event") == [1]
+
+
+def test_what_a_fold_says_holds_of_its_result_whatever_the_cuts() -> None:
+    def last_even(before: int | None, x: int) -> int:
+        return x if x % 2 == 0 else None  # type: ignore[return-value]
+
+    flow = flo.Flow()
+    flow.output("out", flow.input("xs", flo.Sequence[int], bounded=True).fold(0, last_even))
+    loop = flow.loop(seed=1)
+    loop.push(xs=[1, 2])
+    loop.end("xs")
+    loop.run()
+    assert loop.result() == flow.run(xs=[1, 2]) == {"out": [2]}
+    with pytest.raises(flo.FunctionError, match="a result is None"):
+        flow.run(xs=[1])

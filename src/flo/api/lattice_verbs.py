@@ -13,6 +13,7 @@ from flo.values.lvar import LVar
 from flo.values.operators.lattices import FoldLattice, SumLattice
 from flo.values.operators.lvars import LVarToSequence, MapLattice
 from flo.values.operators.thresholds import Above, Threshold
+from flo.values.operators.thresholds import event_when_above as at_threshold
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
 from flo.verify.lattices import expect_lattice
@@ -61,7 +62,7 @@ class LatticeVerbs(StreamBase[C_co, B_co]):
 
     def event_when_above(self: LatticeVerbs[LVar[Lattice[V]], B], threshold: V) -> Stream[Sequence[V], B]:
         """The threshold, once, when the value has passed it."""
-        return self._then(Threshold((threshold,)))
+        return self._then(at_threshold(threshold))
 
     def above(self: LatticeVerbs[LVar[Lattice[V]], B], threshold: V) -> Stream[LVar[Or], B]:
         """Whether the value has passed the threshold: false, and then true for ever."""

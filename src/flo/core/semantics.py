@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flo.core.errors import FloError, FunctionError
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
-from flo.core.operator import Deltas, Measure, Step, concat_all
+from flo.core.operator import Deltas, Measure, Step, Values, concat_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,17 @@ def advance(graph: Graph) -> tuple[Graph, list[Deltas]]:
     if fault is not None and after is graph:
         raise fault
     return after, outputs
+
+
+def finish(graph: Graph, outputs: Values) -> tuple[Graph, Values]:
+    """The stuck state that `advance` reaches, and the outputs then."""
+    while True:
+        after, deltas = advance(graph)
+        for delta in deltas:
+            outputs = concat_all(outputs, delta)
+        if after is graph:
+            return graph, outputs
+        graph = after
 
 
 def attempt(graph: Graph) -> tuple[Graph, list[Deltas], FloError | None]:

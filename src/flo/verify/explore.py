@@ -18,7 +18,7 @@ from flo.core.derivation import StreamTypes
 from flo.core.graph import Graph, inputs, setinput
 from flo.core.notation import text
 from flo.core.operator import Values, concat_all
-from flo.core.semantics import advance, small_steps
+from flo.core.semantics import finish, small_steps
 from flo.core.term import Lowering
 from flo.core.typing import program
 
@@ -113,7 +113,7 @@ def _with_advance(found: Exploration, start: State, channels: Channels) -> Explo
     """`advance` must agree with the steps: with all data at once, and after each arrival."""
     for at_once in (True, False):
         state, trace = start, list[Move]()
-        while arrival := next((m for m in _arrivals(state, channels)), None):
+        while arrival := next(_arrivals(state, channels), None):
             move, state = arrival
             trace.append(move)
             if not at_once:
@@ -127,14 +127,7 @@ def _with_advance(found: Exploration, start: State, channels: Channels) -> Explo
 
 
 def _advanced(state: State) -> State:
-    graph, outputs = state.graph, state.outputs
-    while True:
-        after, deltas = advance(graph)
-        for delta in deltas:
-            outputs = concat_all(outputs, delta)
-        if after is graph:
-            return State(graph, outputs, state.arrived)
-        graph = after
+    return State(*finish(state.graph, state.outputs), state.arrived)
 
 
 def channels_of(data: dict[int, Any], input_types: StreamTypes) -> Channels:

@@ -110,10 +110,10 @@ class FoldUnordered(Total):
         acc = own(self.acc)
         for element, count in units:
             acc = reduce(self.f, repeat(element, count), acc)
-        as_declared(self.f, [acc])
         return replace(self, acc=acc), (None,)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        as_declared(self.f, [self.acc])
         return self, (SequenceValue.of([self.acc], End.ARRIVED),)
 
 

@@ -38,4 +38,4 @@ def as_declared(f: Any, results: list[Any]) -> None:
     kind = returned_type(f)
     stranger = first_stranger(results, kind)
     if stranger is not None:
-        raise TypeError(f"it says that it returns {type_name(kind)}, and returned {brief(results[stranger])}")
+        raise TypeError(f"a result is {brief(results[stranger])}, and it says that it returns {type_name(kind)}")

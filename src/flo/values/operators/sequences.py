@@ -85,11 +85,10 @@ class Fold(Unary):
         return (StreamType(Sequence(returned_type(self.f)), bounded=True),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        acc = reduce(self.f, units, own(self.acc))
-        as_declared(self.f, [acc])
-        return replace(self, acc=acc), (None,)
+        return replace(self, acc=reduce(self.f, units, own(self.acc))), (None,)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        as_declared(self.f, [self.acc])
         return self, (SequenceValue.of([self.acc], End.ARRIVED),)
 
 
