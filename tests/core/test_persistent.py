@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
@@ -163,3 +166,13 @@ def test_out_of_range():
         except IndexError:
             continue
         raise AssertionError(index)
+
+
+def test_a_copy_of_a_map_is_a_map_of_its_own():
+    """Also of a version that others went on from."""
+    old = PersistentMap({"a": [1]})
+    old.updated({"b": [2]})
+    for copied in (copy.deepcopy(old), pickle.loads(pickle.dumps(old))):
+        assert copied == old
+        copied["a"].append(2)
+    assert old == PersistentMap({"a": [1]})

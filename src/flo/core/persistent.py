@@ -199,6 +199,10 @@ class PersistentMap(Lowerable, Mapping[K, W], Generic[K, W]):
     def __repr__(self) -> str:
         return f"PersistentMap({self._root()!r})"
 
+    def __reduce__(self) -> Any:
+        """Copied and pickled without the versions that share its dict."""
+        return PersistentMap, (self.to_dict(),)
+
 
 register("elements", Elements)
 register("table", lambda keys, values: PersistentMap(zip(keys, values, strict=True)))
