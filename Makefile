@@ -2,7 +2,7 @@
 # To choose the Python that makes it: make test PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench format clean
+.PHONY: help demo test check bench laws format clean
 
 BIN   := .venv/bin
 READY := .venv/.ready
@@ -34,8 +34,12 @@ check: $(READY) ## lint, formatting, types and the fast tests
 	$(BIN)/mypy
 	$(BIN)/python -m pytest $(XDIST) -m "not slow" -x -q $(PYTEST_ARGS)
 
-bench: $(READY) ## run the benchmarks of the calculus
+bench: $(READY) ## run the benchmarks
 	@$(BIN)/python -m benchmarks.calculus
+	@$(BIN)/python -m benchmarks.exploration
+
+laws: $(READY) ## check all that is shipped, and write docs/laws.md
+	@$(BIN)/python -m tests.verify.laws_table
 
 format: $(READY) ## fix what ruff can fix, then format
 	$(BIN)/ruff check --fix-only .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # mypy: ignore-errors
 # pyright: basic, reportAttributeAccessIssue=false
+import time
 from dataclasses import dataclass
 
 import flo
@@ -311,7 +312,48 @@ def weights_that_are_not_additive():
     flow = flo.Flow("rows")
     rows = flow.input("rows", flo.ZSet[str])
     flow.output("rows", rows.map_weights(lambda row, weight: weight * weight))
-    flow.run(rows={"a": 2})
+
+
+def weights_that_are_not_additive_where_nobody_tried():
+    flow = flo.Flow("rows")
+    rows = flow.input("rows", flo.ZSet[str])
+    flow.output("rows", rows.map_weights(lambda row, weight: weight if len(row) < 9 else weight * weight))
+    flow.run(rows={"a long row": 2})
+
+
+def map_that_is_not_monotone():
+    flow = flo.Flow("prices")
+    prices = flow.input("prices", flo.Sequence[int])
+    prices.fold_lattice(flo.Max(int)).map_monotone(lambda price: -price, flo.Max(int))
+
+
+def lattice_that_counts():
+    flow = flo.Flow("prices")
+    prices = flow.input("prices", flo.Sequence[int])
+    prices.fold_lattice(flo.Lattice.of(0, lambda a, b: a + b))
+
+
+def fold_that_never_returns():
+    def stuck(total, price):
+        time.sleep(10_000)
+        return total + price
+
+    flow = flo.Flow("prices")
+    prices = flow.input("prices", flo.Bag[int], bounded=True)
+    prices.fold(0, stuck)
+
+
+def fold_that_is_no_function():
+    results = iter(range(10**9))
+    flow = flo.Flow("prices")
+    prices = flow.input("prices", flo.Bag[int], bounded=True)
+    prices.fold(0, lambda total, price: total + next(results))
+
+
+def aggregate_of_texts():
+    flow = flo.Flow("names")
+    names = flow.input("names", flo.ZSet[str])
+    names.aggregate_by(len, lambda name: name, lambda total: total)
 
 
 def late_elements_lost_in_a_body():

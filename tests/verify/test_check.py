@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from operator import add
+from random import Random
 
 import pytest
 
@@ -14,14 +17,56 @@ from flo.values.operators.pairs import Zip
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take
 from flo.values.operators.sets import Intersection, SetUnion
 from flo.values.operators.thresholds import Threshold
+from flo.values.operators.unary import Unary
 from flo.values.operators.zset_joins import Join
 from flo.values.operators.zsets import Distinct, Negate
 from flo.verify import laws
-from tests.verify import illegal
+from flo.verify.rules import named_rules
+from flo.verify.seeded import operators as illegal
+from flo.verify.seeded.lvars import CurrentValue
+
+DICE = Random(0)
 
 
 def increment(x: int) -> int:
     return x + 1
+
+
+@dataclass(frozen=True)
+class Picky(flo.Operator):
+    """Takes nothing that is tried."""
+
+    name = "picky"
+
+    def type(self, inputs: tuple[flo.StreamType, ...]) -> tuple[flo.StreamType, ...]:
+        raise flo.CollectionError("`picky` works on Keyed[str, …], and {input} is none")
+
+    def steps(self, inputs: tuple[flo.Value, ...]) -> Iterator[flo.Step]:
+        return iter(())
+
+
+class Plain(flo.Operator):
+    """Not a dataclass."""
+
+    name = "plain"
+    type, steps = Picky.type, Picky.steps
+
+
+@dataclass(frozen=True)
+class Lazy(Unary):
+    """Has a rule for what does not happen."""
+
+    name = "lazy"
+    rule = "lazy"
+
+    def type(self, inputs: tuple[flo.StreamType, ...]) -> tuple[flo.StreamType, ...]:
+        return inputs
+
+    def rule_for(self, unit: object) -> str:
+        return "lazy" if unit is not None else "lazy-never"
+
+    def consume(self, units, source):
+        return self, (source.of(units),)
 
 
 def twice(x: int) -> list[int]:
@@ -37,15 +82,18 @@ def twice(x: int) -> list[int]:
     ids=lambda operator: operator.name,
 )  # fmt: skip
 def test_legal_operators_pass(operator: flo.Operator) -> None:
-    report = flo.verify.check(operator)
+    report = flo.verify.check(operator, tries=40)
     assert report.ok, str(report)
     assert report.fired
+    assert not report.never_fired, str(report)
+    assert report.strength.up_to == 3
+    assert report.strength.random >= 40
 
 
 @pytest.mark.parametrize(
     ("operator", "law"),
     [
-        (illegal.CurrentValue(), laws.EAGER_EXECUTION),
+        (CurrentValue(), laws.EAGER_EXECUTION),
         (illegal.Hanging(), laws.OUTPUT_MAXIMALITY),
         (illegal.Endless(), laws.STUCK_STATE),
         (illegal.Racing(), laws.CONFLUENCE),
@@ -67,13 +115,14 @@ def test_an_operator_that_never_ends_is_caught_on_bounded_types() -> None:
 
 
 def test_a_race_is_shown_in_two_columns() -> None:
-    report = flo.verify.check(illegal.CurrentValue())
+    report = flo.verify.check(CurrentValue())
     assert report.counterexample is not None
     columns = report.counterexample.columns
     assert len(columns) == 2
-    assert max(map(len, columns)) <= 4
+    assert max(map(len, columns)) <= 3
     assert "current-value" in str(report)
     assert "instead" in str(report)
+    assert 'data=[[1, 1]], trace="1 current-value 1 current-value")' in str(report)
 
 
 @pytest.mark.parametrize(
@@ -85,10 +134,117 @@ def test_a_race_is_shown_in_two_columns() -> None:
     ids=str,
 )  # fmt: skip
 def test_collections_pass(collection: type[flo.Collection]) -> None:
-    report = flo.verify.check(collection)
+    report = flo.verify.check(collection, tries=40)
     assert report.ok, str(report)
+    assert report.strength.random == 40
 
 
 def test_what_has_no_laws_is_refused() -> None:
     with pytest.raises(flo.LawError, match="no laws for int"):
         flo.verify.check(3)
+
+
+def noisy(x: int) -> int:
+    return x + DICE.randrange(100)
+
+
+def inverse(x: int) -> int:
+    return 1 // x
+
+
+def endless(x: int) -> int:
+    while x > 1:
+        pass
+    return x
+
+
+def test_a_function_that_gives_something_else_each_time_is_named() -> None:
+    report = flo.verify.check(Map(noisy))
+    assert report.counterexample is not None
+    assert report.counterexample.law == laws.A_FUNCTION
+    assert "`noisy` gives one result the first time and another the second" in str(report)
+
+
+def test_a_function_that_raises_is_an_error_with_its_line() -> None:
+    with pytest.raises(flo.FunctionError) as caught:
+        flo.verify.check(Map(inverse), flo.Sequence[int])
+    shown = str(caught.value)
+    assert "raised ZeroDivisionError" in shown
+    assert "given               0" in shown
+    assert "return 1 // x" in shown
+    assert "examples=" in shown
+    assert flo.verify.check(Map(inverse), flo.Sequence[int], examples={int: [1, 2]}).ok
+
+
+def test_what_was_passed_over_where_types_are_a_guess_is_said() -> None:
+    report = flo.verify.check(Map(inverse))
+    assert report.ok
+    assert any("passed over" in limit for limit in report.strength.limits)
+
+
+def test_a_function_that_never_returns_is_stopped() -> None:
+    with pytest.raises(flo.LawError) as caught:
+        flo.verify.check(Map(endless), flo.Sequence[int], examples={int: [2]}, seconds=0.2)
+    shown = str(caught.value)
+    assert "a function did not return within 0.2 s" in shown
+    assert "`endless`" in shown
+    assert "([2],)" in shown
+    assert "test_check.py" in shown
+
+
+def test_time_that_runs_out_is_said() -> None:
+    report = flo.verify.check(Join(), most=6, seconds=0.5)
+    assert report.ok
+    assert report.strength.up_to < 6
+    assert any("no time for all inputs" in limit for limit in report.strength.limits)
+
+
+def test_a_collection_stands_for_its_bounded_and_its_unbounded_stream() -> None:
+    assert flo.verify.check(Fold(0, add), flo.Sequence[int], tries=5).ok
+    assert flo.verify.check(illegal.Unending(), flo.Sequence[int]).counterexample is not None
+    with pytest.raises(flo.OrderError, match="works on Sequence"):
+        flo.verify.check(Fold(0, add), flo.Bag[int])
+
+
+def test_an_operator_that_takes_none_of_the_guesses_says_why() -> None:
+    with pytest.raises(flo.LawError) as caught:
+        flo.verify.check(Picky())
+    assert "takes none of the types" in str(caught.value)
+    assert "`picky` works on Keyed[str, …]" in str(caught.value)
+
+
+def test_an_operator_that_is_no_dataclass_is_refused() -> None:
+    with pytest.raises(flo.LawError, match="is no dataclass"):
+        flo.verify.check(Plain())
+
+
+def test_rules_that_never_fire_are_reported() -> None:
+    report = flo.verify.check(Lazy(), flo.Sequence[int], tries=20)
+    assert report.ok
+    assert report.never_fired == {"lazy-never"}
+    assert "never fired: lazy-never" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("operator", "types", "expected"),
+    [
+        (Map(increment), (flo.Bag(int),), {"map-bag", "map-bag-terminated"}),
+        (Zip(), (flo.Sequence(int), flo.Sequence(int)), {"zip", "zip-drain", "zip-terminator"}),
+        (Join(), (flo.ZSet(int), flo.ZSet(int)), {"join-zset", "join-zset-terminated"}),
+        (
+            SetUnion(),
+            (flo.Set(int), flo.Set(int)),
+            {"union-set-left", "union-set-right", "union-set-terminated"},
+        ),
+    ],
+    ids=lambda item: getattr(item, "name", None),
+)
+def test_the_rules_that_an_operator_names(
+    operator: flo.Operator, types: tuple[flo.Collection, ...], expected: set[str]
+) -> None:
+    assert named_rules(operator, tuple(flo.StreamType(kind, bounded=True) for kind in types)) == expected
+
+
+def test_a_report_is_the_same_each_time() -> None:
+    assert str(flo.verify.check(illegal.Racing())) == str(flo.verify.check(illegal.Racing()))
+    assert flo.verify.check(Enumerate(), seed=5) == flo.verify.check(Enumerate(), seed=5)

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import random
 from math import comb
 
+import pytest
+
 import flo
-from flo.values.lvar import LVar
-from flo.verify.explore import Channel, explore
-from tests.verify.illegal import CurrentValue, Hasty
+from flo.core.operator import concat_all
+from flo.core.semantics import small_steps
+from flo.core.typing import program
+from flo.verify.arrivals import channels_of, pieces
+from flo.verify.search import Search
+from flo.verify.seeded.lvars import CurrentValue
+from flo.verify.seeded.operators import Endless, Hasty
+from flo.verify.space import Space
 
 
 def increment(x: int) -> int:
     return x + 1
+
+
+def both(a: int, b: int) -> int:
+    return a + b
 
 
 def test_schedules_are_counted() -> None:
@@ -51,18 +63,46 @@ def test_ends_come_last() -> None:
     assert outcome[0] == flo.Sequence(int).value([6]).fix()
 
 
-def test_a_race_is_found_with_two_traces() -> None:
-    flow = flo.Flow()
-    numbers = flow.input("largest", flo.LVar(flo.Max(int)))
-    (seen,) = numbers.apply(CurrentValue())
+@pytest.mark.parametrize(
+    ("collection", "data", "expected"),
+    [
+        (flo.Bag[int], [1, 1, 2], [2, 1]),
+        (flo.Set[int], [1, 1, 2], [2, 1]),
+        (flo.ZSet[int], [{1: 1}, {1: -1}, {1: 1}], [2, 1]),
+        (flo.LVar[flo.Max[int]], [1, 2], [2]),
+        (flo.LVar[flo.Max[int]], 2, [1]),
+        (flo.Keyed[str, flo.Sequence[int]], {"a": [1, 2], "b": []}, [2, 1]),
+        (flo.Nested[flo.Sequence[int]], [[1, 2], []], [6]),
+    ],
+)
+def test_data_is_cut_as_finely_as_it_can_be(collection: type, data: object, expected: list[int]) -> None:
+    kind = flo.Collection.of(collection)
+    found = pieces(kind, data)
+    assert [len(part) for part in found] == expected
+    value = kind.bottom()
+    for part in found:
+        for delta in part:
+            value = value.concat(delta)
+            assert value in kind
+    if not isinstance(data, list) or collection is flo.Bag[int]:
+        assert value == kind.bottom().concat(kind.value(data))
+
+
+def race() -> flo.Flow:
+    flow = flo.Flow("race")
+    (seen,) = flow.input("largest", flo.LVar[flo.Max[int]]).apply(CurrentValue())
     flow.output("seen", seen)
-    types = (flo.StreamType(LVar(flo.Max(int)), bounded=False),)
-    growing = tuple(LVar(flo.Max(int)).value(n) for n in (1, 2))
-    found = explore(flow.graph(), types, (Channel(0, growing),))
+    return flow
+
+
+def test_a_race_is_found_with_two_traces() -> None:
+    found = race().explore(largest=[1, 2])
     assert not found.ok
-    one, other = found.traces
-    assert max(len(one), len(other)) <= 4
-    assert {str(move).split(" ")[0] for move in one} <= {"input", "operator"}
+    assert set(found.traces) == {"largest largest current-value", "largest current-value largest current-value"}
+    assert found.counterexample is not None
+    assert max(map(len, found.counterexample.columns)) <= 3
+    assert "2 outcomes" in str(found)
+    assert "largest ← 2" in str(found)
 
 
 def test_a_space_that_is_too_large_is_sampled_and_says_so() -> None:
@@ -73,6 +113,13 @@ def test_a_space_that_is_too_large_is_sampled_and_says_so() -> None:
     assert found.ok
     assert not found.complete
     assert "seed 3" in str(found)
+    assert found.traces == flow.explore(numbers=list(range(8)), most_states=50, seed=3).traces
+
+
+def test_a_race_is_found_at_random_as_well() -> None:
+    found = race().explore(largest=list(range(12)), most_states=60)
+    assert not found.complete
+    assert not found.ok
 
 
 def test_three_operators_and_six_elements_are_explored_completely() -> None:
@@ -90,7 +137,64 @@ def test_an_advance_that_does_not_agree_with_the_steps_is_found() -> None:
     flow.output("out", out)
     found = flow.explore(numbers=[1, 2])
     assert not found.ok
-    assert "advance" in [str(move) for move in found.traces[1]]
-    report = flo.verify.check(Hasty())
-    assert not report.ok
-    assert "advance" in str(report)
+    assert "advance" in found.traces[1].split()
+
+
+def test_a_program_that_steps_for_ever_is_refused() -> None:
+    flow = flo.Flow()
+    (out,) = flow.input("numbers", flo.Sequence[int]).apply(Endless())
+    flow.output("out", out)
+    with pytest.raises(flo.LawError, match="`endless` may be taken for ever"):
+        flow.explore(numbers=[1])
+
+
+def branching() -> flo.Flow:
+    """Sequences and parallels, a nest, a tee and two inputs."""
+    flow = flo.Flow("branching")
+    left, right = flow.input("left", flo.Sequence[int]), flow.input("right", flo.Bag[int], bounded=True)
+    flow.output("sums", left.batch(2).nest(lambda batch: batch.fold(0, both)))
+    flow.output("both", left.map(increment).zip(left))
+    flow.output("total", right.map(increment).sum())
+    return flow
+
+
+def test_the_space_has_the_steps_of_the_semantics() -> None:
+    """In every state along random ways: the same rules, graphs and outputs, in the same order."""
+    flow = branching()
+    graph = flow.graph()
+    types = (flo.StreamType(flo.Sequence(int), bounded=False), flo.StreamType(flo.Bag(int), bounded=True))
+    space = Space(graph, program(graph, types).outputs, ("left", "right"))
+    channels = channels_of({0: [1, 2, 3], 1: [4, 5]}, types)
+    for seed in range(5):
+        choose, state, steps = random.Random(seed).choice, space.start(channels), 0
+        while found := space.following(state):
+            before, outputs = space.graph_of(state), space.outputs_of(state)
+            expected = [(step.path, step.graph, concat_all(outputs, step.outputs)) for step in small_steps(before)]
+            arriving = len(space.arriving(state))
+            steps += len(expected)
+            given = [(move.rules, space.graph_of(after), space.outputs_of(after)) for move, after in found]
+            assert given[: len(given) - arriving] == expected
+            state = choose(found)[1]
+        assert steps > 20
+
+
+def test_states_are_kept_as_numbers_and_each_once() -> None:
+    flow = branching()
+    graph = flow.graph()
+    types = (flo.StreamType(flo.Sequence(int), bounded=False), flo.StreamType(flo.Bag(int), bounded=True))
+    space = Space(graph, program(graph, types).outputs)
+    search = Search(space, space.start(channels_of({0: [1], 1: [4]}, types)))
+    assert search.run(100_000)
+    assert all(isinstance(part, int) for state in search.numbers for part in state)
+    whole = {(str(space.graph_of(s)), str(space.outputs_of(s)), space.arrived(s)) for s in search.numbers}
+    assert len(whole) == len(search.numbers)
+    assert not Search(space, space.start(channels_of({0: [1], 1: [4]}, types))).run(10)
+
+
+def test_elements_that_cannot_be_hashed_are_merged_as_well() -> None:
+    flow = flo.Flow()
+    flow.output("out", flow.input("rows", flo.Sequence[list[int]]).map(sorted))
+    found = flow.explore(rows=[[2, 1], [1, 2]])
+    assert found.ok
+    assert found.schedules == 2
+    assert found.states == 6

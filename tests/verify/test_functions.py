@@ -1,14 +1,83 @@
-"""Which functions a fold over a collection without order refuses."""
+"""Laws of functions: proved where the solver can, tried where it cannot, refuted with a counterexample to paste."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, make_dataclass
+import operator
+import random
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 import pytest
 
-from flo.core.errors import LawError
-from flo.values.weighted import Bag
-from flo.verify.functions import examples, expect_commutative
+import flo
+from flo.verify import laws
+from flo.verify.functions import check_function
+from flo.verify.given import Given
+
+
+def total(a: int, x: int) -> int:
+    return a + x
+
+
+def last(a: int, x: int) -> int:
+    return x
+
+
+def count(acc, row):
+    return acc[0] + row[1], acc[1] + row[0] * row[1]
+
+
+@pytest.mark.parametrize(
+    ("f", "types", "start"),
+    [
+        (total, (), 0),
+        (total, (), None),
+        (max, (int, int), None),
+        (lambda a, x: max(a, x), (int,), 0),
+        (lambda a, x: a if a > x else x, (int, int), None),
+        (lambda a, x: a | x, (frozenset[int], frozenset[int]), None),
+        (lambda a, x: a | {x}, (int,), frozenset({1})),
+        (lambda acc, row: (acc[0] + row[1], acc[1] + row[0] * row[1]), (tuple[int, int],), (0, 0)),
+        (count, (tuple[int, int], tuple[int, int]), None),
+        (lambda a, x: a + (1 if x > 100 else 0), (int,), 0),
+    ],
+)
+def test_what_the_solver_can_follow_is_proved(f: Callable[..., Any], types: tuple[Any, ...], start: Any) -> None:
+    report = check_function(f, *types, **({} if start is None else {"start": start}))
+    assert report.ok, str(report)
+    assert report.laws == (laws.A_FUNCTION, laws.COMMUTATIVE)
+    assert report.strength.proved, str(report)
+    assert report.strength.exhaustive
+    assert not report.strength.random
+    assert "proved for all values" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("f", "types"),
+    [
+        (lambda a, x: (a + x) / 2, ()),
+        (last, ()),
+        (lambda a, x: x, ()),
+        (lambda a, x: 2 * a + x, ()),
+        (lambda a, x: a + x, (float, float)),
+        (lambda a, x: a + x, (str, str)),
+        (lambda a, x: a + (x if x < 1000 else -a), (int, int)),
+        (lambda a, x: a + (x if x != 123456789 else -a), (int, int)),
+    ],
+)
+def test_what_depends_on_the_order_is_refuted_by_values_that_show_it(f: Any, types: tuple[Any, ...]) -> None:
+    report = check_function(f, *types)
+    found = report.counterexample
+    assert found is not None
+    assert found.law == laws.COMMUTATIVE
+    assert len(found.columns) == 2
+    assert found.outcomes[0] != found.outcomes[1]
+    assert [len(column) for column in found.columns] == [2, 2]
+    with pytest.raises(AssertionError):
+        exec(found.reproduce, {"last": last, "flo": flo})
 
 
 @dataclass(frozen=True)
@@ -35,14 +104,170 @@ class Late:
         (Late, lambda row: row.price),
     ],
 )
-def test_a_sum_of_floats_is_refused_wherever_they_are(kind, price):
-    with pytest.raises(LawError, match="needs a commutative function"):
-        expect_commutative(lambda total, row: total + price(row), 0.0, Bag(kind), None, "rows")
-    expect_commutative(lambda most, row: max(most, price(row)), 0.0, Bag(kind), None, "rows")
+def test_a_sum_of_floats_is_refuted_wherever_they_are(kind: Any, price: Any) -> None:
+    assert not check_function(lambda total, row: total + price(row), kind, start=0.0).ok
+    assert check_function(lambda most, row: max(most, price(row)), kind, start=0.0, tries=20).ok
 
 
-def test_examples_of_a_wide_type_are_few():
-    wide = make_dataclass("wide", [(f"field{n}", float) for n in range(30)], frozen=True)
-    for kind in (wide, tuple[(int,) * 30]):
-        assert 10 < len(examples(kind)) < 50
-        assert examples(kind) == examples(kind)
+def test_random_values_are_shrunk_and_the_seed_repeats_them() -> None:
+    def rare(a: int, text: str) -> int:
+        return a + len(text) if len(text.encode()) < 9 else 2 * a
+
+    reports = [check_function(rare, str, start=0, tries=300, seed=3) for _ in range(2)]
+    assert reports[0] == reports[1]
+    assert reports[0].counterexample is not None
+    assert reports[0].strength.random
+    assert len(reports[0].counterexample.about) < 60
+
+
+@pytest.mark.parametrize(
+    ("f", "law", "options"),
+    [
+        (operator.add, laws.ASSOCIATIVE, {}),
+        (max, laws.IDEMPOTENT, {}),
+        (lambda row, weight: 3 * weight, laws.ADDITIVE, {}),
+        (lambda weight: -weight, laws.ADDITIVE, {}),
+        (lambda a, x: a + x, laws.INVERSE, {"inverse": lambda a, x: a - x}),
+        (lambda x: x + 1, laws.INVERSE, {"inverse": lambda x: x - 1}),
+        (lambda x: x + 1, laws.MONOTONE, {"lattices": (flo.Max(int), flo.Max(int))}),
+        (len, laws.MONOTONE, {"lattices": (flo.SetUnion(int), flo.Max(int))}),
+    ],
+)
+def test_other_laws_hold(f: Any, law: laws.Law, options: dict[str, Any]) -> None:
+    report = check_function(f, laws=[law], **options)
+    assert report.ok, str(report)
+    assert report.laws == (law,)
+
+
+@pytest.mark.parametrize(
+    ("f", "law", "options"),
+    [
+        (operator.sub, laws.ASSOCIATIVE, {}),
+        (operator.add, laws.IDEMPOTENT, {}),
+        (lambda row, weight: weight * weight, laws.ADDITIVE, {}),
+        (lambda weight: weight + 1, laws.ADDITIVE, {}),
+        (lambda a, x: max(a, x), laws.INVERSE, {"inverse": lambda a, x: a - x}),
+        (lambda x: -x, laws.MONOTONE, {"lattices": (flo.Max(int), flo.Max(int))}),
+        (lambda x: x, laws.MONOTONE, {"lattices": (flo.Max(int), flo.Min(int))}),
+        (lambda x: x if x < 1000 else 0, laws.MONOTONE, {"lattices": (flo.Max(int), flo.Max(int))}),
+    ],
+)
+def test_other_laws_are_refuted(f: Any, law: laws.Law, options: dict[str, Any]) -> None:
+    report = check_function(f, laws=[law], **options)
+    assert report.counterexample is not None
+    assert report.counterexample.law == law
+    names = {"flo": flo, "sub": operator.sub, "add": operator.add}
+    with pytest.raises(AssertionError):
+        exec(report.counterexample.reproduce, names)
+
+
+def test_types_come_from_the_call_then_from_annotations_then_from_guesses() -> None:
+    def joined(a: str, x: str) -> str:
+        return a + x
+
+    assert not check_function(joined).ok
+    assert check_function(joined, int, int).ok
+    guessed = check_function(lambda a, x: a + x)
+    assert guessed.ok
+    assert "types guessed: int, int" in guessed.strength.limits
+    assert "types guessed: int, str" in str(check_function(lambda a, x: a + len(x)))
+    with pytest.raises(flo.LawError, match="takes 2 arguments, and 3 types were given"):
+        check_function(joined, int, int, int)
+    with pytest.raises(flo.LawError, match="takes none of the types that are tried"):
+        check_function(lambda a, x: a.nothing + x)
+
+
+def test_an_accumulator_is_what_the_fold_comes_to_and_nothing_else() -> None:
+    def never_below(a: int, x: int) -> int:
+        return a + abs(x) if a >= 0 else x  # a fold from 0 is never below it
+
+    assert not check_function(never_below, int, int).ok
+    assert check_function(never_below, int, start=0).ok
+
+
+def test_a_function_that_is_none_breaks_the_first_law() -> None:
+    found = check_function(lambda a, x: a + random.random()).counterexample
+    assert found is not None
+    assert found.law == laws.A_FUNCTION
+    assert found.outcomes[0] != found.outcomes[1]
+
+
+def test_a_function_that_raises_says_on_what() -> None:
+    def inverse(a: int, x: int) -> int:
+        return a + 12 // x
+
+    with pytest.raises(flo.FunctionError, match="`inverse` raised ZeroDivisionError") as caught:
+        check_function(inverse)
+    assert "0, 0" in str(caught.value)
+    assert "examples={int: […]}" in str(caught.value)
+    assert caught.value.where is not None
+    assert caught.value.where.file == __file__
+    assert check_function(inverse, given=Given({int: [1, 2, 3]})).ok
+
+
+def test_a_function_that_never_returns_is_stopped() -> None:
+    def endless(a: int, x: int) -> int:
+        while x == 2:
+            pass
+        return a
+
+    with pytest.raises(flo.FunctionError, match="`endless` did not return within") as caught:
+        check_function(endless)
+    assert "0, 2" in str(caught.value)
+    assert "while x == 2" in str(caught.value)
+    assert caught.value.where is not None
+    assert caught.value.where.file == __file__
+
+
+def test_a_function_that_changes_its_arguments_is_found_out() -> None:
+    def greedy(a: int, row: list[int]) -> int:
+        row.append(1)
+        return a
+
+    report = check_function(greedy)
+    assert report.counterexample is not None
+    assert "it changes its argument" in str(report)
+    with pytest.raises(AssertionError):
+        exec(report.counterexample.reproduce, {"greedy": greedy})
+
+
+def test_an_accumulator_may_be_changed() -> None:
+    """Flo hands a fold a copy of it."""
+
+    def gather(a: set[int], x: int) -> set[int]:
+        a.add(x)
+        return a
+
+    start: set[int] = set()
+    assert check_function(gather, start=start).ok
+    assert start == set()
+
+
+def test_moments_with_and_without_a_zone_are_not_mixed() -> None:
+    report = check_function(lambda a, x: max(a, x), datetime, datetime, tries=50)
+    assert report.ok, str(report)
+    assert report.strength.random
+
+
+def test_a_slow_check_stops_in_time_and_says_so() -> None:
+    report = check_function(lambda a, x: a + float(x), float, float, seconds=0.0)
+    assert report.ok
+    assert [limit for limit in report.strength.limits if "time ran out" in limit]
+
+
+def test_without_the_libraries_of_the_extra_it_says_what_was_not_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    monkeypatch.setitem(sys.modules, "z3", None)
+    report = check_function(total)
+    assert report.ok
+    assert not report.strength.proved
+    assert not report.strength.random
+    assert "Hypothesis is not installed" in str(report)
+    assert "z3 is not installed" in str(report)
+
+
+def test_a_law_that_needs_more_asks_for_it() -> None:
+    with pytest.raises(flo.LawError, match="cannot be tried without `inverse=g`"):
+        check_function(total, laws=[laws.INVERSE])
+    with pytest.raises(flo.LawError, match="cannot be tried without `lattices="):
+        check_function(abs, int, laws=[laws.MONOTONE])

@@ -6,6 +6,8 @@ import pytest
 
 import flo
 from flo.verify import laws
+from flo.verify.given import Given
+from flo.verify.lattices import check_lattice
 
 
 def last_wins(a: object, b: object) -> object:
@@ -27,8 +29,8 @@ def union(a: frozenset[int], b: frozenset[int]) -> frozenset[int]:
 @pytest.mark.parametrize(
     ("lattice", "law"),
     [
-        (flo.Lattice.of(None, last_wins), laws.COMMUTATIVE),
-        (flo.Lattice.of(0, add), laws.IDEMPOTENT),
+        (flo.Lattice.of(None, last_wins), laws.JOIN_COMMUTATIVE),
+        (flo.Lattice.of(0, add), laws.JOIN_IDEMPOTENT),
         (flo.Lattice.of(0, average), laws.BOTTOM_IS_LEAST),
     ],
     ids=["last one wins", "sum", "average of averages"],
@@ -56,6 +58,55 @@ def test_what_is_no_lattice_is_refused(lattice: flo.Lattice[object], law: laws.L
 def test_lattices_pass(lattice: flo.Lattice[object]) -> None:
     report = flo.verify.check(lattice)
     assert report.ok, str(report)
+
+
+@pytest.mark.parametrize(
+    "lattice", [flo.Max(int), flo.Min(int), flo.Or(), flo.NaturalSum(int), flo.Lattice.of(0, max)], ids=str
+)
+def test_what_the_solver_can_follow_is_proved(lattice: flo.Lattice[object]) -> None:
+    report = check_lattice(lattice)
+    assert report.strength.proved, str(report)
+
+
+def forgetful(a: int, b: int) -> int:
+    return b if a == 777 else max(a, b)
+
+
+def greedy(a: set[int], b: set[int]) -> set[int]:
+    a |= b
+    return a
+
+
+def test_values_that_no_example_has_are_found() -> None:
+    found = check_lattice(flo.Lattice.of(0, forgetful)).counterexample
+    assert found is not None
+    with pytest.raises(AssertionError):
+        exec(found.reproduce, {"forgetful": forgetful, "flo": flo})
+
+
+def test_a_join_that_changes_a_value_is_found_out() -> None:
+    lattice = flo.Lattice.of(set, greedy)
+    report = check_lattice(lattice, given=Given({lattice: [{1}, {2}]}))
+    assert report.counterexample is not None
+    assert "it changes its argument" in str(report)
+
+
+def test_a_lattice_of_which_no_values_are_known_says_so() -> None:
+    class Secret:
+        """Only its author can make one."""
+
+        def __init__(self) -> None:
+            self.hidden = 0
+
+    report = check_lattice(flo.Lattice.of(Secret, lambda a, b: b if a.hidden == b.hidden else a))
+    assert "no values but ⊥" in str(report)
+
+
+def test_a_lattice_class_of_ones_own_is_tried_when_an_lvar_of_it_is_read() -> None:
+    flow = flo.Flow()
+    sums = flow.input("sums", flo.LVar(flo.MapUnion(str, flo.Lattice.of(0, add))))
+    with pytest.raises(flo.LawError, match="is not a lattice: the join is idempotent does not hold"):
+        sums.above({"a": 1})
 
 
 def test_a_lattice_of_ones_own_works_once_it_passes() -> None:

@@ -19,7 +19,6 @@ from flo.values.operators.zset_conversions import ToZSet, ZSetToBag, ZSetToSet
 from flo.values.operators.zsets import Distinct as ZSetDistinct
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
-from flo.verify.functions import expect_commutative
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
@@ -91,14 +90,12 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         """The result of the whole stream, when it has ended.
 
         Without an order, `f` must give the same whichever element comes first: it is tried on examples and refused with
-        the smallest that differs. `commutative="why"` records your reason where no examples can be made.
+        the smallest that differs. `commutative="why"` records your reason, which `flo.verify.check` tries to break.
         """
         function("fold", "f", f, 2)
         if not isinstance(self.collection, (Bag, Set, ZSet)):
             return self._then(Fold(initial, f))
-        if self.bounded and isinstance(self.collection, (Bag, Set)):
-            expect_commutative(f, initial, self.collection, commutative, self.described_name)
-        return self._then(FoldUnordered(initial, f))
+        return self._then(FoldUnordered(initial, f, commutative))
 
     @overload
     def count(self: ElementVerbs[Sequence[T], Bounded]) -> Stream[Sequence[int], Bounded]: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from typing import Any, Literal, TypeVar, overload
 
 from flo.api.compile import compile_scope, live_vertices
@@ -11,14 +12,18 @@ from flo.api.running import FlowLoop, Result, known, schedule_of
 from flo.api.scope import Scope
 from flo.api.stream import Stream
 from flo.core.collection import Collection
-from flo.core.derivation import Derivation
+from flo.core.derivation import Derivation, StreamTypes
 from flo.core.errors import FloError, NameTakenError, Origin, UnknownNameError, UnusedInputError
 from flo.core.event_loop import Schedule
 from flo.core.graph import Graph
+from flo.core.operator import Operator
 from flo.core.source import Source
 from flo.core.stream_type import Bounded, StreamType, Unbounded
 from flo.core.typing import program
-from flo.verify.explore import Exploration, channels_of, explore
+from flo.verify.arrivals import channels_of
+from flo.verify.explore import Exploration, explore
+from flo.verify.flows import Program
+from flo.verify.replay import Replay, replayed
 
 C = TypeVar("C", bound=Collection)
 
@@ -133,13 +138,34 @@ class Flow:
     def explore(self, /, *, most_states: int = 100_000, seed: int = 0, **inputs: Any) -> Exploration:
         """Every schedule, and every way to cut this data into deltas: one outcome, or two traces that differ.
 
-        Where the space has more than `most_states` states, random ways through it are tried instead.
+        Where the space has more than `most_states` states, random ways through it are tried instead. A list for a
+        lattice variable holds values that arrive one after the other.
         """
         self.type()
         places = {stream.name: place for place, stream in enumerate(self._scope.inputs)}
         types = tuple(stream.type for stream in self._scope.inputs)
         data = {places[known(name, places, "input")]: items for name, items in inputs.items()}
-        return explore(self.graph(), types, channels_of(data, types), most_states=most_states, seed=seed)
+        return explore(
+            self.graph(), types, channels_of(data, types), most_states=most_states, seed=seed, names=tuple(places)
+        )
+
+    def replay(self, trace: str, /, **inputs: Any) -> Replay:
+        """Runs along a trace that `explore` or `check` has shown, exactly, on the same data.
+
+        A trace is a line of names: inputs whose next element arrives, and rules.
+        """
+        self.type()
+        types = {stream.name: stream.type for stream in self._scope.inputs}
+        for name in inputs:
+            known(name, types, "input")
+        return replayed(self.graph(), types, inputs, trace, tuple(self._outputs))
+
+    def _checkable(self) -> Program:
+        """For `flo.verify.check`."""
+        self.type()
+        streams = {stream.name: stream.type for stream in self._scope.inputs}
+        operators = tuple(_operators(self._scope))
+        return Program(self.name, self.graph(), streams, operators)
 
     @staticmethod
     def _kept(loop: FlowLoop) -> Result:
@@ -147,3 +173,11 @@ class Flow:
         with contextlib.suppress(FloError):  # the fault itself, again
             loop.run()
         return loop.result()
+
+
+def _operators(scope: Scope) -> Iterator[tuple[Operator, StreamTypes]]:
+    """Every operator with the types of its inputs, those in bodies included."""
+    for vertex in scope.vertices:
+        yield vertex.operator, tuple(stream.type for stream in vertex.inputs)
+        if vertex.body is not None:
+            yield from _operators(vertex.body)

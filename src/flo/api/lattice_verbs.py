@@ -16,7 +16,6 @@ from flo.values.operators.thresholds import Above, Threshold
 from flo.values.operators.thresholds import event_when_above as at_threshold
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
-from flo.verify.lattices import expect_lattice
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
@@ -44,9 +43,7 @@ class LatticeVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[LVar[Lattice[V]], B]: ...
     def fold_lattice(self, lattice: Any, f: Any = None) -> Any:
         """One growing value: the join of all elements, each through `f` if given."""
-        return self._then(
-            FoldLattice(expect_lattice(located(Lattice.given, lattice)), optional("fold_lattice", "f", f))
-        )
+        return self._then(FoldLattice(located(Lattice.given, lattice), optional("fold_lattice", "f", f)))
 
     @overload
     def sum_lattice(self: LatticeVerbs[Sequence[V], B]) -> Stream[LVar[NaturalSum], B]: ...
@@ -69,10 +66,18 @@ class LatticeVerbs(StreamBase[C_co, B_co]):
         return self._then(Above(threshold))
 
     def map_monotone(
-        self: LatticeVerbs[LVar[Lattice[V]], B], f: Callable[[V], W], lattice: Lattice[W] | type[Lattice[W]]
+        self: LatticeVerbs[LVar[Lattice[V]], B],
+        f: Callable[[V], W],
+        lattice: Lattice[W] | type[Lattice[W]],
+        *,
+        monotone: str | None = None,
     ) -> Stream[LVar[Lattice[W]], B]:
-        """The value through a function that never falls when the value grows."""
-        return self._then(MapLattice(function("map_monotone", "f", f), expect_lattice(located(Lattice.given, lattice))))
+        """The value through a function that never falls when the value grows: it is tried on examples.
+
+        `monotone="why"` records your reason, which `flo.verify.check` tries to break, and the run watches.
+        """
+        target = located(Lattice.given, lattice)
+        return self._then(MapLattice(function("map_monotone", "f", f), target, monotone=monotone))
 
     def to_sequence(self: LatticeVerbs[LVar[Lattice[V]], Bounded]) -> Stream[Sequence[V], Bounded]:
         """The final value: of a bounded stream only, or it would depend on when it is read."""

@@ -10,6 +10,8 @@ from flo.core.derivation import StreamTypes
 from flo.core.errors import FloError, NameTakenError, Origin, ScopeError
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
+from flo.verify.obligations import obligations
+from flo.verify.refusals import expect
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
@@ -64,6 +66,7 @@ class Scope:
             self.expect_here(stream, verb, origin)
         outputs = typed(operator, inputs, verb, origin)
         operator = operator.typed(tuple(stream.type for stream in inputs))
+        lawful(operator, inputs, verb, origin)
         vertex = Vertex(operator, inputs, origin=origin and replace(origin, verb=verb))
         name = origin.assigned_name if origin else None
         vertex.outputs = tuple(Stream(self, output, name or verb, origin, vertex) for output in outputs)
@@ -118,6 +121,17 @@ def typed(operator: Operator, inputs: tuple[Stream[Any, Any], ...], verb: str, w
         at_fault = inputs[error.index or 0] if inputs else None
         error.renamed(operator.name, verb)
         raise named(error, at_fault).located(where) from None
+
+
+def lawful(operator: Operator, inputs: tuple[Stream[Any, Any], ...], verb: str, where: Origin | None) -> None:
+    """Refuses functions and lattices that do not keep the laws which the operator asks of them."""
+    try:
+        for obligation in obligations(operator, tuple(stream.type for stream in inputs)):
+            expect(obligation)
+    except FloError as error:
+        error.renamed(operator.name, verb)
+        error.instead = tuple((code.replace(f"{operator.name}(", f"{verb}("), why) for code, why in error.instead)
+        raise named(error, inputs[0] if inputs else None).located(where) from None
 
 
 def named(error: FloError, stream: Stream[Any, Any] | None) -> FloError:

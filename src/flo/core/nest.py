@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import final
 
 from flo.core.collection import End
 from flo.core.defer import check_defers, check_initial, collect_defer, set_defer
@@ -18,7 +17,6 @@ from flo.core.stream_type import StreamType
 from flo.core.typing import derive, initial
 
 
-@final
 @dataclass(frozen=True)
 class Nest(Operator):
     """nest(g), and once it has begun nest(g, g_o): runs g on one inner stream after the other.

@@ -7,7 +7,7 @@ serves for printing and parsing (notation.py) and for checkpoints (encoding.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from types import UnionType
 from typing import Any, TypeAlias, TypeVar
@@ -61,6 +61,12 @@ def register(name: str, constructor: Callable[..., Any]) -> None:
             facts=(("first", _identity(taken)), ("second", _identity(constructor))),
         )
     _constructors[name] = constructor
+
+
+def forget(modules: Set[str]) -> None:
+    """Takes back what these modules have registered: for tools that load one program after the other."""
+    for name in [name for name, constructor in _constructors.items() if constructor.__module__ in modules]:
+        del _constructors[name]
 
 
 def _identity(constructor: Callable[..., Any]) -> str:

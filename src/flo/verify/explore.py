@@ -1,72 +1,45 @@
 """Every schedule and every way to cut the inputs into deltas: the state space of a program on given data.
 
-A state is the graph with its buffers, the outputs so far, and what has not arrived yet. From each, any enabled small
-step may be taken, and the next element of any input may arrive; what arrives together are elements that arrive with no
-step between them. States that are equal are merged, so the space is a graph without cycles: every step lowers the
-measure, and every arrival leaves less to come.
+From each state any enabled small step may be taken, and the next element of any input may arrive; what arrives
+together are elements that arrive with no step between them. States that are equal are merged, so the space is a graph
+without cycles: every step lowers the measure, and every arrival leaves less to come.
 """
 
 from __future__ import annotations
 
 import random
-from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
 
 from flo.core.derivation import StreamTypes
-from flo.core.graph import Graph, inputs, setinput
-from flo.core.notation import text
-from flo.core.operator import Values, concat_all
-from flo.core.semantics import finish, small_steps
-from flo.core.term import Lowering
+from flo.core.errors import LawError, Origin
+from flo.core.graph import Graph
+from flo.core.operator import Values
 from flo.core.typing import program
+from flo.verify import laws
+from flo.verify.arrivals import Channels
+from flo.verify.moves import Broken
+from flo.verify.report import Counterexample
+from flo.verify.search import Search, arrivals, walk
+from flo.verify.space import Space
+from flo.verify.ways import Way, advances, side_by_side
 
-
-@dataclass(frozen=True, slots=True)
-class Channel:
-    """Deltas that arrive on an input one after the other; an end, only after all else of that input."""
-
-    input: int
-    deltas: Values
-    is_end: bool = False
-
-
-Channels: TypeAlias = tuple[Channel, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    graph: Graph
-    outputs: Values
-    arrived: tuple[int, ...]
-    """How many deltas of each channel have arrived."""
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """What led from one state to the next: a small step, by its rules, or the arrival of a piece."""
-
-    rules: tuple[str, ...]
-    input: int | None = None
-    shown: str = ""
-
-    def __str__(self) -> str:
-        return f"input {self.input + 1} ← {self.shown}" if self.input is not None else " › ".join(self.rules)
+MOST_STATES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """What was found. `traces` has a way to each outcome: one, or two that differ."""
+    """What was found: the outputs of every stuck state, and a trace, as text for `replay`, to each of the first two."""
 
     outcomes: tuple[Values, ...]
-    traces: tuple[tuple[Move, ...], ...]
+    traces: tuple[str, ...]
     states: int
     schedules: int
     """How many ways there are through the states, or how many were tried."""
     complete: bool
     seed: int | None = None
     rules: frozenset[str] = field(default=frozenset())
+    counterexample: Counterexample | None = None
+    """The two traces side by side, if there is more than one outcome."""
 
     @property
     def ok(self) -> bool:
@@ -75,141 +48,70 @@ class Exploration:
     def __str__(self) -> str:
         how = "every schedule and every cut" if self.complete else f"at random, seed {self.seed}"
         found = "one outcome" if self.ok else f"{len(self.outcomes)} outcomes"
-        return f"{found} in {self.schedules:,} schedules over {self.states:,} states ({how})"
-
-
-def moves(state: State, channels: Channels) -> Iterator[tuple[Move, State]]:
-    """Everything that can happen next."""
-    for step in small_steps(state.graph):
-        yield Move(step.path), State(step.graph, concat_all(state.outputs, step.outputs), state.arrived)
-    yield from _arrivals(state, channels)
-
-
-def _arrivals(state: State, channels: Channels) -> Iterator[tuple[Move, State]]:
-    waiting = [count < len(channel.deltas) for count, channel in zip(state.arrived, channels, strict=True)]
-    held = {c.input for c, waits in zip(channels, waiting, strict=True) if waits and not c.is_end}
-    for place, channel in enumerate(channels):
-        if waiting[place] and not (channel.is_end and channel.input in held):
-            count = state.arrived[place]
-            delta = channel.deltas[count]
-            values = inputs(state.graph)
-            fed = (*values[: channel.input], values[channel.input].concat(delta), *values[channel.input + 1 :])
-            arrived = (*state.arrived[:place], count + 1, *state.arrived[place + 1 :])
-            move = Move((), channel.input, text(Lowering()(delta)))
-            yield move, State(setinput(state.graph, fed), state.outputs, arrived)
+        line = f"{found} in {self.schedules:,} schedules over {self.states:,} states ({how})"
+        return line if self.counterexample is None else f"{line}\n{self.counterexample}"
 
 
 def explore(
-    graph: Graph, input_types: StreamTypes, channels: Channels, *, most_states: int = 100_000, seed: int = 0
+    graph: Graph,
+    input_types: StreamTypes,
+    channels: Channels,
+    *,
+    most_states: int = MOST_STATES,
+    seed: int = 0,
+    names: tuple[str, ...] = (),
 ) -> Exploration:
-    """All of the space if it has at most so many states, else as many random ways through it."""
-    outputs = tuple(output.collection.bottom() for output in program(graph, input_types).outputs)
-    start = State(graph, outputs, (0,) * len(channels))
-    found = _exhaustively(start, channels, most_states) or _at_random(start, channels, most_states, seed)
-    return _with_advance(found, start, channels)
-
-
-def _with_advance(found: Exploration, start: State, channels: Channels) -> Exploration:
-    """`advance` must agree with the steps: with all data at once, and after each arrival."""
-    for at_once in (True, False):
-        state, trace = start, list[Move]()
-        while arrival := next(_arrivals(state, channels), None):
-            move, state = arrival
-            trace.append(move)
-            if not at_once:
-                state = _advanced(state)
-                trace.append(Move(("advance",)))
-        state = _advanced(state)
-        if state.outputs not in found.outcomes:
-            traces = (*found.traces[:1], (*trace, Move(("advance",))))
-            return replace(found, outcomes=(*found.outcomes, state.outputs), traces=traces)
-    return found
-
-
-def _advanced(state: State) -> State:
-    return State(*finish(state.graph, state.outputs), state.arrived)
-
-
-def channels_of(data: dict[int, Any], input_types: StreamTypes) -> Channels:
-    """Plain data on inputs, cut as finely as it can be; bounded inputs end."""
-    found: list[Channel] = []
-    for index, items in data.items():
-        found += [Channel(index, tuple(part)) for part in input_types[index].collection.pieces(items)]
-    for index, kind in enumerate(input_types):
-        if kind.bounded:
-            found.append(Channel(index, (kind.collection.bottom().fix(),), is_end=True))
-    return tuple(found)
-
-
-def _key(state: State) -> Any:
-    """Equal for equal states; by their text where something in them cannot be hashed."""
+    """All of the space if it has at most so many states, else random ways through it, of as many states in all."""
+    space = Space(graph, program(graph, input_types).outputs, names)
     try:
-        hash(state)
-    except TypeError:
-        return text(Lowering()((state.graph, state.outputs, state.arrived)))
-    return state
+        found, ways = _exhaustively(space, channels, most_states) or _at_random(space, channels, most_states, seed)
+    except Broken as broken:
+        raise LawError(
+            f"the step `{broken.move.name}` may be taken for ever: {broken.reason}",
+            instead=(("flo.verify.check(operator)", "shows the law that the operator breaks"),),
+            where=Origin.here(),
+        ) from None
+    law = laws.GRAPH_EAGER_EXECUTION
+    if found.ok:
+        law = laws.ADVANCE
+        ways += [
+            way
+            for way in advances(space, arrivals(space, space.start(channels)))
+            if (way.graph, way.outputs) != (ways[0].graph, ways[0].outputs)
+        ]
+    if len(ways) < 2:
+        return found
+    one, other = ways[:2]
+    return replace(
+        found,
+        outcomes=tuple(way.outputs for way in ways),
+        traces=(one.trace, other.trace),
+        counterexample=side_by_side(law, "on the data given", one, other),
+    )
 
 
-def _exhaustively(start: State, channels: Channels, most_states: int) -> Exploration | None:
-    """Breadth first, each state once, so that traces are as short as can be; None if there are too many."""
-    numbers: dict[Any, int] = {_key(start): 0}
-    came_from: list[tuple[int, Move] | None] = [None]
-    following: list[list[int]] = []
-    outcomes: dict[Values, int] = {}
-    rules: set[str] = set()
-    frontier = deque([start])
-    while frontier:
-        state, number = frontier.popleft(), len(following)
-        following.append([])
-        for move, after in moves(state, channels):
-            rules.update(move.rules)
-            known = numbers.setdefault(_key(after), len(numbers))
-            if known == len(came_from):
-                if known >= most_states:
-                    return None
-                came_from.append((number, move))
-                frontier.append(after)
-            following[number].append(known)
-        if not following[number]:
-            outcomes.setdefault(state.outputs, number)
-    traces = tuple(_trace(came_from, number) for number in list(outcomes.values())[:2])
-    return Exploration(tuple(outcomes), traces, len(numbers), _ways(following), True, None, frozenset(rules))
+def _exhaustively(space: Space, channels: Channels, most: int) -> tuple[Exploration, list[Way]] | None:
+    search = Search(space, space.start(channels))
+    if not search.run(most):
+        return None
+    ways = [Way.along(space, search.way_to(number)) for number in search.outcomes.values()]
+    return _found(space, ways, len(search.numbers), search.schedules(), None), ways
 
 
-def _ways(following: list[list[int]]) -> int:
-    """How many ways lead from the first state to an end. There are no cycles: states are done after all that follow."""
-    ways: dict[int, int] = {}
-    path = [0]
-    while path:
-        number = path[-1]
-        missing = [each for each in following[number] if each not in ways]
-        if missing:
-            path += missing
-        else:
-            ways[number] = sum(ways[each] for each in following[number]) or 1
-            path.pop()
-    return ways[0]
+def _at_random(space: Space, channels: Channels, most: int, seed: int) -> tuple[Exploration, list[Way]]:
+    """Whole runs, each choosing at random, until so many states were seen or two outcomes found."""
+    choose, ways, states, schedules = random.Random(seed).randrange, list[Way](), 0, 0
+    while states < most and len(ways) < 2:
+        if space.size() > most:
+            space.forget()
+        run = walk(space, [space.start(channels)], choose)
+        states, schedules = states + len(run), schedules + 1
+        reached = space.graph_of(run[-1]), space.outputs_of(run[-1])
+        if all((way.graph, way.outputs) != reached for way in ways):
+            ways.append(Way.along(space, run))
+    return _found(space, ways, states, schedules, seed), ways
 
 
-def _trace(came_from: list[tuple[int, Move] | None], number: int) -> tuple[Move, ...]:
-    trace: list[Move] = []
-    while (origin := came_from[number]) is not None:
-        number, move = origin
-        trace.append(move)
-    return tuple(reversed(trace))
-
-
-def _at_random(start: State, channels: Channels, most_states: int, seed: int) -> Exploration:
-    """Whole runs, each choosing at random, until so many states were seen."""
-    rng = random.Random(seed)
-    outcomes: dict[Values, tuple[Move, ...]] = {}
-    states, schedules, rules = 0, 0, set[str]()
-    while states < most_states and len(outcomes) < 2:
-        state, trace = start, []
-        while found := list(moves(state, channels)):
-            move, state = rng.choice(found)
-            trace.append(move)
-            rules.update(move.rules)
-        states, schedules = states + len(trace), schedules + 1
-        outcomes.setdefault(state.outputs, tuple(trace))
-    return Exploration(tuple(outcomes), tuple(outcomes.values())[:2], states, schedules, False, seed, frozenset(rules))
+def _found(space: Space, ways: list[Way], states: int, schedules: int, seed: int | None) -> Exploration:
+    outcomes, traces = tuple(way.outputs for way in ways), tuple(way.trace for way in ways[:2])
+    return Exploration(outcomes, traces, states, schedules, seed is None, seed, frozenset(space.rules))

@@ -1,116 +1,109 @@
-"""Laws of the functions that users pass where algebra matters: tried on examples, refused with a counterexample."""
+"""Laws of the functions that users pass where algebra matters: tried, proved where the solver can, or refuted."""
 
 from __future__ import annotations
 
-import dataclasses
-import math
-import typing
-from collections.abc import Callable, Iterator
-from enum import Enum
-from itertools import product
-from random import Random
-from typing import Any, get_args, get_origin
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
 from flo.core.elements import type_name
 from flo.core.errors import LawError, Origin
 from flo.core.labels import label
-from flo.values.element_value import ElementCollection
+from flo.values.lattice import Lattice
+from flo.verify import laws as law
+from flo.verify.domains import MISSING as MISSING
+from flo.verify.domains import function_domains
+from flo.verify.equations import Function, function_equations, monotone_equation
+from flo.verify.given import Given
+from flo.verify.laws import Law
+from flo.verify.parameters import guessed_types, known_types, parameters
+from flo.verify.report import Report
+from flo.verify.trials import Domain, Problem, Trials, endless
+from flo.verify.within import TimeUp
 
-# the first three go into tuples and dataclasses: they must tell most, as that the sum of floats depends on their order
-_PLAIN: dict[Any, list[Any]] = {
-    int: [0, 1, -1, 2, 3],
-    float: [0.1, 1e16, -0.5, 0.0, 1.0],
-    str: ["", "a", "b", "ab"],
-    bool: [False, True],
-    bytes: [b"", b"a", b"b"],
-    type(None): [None],
-}
-_MOST = 27
-_GUESSES = (int, str, float, tuple[int, int], tuple[str, int])
-
-
-def examples(kind: Any, depth: int = 2) -> list[Any]:
-    """A few values of a type; none if the type does not say how to make them."""
-    if kind in _PLAIN:
-        return _PLAIN[kind]
-    origin, parts = get_origin(kind), get_args(kind)
-    if depth == 0:
-        return []
-    if origin is tuple and parts and ... not in parts:
-        return _combined([examples(part, depth - 1)[:3] for part in parts])
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return list(kind)
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        return _instances(kind, depth)
-    if origin in (typing.Union, getattr(__import__("types"), "UnionType", None)):
-        return [value for part in parts for value in examples(part, depth - 1)]
-    return []
+Values: TypeAlias = tuple[Any, ...]
 
 
-def _combined(parts: list[list[Any]]) -> list[tuple[Any, ...]]:
-    """A value of each part beside those of the others: all combinations, or some of them if they are many."""
-    if math.prod(map(len, parts)) <= _MOST:
-        return list(product(*parts))
-    dice = Random(0)
-    return [tuple(dice.choice(part) for part in parts) for _ in range(_MOST)]
+def check_function(
+    f: Function,
+    *types: Any,
+    laws: Sequence[Law] | None = None,
+    start: Any = MISSING,
+    given: Given | None = None,
+    tries: int = 200,
+    seed: int = 0,
+    seconds: float = 10.0,
+    inverse: Function | None = None,
+    lattices: tuple[Lattice[Any], Lattice[Any]] | None = None,
+) -> Report:
+    """Tries the laws on values of these types, or of the types that the function names, or of some that it takes.
 
-
-def _instances(kind: type, depth: int) -> list[Any]:
-    try:
-        hints = typing.get_type_hints(kind)
-        fields = [examples(hints[field.name], depth - 1)[:3] for field in dataclasses.fields(kind) if field.init]
-        return [kind(*values) for values in _combined(fields)]
-    except Exception:  # a class that cannot be made from plain examples
-        return []
-
-
-def differing_orders(
-    f: Callable[[Any, Any], Any], start: Any, elements: list[Any]
-) -> Iterator[tuple[Any, Any, Any, Any, Any]]:
-    """(acc, x, y, f(f(acc, x), y), f(f(acc, y), x)) where the two differ, from values that f itself produces."""
-    reached = [start]
-    for element in elements[:3]:
-        reached.append(f(reached[-1], element))
-    for acc in reached:
-        for x, y in product(elements, repeat=2):
-            one, other = f(f(acc, x), y), f(f(acc, y), x)
-            if one != other:
-                yield acc, x, y, one, other
-
-
-def expect_commutative(
-    f: Callable[[Any, Any], Any], start: Any, collection: ElementCollection[Any], claim: str | None, name: str
-) -> None:
-    """Refuses a fold over a collection without order whose result depends on the order of its elements."""
-    tried = False
-    known = examples(collection.element)
-    for elements in [known] if known else [examples(kind) for kind in _GUESSES]:
+    `start` is where a fold starts: then the first argument is what f makes of it. `inverse` is the function that takes
+    back what f adds; `lattices` are those that a monotone function leads from and to.
+    """
+    where = Origin.here()
+    given = (given or Given()).around(f)
+    chosen = tuple(laws) if laws is not None else default_laws(f, types, start)
+    _expect_complete(f, chosen, inverse, lattices)
+    limits: list[str] = []
+    if lattices is not None:
+        problems = [monotone_problem(f, lattices, given)]
+    else:
+        kinds = known_types(f, types, start)
         try:
-            found = next(differing_orders(f, start, elements), None)
-        except Exception:  # these examples are not what the function expects
-            continue
-        tried = True
-        if found is not None:
-            acc, x, y, one, other = found
-            refused = LawError(
-                f"`fold` over a {collection.name} needs a commutative function, and `{label(f)}` is not",
-                facts=(
-                    (f"{x!r} first", f"f(f({acc!r}, {x!r}), {y!r}) = {one!r}"),
-                    (f"{y!r} first", f"f(f({acc!r}, {y!r}), {x!r}) = {other!r}"),
-                ),
-                instead=(
-                    ("{input}.sort(key).fold(…)", "an order makes any function right"),
-                    ("{input}.sum()", "adds floats exactly"),
-                ),
+            if Any in kinds:
+                kinds = guessed_types(f, kinds, start, given)
+                limits.append(f"types guessed: {', '.join(map(type_name, kinds))}")
+            domains = function_domains(f, kinds, start, given)
+        except TimeUp as up:
+            raise endless(label(f), up, where) from None
+        problems = function_problems(f, chosen, domains, inverse)
+    meant = _meant(problems, start, given)
+    return Trials(label(f), problems, tries, seed, seconds, limits, meant, where).report(chosen)
+
+
+def _meant(problems: list[Problem], start: Any, given: Given) -> Callable[[Values], Iterable[Values]]:
+    """The solver may start from what a fold never comes to, or from what is not among the user's own values."""
+    if given.values:
+        return lambda values: []
+    if start is MISSING:
+        return lambda values: [values]
+    return lambda values: [(acc, *values[1:]) for acc in problems[0].domains[0].few]
+
+
+def default_laws(f: Function, types: tuple[Any, ...], start: Any) -> tuple[Law, ...]:
+    count = parameters(f, types, start)
+    return (law.A_FUNCTION, law.COMMUTATIVE) if count == 2 else (law.A_FUNCTION,)
+
+
+def _expect_complete(f: Function, chosen: tuple[Law, ...], inverse: Function | None, lattices: Any) -> None:
+    for needed, given, parameter in ((law.INVERSE, inverse, "inverse=g"), (law.MONOTONE, lattices, "lattices=(L, M)")):
+        if needed in chosen and given is None:
+            raise LawError(
+                f"whether `{label(f)}` is {needed} cannot be tried without `{parameter}`",
+                facts=((needed.name, needed.statement),),
                 where=Origin.here(),
             )
-            refused.input_name = name
-            raise refused
-        break
-    if not tried and claim is None:
-        raise LawError(
-            f"`fold` over a {collection.name} needs a commutative function, and `{label(f)}` could not be tried",
-            facts=(("elements", f"{type_name(collection.element)}: no examples can be made"),),
-            instead=(('fold(…, commutative="why")', "records your reason"),),
-            where=Origin.here(),
-        )
+
+
+def function_problems(
+    f: Function, chosen: Sequence[Law], domains: list[Domain], inverse: Function | None = None
+) -> list[Problem]:
+    """The equations of the laws, with what each of their variables ranges over: those about one result first."""
+    problems = []
+    for each in sorted(chosen, key=law.FUNCTION_LAWS.index):
+        for equation in function_equations(each, f, len(domains), inverse):
+            ranges = domains
+            if each == law.COMMUTATIVE or each == law.ADDITIVE:
+                ranges = [*domains, domains[-1]]
+            elif each == law.ASSOCIATIVE:
+                ranges = [domains[-1]] * 3
+            problems.append(Problem(equation, tuple(ranges)))
+    return problems
+
+
+def monotone_problem(f: Function, lattices: tuple[Lattice[Any], Lattice[Any]], given: Given) -> Problem:
+    from flo.verify.lattices import lattice_domain
+
+    source, target = lattices
+    domain = lattice_domain(source, given)
+    return Problem(monotone_equation(f, source, target), (domain, domain))

@@ -1,78 +1,146 @@
-"""Small inputs for the checkers: every value of a collection with few elements, as deltas that arrive one by one."""
+"""Small inputs for the checkers: every one with few elements, as plain data, the smallest first."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import combinations, combinations_with_replacement, product
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, product
+from typing import Any
 
-from flo.core.collection import Collection, Value
+from flo.core.collection import Collection
+from flo.core.derivation import StreamTypes
 from flo.core.elements import type_name
-from flo.core.errors import LawError
+from flo.core.errors import LawError, Origin
 from flo.core.nested import Nested
 from flo.values.keyed import Keyed
-from flo.values.lvar import LVar, LVarValue
+from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
-from flo.verify.functions import examples
+from flo.verify.arrivals import Channels, channels_of
+from flo.verify.given import Given
 from flo.verify.lattices import lattice_values
 
-Deltas: TypeAlias = list[list[Value]]
-"""Lists of deltas that arrive in order, each list at its own pace."""
 KINDS = 2
 """How many different elements are tried together."""
+MOST_INNER = 2
+"""How many inner streams, or keys."""
 
 
-def elements(kind: Any) -> list[Any]:
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Plain data for each input, and which of them end."""
+
+    data: tuple[Any, ...]
+    ends: tuple[bool, ...]
+
+    def channels(self, types: StreamTypes) -> Channels:
+        return channels_of(dict(enumerate(self.data)), types, self.ends)
+
+
+def small_inputs(types: StreamTypes, size: int, given: Given, *, ended: bool = True) -> Iterator[Input]:
+    """Every input of so many elements in all. Bounded ones end; unbounded ones stay open, and may then be `ended`.
+
+    Before its end a bounded one is open as well, and what can be seen then must not depend on the steps either.
+    """
+    bounded = tuple(kind.bounded for kind in types)
+    for sizes in product(range(size + 1), repeat=len(types)):
+        if sum(sizes) == size:
+            each = [list(exactly(kind.collection, count, given)) for kind, count in zip(types, sizes, strict=True)]
+            for data in product(*each):
+                yield Input(data, bounded)
+                if ended and not all(bounded):
+                    yield Input(data, (True,) * len(types))
+                if size and any(bounded):
+                    yield Input(data, (False,) * len(types))
+
+
+def elements(kind: Any, given: Given) -> list[Any]:
     """A few different elements of a type; numbers where any would do."""
-    found = examples(kind) or ([1, 2, 3] if kind is Any else [])
+    found = given.examples(kind)
     if not found:
         raise LawError(
             f"no examples of {type_name(kind)} can be made",
-            instead=(("check(x, examples={…: […]})", "values of that type to try"),),
+            instead=((f"check(…, examples={{{type_name(kind)}: […]}})", "values of that type to try"),),
+            where=Origin.here(),
         )
-    return sorted(found, key=lambda e: e in (0, "", False))[:KINDS]  # what does nothing comes last
+    return sorted(found, key=lambda element: element in (0, "", False))[:KINDS]  # what does nothing comes last
 
 
-def deltas_of(collection: Collection, most: int) -> Iterator[Deltas]:
-    """Every input of at most so many elements, the smallest first."""
+def exactly(collection: Collection, size: int, given: Given) -> Iterator[Any]:
+    """Plain data of so many elements; deltas that are taken back, or come twice, included."""
+    own = given.own(collection)
+    if own is not None:
+        yield from (item for item in given.examples(collection) if _length(item) == size)
+        return
     match collection:
-        case LVar():
-            lattice = collection.lattice
-            values: list[Value] = [LVarValue(lattice, value) for value in lattice_values(lattice)[: KINDS + 1]]
-            for size in range(most + 1):
-                yield from ([list(chosen)] for chosen in product(values, repeat=size))
-        case _:
-            for data in plain_of(collection, most):
-                yield collection.pieces(data)
-
-
-def plain_of(collection: Collection, most: int) -> Iterator[Any]:
-    """Plain data of at most so many elements."""
-    match collection:
+        case LVar(lattice=lattice):
+            values = lattice_values(lattice, given)[: KINDS + 1]
+            values = values[1:2] + values[:1] + values[2:]  # something plain first, and not a zero
+            yield from map(list, product(values, repeat=size))
         case Nested(inner=inner):
-            parts = [list(plain_of(stream.collection, max(0, most - 1))) for stream in inner]
-            tuples = [values[0] if len(inner) == 1 else values for values in product(*(part[:4] for part in parts))]
-            for size in range(min(most, 2) + 1):
-                yield from (list(chosen) for chosen in product(tuples, repeat=size))
+            for sizes in splits(size):
+                each = [list(_inner_tuples(inner, part, given)) for part in sizes]
+                yield from map(list, product(*each))
         case Keyed():
-            insides = list(plain_of(collection.inner, max(0, most - 1)))[:4]
-            for keys in (elements(collection.key)[:size] for size in range(KINDS + 1)):
-                yield from (dict(zip(keys, values, strict=True)) for values in product(insides, repeat=len(keys)))
+            keys = elements(collection.key, given)
+            for sizes in splits(size):
+                each = [list(_inner(collection.inner, part, given)) for part in sizes]
+                yield from (dict(zip(keys, values, strict=False)) for values in product(*each))
         case Sequence():
-            for size in range(most + 1):
-                yield from (list(chosen) for chosen in product(elements(collection.element), repeat=size))
+            yield from map(list, product(elements(collection.element, given), repeat=size))
         case Bag():
-            for size in range(most + 1):
-                yield from map(Counter, combinations_with_replacement(elements(collection.element), size))
+            yield from map(Counter, combinations_with_replacement(elements(collection.element, given), size))
         case Set():
-            for size in range(min(most, KINDS) + 1):
-                yield from map(set, combinations(elements(collection.element), size))
+            yield from map(list, combinations_with_replacement(elements(collection.element, given), size))
         case ZSet():
-            for size in range(min(most, KINDS) + 1):
-                for chosen in combinations(elements(collection.element), size):
-                    for weights in product((1, -1), repeat=size):
-                        yield dict(zip(chosen, weights, strict=True))
+            units = [{element: weight} for element in elements(collection.element, given) for weight in (1, -1)]
+            yield from map(list, combinations_with_replacement(units, size))
         case _:
-            raise LawError(f"no values of {collection} can be made", instead=(("examples=[…]", "plain data to try"),))
+            raise LawError(
+                f"no values of {collection} can be made",
+                instead=((f"check(…, examples={{{collection.name}: […]}})", "plain data to try"),),
+                where=Origin.here(),
+            )
+
+
+def splits(size: int) -> Iterator[tuple[int, ...]]:
+    """How many elements the inner streams hold; one without elements counts as one that has one."""
+    if size == 0:
+        yield ()
+    for count in range(1, MOST_INNER + 1):
+        for sizes in product(range(size + 1), repeat=count):
+            if sum(max(1, part) for part in sizes) == size:
+                yield sizes
+
+
+def _inner_tuples(inner: StreamTypes, size: int, given: Given) -> Iterator[Any]:
+    for sizes in product(range(size + 1), repeat=len(inner)):
+        if sum(sizes) == size:
+            parts = [list(_inner(s.collection, part, given)) for s, part in zip(inner, sizes, strict=True)]
+            yield from (values[0] if len(inner) == 1 else values for values in product(*parts))
+
+
+def _inner(collection: Collection, size: int, given: Given) -> Iterator[Any]:
+    """Data of a stream inside another, as `Collection.value` takes it."""
+    for data in exactly(collection, size, given):
+        match collection:
+            case LVar(lattice=lattice):
+                if size:
+                    yield lattice.plain(data[-1])
+                else:
+                    yield lattice.plain(lattice.bottom())
+            case ZSet():
+                total: Counter[Any] = Counter()
+                for unit in data:
+                    total.update(unit)
+                yield {element: weight for element, weight in total.items() if weight}
+            case _:
+                yield data
+
+
+def _length(data: Any) -> int:
+    try:
+        return len(data)
+    except TypeError:
+        return 1

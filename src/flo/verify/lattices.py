@@ -1,17 +1,19 @@
-"""The laws of lattices, tried on a few values."""
+"""The laws of lattices: tried on all triples of a few values, proved where the solver can, then tried at random."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from dataclasses import replace
 from itertools import islice, product
 from typing import Any
 
-from flo.core.errors import LawError, Origin, brief
+from flo.core.errors import Origin
 from flo.values.lattice import Custom, Lattice
 from flo.verify import laws
-from flo.verify.functions import examples
-from flo.verify.laws import Law
-from flo.verify.report import Counterexample, Report
+from flo.verify.equations import Equation, lattice_equations
+from flo.verify.given import Given
+from flo.verify.report import Report
+from flo.verify.trials import Domain, Problem, Trials
 
 MOST_VALUES = 8
 _GUESSES: dict[type, list[Any]] = {
@@ -23,24 +25,31 @@ _GUESSES: dict[type, list[Any]] = {
     tuple: [(1, 2), (2, 1)],
 }
 """Values to try where the lattice does not say what it holds: those of the type of ⊥, or the first that it joins."""
+_KINDS: dict[type, Any] = {frozenset: frozenset[int], tuple: tuple[int, int]}
 
 
-def lattice_values(lattice: Lattice[Any]) -> list[Any]:
+def lattice_values(lattice: Lattice[Any], given: Given | None = None) -> list[Any]:
     """A few values of the lattice other than ⊥, and joins of them."""
-    known = [lattice.value(value) for value in examples(lattice.ordinary)]
-    if isinstance(lattice, Custom):
-        known = guesses(lattice)
+    given = given or Given()
+    own = given.own(lattice)
+    if own is not None or not isinstance(lattice, Custom):
+        known = [lattice.value(value) for value in given.examples(lattice if own is not None else lattice.ordinary)]
     else:
-        known = [value for value in known if lattice.mismatch(value) is None]
-    found = [value for value in known if not lattice.is_bottom(value)]
+        known = guesses(lattice, given)
+    found = [value for value in known if lattice.mismatch(value) is None and not lattice.is_bottom(value)]
+    if isinstance(lattice, Custom) and own is None:
+        found = [value for value in known if not lattice.is_bottom(value)]  # nothing says which values it has
     joined = [lattice.join(a, b) for a, b in islice(product(found, found), 12) if joins(lattice, a, b)]
-    return (found + [value for value in joined if value not in found])[:MOST_VALUES]
+    return (found + [value for value in joined if value not in found])[: max(MOST_VALUES, len(found))]
 
 
-def guesses(lattice: Lattice[Any]) -> list[Any]:
-    bottom = lattice.bottom()
+def guesses(lattice: Custom[Any], given: Given) -> list[Any]:
+    """Values of the type of ⊥, or the first that it joins; and those that the join speaks of."""
+    bottom, near = lattice.bottom(), given.around(lattice.joining)
     if type(bottom) in _GUESSES:
-        return _GUESSES[type(bottom)]
+        return [*_GUESSES[type(bottom)], *near.close(type(bottom))]
+    if bottom is not None:
+        return near.examples(type(bottom))
     return next((kind for kind in _GUESSES.values() if all(joins(lattice, bottom, value) for value in kind)), [])
 
 
@@ -52,47 +61,49 @@ def joins(lattice: Lattice[Any], a: Any, b: Any) -> bool:
     return True
 
 
-def check_lattice(lattice: Lattice[Any]) -> Report:
-    """Tries every law on all triples of a few values."""
-    values = [lattice.bottom(), *lattice_values(lattice)]
-    broken = next(broken_laws(lattice, values), None)
-    return Report(f"`{lattice}`", laws.LATTICE_LAWS, f"all triples of {len(values)} values", broken)
+def lattice_domain(lattice: Lattice[Any], given: Given) -> Domain:
+    """⊥ and a few values; the type of the others; and generated ones."""
+    values = lattice_values(lattice, given)
+    kind: Any = lattice.ordinary
+    if isinstance(lattice, Custom):
+        kind = next((_KINDS.get(type(value), type(value)) for value in values), None)
+
+    def generated() -> Any:
+        from hypothesis import strategies as st
+
+        from flo.verify.strategies import lattice_strategy
+
+        least = st.just(lattice.bottom())
+        return st.one_of(least, lattice_strategy(lattice, given)) if values else least
+
+    return Domain([lattice.bottom(), *values], None if kind is Any else kind, generated)
 
 
-def broken_laws(lattice: Lattice[Any], values: list[Any]) -> Iterator[Counterexample]:
-    """What the values break, the laws about one of them first."""
-    join, bottom = lattice.join, lattice.bottom()
-    for a in values:
-        if join(bottom, a) != a or join(a, bottom) != a:
-            yield _differing(laws.BOTTOM_IS_LEAST, f"⊥ ⊔ {brief(a)}", join(bottom, a), brief(a), a)
-        if join(a, a) != a:
-            yield _differing(laws.IDEMPOTENT, f"{brief(a)} ⊔ {brief(a)}", join(a, a), brief(a), a)
-    pairs = [(a, b) for a, b in product(values, repeat=2) if joins(lattice, a, b)]
-    for a, b in pairs:
-        if join(a, b) != join(b, a):
-            one, other = f"{brief(a)} ⊔ {brief(b)}", f"{brief(b)} ⊔ {brief(a)}"
-            yield _differing(laws.COMMUTATIVE, one, join(a, b), other, join(b, a))
-    for (a, b), c in product(pairs, values):
-        if joins(lattice, b, c) and joins(lattice, join(a, b), c) and join(join(a, b), c) != join(a, join(b, c)):
-            one, other = f"({brief(a)} ⊔ {brief(b)}) ⊔ {brief(c)}", f"{brief(a)} ⊔ ({brief(b)} ⊔ {brief(c)})"
-            yield _differing(laws.ASSOCIATIVE, one, join(join(a, b), c), other, join(a, join(b, c)))
+def check_lattice(
+    lattice: Lattice[Any],
+    *,
+    given: Given | None = None,
+    tries: int = 200,
+    seed: int = 0,
+    seconds: float = 10.0,
+) -> Report:
+    """Tries every law: on ⊥ and a few values, by the solver, and at random."""
+    given = given or Given()
+    domain = lattice_domain(lattice, given)
+    problems = [_problem(equation, domain) for equation in lattice_equations(lattice)]
+    limits = []
+    if len(domain.few) == 1:
+        limits.append("no values but ⊥ were found: give some with examples={lattice: […]}")
+
+    def meant(values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        return [] if given.values or any(lattice.mismatch(value) for value in values) else [values]
+
+    trials = Trials(str(lattice), problems, tries, seed, seconds, limits, meant, Origin.here())
+    return trials.report(laws.LATTICE_LAWS)
 
 
-def _differing(law: Law, one: str, result: Any, other: str, other_result: Any) -> Counterexample:
-    return Counterexample(law, "on a few values", ((one,), (other,)), (brief(result), brief(other_result)))
-
-
-def expect_lattice(lattice: Lattice[Any]) -> Lattice[Any]:
-    """The lattice, if it is one: those that Flo does not ship are tried."""
-    if isinstance(lattice, Custom) or not type(lattice).__module__.startswith("flo."):
-        report = check_lattice(lattice)
-        if report.counterexample is not None:
-            found = report.counterexample
-            pairs = zip(found.columns, found.outcomes, strict=True)
-            raise LawError(
-                f"`{lattice}` is not a lattice: {found.law.name} does not hold",
-                facts=tuple((column[0], f"= {outcome}") for column, outcome in pairs),
-                instead=((found.law.instead, ""),) if found.law.instead else (),
-                where=Origin.here(),
-            )
-    return lattice
+def _problem(equation: Equation, domain: Domain) -> Problem:
+    """For the solver every value is ⊥ ⊔ v: not all values of the type must belong to the lattice."""
+    left, right = (re.sub(r"\b[abc]\b", r"join(bottom(), \g<0>)", side) for side in (equation.left, equation.right))
+    above = replace(equation, left=left, right=right)
+    return Problem(equation, (domain,) * len(equation.variables), above.sides)

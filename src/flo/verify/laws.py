@@ -1,4 +1,4 @@
-"""The laws of the paper as data: what binds collections and operators, by name."""
+"""The laws of the paper as data: what binds collections, operators, graphs, functions and lattices, by name."""
 
 from __future__ import annotations
 
@@ -26,16 +26,42 @@ ABSORPTION = Law("a fixed value absorbs every delta", "§3.2", "fixed(c) gives c
 
 COLLECTION_LAWS = (FIX_FIXES, RIGHT_IDENTITY, CLOSURE, LIFTING, ABSORPTION)
 
-ASSOCIATIVE = Law("the join is associative", "§6.2", "(a ⊔ b) ⊔ c = a ⊔ (b ⊔ c)")
+A_FUNCTION = Law(
+    "one result",
+    "§3.4",
+    "the same arguments give the same result",
+    "nothing random, no clock, no global state: put what varies into the elements",
+)
 COMMUTATIVE = Law(
-    "the join is commutative", "§6.2", "a ⊔ b = b ⊔ a", "a join that keeps no order, such as max or union"
+    "commutative",
+    "§6",
+    "f(f(a, x), y) = f(f(a, y), x)",
+    "an order (sort before), or a sum, a maximum, a union: what keeps no order",
+)
+ASSOCIATIVE = Law(
+    "associative", "§6.2", "f(f(a, b), c) = f(a, f(b, c))", "keep what can be combined: a sum and a count"
 )
 IDEMPOTENT = Law(
+    "idempotent", "§6.2", "f(f(a, x), x) = f(a, x)", "a function that does not count: a maximum or a union"
+)
+MONOTONE = Law(
+    "monotone", "§6.2", "a ⊑ b gives f(a) ⊑ f(b)", "a function that only grows with its argument, or a bounded input"
+)
+ADDITIVE = Law("additive", "§6.3", "f(…, v + w) = f(…, v) + f(…, w)", "lambda element, weight: weight * n")
+INVERSE = Law("inverse", "§6.3", "g(f(a, x), x) = a", "a function that takes back exactly what the other has added")
+
+FUNCTION_LAWS = (A_FUNCTION, COMMUTATIVE, ASSOCIATIVE, IDEMPOTENT, MONOTONE, ADDITIVE, INVERSE)
+
+JOIN_ASSOCIATIVE = Law("the join is associative", "§6.2", "(a ⊔ b) ⊔ c = a ⊔ (b ⊔ c)")
+JOIN_COMMUTATIVE = Law(
+    "the join is commutative", "§6.2", "a ⊔ b = b ⊔ a", "a join that keeps no order, such as max or union"
+)
+JOIN_IDEMPOTENT = Law(
     "the join is idempotent", "§6.2", "a ⊔ a = a", "a join that does not count: flo.GCounter counts with a join that is"
 )
 BOTTOM_IS_LEAST = Law("⊥ is the identity", "§6.2", "⊥ ⊔ a = a")
 
-LATTICE_LAWS = (BOTTOM_IS_LEAST, IDEMPOTENT, COMMUTATIVE, ASSOCIATIVE)
+LATTICE_LAWS = (BOTTOM_IS_LEAST, JOIN_IDEMPOTENT, JOIN_COMMUTATIVE, JOIN_ASSOCIATIVE)
 
 PRESERVATION = Law(
     "preservation",
@@ -79,6 +105,12 @@ BOUNDED_OUTPUTS = Law(
     "when the bounded inputs have ended, so have the bounded outputs",
     "pass the end on",
 )
+ADVANCE = Law(
+    "advance",
+    "§3.1",
+    "`advance` reaches the stuck state that the steps reach",
+    "leave `advance` out, and the steps are taken one by one",
+)
 
 OPERATOR_LAWS = (
     PRESERVATION,
@@ -88,4 +120,28 @@ OPERATOR_LAWS = (
     EAGER_EXECUTION,
     OUTPUT_MAXIMALITY,
     BOUNDED_OUTPUTS,
+    ADVANCE,
 )
+
+GRAPH_PRESERVATION = Law("graph preservation", "Lemma 4.1", "a step leaves the graph and its outputs in their types")
+GRAPH_STUCK_STATE = Law("graph stuck state", "Lemma 4.2", "after finitely many steps none is enabled")
+DETERMINISM = Law(
+    "determinism",
+    "Definition 4.1",
+    "whichever operator steps first, one stuck state is reached",
+    "check each operator: one of them races",
+)
+GRAPH_EAGER_EXECUTION = Law(
+    "eager execution of graphs",
+    "Definition 4.2",
+    "the stuck state does not depend on when data arrives",
+    EAGER_EXECUTION.instead,
+)
+GRAPH_PROGRESS = Law(
+    "streaming progress of graphs",
+    "Lemma 4.4",
+    "bounded outputs are fixed, and the end of the unbounded inputs changes nothing but that the outputs are fixed",
+    OUTPUT_MAXIMALITY.instead,
+)
+
+GRAPH_LAWS = (GRAPH_PRESERVATION, GRAPH_STUCK_STATE, DETERMINISM, GRAPH_EAGER_EXECUTION, GRAPH_PROGRESS, ADVANCE)

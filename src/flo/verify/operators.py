@@ -1,192 +1,177 @@
-"""The laws of operators, tried on every small input, in every schedule, with every cut."""
+"""The laws of an operator: on input types that are named, or on those that it accepts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from collections.abc import Sequence as Items
+from dataclasses import is_dataclass
 from itertools import islice, product
-from typing import Any
+from typing import Any, get_type_hints
 
 from flo.core.collection import Collection
 from flo.core.derivation import StreamTypes
-from flo.core.errors import FloError, FunctionError, LawError
-from flo.core.graph import Graph, Node, inputs, setinput
+from flo.core.errors import FloError, FunctionError, LawError, Origin
+from flo.core.graph import Node
 from flo.core.nested import Nested
-from flo.core.notation import text
-from flo.core.operator import Operator, Values
-from flo.core.semantics import measure
+from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
 from flo.core.term import Lowering
-from flo.core.typing import derive, initial
+from flo.core.typing import derive
 from flo.values.keyed import Keyed
 from flo.values.lattice import Max
 from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify import laws
-from flo.verify.explore import Channel, Channels, Exploration, State, explore, moves
-from flo.verify.inputs import Deltas, deltas_of
-from flo.verify.laws import Law
+from flo.verify.effort import Effort
+from flo.verify.graphs import OF_OPERATORS, GraphLaws
+from flo.verify.inputs import Input
+from flo.verify.obligations import hard, obligations
+from flo.verify.phases import Phases
+from flo.verify.replay import again
 from flo.verify.report import Counterexample, Report
+from flo.verify.rules import named_rules
 
-COLLECTIONS: tuple[Collection, ...] = (
-    Sequence(int),
-    Bag(int),
-    Set(int),
-    ZSet(int),
-    LVar(Max(int)),
-    Nested(Sequence(int)),
-    Keyed(int, Sequence(int)),
-    Sequence(tuple[int, int]),
-)
 MOST_SIGNATURES = 8
-MOST_INPUTS = 80
-MOST_STATES = 4_000
+MOST_REFUSALS = 3
 
 
-def accepted_types(operator: Operator) -> Iterator[StreamTypes]:
-    """The input types among a few that the operator takes, unbounded before bounded."""
-    flags = product((False, True), repeat=operator.arity[0])
-    for bounded in flags:
-        for kinds in product(COLLECTIONS, repeat=operator.arity[0]):
-            types = tuple(StreamType(kind, flag) for kind, flag in zip(kinds, bounded, strict=True))
-            try:
-                derive(Node(None, operator), types)
-            except FloError:
-                continue
-            yield types
+def check_operator(
+    operator: Operator, types: Items[StreamType | Collection] = (), effort: Effort | None = None
+) -> Report:
+    """Tries every law: on these input types, or on a few that the operator accepts.
 
-
-def check_operator(operator: Operator, types: StreamTypes | None = None, *, most: int = 3) -> Report:
-    """Tries every law on all inputs of at most `most` elements: on these input types, or on those that it accepts."""
-    name = f"`{operator.name}`"
-    tried, fired, faults = 0, set[str](), list[FunctionError]()
-    for signature in [types] if types is not None else islice(accepted_types(operator), MOST_SIGNATURES):
-        try:
-            for broken in tries(operator, signature, most, fired):
-                tried += 1
-                if broken is not None:
-                    return Report(name, laws.OPERATOR_LAWS, f"{tried} inputs", broken, frozenset(fired))
-        except FunctionError as fault:  # the types were a guess, and the user's function takes others
-            faults.append(fault)
-    if faults and (types is not None or not tried):
-        raise faults[0]
-    if not tried:
+    A collection stands for both of its stream types, unbounded and bounded.
+    """
+    effort = effort or Effort()
+    if not is_dataclass(operator):
         raise LawError(
-            f"{name} takes none of the types that are tried", instead=(("check(operator, types)", "name one"),)
+            f"`{operator.name}` is no dataclass: the fields of an operator are its expression, and its state",
+            instead=(("@dataclass(frozen=True)", f"class {type(operator).__name__}(flo.Operator)"),),
+            where=Origin.here(),
         )
-    strength = f"every schedule and cut of {tried} inputs of up to {most} elements; {len(fired)} rules fired"
-    return Report(name, laws.OPERATOR_LAWS, strength, None, frozenset(fired))
+    effort = effort.around([operator])
+    if types:
+        phases = Phases([_subject(operator, each, effort) for each in named_signatures(operator, types)], effort)
+        broken = phases.run()
+    else:
+        phases, broken = _guessing(operator, effort)
+    named = frozenset(rule for subject in phases.subjects for rule in named_rules(operator, subject.types))
+    parts = tuple(
+        hard(obligation, effort.given, effort.tries, effort.seed, max(1.0, effort.left()))
+        for obligation in dict.fromkeys(o for s in phases.subjects for o in obligations(operator, s.types))
+    )
+    never = frozenset() if broken is not None else named - phases.fired()
+    return Report(f"`{operator.name}`", laws.OPERATOR_LAWS, phases.strength(), broken, phases.fired(), never, parts)
 
 
-def tries(operator: Operator, types: StreamTypes, most: int, fired: set[str]) -> Iterator[Counterexample | None]:
-    """What each small input of these types breaks."""
-    start, output_types = initial(Node(None, operator), types)
-    for channels in islice(every_input(types, most), MOST_INPUTS):
-        yield broken_law(start, types, output_types, channels, fired)
+def _subject(operator: Operator, types: StreamTypes, effort: Effort) -> GraphLaws:
+    def line(given: Input, trace: str) -> str:
+        return again(operator, types, given, trace)
+
+    names = tuple(str(place + 1) for place in range(len(types)))
+    return GraphLaws(Node(None, operator), types, OF_OPERATORS, names, line, effort.over)
 
 
-def every_input(types: StreamTypes, most: int) -> Iterator[Channels]:
-    """Inputs by their number of elements. Bounded ones end; unbounded ones stay open, and then end as well."""
-    for size in range(most + 1):
-        each = [list(deltas_of(kind.collection, size)) for kind in types]
-        for chosen in product(*each):
-            if sum(len(part) for deltas in chosen for part in deltas) == size:
-                yield arriving(chosen, types, [kind.bounded for kind in types])
-                if not all(kind.bounded for kind in types):
-                    yield arriving(chosen, types, [True] * len(types))
+def named_signatures(operator: Operator, types: Items[StreamType | Collection]) -> Iterator[StreamTypes]:
+    """The stream types that are meant; the refusal if the operator takes none of them."""
+    refused: FloError | None = None
+    accepted = False
+    for signature in _signatures(operator, types):
+        refusal = refusal_of(operator, signature)
+        if refusal is None:
+            accepted = True
+            yield signature
+        refused = refused or refusal
+    if not accepted and refused is not None:
+        raise refused.located(Origin.here())
 
 
-def arriving(chosen: Iterable[Deltas], types: StreamTypes, ends: list[bool]) -> Channels:
-    data = [Channel(i, tuple(part)) for i, deltas in enumerate(chosen) for part in deltas]
-    over = [Channel(i, (t.collection.bottom().fix(),), is_end=True) for i, t in enumerate(types) if ends[i]]
-    return tuple(data + over)
+def _signatures(operator: Operator, types: Items[StreamType | Collection]) -> list[StreamTypes]:
+    """With every choice of boundedness that is left, all unbounded first; one that is shared is the same for all."""
+    choices = [
+        (given,)
+        if isinstance(given, StreamType)
+        else (StreamType(given, bounded=False), StreamType(given, bounded=True))
+        for given in types
+    ]
+    found = sorted(product(*choices), key=_flags)
+    if operator.shares_flag and not any(isinstance(given, StreamType) for given in types):
+        found = [signature for signature in found if _flags(signature) <= 1]
+    return found
 
 
-def broken_law(
-    start: Graph, types: StreamTypes, output_types: StreamTypes, channels: Channels, fired: set[str]
-) -> Counterexample | None:
-    """The first law that this input breaks."""
-    outputs = tuple(output.collection.bottom() for output in output_types)
-    whole = feed(start, channels)
-    broken = _breaks_at_a_step(State(whole, outputs, ()), types, output_types, fired)
-    if broken is not None:
-        return broken
-    at_once = explore(whole, types, (), most_states=MOST_STATES)
-    if not at_once.ok:
-        return differing(laws.CONFLUENCE, at_once, channels)
-    in_parts = explore(start, types, channels, most_states=MOST_STATES)
-    if not in_parts.ok or in_parts.outcomes != at_once.outcomes:
-        return differing(laws.EAGER_EXECUTION, in_parts, channels)
-    return _without_progress(whole, types, output_types, channels, at_once.outcomes[0])
+def _flags(signature: StreamTypes) -> int:
+    """How many there are."""
+    return len({given.bounded for given in signature})
 
 
-def _breaks_at_a_step(
-    state: State, types: StreamTypes, output_types: StreamTypes, fired: set[str]
-) -> Counterexample | None:
-    """Preservation, the measure and a stuck state, along one run."""
-    taken: list[str] = []
-    while (found := next(moves(state, ()), None)) is not None:
-        move, after = found
-        fired.update(move.rules)
-        taken.append(move.rules[-1])
-        if not measure(after.graph) < measure(state.graph):
-            law = laws.STUCK_STATE if after == state else laws.MEASURE
-            return Counterexample(law, f"at {move.rules[-1]}", (tuple(taken),), (shown(after),))
-        try:
-            if derive(after.graph, types).outputs != output_types:
-                return Counterexample(laws.PRESERVATION, "another type", (tuple(taken),), (shown(after),))
-        except FloError as error:
-            return Counterexample(laws.PRESERVATION, error.summary, (tuple(taken),), (shown(after),))
-        for output_type, output in zip(output_types, after.outputs, strict=True):
-            reason = output_type.collection.mismatch(output)
-            if reason is not None:
-                return Counterexample(laws.PRESERVATION, reason, (tuple(taken),), (shown(after),))
-        state = after
+def _guessing(operator: Operator, effort: Effort) -> tuple[Phases, Counterexample | None]:
+    """On the first types that the operator takes, and its functions as well."""
+    faults: list[FunctionError] = []
+    for signatures in guessed_signatures(operator):
+        phases = Phases([_subject(operator, each, effort) for each in signatures], effort, guessed=True)
+        broken = phases.run()
+        if phases.subjects:
+            return phases, broken
+        faults += phases.faults
+    raise faults[0]
+
+
+def guessed_signatures(operator: Operator) -> list[list[StreamTypes]]:
+    """Input types that the operator takes, by the type of their elements; the reasons if it refuses all."""
+    refused: dict[str, None] = {}
+    each = [list(islice(_accepted(operator, kind, refused), MOST_SIGNATURES)) for kind in _elements(operator)]
+    found = [signatures for signatures in each if signatures]
+    if not found:
+        raise LawError(
+            f"`{operator.name}` takes none of the types that are tried",
+            facts=tuple(("refused", reason) for reason in islice(refused, MOST_REFUSALS)),
+            instead=(("check(operator, flo.Sequence[str])", "name the types of its inputs"),),
+            where=Origin.here(),
+        )
+    return found
+
+
+def _accepted(operator: Operator, element: Any, refused: dict[str, None]) -> Iterator[StreamTypes]:
+    """Those with such elements, unbounded before bounded; `refused` gets the reasons against the others."""
+    for kinds in product(collections_of(element), repeat=operator.arity[0]):
+        for signature in _signatures(operator, kinds):
+            refusal = refusal_of(operator, signature)
+            if refusal is None:
+                yield signature
+            else:
+                refused.setdefault(str(refusal).splitlines()[0])
+
+
+def collections_of(element: Any) -> tuple[Collection, ...]:
+    """Of every shape."""
+    sequence: Collection = Sequence(element)
+    unordered: tuple[Collection, ...] = (Bag(element), Set(element), ZSet(element))
+    return (sequence, *unordered, LVar(Max(element)), Nested(sequence), Keyed(int, sequence))
+
+
+def _elements(operator: Operator) -> list[Any]:
+    """Types of elements to try: first what the operator's functions say they take."""
+    lowering = Lowering()
+    lowering(operator)
+    said = [kind for function in lowering.names.values() for kind in _parameters(function)]
+    return list(dict.fromkeys([*said, int, tuple[int, int], str]))
+
+
+def _parameters(function: Any) -> list[Any]:
+    """The types of a function's parameters, as far as it says them."""
+    if isinstance(function, type):
+        return []
+    try:
+        return [kind for name, kind in get_type_hints(function).items() if name != "return" and kind is not Any]
+    except Exception:  # annotations that cannot be resolved say nothing
+        return []
+
+
+def refusal_of(operator: Operator, types: StreamTypes) -> FloError | None:
+    try:
+        derive(Node(None, operator), types)
+    except FloError as error:
+        return error
     return None
-
-
-def _without_progress(
-    whole: Graph, types: StreamTypes, output_types: StreamTypes, channels: Channels, outputs: Values
-) -> Counterexample | None:
-    if any(kind.bounded and not value.fixed() for kind, value in zip(types, inputs(whole), strict=True)):
-        return None
-    for output_type, output in zip(output_types, outputs, strict=True):
-        if output_type.bounded and not output.fixed():
-            return one(laws.BOUNDED_OUTPUTS, channels, outputs)
-    ended = setinput(whole, tuple(value.fix() for value in inputs(whole)))
-    at_the_end = explore(ended, types, (), most_states=MOST_STATES).outcomes[0]
-    if at_the_end != tuple(output.fix() for output in outputs):
-        expected = values_text(output.fix() for output in outputs)
-        columns = ((f"the input stays open: {values_text(outputs)}", "so at its end"), ("the input ends",))
-        return Counterexample(laws.OUTPUT_MAXIMALITY, data_of(channels), columns, (expected, values_text(at_the_end)))
-    return None
-
-
-def feed(graph: Graph, channels: Channels) -> Graph:
-    values = list(inputs(graph))
-    for channel in sorted(channels, key=lambda channel: channel.is_end):
-        for delta in channel.deltas:
-            values[channel.input] = values[channel.input].concat(delta)
-    return setinput(graph, tuple(values))
-
-
-def differing(law: Law, found: Exploration, channels: Channels) -> Counterexample:
-    columns = tuple(tuple(str(move) for move in trace) for trace in found.traces)
-    return Counterexample(law, data_of(channels), columns, tuple(map(values_text, found.outcomes[:2])))
-
-
-def one(law: Law, channels: Channels, outputs: Values) -> Counterexample:
-    return Counterexample(law, data_of(channels), (("run until stuck",),), (values_text(outputs),))
-
-
-def data_of(channels: Channels) -> str:
-    arriving = [f"input {c.input + 1} ← {text(Lowering()(delta))}" for c in channels for delta in c.deltas]
-    return "on " + (", ".join(arriving) or "no data")
-
-
-def shown(state: State) -> str:
-    return values_text(state.outputs)
-
-
-def values_text(values: Any) -> str:
-    return ", ".join(text(Lowering()(value)) for value in values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -15,8 +14,11 @@ class Counterexample:
 
     law: Law
     about: str
+    """What it was tried on."""
     columns: tuple[tuple[str, ...], ...]
     outcomes: tuple[str, ...]
+    reproduce: str = ""
+    """A line to paste that shows it again."""
 
     def __str__(self) -> str:
         lines = [f"{self.law.name} ({self.law.paper}): {self.law.statement}", f"  {self.about}"]
@@ -26,7 +28,41 @@ class Counterexample:
             lines.append(f"  {label:>3}  " + "  |  ".join(cell.ljust(width) for cell in row).rstrip())
         if self.law.instead:
             lines.append(f"  instead  {self.law.instead}")
+        if self.reproduce:
+            lines.append(f"  again    {self.reproduce}")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Strength:
+    """How hard the laws were tried; `attempts` are the inputs, values or pairs of them that were looked at."""
+
+    proved: bool = False
+    """For all values there are, by the solver."""
+    exhaustive: int = 0
+    """Small inputs, every one of them."""
+    up_to: int = 0
+    """How many elements the largest of those has."""
+    random: int = 0
+    """Larger inputs, generated."""
+    limits: tuple[str, ...] = ()
+    """What was not done, and why: time ran out, a library is missing, a function could not be traced."""
+
+    @property
+    def attempts(self) -> int:
+        return self.exhaustive + self.random
+
+    @property
+    def _size(self) -> str:
+        return f" (up to {self.up_to} element{'s' if self.up_to > 1 else ''})" if self.up_to else ""
+
+    def __str__(self) -> str:
+        parts = ["proved for all values"] if self.proved else []
+        if self.exhaustive:
+            parts.append(f"all {self.exhaustive:,} small ones{self._size}")
+        if self.random:
+            parts.append(f"{self.random:,} at random")
+        return "; ".join([", then ".join(parts) or "not tried", *self.limits])
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +71,24 @@ class Report:
 
     subject: str
     laws: tuple[Law, ...]
-    strength: str
+    strength: Strength
     counterexample: Counterexample | None = None
     fired: frozenset[str] = frozenset()
+    """The rules of the operators that were taken."""
+    never_fired: frozenset[str] = frozenset()
+    """Rules that the operators name, and that no input enabled."""
+    parts: tuple[Report, ...] = ()
+    """Of a flow: what was found of the functions in it whose algebra matters."""
 
     @property
     def ok(self) -> bool:
-        return self.counterexample is None
+        return self.counterexample is None and all(part.ok for part in self.parts)
 
     def __str__(self) -> str:
         if self.counterexample is not None:
-            return f"{self.subject} breaks a law\n{self.counterexample}"
-        return f"{self.subject} passes {listed([law.name for law in self.laws])}\n  {self.strength}"
-
-
-def listed(names: Sequence[str]) -> str:
-    return ", ".join(names)
+            lines = [f"{self.subject} breaks a law", str(self.counterexample)]
+        else:
+            lines = [f"{self.subject} passes {', '.join(law.name for law in self.laws)}", f"  {self.strength}"]
+        if self.never_fired:
+            lines.append(f"  never fired: {', '.join(sorted(self.never_fired))}")
+        return "\n".join([*lines, *map(str, self.parts)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import repeat
 from operator import itemgetter
@@ -88,6 +88,8 @@ class FoldUnordered(Total):
 
     acc: Any
     f: Callable[[Any, Any], Any]
+    commutative: str | None = field(default=None, compare=False)
+    """The user's reason why the order cannot matter."""
 
     name = "fold_unordered"
     rule = "fold-unordered"

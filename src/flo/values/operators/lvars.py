@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from flo.core.collection import End
@@ -47,6 +47,8 @@ class MapLattice(Operator):
     f: Callable[[Any], Any]
     target: Lattice[Any]
     seen: tuple[LVarValue, ...] = ()
+    monotone: str | None = field(default=None, compare=False)
+    """The user's reason why f never falls."""
 
     name = "map_monotone"
 

@@ -1,0 +1,93 @@
+"""Data that arrives: plain data cut into the smallest deltas, which come one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from flo.core.collection import Collection, Value
+from flo.core.derivation import StreamTypes
+from flo.core.nested import Nested, NestedValue
+from flo.core.operator import Values
+from flo.values.keyed import Keyed, KeyedValue
+from flo.values.lvar import LVar, LVarValue
+from flo.values.weighted import Bag, Set, ZSet
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """Deltas that arrive on an input one after the other; an end, only after all else of that input."""
+
+    input: int
+    deltas: Values
+    is_end: bool = False
+
+
+Channels: TypeAlias = tuple[Channel, ...]
+
+
+def channels_of(data: Mapping[int, Any], input_types: StreamTypes, ends: tuple[bool, ...] | None = None) -> Channels:
+    """Plain data on inputs, cut as finely as it can be. Bounded inputs end, or those that are said to."""
+    found: list[Channel] = []
+    for index, items in data.items():
+        found += [Channel(index, tuple(part)) for part in pieces(input_types[index].collection, items)]
+    for index, kind in enumerate(input_types):
+        if kind.bounded if ends is None else ends[index]:
+            found.append(Channel(index, (kind.collection.bottom().fix(),), is_end=True))
+    return tuple(found)
+
+
+def pieces(collection: Collection, data: Any) -> list[list[Value]]:
+    """Lists of deltas that arrive in order, each list at its own pace.
+
+    A list for a lattice variable holds values that arrive one after the other, and a list of mappings for a z-set what
+    is added and taken back. Inner streams grow bit by bit.
+    """
+    match collection:
+        case LVar(lattice=lattice) if isinstance(data, list):
+            own = (LVarValue(lattice, item) if lattice.mismatch(item) is None else None for item in data)
+            return [[value or collection.value(item) for value, item in zip(own, data, strict=True)]]
+        case ZSet() if isinstance(data, list) and data and all(isinstance(item, Mapping) for item in data):
+            return _alike(unit for item in data for unit in collection.pieces(item))
+        case Set() if isinstance(data, list):
+            return _alike(unit for item in data for unit in collection.pieces([item]))
+        case Bag():
+            return _alike(
+                collection.pieces([element])[0]
+                for element, count in collection.value(data).all_units()
+                for _ in range(count)
+            )
+        case Keyed():
+            collection.value(data)  # refuses what does not belong
+            return [
+                [KeyedValue.of({key: delta}) for delta in part or [collection.inner.bottom()]]
+                for key, item in data.items()
+                for part in pieces(collection.inner, item) or [[]]
+            ]
+        case Nested():
+            collection.value(data)
+            return [[delta for item in data for delta in _inner_stream(collection, item)]]
+    return collection.pieces(data)
+
+
+def _alike(units: Iterable[list[Value]]) -> list[list[Value]]:
+    """Which of two that are equal comes first makes no difference: they come in a row."""
+    rows: dict[Value, list[Value]] = {}
+    for (unit,) in units:
+        rows.setdefault(unit, []).append(unit)
+    return list(rows.values())
+
+
+def _inner_stream(collection: Nested[Any], item: Any) -> Iterator[Value]:
+    """A tuple of inner streams: opened, extended delta by delta, ended where it is bounded."""
+    bottoms = tuple(stream.collection.bottom() for stream in collection.inner)
+    yield NestedValue.pushing(bottoms)
+    parts = (item,) if len(collection.inner) == 1 else item
+    for place, (stream, data) in enumerate(zip(collection.inner, parts, strict=True)):
+        for deltas in pieces(stream.collection, data):
+            for delta in deltas:
+                yield NestedValue.extending((*bottoms[:place], delta, *bottoms[place + 1 :]))
+    if any(stream.bounded for stream in collection.inner):
+        ends = zip(bottoms, collection.inner, strict=True)
+        yield NestedValue.extending(tuple(value.fix() if stream.bounded else value for value, stream in ends))

@@ -1,0 +1,246 @@
+"""A few telling values of every Python type, always the same ones; and those that a function itself speaks of."""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from functools import partial
+from itertools import islice, product
+from random import Random
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, is_typeddict
+from uuid import UUID
+
+_EAST = timezone(timedelta(hours=2))
+# the first three go into tuples and dataclasses: they must tell most, as that the sum of floats depends on their order
+PLAIN: dict[Any, list[Any]] = {
+    int: [0, 1, -1, 2, 3],
+    float: [0.1, 1e16, -0.5, 0.0, 1.0],
+    complex: [0j, 1 + 1j, -1j],
+    str: ["", "a", "b", "ab"],
+    bool: [False, True],
+    bytes: [b"", b"a", b"b"],
+    type(None): [None],
+    Decimal: [Decimal("0.1"), Decimal("1E+28"), Decimal("-1E+28"), Decimal(0), Decimal("1.00")],
+    Fraction: [Fraction(0), Fraction(1, 3), Fraction(-1, 2), Fraction(2)],
+    date: [date(2024, 2, 29), date(1999, 12, 31), date(2024, 3, 1)],
+    datetime: [
+        datetime(2024, 2, 29, 12, 30),
+        datetime(1999, 12, 31, 23, 59, 59, 999_999),
+        datetime(2024, 3, 1),
+        datetime(2024, 3, 1, tzinfo=UTC),
+        datetime(2024, 3, 1, 2, tzinfo=_EAST),  # the same moment
+        datetime(2024, 2, 29, 23, tzinfo=_EAST),
+    ],
+    time: [time(0), time(12, 30), time(23, 59, 59, 999_999)],
+    timedelta: [timedelta(0), timedelta(seconds=1), timedelta(days=-1), timedelta(days=1, microseconds=1)],
+    UUID: [UUID(int=0), UUID(int=1), UUID(int=2**128 - 1)],
+    Any: [1, 2, 3],
+    object: [1, 2, 3],
+}
+_ABSTRACT: dict[Any, Any] = {
+    collections.abc.Sequence: tuple,
+    collections.abc.Iterable: tuple,
+    collections.abc.Collection: tuple,
+    collections.abc.Set: frozenset,
+    collections.abc.Mapping: dict,
+    collections.abc.MutableMapping: dict,
+    collections.abc.MutableSequence: list,
+}
+MOST = 27
+DEPTH = 4
+"""How deep types are followed into their parts: a type may contain itself."""
+Known = Callable[[Any], list[Any] | None]
+
+
+def examples(kind: Any, known: Known = lambda kind: None, depth: int = DEPTH) -> list[Any]:
+    """A few values of a type; none if the type does not say how to make them. `known` has those of some types."""
+    found = known(kind)
+    if found is None:
+        found = _plain(kind)
+    if found is not None or depth == 0:
+        return list(found or [])
+
+    def inside(part: Any, most: int | None = None) -> list[Any]:
+        return examples(part, known, depth - 1)[:most]
+
+    kind = resolved(kind)
+    origin, parts = shape(kind)
+    if origin in (Union, types.UnionType):
+        return _alternating([inside(part) for part in parts])
+    if origin is Literal:
+        return list(parts)
+    if origin is tuple:
+        return _tuples(parts, inside)
+    if origin in (list, set, frozenset):
+        some = _hashable(inside(parts[0])) if origin is not list else inside(parts[0])
+        return _different([origin(part) for part in ([], some[:1], some[1:2], some[:2], some[1:3])])
+    if isinstance(origin, type) and issubclass(origin, dict) and len(parts) == 2:
+        keys, items = _hashable(inside(parts[0])), inside(parts[1])
+        dicts = [{}, *({key: item} for key in keys[:2] for item in items[:2]), dict(zip(keys, items, strict=False))]
+        return _different([each if origin is dict else origin(each) for each in dicts])
+    if is_typeddict(kind):
+        fields = {name: inside(part, 3) for name, part in typing.get_type_hints(kind).items()}
+        whole = [dict(zip(fields, values, strict=True)) for values in combined(list(fields.values()))]
+        least = [{name: each[name] for name in fields if name in kind.__required_keys__} for each in whole[:1]]
+        return _different(whole + least)
+    if isinstance(origin, type) and _plain(origin) is None:
+        return _instances(origin, inside)
+    return _plain(kind) or []
+
+
+def _plain(kind: Any) -> list[Any] | None:
+    try:
+        return PLAIN.get(kind)
+    except TypeError:  # an annotation that cannot be hashed
+        return None
+
+
+def _different(values: list[Any]) -> list[Any]:
+    return [value for place, value in enumerate(values) if value not in values[:place]]
+
+
+def resolved(kind: Any) -> Any:
+    """The type itself: without what `Annotated` adds, under a `NewType`, the bound of a type variable, None as type."""
+    while True:
+        if kind is None:
+            return type(None)
+        if get_origin(kind) is typing.Annotated:
+            kind = get_args(kind)[0]
+        elif isinstance(kind, typing.NewType):
+            kind = kind.__supertype__
+        elif isinstance(kind, TypeVar):
+            kind = kind.__bound__ or (kind.__constraints__[0] if kind.__constraints__ else Any)
+        else:
+            return kind
+
+
+def shape(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    """What the type is a kind of, and its parts; those that it does not name are Any."""
+    origin, parts = get_origin(kind) or kind, get_args(kind)
+    origin = _ABSTRACT.get(origin, origin) if isinstance(origin, type) else origin
+    if origin is tuple and get_origin(kind) is not tuple:
+        return tuple, (parts[0] if parts else Any, ...)
+    if origin in (list, set, frozenset) and not parts:
+        return origin, (Any,)
+    if origin is dict and not parts:
+        return origin, (Any, Any)
+    return origin, parts
+
+
+def named_fields(kind: type) -> dict[str, Any] | None:
+    """The types of the fields that a named tuple or a dataclass is made of; None for other classes."""
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        hints = typing.get_type_hints(kind)
+        return {name: hints.get(name, Any) for name in kind._fields}
+    if dataclasses.is_dataclass(kind):
+        hints = typing.get_type_hints(kind)
+        return {field.name: hints[field.name] for field in dataclasses.fields(kind) if field.init}
+    return None
+
+
+def _instances(kind: type, inside: Callable[..., list[Any]]) -> list[Any]:
+    if issubclass(kind, Enum):
+        return list(kind)
+    try:
+        fields = named_fields(kind)
+    except Exception:  # annotations that cannot be resolved
+        return []
+    if fields is None:
+        return []
+    made = []
+    for chosen in combined([inside(part, 3) for part in fields.values()]):
+        try:
+            made.append(kind(**dict(zip(fields, chosen, strict=True))))
+        except Exception:  # values that the class refuses
+            continue
+    return made
+
+
+def _tuples(parts: tuple[Any, ...], inside: Callable[..., list[Any]]) -> list[Any]:
+    if parts in ((), ((),)):
+        return [()]
+    if parts[-1] is ...:
+        some = inside(parts[0])
+        return _different([(), *((item,) for item in some[:2]), tuple(some[:2]), tuple(some[1::-1])])
+    return combined([inside(part, None if len(parts) == 1 else 3) for part in parts])
+
+
+def combined(parts: list[list[Any]]) -> list[tuple[Any, ...]]:
+    """A value of each part beside those of the others: all combinations, or some of them if they are many."""
+    if math.prod(map(len, parts)) <= MOST:
+        return list(product(*parts))
+    dice = Random(0)
+    return _different([tuple(dice.choice(part) for part in parts) for _ in range(MOST)])
+
+
+def _alternating(lists: list[list[Any]]) -> list[Any]:
+    """The first of each, then the second of each, and so on: whoever takes a few has some of every kind."""
+    longest = max(map(len, lists), default=0)
+    return [values[place] for place in range(longest) for values in lists if place < len(values)]
+
+
+def _hashable(values: list[Any]) -> list[Any]:
+    return [value for value in values if isinstance(value, collections.abc.Hashable)]
+
+
+def constants(function: Any) -> list[Any]:
+    """Numbers and strings that the function speaks of, and the numbers beside them: where it may change its mind."""
+    found: dict[tuple[type, Any], None] = {}
+    for value in islice(_mentioned(function, 2), 24):
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            near: list[Any] = [value, value - 1, value + 1] if math.isfinite(value) else []
+        else:
+            near = [value] if isinstance(value, str) else []
+        found.update(((type(each), each), None) for each in near)
+    return [value for _, value in islice(found, 24)]
+
+
+def _mentioned(function: Any, depth: int) -> Iterator[Any]:
+    """What stands in its code, its defaults, its closure and its globals; and in the functions it calls."""
+    if isinstance(function, partial):
+        yield from (*function.args, *function.keywords.values())
+        function = function.func
+    function = getattr(function, "__func__", function)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return
+    yield from (value for value in _literals(code) if value != function.__doc__)
+    inside = inner_values(function)
+    yield from inside
+    if depth:
+        for value in inside:
+            if isinstance(value, types.FunctionType):
+                yield from _mentioned(value, depth - 1)
+
+
+def inner_values(function: Any) -> list[Any]:
+    """What a function depends on beside its arguments: defaults, closure, and the globals that it names."""
+    cells = [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
+    named = [function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__]
+    return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *cells, *named]
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def _literals(code: types.CodeType) -> Iterator[Any]:
+    for value in code.co_consts:
+        if isinstance(value, types.CodeType):
+            yield from _literals(value)
+        elif isinstance(value, (tuple, frozenset)):
+            yield from value
+        else:
+            yield value
