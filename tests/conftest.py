@@ -56,6 +56,7 @@ def pytest_testnodedown(node, error) -> None:
 
 
 def pytest_terminal_summary(terminalreporter, exitstatus: int, config: pytest.Config) -> None:
+    _write_seeded(terminalreporter)
     if not is_whole(config) or exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         return
     for title, rules, counts in (
@@ -74,6 +75,16 @@ def pytest_terminal_summary(terminalreporter, exitstatus: int, config: pytest.Co
         terminalreporter.section("rules of the paper that were never used")
         for name in missing:
             terminalreporter.write_line(f"  {name}", red=True)
+
+
+def _write_seeded(reporter) -> None:
+    """How many attempts each seeded bug took; the tests that caught them have recorded it."""
+    passed = reporter.stats.get("passed", [])
+    caught = [value for report in passed for name, value in report.user_properties if name == "seeded"]
+    if caught:
+        reporter.section("seeded bugs: the law that caught each, and after how many attempts")
+        for name, law, attempts in caught:
+            reporter.write_line(f"  {name:<58}{law:<50}{attempts:>8}")
 
 
 def _write(reporter, counts: Counter[str], names: list[str], columns: int = 3) -> None:
