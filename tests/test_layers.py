@@ -1,4 +1,4 @@
-"""The layers of the package: core ← values ← verify ← api ← views, each importing only those to its left."""
+"""The layers of the package: core ← values ← verify ← api ← views ← tools, each importing only those to its left."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ import pytest
 import flo.core
 
 ROOT = Path(flo.core.__file__).parent.parent
-LAYERS = ("core", "values", "verify", "api", "views")
+LAYERS = ("core", "values", "verify", "api", "views", "tools")
 MODULES = sorted(ROOT.rglob("*.py"))
 ALLOWED_OUTSIDE = {"rich", "typing_extensions"}
+EXTRAS = {"hypothesis", "z3"}
+"""Installed by an extra: imported inside functions only, so that Flo works without them."""
+FOR_PYTEST = "flo.tools.pytest_plugin"
+"""Imported by pytest only."""
 
 
 def name_of(path):
     return "flo." + ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
-def imports(path):
+def imports(path, inside_functions=True):
     """Every module that this one imports, at the top or inside a function; not what only type checkers see."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     package = name_of(path).split(".")[:-1]
@@ -29,6 +33,8 @@ def imports(path):
         node = waiting.pop()
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             waiting += node.orelse
+            continue
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not inside_functions:
             continue
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -56,6 +62,8 @@ def test_imports_go_one_way(path):
     own = layer_of(name_of(path))
     for module, line in imports(path):
         other = layer_of(module)
+        if own == LAYERS.index("tools") and module == "flo":
+            continue  # the last layer uses Flo as users do
         if own is not None and module.split(".")[0] == "flo":
             assert other is not None, f"{path}:{line} imports {module}, which is no layer"
             assert other <= own, f"{path}:{line}: {LAYERS[own]} imports {module}"
@@ -65,15 +73,19 @@ def test_imports_go_one_way(path):
 def test_what_is_imported_from_outside(path):
     allowed = set(sys.stdlib_module_names) | {"flo"}
     if layer_of(name_of(path)) != 0:  # core needs nothing but the standard library
-        allowed |= ALLOWED_OUTSIDE
+        allowed |= ALLOWED_OUTSIDE | EXTRAS
+    if name_of(path) == FOR_PYTEST:
+        allowed |= {"pytest"}
     for module, line in imports(path):
         assert module.split(".")[0] in allowed, f"{path}:{line} imports {module}"
+    for module, line in imports(path, inside_functions=False):
+        assert module.split(".")[0] not in EXTRAS, f"{path}:{line} imports {module}, which is an extra, at the top"
 
 
 def test_every_module_belongs_to_a_layer():
     for path in MODULES:
         parts = path.relative_to(ROOT).parts
-        assert parts[0] in LAYERS or parts == ("__init__.py",), path
+        assert parts[0] in LAYERS or parts in (("__init__.py",), ("__main__.py",)), path
 
 
 def test_the_checks_see_imports_inside_functions(tmp_path, monkeypatch):
@@ -97,3 +109,4 @@ def test_the_checks_see_imports_inside_functions(tmp_path, monkeypatch):
     path.write_text(source)
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
     assert {module for module, _ in imports(path)} == {"typing", "flo.api", "pyspark.sql"}
+    assert {module for module, _ in imports(path, inside_functions=False)} == {"typing"}

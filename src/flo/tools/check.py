@@ -1,0 +1,130 @@
+"""`flo check FILE…`: types and checks every flow of a file, with errors as in a compiler."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from flo.api.flow import Flow
+from flo.core.errors import LawError, brief
+from flo.tools.diagnostics import Diagnostic, of_fault, of_report, shown
+from flo.tools.load import Target, load, on_its_own, target
+from flo.tools.subjects import KINDS, Left, Subject, found_in
+from flo.verify import check
+from flo.verify.within import TimeUp, within
+
+ABOUT = """\
+Imports each file, and checks every flow in it: those at module level, and those that a function gives
+which is annotated `-> flo.Flow` and needs no arguments. What stands under `if __name__ == "__main__":`
+is not run. Operators, lattices and collections that the file defines are checked too.
+
+exit status: 0 if all is well, 1 if there is an error, 2 if there is nothing to check
+"""
+NO_FLOW = (
+    "  looked for   flows at module level",
+    "               functions without required arguments, annotated `-> flo.Flow`",
+    "               operators, lattices and collections defined here",
+)
+
+
+def add_to(subcommands: Any) -> None:
+    parser = subcommands.add_parser(
+        "check",
+        help="type and check every flow of a file",
+        description=ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a Python file, or a module: package.module")
+    parser.add_argument(
+        "--seconds", type=_seconds, default=10.0, metavar="S", help="the most that one check may take (default: 10)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the checks that are random (default: 0)")
+    parser.set_defaults(run=run)
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no time to check anything in")
+    return seconds
+
+
+def run(arguments: argparse.Namespace) -> int:
+    targets = [target(each) for each in arguments.files]
+    output = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    count: Counter[str] = Counter()
+    with Console(file=sys.stderr).status("") as status:  # seen on terminals only
+        for each in targets:
+            for said in check_file(each, arguments.seconds, arguments.seed):
+                if isinstance(said, Diagnostic):
+                    count[said.level] += 1
+                    status.stop()
+                    output.print(said.text())
+                    status.start()
+                else:
+                    count[said.kind] += 1
+                    status.update(escape(said.message))
+    output.print(summary(count))
+    return 1 if count["error"] else 0 if any(count[kind] for kind in KINDS.values()) else 2
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What is done next: a file is imported, or a flow, an operator, … is checked."""
+
+    kind: str
+    message: str
+
+
+def check_file(where: Target, seconds: float, seed: int) -> Iterator[Progress | Diagnostic]:
+    file = str(where.path)
+    with on_its_own(where):
+        yield Progress("import", f"importing {shown(file)}")
+        try:
+            module = load(where)
+        except (Exception, SystemExit) as fault:
+            yield of_fault(fault, file)
+            return
+        found = found_in(module)
+        for each in found:
+            if isinstance(each, Left):
+                yield Diagnostic("note", file, each.line, each.reason)
+            else:
+                yield Progress(each.kind, f"checking {each.name} of {shown(file)}")
+                yield from check_subject(each, file, seconds, seed)
+        if not any(isinstance(each, Subject) for each in found):
+            yield Diagnostic("note", file, 1, "no flow was found", NO_FLOW)
+
+
+def check_subject(subject: Subject, file: str, seconds: float, seed: int) -> list[Diagnostic]:
+    try:
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):  # what is called often prints often
+            with within(seconds):
+                made = subject.make()
+            if subject.kind == "flow" and not isinstance(made, Flow):
+                message = f"`{subject.name}` is annotated as giving a flow, and gave {brief(made)}"
+                return [Diagnostic("error", file, subject.line, message)]
+            return list(of_report(check(made, seconds=seconds, seed=seed), file, subject.line))
+    except (Exception, TimeUp) as fault:
+        found = of_fault(fault, file, subject.line)
+        untypable = subject.kind == "operator" and isinstance(fault, LawError)
+        return [replace(found, level="note") if untypable else found]  # it is checked in the flows that use it
+
+
+def summary(count: Counter[str]) -> str:
+    """`2 flows, 1 operator, no errors`."""
+    checked = [_many(count[kind], kind) for kind in KINDS.values() if count[kind]]
+    return ", ".join([*(checked or ["nothing checked"]), _many(count["error"], "error")])
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,38 @@
+"""The command `flo`: one module for each subcommand."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+
+import flo
+from flo.core.errors import FloError
+from flo.tools import check
+
+SUBCOMMANDS = (check,)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a subcommand, and gives the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal that has no ⊔ shows another sign, and we go on
+            stream.reconfigure(errors="replace")
+    given = parser().parse_args(arguments)
+    try:
+        return int(given.run(given))
+    except FloError as error:
+        print(f"flo {given.subcommand}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="flo", description="Streaming programs that cannot hang and cannot race.")
+    top.add_argument("--version", action="version", version=f"flo {flo.__version__}")
+    subcommands = top.add_subparsers(title="commands", dest="subcommand", metavar="COMMAND", required=True)
+    for module in SUBCOMMANDS:
+        module.add_to(subcommands)
+    return top

@@ -1,0 +1,135 @@
+"""What is wrong, as a compiler says it: file, line, kind, the line with carets, and what more there is to know."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from rich.text import Text
+
+from flo.core.errors import FloError, Origin
+from flo.tools.load import is_users
+from flo.verify.report import Report
+from flo.verify.within import TimeUp
+
+Span: TypeAlias = tuple[int, int]
+"""Columns of a line, from 0; the second is behind the last."""
+STYLES = {"error": "bold red", "note": "bold cyan", "ok": "bold green"}
+MOST_FRAMES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    level: str
+    file: str
+    line: int
+    message: str
+    details: tuple[str, ...] = ()
+    span: Span | None = None
+    """Where the carets stand."""
+
+    def text(self) -> Text:
+        place = Text(f"{shown(self.file)}:{self.line}: ", style="bold")
+        parts = [place, Text(f"{self.level}: ", style=STYLES[self.level]), Text(self.message)]
+        source = Origin(self.file, self.line).text if self.level == "error" else ""
+        if source:
+            line = linecache.getline(self.file, self.line)
+            margin = len(line) - len(line.lstrip())
+            parts.append(Text(f"\n    {source}"))
+            if self.span is not None and self.span[0] >= margin:
+                first, last = self.span
+                parts.append(Text(f"\n    {' ' * (first - margin)}{'^' * max(last - first, 1)}", style="red"))
+        parts += [Text(f"\n{detail}") for detail in self.details]
+        return Text.assemble(*parts)
+
+
+def shown(file: str) -> str:
+    """The path from here, if it leads down."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
+
+
+def of_fault(fault: BaseException, file: str, line: int = 1) -> Diagnostic:
+    """A diagnostic for what the file raised as it was imported, or when what stands on that line was checked."""
+    frames = [frame for frame in traceback.extract_tb(fault.__traceback__) if _counts(frame, file)]
+    if isinstance(fault, (FloError, TimeUp)):
+        return _of_refusal(fault, frames, file, line)
+    if isinstance(fault, SyntaxError) and fault.filename and os.path.isfile(fault.filename):
+        return _of_syntax(fault)
+    if isinstance(fault, SystemExit):
+        message = f"the file ends Python when it is imported: SystemExit({fault.code!r})"
+        details = ['  instead   if __name__ == "__main__":   before what only a script should do']
+    else:
+        summary, *more = str(fault).splitlines() or [""]
+        message = f"{type(fault).__name__}: {summary}".removesuffix(": ")
+        details = [f"  {each}".rstrip() for each in more]
+    if not frames:  # not the user's fault, then: all there is to know
+        details += [f"  {each}" for each in "".join(traceback.format_exception(fault)).splitlines()]
+        return Diagnostic("error", file, line, message, tuple(details))
+    *callers, innermost = frames
+    for caller in callers[: -MOST_FRAMES - 1 : -1]:
+        details.append(f"  called at {shown(caller.filename)}:{caller.lineno}   {caller.line}")
+    return Diagnostic("error", innermost.filename, innermost.lineno or 1, message, tuple(details), _span(innermost))
+
+
+def _counts(frame: traceback.FrameSummary, file: str) -> bool:
+    return frame.filename == file or is_users(frame.filename)
+
+
+def _span(frame: traceback.FrameSummary) -> Span | None:
+    if frame.colno is None or frame.end_colno is None or frame.lineno != frame.end_lineno:
+        return None
+    return frame.colno, frame.end_colno
+
+
+def _of_refusal(error: FloError | TimeUp, frames: list[traceback.FrameSummary], file: str, line: int) -> Diagnostic:
+    where = error.where
+    if where is None or where == Origin.here():  # no line of the file, but the one that has called us
+        where = Origin(frames[-1].filename, frames[-1].lineno or 1) if frames else Origin(file, line)
+    error.where = None  # the line stands above the facts
+    summary, *details = str(error).splitlines()
+    message = f"{type(error).__name__}: {summary}"
+    return Diagnostic("error", where.file, where.line, message, tuple(details), verb_span(where))
+
+
+def _of_syntax(error: SyntaxError) -> Diagnostic:
+    span = None
+    if error.offset:
+        last = error.end_offset if error.end_lineno == error.lineno else None
+        span = (error.offset - 1, (last or error.offset + 1) - 1)
+    return Diagnostic("error", str(error.filename), error.lineno or 1, f"{type(error).__name__}: {error.msg}", (), span)
+
+
+def verb_span(where: Origin) -> Span | None:
+    """The name of the function that is called there: the `fold` of `bids.fold(…)`."""
+    try:
+        tree = ast.parse(Path(where.file).read_bytes())
+    except (OSError, SyntaxError):
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and node.end_col_offset == where.last_column:
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
+            if node.func.end_lineno == where.line and node.func.end_col_offset is not None:
+                before = linecache.getline(where.file, where.line).encode()[: node.func.end_col_offset]
+                last = len(before.decode(errors="replace"))  # the columns of Python's syntax trees count bytes
+                return last - len(name), last
+    return None
+
+
+def of_report(report: Report, file: str, line: int) -> Iterator[Diagnostic]:
+    """An error for each law that is broken; how hard was tried if there is none."""
+    if report.ok:
+        yield Diagnostic("ok", file, line, f"{report.subject}: {report.strength}")
+    if report.counterexample is not None:
+        details = str(report.counterexample).splitlines()
+        message = f"LawError: {report.subject} breaks a law"
+        yield Diagnostic("error", file, line, message, tuple(f"  {each}" for each in details))
+    for part in report.parts:
+        if not part.ok:
+            yield from of_report(part, file, line)

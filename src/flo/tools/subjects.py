@@ -1,0 +1,151 @@
+"""What can be checked in a module: flows, functions that make them, and operators, lattices and collections."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from flo.api.flow import Flow
+from flo.core.collection import Collection
+from flo.core.operator import Operator
+from flo.values.lattice import Lattice
+
+KINDS: dict[type, str] = {Flow: "flow", Operator: "operator", Lattice: "lattice", Collection: "collection"}
+
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Something to check, by its name in the file."""
+
+    kind: str
+    name: str
+    line: int
+    make: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Something that cannot be checked as it is written, and why."""
+
+    name: str
+    line: int
+    reason: str
+
+
+Found: TypeAlias = Subject | Left
+
+
+def found_in(module: ModuleType) -> list[Found]:
+    """In the order of the file; an object that has two names, once."""
+    defined = _definitions(Path(str(module.__file__)))
+    everything = [*_objects(module, defined), *_functions(module, defined), *_classes(module, defined)]
+    return sorted(everything, key=lambda each: each.line)
+
+
+def _definitions(file: Path) -> dict[str, ast.stmt]:
+    """The statement that gives each name at module level its first value."""
+    found: dict[str, ast.stmt] = {}
+    waiting = list(ast.parse(file.read_bytes()).body)
+    while waiting:
+        statement = waiting.pop(0)
+        match statement:
+            case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
+                found.setdefault(name, statement)
+                continue
+            case ast.Import(names) | ast.ImportFrom(names=names):
+                bound = [alias.asname or alias.name for alias in names]
+            case ast.Assign(targets) | ast.AnnAssign(target=targets):
+                nodes = targets if isinstance(targets, list) else [targets]
+                bound = [node.id for top in nodes for node in ast.walk(top) if isinstance(node, ast.Name)]
+            case _:
+                bound = []
+                waiting += _inside(statement)
+        for name in bound:
+            found.setdefault(name, statement)
+    return found
+
+
+def _inside(statement: ast.stmt) -> Iterator[ast.stmt]:
+    """The statements of an `if`, a `try`, a `with`, …"""
+    for child in ast.iter_child_nodes(statement):
+        if isinstance(child, ast.stmt):
+            yield child
+        elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
+            yield from child.body
+
+
+def _kind(found: type) -> str | None:
+    return next((name for kind, name in KINDS.items() if issubclass(found, kind)), None)
+
+
+def _objects(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Subject]:
+    """Flows, and instances of classes that Flo does not ship."""
+    seen: list[Any] = []
+    for name, item in vars(module).items():
+        kind = _kind(type(item))
+        users = kind == "flow" or not type(item).__module__.startswith("flo.")
+        if kind is not None and users and not any(item is other for other in seen):
+            seen.append(item)
+            yield Subject(kind, name, _line(defined.get(name)), lambda item=item: item)  # type: ignore[misc]
+
+
+def _functions(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Found]:
+    """Functions of this file that are annotated `-> flo.Flow`."""
+    for name, statement in defined.items():
+        function = vars(module).get(name)
+        if isinstance(statement, ast.FunctionDef) and callable(function) and _gives_a_flow(statement, module):
+            required = _required(statement.args)
+            if required:
+                yield Left(name, statement.lineno, f"`{name}` needs {required}: with defaults it would be checked")
+            else:
+                yield Subject("flow", name, statement.lineno, function)
+
+
+def _gives_a_flow(function: ast.FunctionDef, module: ModuleType) -> bool:
+    if function.returns is None:
+        return False
+    text = ast.unparse(function.returns).strip("'\"")
+    try:
+        kind = eval(text, dict(vars(module)))
+    except Exception:  # a name that only type checkers see
+        return text.rpartition(".")[2] == "Flow"
+    return isinstance(kind, type) and issubclass(kind, Flow)
+
+
+def _required(arguments: ast.arguments) -> str:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    names = [argument.arg for argument in positional[: len(positional) - len(arguments.defaults)]]
+    by_name = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    names += [argument.arg for argument, default in by_name if default is None]
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _classes(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Found]:
+    """Operators, lattices and collections of this file; those that need arguments, as instances at module level."""
+    instances = {type(item) for item in vars(module).values()}
+    for name, statement in defined.items():
+        found = vars(module).get(name)
+        if not isinstance(statement, ast.ClassDef) or not isinstance(found, type) or found in instances:
+            continue
+        kind = _kind(found)
+        if kind in (None, "flow") or inspect.isabstract(found):
+            continue
+        parameters = inspect.signature(found).parameters.values()
+        needed = [each.name for each in parameters if each.default is each.empty and each.kind not in _VARIADIC]
+        if needed:
+            names = ", ".join(needed)
+            example = f"`{name.lower()} = {name}({names})`"
+            yield Left(name, statement.lineno, f"the {kind} `{name}` needs arguments: {example} would be checked")
+        else:
+            yield Subject(str(kind), name, statement.lineno, found)
+
+
+def _line(statement: ast.stmt | None) -> int:
+    return 1 if statement is None else statement.lineno
