@@ -29,7 +29,12 @@ FIGURE = """
 @final
 @dataclass(frozen=True)
 class Join(flo.Operator):
-    """Meets the elements of two sequences in pairs: the smaller of each pair on one output, the larger on the other."""
+    """Meets the elements of two sequences in pairs: the smaller of each pair on one output, the larger on the other.
+
+    When either side is over, so are the outputs; `done` says so, and the rest of the other side is let go.
+    """
+
+    done: bool = False
 
     name = "join"
     arity = (2, 2)
@@ -43,13 +48,18 @@ class Join(flo.Operator):
         left, right = inputs
         assert isinstance(left, SequenceValue)
         assert isinstance(right, SequenceValue)
+        if self.done:
+            if left.size() or right.size():
+                yield flo.Step("join-drain", (left.take()[0], right.take()[0]), self, (None, None))
+            return
         for a, left_rest in left.units():
             for b, right_rest in right.units():
                 pair = sorted((a, b))
                 yield flo.Step("join", (left_rest, right_rest), self, tuple(SequenceValue.of([x]) for x in pair))
-        if left.ending() and right.ending():
+        if left.ending() or right.ending():
+            after = tuple(side.passed() if side.ending() else side for side in (left, right))
             end = SequenceValue.terminator()
-            yield flo.Step("join-terminator", (left.passed(), right.passed()), self, (end, end))
+            yield flo.Step("join-terminator", after, Join(done=True), (end, end))
 
 
 def double(x: int) -> int:
