@@ -1,0 +1,339 @@
+"""Every operator that Flo ships, on every collection that it takes."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from flo.core.collection import Collection
+from flo.core.defer import ReadDefer, WriteDefer
+from flo.core.graph import Graph, Node, parallel, sequence
+from flo.core.nest import Nest
+from flo.core.nested import Nested
+from flo.core.operator import Operator
+from flo.core.source import Source
+from flo.core.stream_type import StreamType
+from flo.core.wire import Wire, identity
+from flo.values.keyed import Keyed
+from flo.values.lattice import And, Flat, Max, SetUnion
+from flo.values.lvar import LVar
+from flo.values.operators import zset_aggregates as aggregates
+from flo.values.operators import zset_extremes as extremes
+from flo.values.operators import zset_joins, zsets
+from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUnordered, Sort, Sum
+from flo.values.operators.elementwise import Filter, FlatMap, Map
+from flo.values.operators.keyed import Entries, FilterKeys, KeyBy, MapValues
+from flo.values.operators.keyed_joins import KeyedJoin
+from flo.values.operators.lattices import FoldLattice, SumLattice
+from flo.values.operators.lvars import LVarToSequence, LVarUnion, MapLattice
+from flo.values.operators.nested import Flatten, NestedLast, NestOnce, RepeatNested, RepeatNestedBy
+from flo.values.operators.nested_zip import NestedZip
+from flo.values.operators.pairs import MergeSorted, UnionSequences, Zip
+from flo.values.operators.per_key import PerKey
+from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take, Window
+from flo.values.operators.sessions import Session
+from flo.values.operators.sets import Difference, Intersection, SetJoin, ToBag, ToSet
+from flo.values.operators.sets import SetUnion as UnionSets
+from flo.values.operators.thresholds import Above, Threshold
+from flo.values.operators.time_windows import Sliding, Tumbling
+from flo.values.operators.zset_conversions import ToZSet, ZSetToBag, ZSetToSet
+from flo.values.operators.zset_streams import Differentiate, Integrate
+from flo.values.operators.zset_topk import TopK
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, Set
+from flo.verify.report import Report
+from tests.verify.shipped import (
+    BAG,
+    ELEMENTS,
+    EVERY,
+    INTS,
+    KEYED,
+    MAX,
+    NESTED,
+    PAIRS,
+    SET,
+    SETS,
+    ZSET,
+    Case,
+    both,
+    each,
+    operators_in,
+)
+
+
+def when(pair: tuple[int, int]) -> int:
+    return pair[1]
+
+
+def successor(x: int) -> int:
+    return x + 1
+
+
+def positive(x: int) -> bool:
+    return x > 0
+
+
+def twice(x: int) -> list[int]:
+    return [x, x]
+
+
+def nothing_below(x: int) -> list[int]:
+    return [x] if x > 0 else []
+
+
+def add(x: int, y: int) -> int:
+    return x + y
+
+
+def newest(x: int, y: int) -> int:
+    return y
+
+
+def sign(x: int) -> int:
+    return (x > 0) - (x < 0)
+
+
+def anywhere(x: int) -> int:
+    """The same place for all."""
+    return 0
+
+
+def alone(x: int) -> frozenset[int]:
+    return frozenset({x})
+
+
+def tripled(element: int, weight: int) -> int:
+    return 3 * weight
+
+
+def by_sign(element: int, weight: int) -> int:
+    return weight * sign(element)
+
+
+def one(operator: Operator) -> Node:
+    return Node(None, operator)
+
+
+tee, swap, drop = Wire(1, (0, 0)), Wire(2, (1, 0)), Wire(1, ())
+
+RUNNING_TOTAL: Graph = sequence(
+    parallel(one(ReadDefer("total", INTS, INTS.value([0]).fix())), one(identity())),
+    one(UnionSequences()),
+    one(Fold(0, add)),
+    one(tee),
+    parallel(one(WriteDefer("total")), one(identity())),
+)
+"""The sum of this inner stream and of all before it."""
+AS_OFTEN_AS_LONG: Graph = sequence(one(tee), parallel(one(identity()), one(Count())), one(RepeatNestedBy()))
+"""The inner stream, repeated as many times as it has elements."""
+
+
+def prepared(operator: Operator, *before: Operator) -> Nest:
+    """An operator that takes only some data, behind others that make it."""
+    return Nest(sequence(*map(one, before), one(operator)))
+
+
+def sources(*collections: Collection) -> list[Case]:
+    data = {Sequence: [1, 2], Bag: [1, 1], Set: {1, 2}}
+    return [
+        Case(Source(kind, (kind.value(data[type(kind)]) if type(kind) in data else kind.bottom()).fix()))
+        for kind in collections
+    ]
+
+
+def every(values: tuple[int, ...], most: int) -> list[tuple[int, ...]]:
+    return [chosen for size in range(most + 1) for chosen in product(values, repeat=size)]
+
+
+PLUMBING = [
+    *each(tee, *EVERY),
+    *each(identity(), INTS, MAX, NESTED[0], KEYED[0]),
+    *each(drop, INTS, MAX, NESTED[0], KEYED[0]),
+    *(Case(swap, (INTS, kind)) for kind in (BAG, MAX, NESTED[0], KEYED[0])),
+    Case(Wire(2, (1, 0, 1)), (INTS, BAG)),
+    *sources(*EVERY),
+]
+
+ELEMENTWISE = [
+    *each(Map(successor), *ELEMENTS),
+    *each(Map(sign), *ELEMENTS),
+    *each(Filter(positive), *ELEMENTS),
+    *each(FlatMap(twice), *ELEMENTS),
+    *each(FlatMap(nothing_below), *ELEMENTS),
+]
+
+SORTED = {INTS: [list(chosen) for chosen in every((1, 2), 5) if list(chosen) == sorted(chosen)]}
+"""All sequences of few numbers that are sorted."""
+SEQUENCES = [
+    *each(Scan(0, add), INTS),
+    *each(Fold(0, newest), INTS),
+    *each(Enumerate(), INTS),
+    *each(Take(0), INTS),
+    *each(Take(1), INTS),
+    *each(Last(), INTS),
+    *each(Distinct(), INTS),
+    *each(Batch(1), INTS),
+    *each(Batch(2), INTS),
+    Case(Zip(), (INTS, Sequence(str))),
+    Case(UnionSequences(), (INTS, Sequence(str))),
+    Case(MergeSorted(anywhere), (INTS, INTS)),
+    Case(MergeSorted(), (INTS, INTS), examples=SORTED),
+    *each(Nest(sequence(parallel(one(Sort()), one(Sort())), one(MergeSorted()))), Nested(INTS, BAG)),
+]
+
+WINDOWS = [
+    *each(Window(0.5), PAIRS),
+    *each(Tumbling(1, when), PAIRS),
+    *each(Tumbling(1, when, lateness=1, bounds=True), PAIRS),
+    *each(Sliding(2, 1, when), PAIRS),
+    *each(Sliding(2, 1, when, lateness=1, bounds=True), PAIRS),
+    *each(Session(1, when), PAIRS),
+    *each(Session(2, when, lateness=3, bounds=True), PAIRS),
+]
+
+UNORDERED = [
+    *each(ToBag(), INTS, BAG, SET),
+    *each(ToSet(), INTS, BAG, SET),
+    *each(FoldUnordered(0, add), BAG, SET),
+    *each(Count(), INTS, BAG, SET),
+    *each(Sum(), INTS, BAG, SET, Sequence(float), Bag(float)),
+    *each(Sort(), INTS, BAG, SET),
+    *each(Sort(anywhere), INTS, BAG, SET),
+    *both(BagUnion(), BAG),
+    *both(BagJoin(), BAG),
+    *both(BagJoin(sign, anywhere, add), BAG),
+    *both(UnionSets(), SET),
+    *both(Intersection(), SET),
+    *both(Difference(), SET),
+    Case(SetJoin(), (SET, Set(tuple[int, int]))),
+    *both(SetJoin(sign, sign, add), SET),
+]
+
+LATTICES = [
+    *each(FoldLattice(Max(int)), INTS, BAG, SET),
+    *each(FoldLattice(SetUnion(int), alone), INTS, BAG, SET),
+    *each(SumLattice(), INTS, Sequence(float)),
+    *each(SumLattice(), BAG, examples={int: [1, 2, 0]}),
+    *each(MapLattice(successor, Max(int)), MAX),
+    *each(MapLattice(len, Max(int)), SETS),
+    *each(LVarToSequence(), MAX, SETS),
+    *both(LVarUnion(), MAX, SETS),
+    *each(Threshold((1,)), MAX),
+    *each(Threshold((frozenset({1}),)), SETS),
+    *each(Threshold((1, 2)), LVar(Flat(int)), examples={int: [1]}),
+    *each(Above(1), MAX),
+    *each(Above(False), LVar(And())),
+]
+
+NOT_NEGATIVE = {ZSET: [dict(zip((1, 2, 3, 4), weights, strict=False)) for weights in every((1, 2), 4)]}
+"""All z-sets of few elements whose weights are above zero."""
+WEIGHTED = [
+    *each(ToZSet(), INTS, BAG, SET),
+    *each(zsets.MapWeights(tripled), ZSET),
+    *each(zsets.MapWeights(by_sign), ZSET),
+    *each(zsets.Negate(), ZSET),
+    *each(zsets.Distinct(), ZSET),
+    *both(zsets.Plus(), ZSET),
+    *both(zsets.Minus(), ZSET),
+    *each(TopK(1), ZSET),
+    *each(TopK(2, anywhere, sign, True), ZSET),
+    *each(ZSetToBag(), ZSET, examples=NOT_NEGATIVE),
+    *each(ZSetToSet(), ZSET, examples=NOT_NEGATIVE),
+    *each(prepared(ZSetToBag(), zsets.Distinct()), Nested(ZSET)),
+    *each(prepared(ZSetToSet(), zsets.Distinct()), Nested(ZSET)),
+    *each(Integrate(), Nested(ZSET)),
+    *each(Differentiate(), Nested(ZSET)),
+]
+
+AGGREGATORS = (
+    aggregates.Count(),
+    aggregates.Sum(),
+    aggregates.Avg(),
+    aggregates.Linear(successor),
+    extremes.Min(),
+    extremes.Max(),
+)
+AGGREGATES = [
+    *(case for aggregator in AGGREGATORS for case in each(aggregates.Aggregate(sign, aggregator), ZSET)),
+    *each(aggregates.Aggregate(None, aggregates.Count()), ZSET),
+]
+
+ZSET_JOINS = [
+    case
+    for join in (
+        zset_joins.Join(),
+        zset_joins.Join(sign, sign),
+        zset_joins.SemiJoin(),
+        zset_joins.SemiJoin(anywhere, anywhere),
+        zset_joins.AntiJoin(),
+        zset_joins.AntiJoin(anywhere, anywhere),
+        zset_joins.LeftJoin(sign, sign),
+        zset_joins.FullJoin(anywhere, anywhere),
+    )
+    for case in both(join, ZSET)
+]
+
+KEYS = [
+    *each(KeyBy(sign), *ELEMENTS),
+    *each(MapValues(successor), *KEYED[:4]),
+    *each(FilterKeys(positive), *KEYED),
+    *each(Entries(), *KEYED),
+    *both(KeyedJoin(), *KEYED[:2], Keyed(int, ZSET)),
+    Case(KeyedJoin(add), (Keyed(int, INTS), Keyed(int, BAG))),
+    *each(PerKey(one(Scan(0, add))), Keyed(int, INTS)),
+    *each(PerKey(sequence(one(tee), parallel(one(Fold(0, add)), one(identity())))), Keyed(int, INTS)),
+    *each(PerKey(one(ToZSet())), Keyed(int, BAG), Keyed(int, SET)),
+    *each(PerKey(sequence(one(zsets.Distinct()), one(zsets.Negate()))), Keyed(int, ZSET)),
+    *each(PerKey(one(Above(1))), Keyed(int, MAX)),
+    Case(PerKey(one(Zip())), (Keyed(int, INTS), Keyed(int, INTS))),
+]
+
+NESTS = [
+    *each(Nest(one(identity())), *NESTED),
+    *each(Nest(RUNNING_TOTAL), Nested(INTS)),
+    *each(Nest(AS_OFTEN_AS_LONG), Nested(INTS)),
+    *each(Nest(one(Zip())), Nested(INTS, INTS)),
+    *each(Nest(one(Take(1))), Nested(INTS)),
+    *each(NestedLast(), *NESTED),
+    *each(NestedLast(2), Nested(INTS, BAG)),
+    *each(Flatten(), *NESTED, Nested(StreamType(INTS, bounded=False))),
+    *each(RepeatNested(0), INTS),
+    *each(RepeatNested(2), *EVERY),
+    *(Case(NestOnce(), (kind, Nested(INTS))) for kind in EVERY),
+    *(Case(NestOnce(), (INTS, kind)) for kind in NESTED[1:]),
+    *both(NestedZip(), *NESTED),
+    Case(NestedZip(3), (Nested(INTS), Nested(INTS), Nested(INTS))),
+]
+
+CASES = [
+    *PLUMBING,
+    *ELEMENTWISE,
+    *SEQUENCES,
+    *WINDOWS,
+    *UNORDERED,
+    *LATTICES,
+    *WEIGHTED,
+    *AGGREGATES,
+    *ZSET_JOINS,
+    *KEYS,
+    *NESTS,
+]
+
+
+def names() -> list[str]:
+    """The operators that have cases of their own, in their order."""
+    return list(dict.fromkeys(case.operator.name for case in CASES))
+
+
+def cases(name: str) -> list[Case]:
+    return [case for case in CASES if case.operator.name == name]
+
+
+def inside(name: str) -> list[Operator]:
+    """Operators that cannot stand alone, in the graphs of this one."""
+    found = [each for case in cases(name) for each in operators_in(case.operator)]
+    return list({each.name: each for each in found if each.name not in names()}.values())
+
+
+def reports(name: str, tries: int = 0) -> list[Report]:
+    """What the checks find of an operator, in all its cases and on all types."""
+    return [case.check(types, tries) for case in cases(name) for types in case.signatures()]

@@ -1,0 +1,120 @@
+"""Everything that Flo ships passes all its laws, every rule fires, and docs/laws.md says what was found."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from flo.core.collection import Collection
+from flo.core.nested import Nested
+from flo.core.operator import Operator
+from flo.values.keyed import Keyed
+from flo.values.lattice import Lattice
+from tests.verify.laws_table import (
+    PAGE,
+    TRIES,
+    collection_row,
+    fired_rules,
+    function_row,
+    lattice_row,
+    operator_row,
+    rules,
+)
+from tests.verify.shipped import (
+    COLLECTIONS,
+    EVERY,
+    LATTICES,
+    accepted,
+    operators_in,
+    report_of,
+    shipped_classes,
+    streams,
+)
+from tests.verify.shipped_functions import FUNCTIONS
+from tests.verify.shipped_operators import CASES, cases, names, reports
+
+
+def missing(base, found):
+    return [kind.__name__ for kind in shipped_classes(base) if kind not in found]
+
+
+def test_all_that_is_shipped_is_in_the_catalogue():
+    assert len(shipped_classes(Operator)) > 60
+    assert missing(Operator, {type(each) for case in CASES for each in operators_in(case.operator)}) == []
+    assert missing(Collection, set(map(type, COLLECTIONS))) == []
+    assert missing(Lattice, set(map(type, LATTICES))) == []
+
+
+def test_every_case_has_types_that_the_operator_takes():
+    assert [str(case) for case in CASES if not case.signatures()] == []
+
+
+def shape(collection):
+    """The collection without its elements: `Keyed[Bag]`."""
+    if isinstance(collection, Nested):
+        return ("Nested", *(shape(stream.collection) for stream in collection.inner))
+    return ("Keyed", shape(collection.inner)) if isinstance(collection, Keyed) else collection.name
+
+
+@pytest.mark.parametrize("name", names())
+def test_an_operator_is_tried_on_every_collection_that_it_takes(name):
+    """On one of its inputs."""
+    taken, tried = set(), set()
+    for case in cases(name):
+        tried |= set(map(shape, case.over))
+        for place, collection in product(range(len(case.over)), EVERY):
+            for others in (case.over, (collection,) * len(case.over)):
+                over = (*others[:place], collection, *others[place + 1 :])
+                if any(accepted(case.operator, streams(over, (flag,) * len(over))) for flag in (False, True)):
+                    taken.add(shape(collection))
+    assert taken <= tried
+
+
+def written(row):
+    assert row in PAGE.read_text(encoding="utf-8").splitlines(), "docs/laws.md says otherwise: run `make laws`"
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS, ids=str)
+def test_collection(collection):
+    report = report_of(collection)
+    assert report.ok, report
+    written(collection_row(collection, report))
+
+
+@pytest.mark.parametrize("lattice", LATTICES, ids=str)
+def test_lattice(lattice):
+    report = report_of(lattice)
+    assert report.ok, report
+    written(lattice_row(lattice, report))
+
+
+@pytest.mark.parametrize("name", names())
+def test_operator(name):
+    """All laws, on all small inputs in all cases; every rule that the operator names fires in one of them."""
+    found = reports(name)
+    for report in found:
+        assert report.ok, report
+        assert not report.strength.limits
+    assert rules(name) <= fired_rules(found)
+    assert not any(report.never_fired - fired_rules(found) for report in found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names())
+def test_operator_at_random(name):
+    """On larger inputs, too."""
+    found = reports(name, TRIES)
+    for report in found:
+        assert report.ok, report
+    written(operator_row(name, found))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=str)
+def test_function(function):
+    """The solver proves what holds of all numbers, and what does not hold has a counterexample."""
+    found = function.reports()
+    proved, broken = found[: len(function.proved)], found[len(function.proved) :]
+    assert [report.laws for report in proved if not (report.ok and report.strength.proved)] == []
+    assert [report.laws for report in broken if report.ok] == []
+    written(function_row(function, found))
