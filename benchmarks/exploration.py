@@ -19,7 +19,7 @@ from flo.core.graph import inputs, setinput
 from flo.core.operator import concat_all
 from flo.core.semantics import small_steps
 from flo.core.typing import program
-from flo.verify.arrivals import channels_of
+from flo.verify.exploration.arrivals import channels_of
 
 
 def increment(x: int) -> int:

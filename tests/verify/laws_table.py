@@ -20,8 +20,8 @@ from flo.verify.laws import (
     OPERATOR_LAWS,
     Law,
 )
+from flo.verify.programs.rules import named_rules
 from flo.verify.report import Report, Strength
-from flo.verify.rules import named_rules
 from tests.verify.shipped import COLLECTIONS, LATTICES, report_of
 from tests.verify.shipped_functions import FUNCTIONS, Function
 from tests.verify.shipped_operators import cases, inside, names, reports

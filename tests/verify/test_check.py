@@ -21,7 +21,7 @@ from flo.values.operators.unary import Unary
 from flo.values.operators.zset_joins import Join
 from flo.values.operators.zsets import Distinct, Negate
 from flo.verify import laws
-from flo.verify.rules import named_rules
+from flo.verify.programs.rules import named_rules
 from flo.verify.seeded import operators as illegal
 from flo.verify.seeded.lvars import CurrentValue
 

@@ -17,9 +17,9 @@ import pytest
 
 import flo
 from flo.core.elements import belongs
-from flo.verify.examples import constants, examples
-from flo.verify.given import Given
-from flo.verify.strategies import strategy
+from flo.verify.data.examples import constants, examples
+from flo.verify.data.given import Given
+from flo.verify.data.strategies import strategy
 
 T = TypeVar("T")
 LIMIT = 500

@@ -11,11 +11,11 @@ import flo
 from flo.core.operator import concat_all
 from flo.core.semantics import small_steps
 from flo.core.typing import program
-from flo.verify.arrivals import channels_of, pieces
-from flo.verify.search import Search
+from flo.verify.exploration.arrivals import channels_of, pieces
+from flo.verify.exploration.search import Search
+from flo.verify.exploration.space import Space
 from flo.verify.seeded.lvars import CurrentValue
 from flo.verify.seeded.operators import Endless, Hasty
-from flo.verify.space import Space
 
 
 def increment(x: int) -> int:

@@ -14,8 +14,8 @@ import pytest
 
 import flo
 from flo.verify import laws
-from flo.verify.functions import check_function
-from flo.verify.given import Given
+from flo.verify.data.given import Given
+from flo.verify.functions.function import check_function
 
 
 def total(a: int, x: int) -> int:

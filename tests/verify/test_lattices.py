@@ -6,8 +6,8 @@ import pytest
 
 import flo
 from flo.verify import laws
-from flo.verify.given import Given
-from flo.verify.lattices import check_lattice
+from flo.verify.data.given import Given
+from flo.verify.functions.lattices import check_lattice
 
 
 def last_wins(a: object, b: object) -> object:

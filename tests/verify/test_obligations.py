@@ -17,8 +17,8 @@ from flo.values.operators.lvars import MapLattice
 from flo.values.operators.zset_aggregates import Aggregate, Linear
 from flo.values.operators.zsets import MapWeights
 from flo.verify import laws
-from flo.verify.given import Given
-from flo.verify.obligations import hard, obligations
+from flo.verify.data.given import Given
+from flo.verify.functions.obligations import hard, obligations
 
 BAG = flo.Bag[int]
 

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 import flo
 from flo.verify import laws
-from flo.verify.equations import function_equations, lattice_equations
-from flo.verify.prove import Proved, Refuted, Unknown, prove
+from flo.verify.functions.equations import function_equations, lattice_equations
+from flo.verify.solver.prove import Proved, Refuted, Unknown, prove
 
 GENEROUS = 20.0
 """Seconds: on a busy machine the solver needs more than it does alone."""

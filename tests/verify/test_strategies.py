@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import flo
 from flo.core.collection import Collection
-from flo.verify.functions import check_function
-from flo.verify.given import Given
-from flo.verify.lattices import check_lattice, lattice_values
-from flo.verify.strategies import data
+from flo.verify.data.given import Given
+from flo.verify.data.strategies import data
+from flo.verify.functions.function import check_function
+from flo.verify.functions.lattices import check_lattice, lattice_values
 
 FEW = settings(max_examples=25, database=None, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 LATTICES = [

@@ -20,10 +20,10 @@ from flo.core.operator import Operator
 from flo.core.source import Source
 from flo.core.stream_type import Bounded, StreamType, Unbounded
 from flo.core.typing import program
-from flo.verify.arrivals import channels_of
-from flo.verify.explore import Exploration, explore
-from flo.verify.flows import Program
-from flo.verify.replay import Replay, replayed
+from flo.verify.exploration.arrivals import channels_of
+from flo.verify.exploration.explore import Exploration, explore
+from flo.verify.exploration.replay import Replay, replayed
+from flo.verify.programs.flows import Program
 
 C = TypeVar("C", bound=Collection)
 

@@ -10,8 +10,8 @@ from flo.core.derivation import StreamTypes
 from flo.core.errors import FloError, NameTakenError, Origin, ScopeError
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
-from flo.verify.obligations import obligations
-from flo.verify.refusals import expect
+from flo.verify.functions.obligations import obligations
+from flo.verify.functions.refusals import expect
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream

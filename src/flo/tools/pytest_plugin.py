@@ -21,8 +21,8 @@ import pytest
 
 import flo
 from flo.core.errors import FloError, Origin
-from flo.verify.explore import Exploration
-from flo.verify.replay import Replay
+from flo.verify.exploration.explore import Exploration
+from flo.verify.exploration.replay import Replay
 from flo.verify.report import Report
 
 _DEF = re.compile(r"\s*(async )?def ")

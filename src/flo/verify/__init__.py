@@ -2,7 +2,8 @@
 them."""
 
 from flo.verify.check import check
-from flo.verify.explore import Exploration
+from flo.verify.exploration.explore import Exploration
+from flo.verify.exploration.replay import Replay, replay
 from flo.verify.laws import (
     COLLECTION_LAWS,
     FUNCTION_LAWS,
@@ -11,7 +12,6 @@ from flo.verify.laws import (
     OPERATOR_LAWS,
     Law,
 )
-from flo.verify.replay import Replay, replay
 from flo.verify.report import Counterexample, Report, Strength
 
 __all__ = [

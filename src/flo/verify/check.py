@@ -9,15 +9,15 @@ from flo.core.collection import Collection
 from flo.core.errors import PACKAGE, FunctionError, LawError, Origin, brief
 from flo.core.operator import Operator
 from flo.values.lattice import Lattice
-from flo.verify.collections import check_collection
+from flo.verify.data.given import Given
 from flo.verify.effort import Effort
-from flo.verify.flows import Checkable, check_flow
-from flo.verify.functions import MISSING, check_function
-from flo.verify.given import Given
-from flo.verify.lattices import check_lattice
+from flo.verify.exploration.replay import stream_or_collection
+from flo.verify.functions.function import MISSING, check_function
+from flo.verify.functions.lattices import check_lattice
 from flo.verify.laws import Law
-from flo.verify.operators import check_operator
-from flo.verify.replay import stream_or_collection
+from flo.verify.programs.collections import check_collection
+from flo.verify.programs.flows import Checkable, check_flow
+from flo.verify.programs.operators import check_operator
 from flo.verify.report import Report
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from flo.core.operator import Operator
-from flo.verify.examples import constants
-from flo.verify.given import Given
+from flo.verify.data.examples import constants
+from flo.verify.data.given import Given
 
 SMALL_SHARE = 0.6
 """The part of the time that is for small inputs; what they leave is for random ones."""

@@ -11,7 +11,7 @@ from flo.core.wire import Wire
 from flo.values.operators.elementwise import Map
 from flo.values.operators.sequences import Scan
 from flo.verify import laws
-from flo.verify.flows import Program
+from flo.verify.programs.flows import Program
 from flo.verify.seeded.arrival import CountAndReset
 from flo.verify.seeded.base import BOUNDED, UNBOUNDED, Seeded
 from flo.verify.seeded.merging import MergeByArrival

@@ -1,0 +1,1 @@
+"""Values to try: made from types, given by the user, or generated."""

@@ -1,0 +1,141 @@
+"""The values that a user wants laws to be tried on, instead of those that Flo makes up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flo.core.collection import Collection
+from flo.core.elements import belongs, type_name
+from flo.core.errors import FloError, LawError, Origin, brief
+from flo.values.lattice import Lattice
+from flo.verify.data import examples as plain
+
+FEW = 8
+"""How many values are taken from a strategy where a few are needed."""
+
+
+class Given:
+    """A mapping from types to lists of values or Hypothesis strategies; `near` has constants of the function at hand.
+
+    What is given for a type is used wherever the type occurs: in tuples, in fields, as elements of collections.
+    """
+
+    def __init__(self, values: Mapping[Any, Any] | None = None, near: tuple[Any, ...] = ()) -> None:
+        self.values = {} if values is None else values
+        self.near = near
+        self.made: dict[type, Any] = {}
+        """The strategies of classes, each once: a class may contain itself."""
+        self.where = Origin.here()
+        if not isinstance(self.values, Mapping):
+            raise LawError(
+                f"examples are a mapping from types to values, and these are {type(self.values).__name__}",
+                facts=(("given", brief(self.values)),),
+                instead=(("examples={int: [1, 2, 3]}", "values of each type, or a Hypothesis strategy"),),
+                where=self.where,
+            )
+
+    def around(self, function: Any) -> Given:
+        """Also what the function speaks of."""
+        return Given(self.values, tuple(plain.constants(function)))
+
+    def own(self, kind: Any) -> Any:
+        """What was given for this type: a list that was looked at, or a strategy that is looked at as it goes."""
+        for key, values in self.values.items():
+            if key is kind or _same(key, kind):
+                return self._checked(kind, values)
+        return None
+
+    def _checked(self, kind: Any, values: Any) -> Any:
+        if is_strategy(values):
+            return values.map(lambda value: self._expect(value, kind))
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+            raise LawError(
+                f"the examples of {type_name(kind)} are neither a list nor a strategy",
+                facts=(("given", brief(values)),),
+                where=self.where,
+            )
+        return [self._expect(value, kind) for value in values]
+
+    def _expect(self, value: Any, kind: Any) -> Any:
+        reason = _stranger(value, kind)
+        if reason is not None:
+            raise LawError(
+                f"the examples of {type_name(kind)} have a value that is none: {brief(value)}",
+                facts=(("given", f"{brief(value)}, {reason}"), ("expected", type_name(kind))),
+                instead=((f"examples={{{type_name(kind)}: …}}", "values, or a strategy that makes only such values"),),
+                where=self.where,
+            )
+        return value
+
+    def examples(self, kind: Any) -> list[Any]:
+        """A few values: the user's own, else those that Flo knows, and constants of the function."""
+        return plain.examples(kind, self._known)
+
+    def _known(self, kind: Any) -> list[Any] | None:
+        own = self.own(kind)
+        if own is not None:
+            return drawn(own, FEW) if is_strategy(own) else own
+        near = self.close(kind)
+        return [*plain.PLAIN[kind], *(value for value in near if value not in plain.PLAIN[kind])] if near else None
+
+    def close(self, kind: Any) -> list[Any]:
+        """The constants that are of this type."""
+        return [value for value in self.near if type(value) is kind]
+
+    def strategy(self, kind: Any) -> Any:
+        """The Hypothesis strategy of a type."""
+        from flo.verify.data.strategies import strategy
+
+        return strategy(kind, self)
+
+
+def _same(key: Any, kind: Any) -> bool:
+    if isinstance(kind, Collection):
+        try:
+            return (isinstance(key, type) and type(kind) is key) or Collection.of(key) == kind
+        except (FloError, TypeError):
+            return False
+    return bool(key == kind) or (key is None and kind is type(None))
+
+
+def _stranger(value: Any, kind: Any) -> str | None:
+    """Why the value is not of the type."""
+    if isinstance(kind, Lattice):
+        return kind.mismatch(kind.value(value))
+    if not isinstance(kind, Collection):
+        return None if belongs(value, kind) else f"a {type(value).__name__}"
+    try:
+        kind.value(value)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}".splitlines()[0].replace("{input}", "it")
+    return None
+
+
+def is_strategy(values: Any) -> bool:
+    """Whether it can only be a Hypothesis strategy; without asking for Hypothesis."""
+    return hasattr(values, "map") and hasattr(values, "filter") and hasattr(values, "flatmap")
+
+
+def drawn(strategy: Any, count: int) -> list[Any]:
+    """The first different values that a strategy gives, always the same ones."""
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import seed as seeded
+
+    found: list[Any] = []
+
+    @seeded(0)
+    @settings(
+        max_examples=4 * count,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def collect(value: Any) -> None:
+        if value not in found and len(found) < count:
+            found.append(value)
+
+    collect()
+    return found

@@ -1,0 +1,209 @@
+"""Generated values: Hypothesis strategies for Python types, for lattices, and for the plain data of collections.
+
+Needs Hypothesis, an optional dependency; it is imported when a strategy is made.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections import Counter
+from collections.abc import Hashable
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Literal, Union, get_origin, is_typeddict
+
+from flo.core.collection import Collection
+from flo.core.elements import type_name
+from flo.core.errors import LawError
+from flo.core.nested import Nested
+from flo.values.keyed import Keyed
+from flo.values.lattice import Custom, GCounter, Lattice, MapUnion, NaturalSum, PNCounter, Product, Versioned
+from flo.values.lvar import LVar
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, Set, ZSet
+from flo.verify.data.examples import named_fields, resolved, shape
+from flo.verify.data.given import Given, is_strategy
+from flo.verify.functions.lattices import lattice_values
+
+LONGEST = 6
+"""How many elements generated data has at most."""
+
+
+def strategy(kind: Any, given: Given) -> Any:
+    """Values of a Python type: the user's own if there are any, floats that are numbers, constants of the function."""
+    from hypothesis import strategies as st
+
+    own = given.own(kind)
+    if own is not None:
+        return own if is_strategy(own) else _sampled(own, kind)
+    made = _made(resolved(kind), given)
+    near = given.close(kind)
+    return st.one_of(made, st.sampled_from(near)) if near else made
+
+
+def _sampled(values: list[Any], kind: Any) -> Any:
+    from hypothesis import strategies as st
+
+    if not values:
+        raise impossible(type_name(kind))
+    return st.sampled_from(values)
+
+
+def _made(kind: Any, given: Given) -> Any:
+    from hypothesis import strategies as st
+
+    if kind is Any or kind is object:
+        return st.integers()
+    if kind is float:  # nan is not equal to itself, and most functions do not mean infinities
+        return st.floats(allow_nan=False, allow_infinity=False)
+    if kind is Decimal:
+        return st.decimals(allow_nan=False, allow_infinity=False)
+    if kind is complex:
+        return st.complex_numbers(allow_nan=False, allow_infinity=False)
+    if kind is datetime:
+        zones = [UTC, timezone(timedelta(hours=2))]
+        return st.one_of(st.datetimes(), st.datetimes(timezones=st.sampled_from(zones)))
+    origin, parts = shape(kind)
+    if origin in (Union, types.UnionType):
+        return st.one_of([strategy(part, given) for part in parts])
+    if origin is Literal:
+        return st.sampled_from(parts)
+    if origin is tuple:
+        if parts in ((), ((),)):
+            return st.just(())
+        if parts[-1] is ...:
+            return st.lists(strategy(parts[0], given), max_size=LONGEST).map(tuple)
+        return st.tuples(*(strategy(part, given) for part in parts))
+    if origin is list:
+        return st.lists(strategy(parts[0], given), max_size=LONGEST)
+    if origin in (set, frozenset):
+        return st.frozensets(_hashable(parts[0], given), max_size=LONGEST).map(origin)
+    if isinstance(origin, type) and issubclass(origin, dict) and len(parts) == 2:
+        made = st.dictionaries(_hashable(parts[0], given), strategy(parts[1], given), max_size=LONGEST)
+        return made if origin is dict else made.map(origin)
+    return _object(kind, given)
+
+
+def _object(kind: Any, given: Given) -> Any:
+    from hypothesis import strategies as st
+    from hypothesis.errors import HypothesisException
+
+    if is_typeddict(kind):
+        hints = typing.get_type_hints(kind)
+        required = {name: strategy(hints[name], given) for name in sorted(kind.__required_keys__)}
+        optional = {name: strategy(hints[name], given) for name in sorted(kind.__optional_keys__)}
+        return st.fixed_dictionaries(required, optional=optional)
+    plain = get_origin(kind) or kind
+    try:
+        fields = named_fields(plain) if isinstance(plain, type) and not issubclass(plain, Enum) else None
+        if fields is not None:
+            return _instances(plain, fields, given)
+        made = st.from_type(kind)
+        made.validate()
+    except (HypothesisException, TypeError, NameError) as error:
+        raise impossible(type_name(kind)) from error
+    return made
+
+
+def _instances(kind: type, fields: dict[str, Any], given: Given) -> Any:
+    """Of a class with named fields, which may contain itself: the same strategy again."""
+    from hypothesis import reject
+    from hypothesis import strategies as st
+
+    def instance(**values: Any) -> Any:
+        try:
+            return kind(**values)
+        except Exception:  # values that the class refuses
+            reject()
+
+    if kind not in given.made:
+        given.made[kind] = st.deferred(
+            lambda: st.builds(instance, **{name: strategy(part, given) for name, part in fields.items()})
+        )
+    return given.made[kind]
+
+
+def _hashable(kind: Any, given: Given) -> Any:
+    return strategy(kind, given).filter(_can_be_hashed)
+
+
+def _can_be_hashed(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return isinstance(value, Hashable)
+
+
+def impossible(what: str) -> LawError:
+    return LawError(
+        f"no values of {what} can be made",
+        instead=((f"examples={{{what}: […]}}", "values to try, or a Hypothesis strategy"),),
+    )
+
+
+def lattice_strategy(lattice: Lattice[Any], given: Given) -> Any:
+    """Values of the lattice, ⊥ among them where it has no mark of its own."""
+    from hypothesis import strategies as st
+
+    own = given.own(lattice)
+    if own is not None:
+        return (own if is_strategy(own) else _sampled(own, lattice)).map(lattice.value)
+    match lattice:
+        case Custom():
+            found = lattice_values(lattice, given)
+            kinds = {type(value) for value in found}
+            if len(kinds) != 1 or not found:
+                return _sampled(found, lattice)
+            kind = frozenset[int] if kinds == {frozenset} else tuple[int, int] if kinds == {tuple} else kinds.pop()
+            made = st.one_of(st.sampled_from(found), strategy(kind, given))
+        case MapUnion():
+            inner = lattice_strategy(lattice.lattice, given)
+            made = st.dictionaries(_hashable(lattice.key, given), inner, max_size=3).map(lattice.value)
+        case Product():
+            made = st.tuples(*(lattice_strategy(part, given) for part in lattice.lattices))
+        case Versioned():
+            made = st.tuples(strategy(lattice.version, given), lattice_strategy(lattice.lattice, given))
+        case NaturalSum():
+            made = st.one_of(st.integers(0, 5), st.integers(min_value=0))
+        case GCounter() | PNCounter():
+            made = lattice_strategy(lattice.same, given)
+        case _:
+            made = strategy(lattice.ordinary, given).map(lattice.value)
+    return made.filter(lambda value: lattice.mismatch(value) is None)
+
+
+def data(collection: Collection, given: Given) -> Any:
+    """Plain data of a collection: what a user would push. For an LVar, a list of values of its lattice."""
+    from hypothesis import strategies as st
+
+    own = given.own(collection)
+    if own is not None:
+        return own if is_strategy(own) else _sampled(own, collection)
+    match collection:
+        case Nested(inner=inner):
+            each = [_inner(stream.collection, given) for stream in inner]
+            return st.lists(each[0] if len(each) == 1 else st.tuples(*each), max_size=3)
+        case Keyed():
+            return st.dictionaries(_hashable(collection.key, given), _inner(collection.inner, given), max_size=3)
+        case LVar():
+            return st.lists(lattice_strategy(collection.lattice, given), max_size=LONGEST)
+        case Sequence():
+            return st.lists(strategy(collection.element, given), max_size=LONGEST)
+        case Bag():
+            return st.lists(_hashable(collection.element, given), max_size=LONGEST).map(Counter)
+        case Set():
+            return st.sets(_hashable(collection.element, given), max_size=LONGEST)
+        case ZSet():
+            weights = st.sampled_from([1, -1, 2, -2, 3])
+            return st.dictionaries(_hashable(collection.element, given), weights, max_size=LONGEST)
+    raise impossible(str(collection))
+
+
+def _inner(collection: Collection, given: Given) -> Any:
+    """Data of a stream inside another: an LVar there has one value."""
+    if isinstance(collection, LVar) and given.own(collection) is None:
+        return lattice_strategy(collection.lattice, given).map(collection.lattice.plain)
+    return data(collection, given)

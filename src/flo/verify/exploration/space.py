@@ -1,0 +1,260 @@
+"""The states of a program and what leads from one to the next, made for exploring millions of them.
+
+A graph is flattened into *slots*: one for each {S}[op], one for each output, and one for what has arrived. What stands
+in a slot is numbered, equal things with the same number, so a state is a tuple of numbers. A small step changes
+the slot of its operator and those that its outputs flow into; what it does depends on what stands there and on nothing
+else, so it is computed once. `small_steps` says the same of whole graphs, and the tests compare the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from flo.core.derivation import StreamTypes
+from flo.core.errors import FloError
+from flo.core.graph import Graph, Node, Parallel, Sequential
+from flo.core.notation import text
+from flo.core.operator import Values
+from flo.core.semantics import GraphStep, small_steps
+from flo.core.term import Lowering
+from flo.verify.exploration.arrivals import Channels
+from flo.verify.exploration.moves import Broken, Move, arrival, step_move
+
+State: TypeAlias = tuple[int, ...]
+Feed: TypeAlias = tuple[int, int, int]
+"""(the slot that a delta flows into, as which of its inputs, the number of the delta)"""
+
+
+@dataclass
+class Slot:
+    """What has stood in one place of the program, numbered, and what follows from each."""
+
+    numbers: dict[Any, int] = field(default_factory=dict)
+    things: list[Any] = field(default_factory=list)
+    steps: list[list[tuple[Move, int, tuple[Feed, ...]]] | None] = field(default_factory=list)
+    absorbed: dict[tuple[int, int, int], int] = field(default_factory=dict)
+    unhashable: dict[int, list[int]] = field(default_factory=dict)
+
+    def number(self, thing: Any) -> int:
+        try:
+            known = self.numbers.setdefault(thing, len(self.things))
+        except TypeError:  # something in it cannot be hashed: equal things have texts of one length
+            return self._compared(thing)
+        if known == len(self.things):
+            self._new(thing)
+        return known
+
+    def _compared(self, thing: Any) -> int:
+        alike = self.unhashable.setdefault(len(text(Lowering()(thing))), [])
+        for number in alike:
+            if self.things[number] == thing:
+                return number
+        alike.append(self._new(thing))
+        return alike[-1]
+
+    def _new(self, thing: Any) -> int:
+        self.things.append(thing)
+        self.steps.append(None)
+        return len(self.things) - 1
+
+
+class Space:
+    """The states of a graph. `names` are those of its inputs; `arriving` says what will come."""
+
+    def __init__(self, graph: Graph, output_types: StreamTypes, names: tuple[str, ...] = ()) -> None:
+        self.graph, self.output_types = graph, output_types
+        self.names = names or tuple(str(place + 1) for place in range(graph.arity[0]))
+        self.nodes: list[Node] = []
+        self.paths: list[tuple[str, ...]] = []
+        self.flows: list[list[tuple[int, int]]] = []
+        self.entries, exits = self._flattened(graph, ())
+        count = len(self.nodes)
+        for place, (slot, index) in enumerate(exits):
+            self.flows[slot][index] = (count + place, 0)
+        self.arrival = count + len(exits)
+        self.rules: set[str] = set()
+        """Those of all steps that were ever enabled."""
+        self.forget()
+
+    def _flattened(self, graph: Graph, path: tuple[str, ...]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Where its inputs enter and its outputs leave, as (slot, place)."""
+        match graph:
+            case Node():
+                slot = len(self.nodes)
+                self.nodes.append(graph)
+                self.paths.append(path)
+                self.flows.append([(-1, 0)] * graph.arity[1])
+                return [(slot, place) for place in range(graph.arity[0])], [
+                    (slot, place) for place in range(graph.arity[1])
+                ]
+            case Sequential(left, right):
+                entries, between = self._flattened(left, (*path, "sequence-left"))
+                behind, exits = self._flattened(right, (*path, "sequence-right"))
+                for (slot, place), entry in zip(between, behind, strict=True):
+                    self.flows[slot][place] = entry
+                return entries, exits
+            case Parallel(left, right):
+                entries, exits = self._flattened(left, (*path, "par-left"))
+                more, others = self._flattened(right, (*path, "par-right"))
+                return entries + more, exits + others
+
+    def forget(self) -> None:
+        """Starts anew, with all that was computed dropped."""
+        self.slots = [Slot() for _ in range(self.arrival + 1)]
+        self._tables = [slot.steps for slot in self.slots[: len(self.nodes)]]
+        self.deltas = Slot()
+        self.faults: dict[tuple[int, int], FloError] = {}
+        self.channels: Channels = ()
+        self._events: list[list[tuple[Move, Feed]]] = []
+        """What arrives on each channel, one after the other."""
+
+    def size(self) -> int:
+        """How many things are kept."""
+        return sum(len(slot.things) + len(slot.absorbed) for slot in self.slots)
+
+    def state(self, graph: Graph, outputs: Values, arrived: tuple[int, ...] | None = None) -> State:
+        """The state of a graph of this shape."""
+        flat: list[Any] = []
+        waiting = [graph]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, Node):
+                flat.append(part)
+            else:
+                waiting += [part.right, part.left]
+        arrived = tuple(len(channel.deltas) for channel in self.channels) if arrived is None else arrived
+        parts = zip(self.slots, [*flat, *outputs, arrived], strict=True)
+        return tuple(slot.number(thing) for slot, thing in parts)
+
+    def start(self, channels: Channels) -> State:
+        """The state in which nothing has arrived, of all that will."""
+        self.channels = channels
+        self.slots[self.arrival] = Slot()
+        self._events = [
+            [
+                (
+                    arrival(self.names[channel.input], delta, channel.is_end),
+                    (*self.entries[channel.input], self.deltas.number(delta)),
+                )
+                for delta in channel.deltas
+            ]
+            for channel in channels
+        ]
+        outputs = tuple(output.collection.bottom() for output in self.output_types)
+        return self.state(self.graph, outputs, (0,) * len(channels))
+
+    def graph_of(self, state: State) -> Graph:
+        return self._graph(self.graph, iter(range(len(self.nodes))), state)
+
+    def _graph(self, like: Graph, slots: Iterator[int], state: State) -> Graph:
+        if isinstance(like, Node):
+            slot = next(slots)
+            node: Node = self.slots[slot].things[state[slot]]
+            return node
+        left = self._graph(like.left, slots, state)
+        return type(like)(left, self._graph(like.right, slots, state))
+
+    def outputs_of(self, state: State) -> Values:
+        places = range(len(self.nodes), self.arrival)
+        return tuple(self.slots[place].things[state[place]] for place in places)
+
+    def following(self, state: State, *, arrivals_first: bool = False) -> list[tuple[Move, State]]:
+        """Everything that can happen next: the steps, left to right, then what may arrive; or that first."""
+        found: list[tuple[Move, State]] = []
+        for slot, table in enumerate(self._tables):
+            steps = table[state[slot]]
+            if steps is None or steps:
+                self._add(slot, state, found)
+        if not found and self.faults:
+            self._raise_fault(state)
+        arriving = self.arriving(state)
+        return arriving + found if arrivals_first else found + arriving
+
+    def arriving(self, state: State) -> list[tuple[Move, State]]:
+        """What may arrive next."""
+        found: list[tuple[Move, State]] = []
+        self._add(self.arrival, state, found)
+        return found
+
+    def arrived(self, state: State) -> tuple[int, ...]:
+        """How many deltas of each channel have arrived."""
+        counts: tuple[int, ...] = self.slots[self.arrival].things[state[self.arrival]]
+        return counts
+
+    def _add(self, slot: int, state: State, found: list[tuple[Move, State]]) -> None:
+        slots = self.slots
+        steps = slots[slot].steps[state[slot]]
+        if steps is None:
+            steps = self._steps(slot, state[slot])
+        for move, number, feeds in steps:
+            after = list(state)
+            after[slot] = number
+            for into, place, delta in feeds:
+                known = slots[into].absorbed.get((after[into], place, delta))
+                after[into] = self._absorb(into, after[into], place, delta, move) if known is None else known
+            found.append((move, tuple(after)))
+
+    def _raise_fault(self, state: State) -> None:
+        """A user's function has raised, and nothing else can step."""
+        for slot, number in enumerate(state[: len(self.nodes)]):
+            if (slot, number) in self.faults:
+                raise self.faults[slot, number]
+
+    def _steps(self, slot: int, number: int) -> list[tuple[Move, int, tuple[Feed, ...]]]:
+        if slot == self.arrival:
+            found = list(self._arrivals(self.slots[slot].things[number]))
+        else:
+            try:
+                steps = self.small_steps(self.slots[slot].things[number])
+            except FloError as fault:
+                self.faults[slot, number], steps = fault, []
+            found = [self._step(slot, number, step) for step in steps]
+        self.slots[slot].steps[number] = found
+        return found
+
+    def small_steps(self, node: Node) -> list[GraphStep]:
+        return list(small_steps(node))
+
+    def entered(self, slot: int, number: int, move: Move) -> None:
+        """Called when the move has put this into the slot; for those who check it."""
+
+    def _step(self, slot: int, number: int, step: GraphStep) -> tuple[Move, int, tuple[Feed, ...]]:
+        before, after = self.slots[slot].things[number], step.graph
+        assert isinstance(after, Node)
+        move = step_move(step, self.paths[slot])
+        self.rules.update(move.rules)
+        after_number = self.slots[slot].number(after)
+        if not after.operator.measure(after.state or ()) < before.operator.measure(before.state):
+            if after_number == number:
+                raise Broken("stuck", "it leaves inputs and operator as they were, so it can be taken for ever", move)
+            raise Broken("measure", "the measure does not fall", move)
+        self.entered(slot, after_number, move)
+        deltas = zip(self.flows[slot], step.outputs, strict=True)
+        feeds = ((*place, self.deltas.number(delta)) for place, delta in deltas if delta is not None)
+        return move, after_number, tuple(feeds)
+
+    def _absorb(self, slot: int, number: int, place: int, delta: int, move: Move) -> int:
+        """The number of what stands in the slot once the delta has come there."""
+        thing, more = self.slots[slot].things[number], self.deltas.things[delta]
+        if isinstance(thing, Node):
+            values = thing.state or ()
+            fed = (*values[:place], values[place].concat(more), *values[place + 1 :])
+            thing = Node(fed, thing.operator, thing.origin)
+        else:
+            thing = thing.concat(more)
+        known = self.slots[slot].number(thing)
+        self.entered(slot, known, move)
+        self.slots[slot].absorbed[number, place, delta] = known
+        return known
+
+    def _arrivals(self, arrived: tuple[int, ...]) -> Iterator[tuple[Move, int, tuple[Feed, ...]]]:
+        waiting = [count < len(channel.deltas) for count, channel in zip(arrived, self.channels, strict=True)]
+        held = {c.input for c, waits in zip(self.channels, waiting, strict=True) if waits and not c.is_end}
+        for place, channel in enumerate(self.channels):
+            if waiting[place] and not (channel.is_end and channel.input in held):
+                count = arrived[place]
+                after = (*arrived[:place], count + 1, *arrived[place + 1 :])
+                move, feed = self._events[place][count]
+                yield move, self.slots[self.arrival].number(after), (feed,)

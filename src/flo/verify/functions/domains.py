@@ -1,0 +1,116 @@
+"""What the arguments of a function range over: values of their types, and the accumulators that a fold comes to."""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from flo.core.elements import belongs, type_name
+from flo.core.errors import LawError, Origin
+from flo.verify.data.examples import PLAIN
+from flo.verify.data.given import Given
+from flo.verify.functions.broken import Raised, copied
+from flo.verify.functions.equations import Function, same
+from flo.verify.functions.trials import TRY_SECONDS, Domain
+from flo.verify.within import TimeUp, within
+
+
+class _Missing(Enum):
+    MISSING = "missing"
+
+
+MISSING = _Missing.MISSING
+"""No value was given, not even None."""
+
+
+def function_domains(f: Function, kinds: tuple[Any, ...], start: Any, given: Given) -> list[Domain]:
+    """What the arguments range over."""
+    rest = [domain_of(kind, given) for kind in (kinds if start is MISSING else kinds[1:])]
+    return rest if start is MISSING else [accumulators(f, start, rest), *rest]
+
+
+def domain_of(kind: Any, given: Given) -> Domain:
+    few = given.examples(kind)
+    if not few:
+        raise LawError(
+            f"no examples of {type_name(kind)} can be made",
+            instead=((f"examples={{{type_name(kind)}: […]}}", "values to try, or a Hypothesis strategy"),),
+            where=Origin.here(),
+        )
+    return Domain(few, kind, lambda: given.strategy(kind))
+
+
+def accumulators(f: Function, start: Any, rest: list[Domain]) -> Domain:
+    """What a fold comes to: the start, and what f makes of it. Other values are none that f must cope with."""
+    few = reached(f, start, rest)
+    kind = common_kind(few)
+    closed = kind is not None and all(belongs(value, kind) for value in few)
+
+    def generated() -> Any:
+        from hypothesis import strategies as st
+
+        arguments = st.tuples(*(domain.generated() for domain in rest))
+        return st.lists(arguments, max_size=4).map(lambda steps: _folded(f, start, steps))
+
+    return Domain(few, kind if closed else None, generated)
+
+
+def _folded(f: Function, start: Any, steps: list[tuple[Any, ...]]) -> Any:
+    acc = start
+    for arguments in steps:
+        try:
+            acc = called(f, acc, *arguments)
+        except Exception as error:
+            raise Raised(error, (acc, *arguments)) from error
+    return acc
+
+
+def called(f: Function, *arguments: Any) -> Any:
+    """The result, if it comes in time; f gets copies of what it might change."""
+    try:
+        with within(TRY_SECONDS):
+            return f(*map(copied, arguments))
+    except TimeUp as up:
+        up.given = arguments
+        raise
+
+
+def reached(f: Function, start: Any, rest: list[Domain]) -> list[Any]:
+    """A few accumulators: along the first elements, and one step from the start with the last, the constants of f."""
+    steps = list(zip(*(domain.few for domain in rest), strict=False))
+    found = [start]
+    for acc_at, arguments in [(-1, step) for step in steps[:3]] + [(0, step) for step in steps[5:][-3:]]:
+        try:
+            acc = called(f, found[acc_at], *arguments)
+        except Exception:  # the equations will say so
+            continue
+        if not any(same(acc, known) for known in found):
+            found.append(acc)
+    return found
+
+
+def common_kind(values: list[Any]) -> Any:
+    """The type of all these values, as precise as can be; None if that cannot be told."""
+    kinds = {type(value) for value in values}
+    if len(kinds) > 1:
+        each = [common_kind([value for value in values if type(value) is kind]) for kind in kinds]
+        return None if None in each else reduce(or_, each)
+    kind: Any = next(iter(kinds), None)
+    if kind in PLAIN or kind is None:
+        return kind
+    if kind is tuple:
+        if len({len(value) for value in values}) != 1:
+            return None
+        parts: Any = tuple(common_kind(list(column)) for column in zip(*values, strict=True))
+        return None if None in parts else tuple[parts]
+    if kind in (frozenset, set, list):
+        members = [member for value in values for member in value]
+        member = common_kind(members) if members else None
+        return None if member is None else kind[member]
+    if kind is dict:
+        keys, items = [[each for value in values for each in part(value)] for part in (dict.keys, dict.values)]
+        key, item = common_kind(keys) if keys else None, common_kind(items) if items else None
+        return None if key is None or item is None else kind[key, item]
+    return kind

@@ -1,0 +1,109 @@
+"""Laws of the functions that users pass where algebra matters: tried, proved where the solver can, or refuted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+from flo.core.elements import type_name
+from flo.core.errors import LawError, Origin
+from flo.core.labels import label
+from flo.values.lattice import Lattice
+from flo.verify import laws as law
+from flo.verify.data.given import Given
+from flo.verify.functions.domains import MISSING as MISSING
+from flo.verify.functions.domains import function_domains
+from flo.verify.functions.equations import Function, function_equations, monotone_equation
+from flo.verify.functions.parameters import guessed_types, known_types, parameters
+from flo.verify.functions.trials import Domain, Problem, Trials, endless
+from flo.verify.laws import Law
+from flo.verify.report import Report
+from flo.verify.within import TimeUp
+
+Values: TypeAlias = tuple[Any, ...]
+
+
+def check_function(
+    f: Function,
+    *types: Any,
+    laws: Sequence[Law] | None = None,
+    start: Any = MISSING,
+    given: Given | None = None,
+    tries: int = 200,
+    seed: int = 0,
+    seconds: float = 10.0,
+    inverse: Function | None = None,
+    lattices: tuple[Lattice[Any], Lattice[Any]] | None = None,
+) -> Report:
+    """Tries the laws on values of these types, or of the types that the function names, or of some that it takes.
+
+    `start` is where a fold starts: then the first argument is what f makes of it. `inverse` is the function that takes
+    back what f adds; `lattices` are those that a monotone function leads from and to.
+    """
+    where = Origin.here()
+    given = (given or Given()).around(f)
+    chosen = tuple(laws) if laws is not None else default_laws(f, types, start)
+    _expect_complete(f, chosen, inverse, lattices)
+    limits: list[str] = []
+    if lattices is not None:
+        problems = [monotone_problem(f, lattices, given)]
+    else:
+        kinds = known_types(f, types, start)
+        try:
+            if Any in kinds:
+                kinds = guessed_types(f, kinds, start, given)
+                limits.append(f"types guessed: {', '.join(map(type_name, kinds))}")
+            domains = function_domains(f, kinds, start, given)
+        except TimeUp as up:
+            raise endless(label(f), up, where) from None
+        problems = function_problems(f, chosen, domains, inverse)
+    meant = _meant(problems, start, given)
+    return Trials(label(f), problems, tries, seed, seconds, limits, meant, where).report(chosen)
+
+
+def _meant(problems: list[Problem], start: Any, given: Given) -> Callable[[Values], Iterable[Values]]:
+    """The solver may start from what a fold never comes to, or from what is not among the user's own values."""
+    if given.values:
+        return lambda values: []
+    if start is MISSING:
+        return lambda values: [values]
+    return lambda values: [(acc, *values[1:]) for acc in problems[0].domains[0].few]
+
+
+def default_laws(f: Function, types: tuple[Any, ...], start: Any) -> tuple[Law, ...]:
+    count = parameters(f, types, start)
+    return (law.A_FUNCTION, law.COMMUTATIVE) if count == 2 else (law.A_FUNCTION,)
+
+
+def _expect_complete(f: Function, chosen: tuple[Law, ...], inverse: Function | None, lattices: Any) -> None:
+    for needed, given, parameter in ((law.INVERSE, inverse, "inverse=g"), (law.MONOTONE, lattices, "lattices=(L, M)")):
+        if needed in chosen and given is None:
+            raise LawError(
+                f"whether `{label(f)}` is {needed} cannot be tried without `{parameter}`",
+                facts=((needed.name, needed.statement),),
+                where=Origin.here(),
+            )
+
+
+def function_problems(
+    f: Function, chosen: Sequence[Law], domains: list[Domain], inverse: Function | None = None
+) -> list[Problem]:
+    """The equations of the laws, with what each of their variables ranges over: those about one result first."""
+    problems = []
+    for each in sorted(chosen, key=law.FUNCTION_LAWS.index):
+        for equation in function_equations(each, f, len(domains), inverse):
+            ranges = domains
+            if each == law.COMMUTATIVE or each == law.ADDITIVE:
+                ranges = [*domains, domains[-1]]
+            elif each == law.ASSOCIATIVE:
+                ranges = [domains[-1]] * 3
+            problems.append(Problem(equation, tuple(ranges)))
+    return problems
+
+
+def monotone_problem(f: Function, lattices: tuple[Lattice[Any], Lattice[Any]], given: Given) -> Problem:
+    from flo.verify.functions.lattices import lattice_domain
+
+    source, target = lattices
+    domain = lattice_domain(source, given)
+    return Problem(monotone_equation(f, source, target), (domain, domain))

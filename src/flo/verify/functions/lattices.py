@@ -1,0 +1,109 @@
+"""The laws of lattices: tried on all triples of a few values, proved where the solver can, then tried at random."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import islice, product
+from typing import Any
+
+from flo.core.errors import Origin
+from flo.values.lattice import Custom, Lattice
+from flo.verify import laws
+from flo.verify.data.given import Given
+from flo.verify.functions.equations import Equation, lattice_equations
+from flo.verify.functions.trials import Domain, Problem, Trials
+from flo.verify.report import Report
+
+MOST_VALUES = 8
+_GUESSES: dict[type, list[Any]] = {
+    int: [1, 2, 3],
+    str: ["a", "b", "ab"],
+    float: [0.5, 1.5, 2.5],
+    bool: [True],
+    frozenset: [frozenset({1}), frozenset({2})],
+    tuple: [(1, 2), (2, 1)],
+}
+"""Values to try where the lattice does not say what it holds: those of the type of ⊥, or the first that it joins."""
+_KINDS: dict[type, Any] = {frozenset: frozenset[int], tuple: tuple[int, int]}
+
+
+def lattice_values(lattice: Lattice[Any], given: Given | None = None) -> list[Any]:
+    """A few values of the lattice other than ⊥, and joins of them."""
+    given = given or Given()
+    own = given.own(lattice)
+    if own is not None or not isinstance(lattice, Custom):
+        known = [lattice.value(value) for value in given.examples(lattice if own is not None else lattice.ordinary)]
+    else:
+        known = guesses(lattice, given)
+    found = [value for value in known if lattice.mismatch(value) is None and not lattice.is_bottom(value)]
+    if isinstance(lattice, Custom) and own is None:
+        found = [value for value in known if not lattice.is_bottom(value)]  # nothing says which values it has
+    joined = [lattice.join(a, b) for a, b in islice(product(found, found), 12) if joins(lattice, a, b)]
+    return (found + [value for value in joined if value not in found])[: max(MOST_VALUES, len(found))]
+
+
+def guesses(lattice: Custom[Any], given: Given) -> list[Any]:
+    """Values of the type of ⊥, or the first that it joins; and those that the join speaks of."""
+    bottom, near = lattice.bottom(), given.around(lattice.joining)
+    if type(bottom) in _GUESSES:
+        return [*_GUESSES[type(bottom)], *near.close(type(bottom))]
+    if bottom is not None:
+        return near.examples(type(bottom))
+    return next((kind for kind in _GUESSES.values() if all(joins(lattice, bottom, value) for value in kind)), [])
+
+
+def joins(lattice: Lattice[Any], a: Any, b: Any) -> bool:
+    try:
+        lattice.join(a, b)
+    except Exception:  # no join: the values exclude each other, or were a wrong guess
+        return False
+    return True
+
+
+def lattice_domain(lattice: Lattice[Any], given: Given) -> Domain:
+    """⊥ and a few values; the type of the others; and generated ones."""
+    values = lattice_values(lattice, given)
+    kind: Any = lattice.ordinary
+    if isinstance(lattice, Custom):
+        kind = next((_KINDS.get(type(value), type(value)) for value in values), None)
+
+    def generated() -> Any:
+        from hypothesis import strategies as st
+
+        from flo.verify.data.strategies import lattice_strategy
+
+        least = st.just(lattice.bottom())
+        return st.one_of(least, lattice_strategy(lattice, given)) if values else least
+
+    return Domain([lattice.bottom(), *values], None if kind is Any else kind, generated)
+
+
+def check_lattice(
+    lattice: Lattice[Any],
+    *,
+    given: Given | None = None,
+    tries: int = 200,
+    seed: int = 0,
+    seconds: float = 10.0,
+) -> Report:
+    """Tries every law: on ⊥ and a few values, by the solver, and at random."""
+    given = given or Given()
+    domain = lattice_domain(lattice, given)
+    problems = [_problem(equation, domain) for equation in lattice_equations(lattice)]
+    limits = []
+    if len(domain.few) == 1:
+        limits.append("no values but ⊥ were found: give some with examples={lattice: […]}")
+
+    def meant(values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        return [] if given.values or any(lattice.mismatch(value) for value in values) else [values]
+
+    trials = Trials(str(lattice), problems, tries, seed, seconds, limits, meant, Origin.here())
+    return trials.report(laws.LATTICE_LAWS)
+
+
+def _problem(equation: Equation, domain: Domain) -> Problem:
+    """For the solver every value is ⊥ ⊔ v: not all values of the type must belong to the lattice."""
+    left, right = (re.sub(r"\b[abc]\b", r"join(bottom(), \g<0>)", side) for side in (equation.left, equation.right))
+    above = replace(equation, left=left, right=right)
+    return Problem(equation, (domain,) * len(equation.variables), above.sides)

@@ -1,0 +1,142 @@
+"""What operators ask of the functions and lattices that they hold.
+
+When a program is built, each is tried quickly, on a few values and once: what breaks a law is refused with the
+counterexample. `hard` tries the same for as long as one likes, claims too, and reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from flo.core.derivation import StreamTypes
+from flo.core.errors import LawError
+from flo.core.labels import label
+from flo.core.operator import Operator
+from flo.values.element_value import ElementCollection
+from flo.values.exact import terms
+from flo.values.lattice import Custom, Lattice
+from flo.values.lvar import LVar
+from flo.values.operators.bags import FoldUnordered
+from flo.values.operators.lattices import FoldLattice
+from flo.values.operators.lvars import MapLattice
+from flo.values.operators.zset_aggregates import Aggregate, Linear
+from flo.values.operators.zsets import MapWeights
+from flo.verify import laws
+from flo.verify.data.given import Given
+from flo.verify.functions.domains import MISSING
+from flo.verify.functions.equations import Function
+from flo.verify.functions.function import check_function
+from flo.verify.functions.lattices import check_lattice
+from flo.verify.laws import Law
+from flo.verify.report import Report
+
+QUICK_SECONDS = 1.0
+"""How long one function is tried when a program is built."""
+REMEMBERED = 1024
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """Laws that a function must satisfy where an operator uses it, or that a lattice must."""
+
+    operator: str
+    subject: Any
+    """The function, or the lattice."""
+    laws: tuple[Law, ...]
+    kinds: tuple[Any, ...] = ()
+    start: Any = MISSING
+    lattices: tuple[Lattice[Any], Lattice[Any]] | None = None
+    claim: str | None = None
+    """The user's reason why the laws hold: the build believes it, a check does not."""
+    over: str = ""
+    """The collection that it is used on."""
+
+    def __hash__(self) -> int:
+        return hash((self.operator, self.laws, self.over))  # the rest may hold what cannot be hashed
+
+
+def obligations(operator: Operator, inputs: StreamTypes) -> Iterator[Obligation]:
+    """What the operator asks, on inputs of these types."""
+    for given in inputs:
+        if isinstance(given.collection, LVar):
+            yield from _of_lattice(operator, given.collection.lattice)
+    match operator:
+        case FoldUnordered(acc=acc, f=f, commutative=claim):
+            asked, over = (laws.A_FUNCTION, laws.COMMUTATIVE), inputs[0].collection.name
+            yield Obligation(operator.name, f, asked, _elements(inputs), acc, claim=claim, over=over)
+        case FoldLattice(lattice=lattice):
+            yield from _of_lattice(operator, lattice)
+        case MapLattice(f=f, target=target, monotone=claim):
+            yield from _of_lattice(operator, target)
+            assert isinstance(inputs[0].collection, LVar)
+            pair = (inputs[0].collection.lattice, target)
+            yield Obligation(operator.name, f, (laws.MONOTONE,), lattices=pair, claim=claim)
+        case MapWeights(f=f):
+            yield Obligation(operator.name, f, (laws.A_FUNCTION, laws.ADDITIVE), (*_elements(inputs), int))
+        case Aggregate(aggregator=Linear(of=of)):
+            yield Obligation(operator.name, Numbers(of), (laws.A_FUNCTION,), _elements(inputs))
+
+
+def _elements(inputs: StreamTypes) -> tuple[Any, ...]:
+    assert isinstance(inputs[0].collection, ElementCollection)
+    return (inputs[0].collection.element,)
+
+
+def _of_lattice(operator: Operator, lattice: Lattice[Any]) -> Iterator[Obligation]:
+    if not shipped(lattice):
+        yield Obligation(operator.name, lattice, laws.LATTICE_LAWS)
+
+
+def shipped(lattice: Lattice[Any]) -> bool:
+    """Whether Flo ships the lattice, and those that it is made of."""
+    if isinstance(lattice, Custom) or not type(lattice).__module__.startswith("flo."):
+        return False
+    parts = [part for value in vars(lattice).values() for part in (value if isinstance(value, tuple) else (value,))]
+    return all(shipped(part) for part in parts if isinstance(part, Lattice))
+
+
+class NotNumbers(LawError):
+    """What is weighted and added is not a number."""
+
+
+class Numbers:
+    """A function whose results are added: numbers, or tuples of them."""
+
+    def __init__(self, of: Function) -> None:
+        self.of = of
+        self.__name__ = label(of)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Numbers) and other.of == self.of
+
+    def __hash__(self) -> int:
+        return hash(self.of)
+
+    def __call__(self, element: Any) -> Any:
+        result = self.of(element)
+        for part in result if isinstance(result, tuple) else (result,):
+            try:
+                terms(part)
+            except TypeError as error:
+                facts = (("given", repr(element)[:80]), ("gave", repr(result)[:80]))
+                raise NotNumbers(str(error), facts=facts) from None
+        return result
+
+
+def hard(obligation: Obligation, given: Given | None, tries: int, seed: int, seconds: float) -> Report:
+    """Tries to break it: all small values, the solver, and at random."""
+    if isinstance(obligation.subject, Lattice):
+        return check_lattice(obligation.subject, given=given, tries=tries, seed=seed, seconds=seconds)
+    return check_function(
+        obligation.subject,
+        *obligation.kinds,
+        laws=obligation.laws,
+        start=obligation.start,
+        given=given,
+        tries=tries,
+        seed=seed,
+        seconds=seconds,
+        lattices=obligation.lattices,
+    )

@@ -1,0 +1,217 @@
+"""How hard an equation is tried: on all small values, then by the solver, and where it does not know, at random."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from flo.core.errors import FloError, FunctionError, Origin, brief
+from flo.verify.functions.broken import Broken, Raised, broken
+from flo.verify.functions.equations import Equation
+from flo.verify.laws import Law
+from flo.verify.report import Report, Strength
+from flo.verify.within import TimeUp, within
+
+if TYPE_CHECKING:
+    from flo.verify.solver.prove import Verdict
+
+TRY_SECONDS = 1.5
+"""A function that has not returned then is said never to."""
+SOLVER_SECONDS = 2.0
+"""For each equation; more if there is much time in all, of which this is the share:"""
+SOLVER_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What a variable ranges over."""
+
+    few: list[Any]
+    kind: Any
+    """The Python type that holds all of it, for the solver; None if there is none."""
+    generated: Callable[[], Any]
+    """Makes the Hypothesis strategy."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An equation and what its variables range over."""
+
+    equation: Equation
+    domains: tuple[Domain, ...]
+    proof: Callable[..., tuple[Any, Any]] | None = None
+    """The two sides as the solver gets them, where that is not the equation itself."""
+
+    def small(self) -> Iterator[tuple[Any, ...]]:
+        return product(*(domain.few for domain in self.domains))
+
+
+@dataclass
+class Trials:
+    """Tries problems, and counts. A `subject` that raises or never returns is an error that names the arguments."""
+
+    subject: str
+    problems: list[Problem]
+    tries: int = 200
+    seed: int = 0
+    seconds: float = 10.0
+    limits: list[str] = field(default_factory=list)
+    meant: Callable[[tuple[Any, ...]], Iterable[tuple[Any, ...]]] = lambda values: [values]
+    """The values that count, of those that the solver found: it knows only their types."""
+    where: Origin | None = None
+    """The user's line."""
+    exhaustive: int = 0
+    random: int = 0
+    proved: bool = False
+
+    def __post_init__(self) -> None:
+        self._deadline = time.monotonic() + self.seconds
+
+    def report(self, laws: tuple[Law, ...]) -> Report:
+        try:
+            found = self._small() or self._by_the_solver_and_at_random()
+        except TimeUp as up:
+            raise endless(self.subject, up, self.where) from None
+        except Raised as raised:
+            raise self._failing(raised) from raised.error
+        strength = Strength(self.proved, self.exhaustive, 0, self.random, tuple(dict.fromkeys(self.limits)))
+        return Report(f"`{self.subject}`", laws, strength, found.counterexample() if found else None)
+
+    def attempt(self, equation: Equation, values: tuple[Any, ...]) -> Broken | None:
+        with within(TRY_SECONDS):
+            return broken(equation, values)
+
+    def _small(self) -> Broken | None:
+        for problem in self.problems:
+            for values in problem.small():
+                if self._late():
+                    return None
+                self.exhaustive += 1
+                found = self.attempt(problem.equation, values)
+                if found is not None:
+                    return found
+        return None
+
+    def _late(self) -> bool:
+        late = time.monotonic() > self._deadline
+        if late:
+            self.limits.append(f"time ran out after {self.seconds:g} s")
+        return late
+
+    def _by_the_solver_and_at_random(self) -> Broken | None:
+        from flo.verify.solver.prove import Proved, Refuted
+
+        unproved = []
+        for problem in self.problems:
+            verdict = self._solved(problem)
+            if isinstance(verdict, Proved):
+                continue
+            unproved.append(problem)
+            found = self._confirmed(problem, verdict.arguments) if isinstance(verdict, Refuted) else None
+            if found is not None:
+                return found
+            reason = "the solver's counterexample does not count" if isinstance(verdict, Refuted) else verdict.reason
+            self.limits.append(f"{problem.equation.law}: not proved, {reason}")
+        self.proved = not unproved and bool(self.problems)
+        return self._at_random(unproved)
+
+    def _solved(self, problem: Problem) -> Verdict:
+        from flo.verify.solver.prove import Unknown, prove
+
+        kinds, left = [domain.kind for domain in problem.domains], self._deadline - time.monotonic()
+        if None in kinds:
+            return Unknown("as the types of its values are not known")
+        if left <= 0:
+            return Unknown("as there was no time")
+        seconds = min(max(SOLVER_SECONDS, SOLVER_SHARE * self.seconds), left)
+        return prove(problem.proof or problem.equation.sides, kinds, seconds=seconds)
+
+    def _confirmed(self, problem: Problem, suspect: tuple[Any, ...]) -> Broken | None:
+        """A counterexample of the solver counts if the function itself shows it, on values that are meant."""
+        tried = (self.attempt(problem.equation, values) for values in self.meant(suspect))
+        return next(filter(None, tried), None)
+
+    def _at_random(self, problems: list[Problem]) -> Broken | None:
+        try:
+            import hypothesis  # noqa: F401
+        except ImportError:
+            if problems:
+                self.limits.append("nothing at random, as Hypothesis is not installed")
+            return None
+        for group in together(problems):
+            if self.tries and not self._late():
+                found = self._searched(group)
+                if found is not None:
+                    return found
+        return None
+
+    def _searched(self, group: list[Problem]) -> Broken | None:
+        """Random values, and smaller ones once some break a law."""
+        from hypothesis import HealthCheck, Phase, find, settings
+        from hypothesis import strategies as st
+        from hypothesis.errors import HypothesisException
+
+        found: list[Broken] = []
+
+        def breaks(values: tuple[Any, ...]) -> bool:
+            if time.monotonic() > self._deadline:
+                return False
+            self.random += not found
+            tried = (self.attempt(each.equation, values[: len(each.domains)]) for each in group)
+            one = next(filter(None, tried), None)
+            if one is not None:
+                found.append(one)
+            return one is not None
+
+        try:
+            find(
+                st.tuples(*(domain.generated() for domain in group[0].domains)),
+                breaks,
+                settings=settings(
+                    max_examples=self.tries,
+                    database=None,
+                    deadline=None,
+                    phases=(Phase.generate, Phase.shrink),
+                    suppress_health_check=list(HealthCheck),
+                ),
+                random=Random(self.seed),
+            )
+        except HypothesisException:  # no such values; or, when the time ran out, not the same twice
+            self._late()
+        return min(found, key=lambda each: len(brief(each.values, 400)), default=None)
+
+    def _failing(self, raised: Raised) -> FloError:
+        kind = type(raised.values[-1]).__name__ if raised.values else "int"
+        return FunctionError(
+            f"`{self.subject}` raised {raised}",
+            facts=(("given", ", ".join(map(brief, raised.values))),),
+            instead=((f"examples={{{kind}: […]}}", "only values that it is meant for"),),
+            where=self.where,
+        )
+
+
+def together(problems: list[Problem]) -> list[list[Problem]]:
+    """Those that the same values can be tried on: with the variables of the longest, or the first of them."""
+    groups: list[list[Problem]] = []
+    for problem in sorted(problems, key=lambda problem: -len(problem.domains)):
+        for group in groups:
+            if all(one is other for one, other in zip(problem.domains, group[0].domains, strict=False)):
+                group.append(problem)
+                break
+        else:
+            groups.append([problem])
+    return groups
+
+
+def endless(subject: str, up: TimeUp, where: Origin | None) -> FloError:
+    place = (("stopped at", f"{up.where}   {up.where.text}".rstrip()),) if up.where else ()
+    return FunctionError(
+        f"`{subject}` did not return within {up.seconds:g} s",
+        facts=(("given", ", ".join(map(brief, up.given))), *place),
+        instead=(("examples={int: […]}", "only values that it is meant for"),),
+        where=where,
+    )

@@ -1,0 +1,1 @@
+"""The laws of collections, operators and whole programs, on every small input and at random."""

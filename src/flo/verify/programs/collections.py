@@ -1,0 +1,107 @@
+"""The laws of collections: on every small value with every small delta, and then on larger ones at random."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from itertools import product
+from typing import Any
+
+from flo.core.collection import Collection, Value
+from flo.core.term import Lifting, Lowering
+from flo.verify import laws
+from flo.verify.effort import Effort
+from flo.verify.exploration.arrivals import pieces
+from flo.verify.exploration.shown import shown
+from flo.verify.laws import Law
+from flo.verify.programs.inputs import exactly
+from flo.verify.programs.sampling import MISSING, plain_data, smallest
+from flo.verify.report import Counterexample, Report, Strength
+
+MOST_VALUES = 100
+
+
+def check_collection(collection: Collection, effort: Effort | None = None) -> Report:
+    """Tries every law on pairs of a value and a delta."""
+    effort = effort or Effort()
+    values, up_to = small_values(collection, effort)
+    broken, exhaustive, random, limits = None, 0, 0, list[str]()
+    if up_to < effort.most:
+        limits.append(f"not all values of {up_to + 1} elements, as there are too many")
+    for value, delta in product(values, values):
+        if effort.small_over():
+            limits.append("no time for all small values")
+            up_to = 0
+            break
+        exhaustive += 1
+        broken = broken_law(collection, value, delta)
+        if broken is not None:
+            break
+    if broken is None and effort.tries and find_spec("hypothesis") is None:
+        limits.append(MISSING)
+    elif broken is None and effort.tries:
+        random, broken = _at_random(collection, effort)
+    strength = Strength(exhaustive=exhaustive, up_to=up_to, random=random, limits=tuple(limits))
+    return Report(f"`{collection}`", laws.COLLECTION_LAWS, strength, broken)
+
+
+def small_values(collection: Collection, effort: Effort) -> tuple[list[Value], int]:
+    """Open values, fixed ones, and those whose end was passed on; the smallest first. Up to what size all are there."""
+    values: list[Value] = []
+    for size in range(effort.most + 1):
+        for data in exactly(collection, size, effort.given):
+            if len(values) >= MOST_VALUES:
+                return values, size - 1
+            values += forms(collection, data)
+    return values, effort.most
+
+
+def forms(collection: Collection, data: Any) -> Iterator[Value]:
+    value = collection.bottom()
+    for part in pieces(collection, data):
+        for delta in part:
+            value = value.concat(delta)
+    yield value
+    yield value.fix()
+    yield value.fix().take()[0]
+
+
+def _at_random(collection: Collection, effort: Effort) -> tuple[int, Counterexample | None]:
+    from hypothesis import strategies as st
+
+    data = plain_data(collection, effort.given)
+
+    def broken(case: tuple[Any, Any]) -> Counterexample | None:
+        pairs = product(forms(collection, case[0]), forms(collection, case[1]))
+        return next((found for pair in pairs if (found := broken_law(collection, *pair)) is not None), None)
+
+    return smallest(st.tuples(data, data), broken, effort, effort.tries)
+
+
+def broken_law(collection: Collection, value: Value, delta: Value) -> Counterexample | None:
+    """The first law that this value and this delta break."""
+
+    def differ(law: Law, one: str, result: Value | str, other: str, expected: Value | str) -> Counterexample:
+        outcomes = (each if isinstance(each, str) else shown(each) for each in (result, expected))
+        return Counterexample(law, f"in {collection}", ((one,), (other,)), tuple(outcomes))
+
+    c, d = shown(value), shown(delta)
+    fixed = value.fix()
+    if not fixed.fixed():
+        return differ(laws.FIX_FIXES, f"fix({c})", fixed, "must be fixed", "is not")
+    if value.fixed() and fixed != value:
+        return differ(laws.FIX_FIXES, f"fix({c})", fixed, c, value)
+    if value.concat(value.empty()) != value:
+        return differ(laws.RIGHT_IDENTITY, f"{c} ++ ∅", value.concat(value.empty()), c, value)
+    after = value.concat(delta)
+    if value.fixed() and after != value:
+        return differ(laws.ABSORPTION, f"{c} ++ {d}", after, c, value)
+    for each, name in ((value, c), (after, f"{c} ++ {d}")):
+        reason = collection.mismatch(each)
+        if reason is not None:
+            return differ(laws.CLOSURE, name, each, f"a value of {collection}", reason)
+    lowering = Lowering()
+    lifted = Lifting(lowering.names)(lowering(value))
+    if lifted != value:
+        return differ(laws.LIFTING, f"⟦⌊{c}⌋⟧", lifted if isinstance(lifted, Value) else repr(lifted), c, value)
+    return None

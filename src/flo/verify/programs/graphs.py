@@ -1,0 +1,208 @@
+"""The laws of a typed graph on one input at a time: what binds an operator alone and a whole program alike.
+
+A step may break a law by itself: preservation, the measure, one result. Where the ways through the states end tells the
+rest: in one stuck state, whatever steps are taken and whenever data arrives, in which the outputs are maximal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from flo.core.derivation import StreamTypes
+from flo.core.graph import Graph, inputs, setinput
+from flo.core.operator import Values
+from flo.core.typing import initial
+from flo.verify import laws
+from flo.verify.exploration.moves import GRAPH_RULES, Broken
+from flo.verify.exploration.search import Search, arrivals, walk
+from flo.verify.exploration.shown import shown_all
+from flo.verify.exploration.space import State
+from flo.verify.exploration.ways import Way, advance_agrees, advances, alone, side_by_side
+from flo.verify.laws import Law
+from flo.verify.programs.inputs import Input
+from flo.verify.programs.lawful import LawfulSpace
+from flo.verify.report import Counterexample
+
+MOST_STATES = 20_000
+MOST_KEPT = 200_000
+OFTEN = 16
+"""So often a step is tried that may give something else each time."""
+
+OF_OPERATORS: dict[str, Law] = {
+    "preservation": laws.PRESERVATION,
+    "measure": laws.MEASURE,
+    "stuck": laws.STUCK_STATE,
+    "confluence": laws.CONFLUENCE,
+    "eager": laws.EAGER_EXECUTION,
+    "maximal": laws.OUTPUT_MAXIMALITY,
+    "bounded": laws.BOUNDED_OUTPUTS,
+    "advance": laws.ADVANCE,
+    "function": laws.A_FUNCTION,
+}
+OF_GRAPHS: dict[str, Law] = OF_OPERATORS | {
+    "preservation": laws.GRAPH_PRESERVATION,
+    "measure": laws.GRAPH_STUCK_STATE,
+    "stuck": laws.GRAPH_STUCK_STATE,
+    "confluence": laws.DETERMINISM,
+    "eager": laws.GRAPH_EAGER_EXECUTION,
+    "maximal": laws.GRAPH_PROGRESS,
+    "bounded": laws.GRAPH_PROGRESS,
+}
+
+
+@dataclass
+class GraphLaws:
+    """A graph on input types, the laws that bind it, and how its counterexamples are told."""
+
+    graph: Graph
+    types: StreamTypes
+    laws: Mapping[str, Law]
+    names: tuple[str, ...]
+    again: Callable[[Input, str], str]
+    """The line that replays a trace on an input."""
+    over: Callable[[], bool]
+    """Whether the time is."""
+
+    def __post_init__(self) -> None:
+        start, self.output_types = initial(self.graph, self.types)
+        self.space = LawfulSpace(start, self.types, self.names)
+        self.trying: Input | None = None
+        """The last input."""
+        self.cut_short = 0
+        """Inputs whose states were too many, or the time too short."""
+
+    @property
+    def fired(self) -> frozenset[str]:
+        return frozenset(self.space.rules - GRAPH_RULES)
+
+    def broken_by(self, given: Input) -> Counterexample | None:
+        """The first law that this input breaks, in every schedule and with every cut."""
+        whole = self._begin(given)
+        at_once, in_parts = Search(self.space, whole[-1]), Search(self.space, whole[0])
+        try:
+            complete = at_once.run(MOST_STATES, over=self.over)
+            ends = [whole + at_once.way_to(number)[1:] for number in at_once.outcomes.values()]
+            if len(ends) > 1:
+                return self._differ("confluence", given, *ends[:2])
+            if not complete:
+                self.cut_short += 1
+                return None
+            complete = in_parts.run(MOST_STATES, expected=ends[0][-1], over=self.over)
+            for state, number in in_parts.outcomes.items():
+                if state != ends[0][-1]:
+                    return self._differ("eager", given, ends[0], in_parts.way_to(number))
+            self.cut_short += not complete
+        except Broken as broken:
+            search = in_parts if len(in_parts.parents) > 1 else at_once
+            before = [] if search is in_parts else whole[:-1]
+            return self._step(broken, given, before + search.way_to_break())
+        return self._at_the_end(given, whole, ends[0])
+
+    def broken_along(self, given: Input, choices: list[int]) -> Counterexample | None:
+        """The first law that breaks on the way that these choices make, and when all data is there at once."""
+        whole = self._begin(given)
+        at_once, mixed, in_parts = list(whole), list(whole), whole[:1]
+        way = at_once
+        try:
+            walk(self.space, at_once, _first)
+            way = walk(self.space, mixed, _picking(choices))
+            if mixed[-1] != at_once[-1]:
+                return self._differ("confluence", given, at_once, mixed)
+            way = in_parts
+            walk(self.space, in_parts, _picking(choices))
+            if in_parts[-1] != at_once[-1]:
+                return self._differ("eager", given, at_once, in_parts)
+        except Broken as broken:
+            return self._step(broken, given, way)
+        return self._at_the_end(given, whole, at_once)
+
+    def _begin(self, given: Input) -> list[State]:
+        """The way along which all data arrives at once."""
+        self.trying = given
+        if self.space.size() > MOST_KEPT:
+            self.space.forget()
+        return arrivals(self.space, self.space.start(given.channels(self.types)))
+
+    def _at_the_end(self, given: Input, whole: list[State], way: list[State]) -> Counterexample | None:
+        """`advance`, and streaming progress: what is there when all data has come and the program is stuck."""
+        outputs = self.space.outputs_of(way[-1])
+        if not advance_agrees(self.space, whole, way[-1]):
+            reached, one = (self.space.graph_of(way[-1]), outputs), self._way(way)
+            other = next(each for each in advances(self.space, whole) if (each.graph, each.outputs) != reached)
+            return self._random(given, way) or self._side_by_side("advance", given, one, other)
+        if any(kind.bounded and not end for kind, end in zip(self.types, given.ends, strict=True)):
+            return None  # streaming progress says nothing before the bounded inputs have ended
+        for output_type, output in zip(self.output_types, outputs, strict=True):
+            if output_type.bounded and not output.fixed():
+                told = self._way(way)
+                outcome = f"{shown_all(outputs)}, which has no end"
+                return alone(self.laws["bounded"], self._about, told, outcome, self.again(given, told.trace))
+        if not all(given.ends) and not self._is_maximal(whole[-1], outputs):
+            random = self._random(given, way)
+            if random is not None:
+                return random
+            stays = self._way(way)
+            stays = replace(stays, events=(*stays.events, "and no more comes"))
+            ended = Input(given.data, (True,) * len(given.ends))
+            ending = self._way(walk(self.space, self._begin(ended), _first))
+            return self._side_by_side("maximal", ended, stays, ending)
+        return None
+
+    def _is_maximal(self, whole: State, outputs: Values) -> bool:
+        """Whether the end of all inputs changes nothing but that the outputs are fixed."""
+        graph = self.space.graph_of(whole)
+        ended = setinput(graph, tuple(value.fix() for value in inputs(graph)))
+        start = self.space.state(ended, self.space.outputs_of(whole), self.space.arrived(whole))
+        try:
+            way = walk(self.space, [start], _first)
+        except Broken:  # as it does on the input that ends, which is tried for itself
+            return True
+        return self.space.outputs_of(way[-1]) == tuple(output.fix() for output in outputs)
+
+    def _way(self, states: list[State]) -> Way:
+        return Way.along(self.space, states)
+
+    @property
+    def _about(self) -> str:
+        if all(name.isdigit() for name in self.names):
+            return f"on {', '.join(map(str, self.types)) or 'no inputs'}"
+        return f"on {', '.join(f'{n}: {t}' for n, t in zip(self.names, self.types, strict=True))}"
+
+    def _differ(self, role: str, given: Input, one: list[State], other: list[State]) -> Counterexample:
+        random = self._random(given, one) or self._random(given, other)
+        return random or self._side_by_side(role, given, self._way(one), self._way(other))
+
+    def _random(self, given: Input, way: list[State]) -> Counterexample | None:
+        """Whether a function that gives something else each time is behind it."""
+        for count, state in enumerate(way, start=1):
+            for slot, number in enumerate(state[: len(self.space.nodes)]):
+                try:
+                    self.space.small_steps(self.space.slots[slot].things[number], times=OFTEN)
+                except Broken as broken:
+                    return self._step(broken, given, way[:count])
+        return None
+
+    def _side_by_side(self, role: str, given: Input, one: Way, other: Way) -> Counterexample:
+        return side_by_side(self.laws[role], self._about, one, other, self.again(given, other.trace))
+
+    def _step(self, broken: Broken, given: Input, states: list[State]) -> Counterexample:
+        """The way to a step that breaks a law."""
+        way = Way.along(self.space, states)
+        law, again = self.laws[broken.role], self.again(given, f"{way.trace} {broken.move.name}".strip())
+        told = replace(way, events=(*way.events, broken.move.text))
+        if broken.results:
+            found = side_by_side(law, self._about, told, told, again)
+            return replace(found, about=f"{found.about}: {broken.reason}", outcomes=broken.results)
+        before = f"before it: {shown_all(way.outputs)}"
+        return alone(law, f"{self._about}: {broken.reason}", told, before, again)
+
+
+def _first(count: int) -> int:
+    return 0
+
+
+def _picking(choices: list[int]) -> Callable[[int], int]:
+    """One choice after the other, and then always the first."""
+    waiting = iter(choices)
+    return lambda count: next(waiting, 0) % count

@@ -1,0 +1,146 @@
+"""Small inputs for the checkers: every one with few elements, as plain data, the smallest first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+from flo.core.collection import Collection
+from flo.core.derivation import StreamTypes
+from flo.core.elements import type_name
+from flo.core.errors import LawError, Origin
+from flo.core.nested import Nested
+from flo.values.keyed import Keyed
+from flo.values.lvar import LVar
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, Set, ZSet
+from flo.verify.data.given import Given
+from flo.verify.exploration.arrivals import Channels, channels_of
+from flo.verify.functions.lattices import lattice_values
+
+KINDS = 2
+"""How many different elements are tried together."""
+MOST_INNER = 2
+"""How many inner streams, or keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Plain data for each input, and which of them end."""
+
+    data: tuple[Any, ...]
+    ends: tuple[bool, ...]
+
+    def channels(self, types: StreamTypes) -> Channels:
+        return channels_of(dict(enumerate(self.data)), types, self.ends)
+
+
+def small_inputs(types: StreamTypes, size: int, given: Given, *, ended: bool = True) -> Iterator[Input]:
+    """Every input of so many elements in all. Bounded ones end; unbounded ones stay open, and may then be `ended`.
+
+    Before its end a bounded one is open as well, and what can be seen then must not depend on the steps either.
+    """
+    bounded = tuple(kind.bounded for kind in types)
+    for sizes in product(range(size + 1), repeat=len(types)):
+        if sum(sizes) == size:
+            each = [list(exactly(kind.collection, count, given)) for kind, count in zip(types, sizes, strict=True)]
+            for data in product(*each):
+                yield Input(data, bounded)
+                if ended and not all(bounded):
+                    yield Input(data, (True,) * len(types))
+                if size and any(bounded):
+                    yield Input(data, (False,) * len(types))
+
+
+def elements(kind: Any, given: Given) -> list[Any]:
+    """A few different elements of a type; numbers where any would do."""
+    found = given.examples(kind)
+    if not found:
+        raise LawError(
+            f"no examples of {type_name(kind)} can be made",
+            instead=((f"check(…, examples={{{type_name(kind)}: […]}})", "values of that type to try"),),
+            where=Origin.here(),
+        )
+    return sorted(found, key=lambda element: element in (0, "", False))[:KINDS]  # what does nothing comes last
+
+
+def exactly(collection: Collection, size: int, given: Given) -> Iterator[Any]:
+    """Plain data of so many elements; deltas that are taken back, or come twice, included."""
+    own = given.own(collection)
+    if own is not None:
+        yield from (item for item in given.examples(collection) if _length(item) == size)
+        return
+    match collection:
+        case LVar(lattice=lattice):
+            values = lattice_values(lattice, given)[: KINDS + 1]
+            values = values[1:2] + values[:1] + values[2:]  # something plain first, and not a zero
+            yield from map(list, product(values, repeat=size))
+        case Nested(inner=inner):
+            for sizes in splits(size):
+                each = [list(_inner_tuples(inner, part, given)) for part in sizes]
+                yield from map(list, product(*each))
+        case Keyed():
+            keys = elements(collection.key, given)
+            for sizes in splits(size):
+                each = [list(_inner(collection.inner, part, given)) for part in sizes]
+                yield from (dict(zip(keys, values, strict=False)) for values in product(*each))
+        case Sequence():
+            yield from map(list, product(elements(collection.element, given), repeat=size))
+        case Bag():
+            yield from map(Counter, combinations_with_replacement(elements(collection.element, given), size))
+        case Set():
+            yield from map(list, combinations_with_replacement(elements(collection.element, given), size))
+        case ZSet():
+            units = [{element: weight} for element in elements(collection.element, given) for weight in (1, -1)]
+            yield from map(list, combinations_with_replacement(units, size))
+        case _:
+            raise LawError(
+                f"no values of {collection} can be made",
+                instead=((f"check(…, examples={{{collection.name}: […]}})", "plain data to try"),),
+                where=Origin.here(),
+            )
+
+
+def splits(size: int) -> Iterator[tuple[int, ...]]:
+    """How many elements the inner streams hold; one without elements counts as one that has one."""
+    if size == 0:
+        yield ()
+    for count in range(1, MOST_INNER + 1):
+        for sizes in product(range(size + 1), repeat=count):
+            if sum(max(1, part) for part in sizes) == size:
+                yield sizes
+
+
+def _inner_tuples(inner: StreamTypes, size: int, given: Given) -> Iterator[Any]:
+    for sizes in product(range(size + 1), repeat=len(inner)):
+        if sum(sizes) == size:
+            parts = [list(_inner(s.collection, part, given)) for s, part in zip(inner, sizes, strict=True)]
+            yield from (values[0] if len(inner) == 1 else values for values in product(*parts))
+
+
+def _inner(collection: Collection, size: int, given: Given) -> Iterator[Any]:
+    """Data of a stream inside another, as `Collection.value` takes it."""
+    for data in exactly(collection, size, given):
+        match collection:
+            case LVar(lattice=lattice):
+                if size:
+                    yield lattice.plain(data[-1])
+                else:
+                    yield lattice.plain(lattice.bottom())
+            case ZSet():
+                total: Counter[Any] = Counter()
+                for unit in data:
+                    total.update(unit)
+                yield {element: weight for element, weight in total.items() if weight}
+            case _:
+                yield data
+
+
+def _length(data: Any) -> int:
+    try:
+        return len(data)
+    except TypeError:
+        return 1

@@ -1,0 +1,130 @@
+"""The phases of a check: every small input, the smallest first, and then larger ones at random."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+
+from flo.core.errors import ElementError, FunctionError, LawError, Origin, brief
+from flo.core.stream_type import StreamType
+from flo.verify.effort import Effort
+from flo.verify.programs.graphs import GraphLaws
+from flo.verify.programs.inputs import small_inputs
+from flo.verify.programs.lawful import functions_of
+from flo.verify.programs.sampling import MISSING, sample
+from flo.verify.report import Counterexample, Strength
+from flo.verify.within import TimeUp, within
+
+LEAST_TRIES = 20
+
+
+@dataclass
+class Phases:
+    """Tries the same laws on several subjects: an operator on each of its input types, or one program."""
+
+    subjects: list[GraphLaws]
+    effort: Effort
+    guessed: bool = False
+    """The input types are a guess: those on which a function raises are passed over."""
+    exhaustive: int = 0
+    up_to: int = 0
+    random: int = 0
+    limits: list[str] = field(default_factory=list)
+    faults: list[FunctionError] = field(default_factory=list)
+    """What functions raised where the types were a guess."""
+    refused: list[ElementError] = field(default_factory=list)
+    """What the program says of data that is not for it."""
+    current: GraphLaws | None = None
+
+    def run(self) -> Counterexample | None:
+        """What breaks a law, the smallest that was found. The time bounds all of it, also a function that hangs."""
+        try:
+            with within(max(self.effort.left(), 0.1) + 1):
+                found = self._small() or self._random()
+        except TimeUp as up:
+            raise self._endless(up) from None
+        if found is None and self.refused and not self.exhaustive:
+            raise self.refused[0]
+        return found
+
+    def strength(self) -> Strength:
+        many = sum(subject.cut_short for subject in self.subjects)
+        limits = [*self.limits, *([f"{many:,} inputs have too many states, and were not all explored"] if many else [])]
+        if self.refused:
+            limits.append(f"{len(self.refused):,} inputs were refused: {self.refused[0].summary}")
+        if self.faults:
+            limits.append(f"inputs were passed over on which {self.faults[0].summary}")
+        return Strength(exhaustive=self.exhaustive, up_to=self.up_to, random=self.random, limits=tuple(limits))
+
+    def fired(self) -> frozenset[str]:
+        return frozenset(rule for subject in self.subjects for rule in subject.fired)
+
+    def _small(self) -> Counterexample | None:
+        for size in range(self.effort.most + 1):
+            for subject in list(self.subjects):
+                for broken in self._of_size(subject, size):
+                    if broken is not None:
+                        return broken
+            if self.effort.small_over():
+                self.limits.append(f"no time for all inputs of {size} elements")
+                return None
+            self.up_to = size
+        return None
+
+    def _of_size(self, subject: GraphLaws, size: int) -> Iterator[Counterexample | None]:
+        self.current = subject
+        try:
+            for given in small_inputs(
+                subject.types, size, self.effort.given, ended=not self._is_ended_elsewhere(subject)
+            ):
+                if self.effort.small_over():
+                    return
+                try:
+                    broken = subject.broken_by(given)
+                except ElementError as refused:  # not data for this program
+                    self.refused.append(refused)
+                    continue
+                self.exhaustive += 1
+                yield broken
+        except FunctionError as fault:
+            if not self.guessed:
+                raise
+            self.faults.append(fault)
+            self.subjects.remove(subject)
+
+    def _is_ended_elsewhere(self, subject: GraphLaws) -> bool:
+        """Whether the same collections are tried as bounded streams, too: then they end there."""
+        bounded = tuple(StreamType(kind.collection, bounded=True) for kind in subject.types)
+        return any(other.types == bounded for other in self.subjects)
+
+    def _random(self) -> Counterexample | None:
+        if not self.subjects or not self.effort.tries:
+            return None
+        if find_spec("hypothesis") is None:
+            self.limits.append(MISSING)
+            return None
+        each = max(LEAST_TRIES, self.effort.tries // len(self.subjects))
+        for subject in self.subjects:
+            self.current = subject
+            tried, broken = sample(subject, self.effort, each, self.faults if self.guessed else None, self.refused)
+            self.random += tried
+            if broken is not None:
+                return broken
+        if self.effort.over():
+            self.limits.append(f"stopped after {self.effort.seconds:g} s")
+        return None
+
+    def _endless(self, up: TimeUp) -> LawError:
+        """A function that does not come back, for people."""
+        facts = [("stopped at", f"{up.where}   {up.where.text}".rstrip())] if up.where else []
+        if self.current is not None:
+            functions = dict.fromkeys(map(functions_of, self.current.space.nodes))
+            given = () if self.current.trying is None else (("given", brief(self.current.trying.data)),)
+            facts = [("function", " or ".join(functions)), *given, *facts]
+        return LawError(
+            f"a function did not return within {self.effort.seconds:g} s",
+            facts=tuple(facts),
+            instead=(("check(…, seconds=60)", "if it is only slow"), ("a loop that ends", "for every element")),
+            where=Origin.here(),
+        )

@@ -1,0 +1,130 @@
+"""Larger inputs at random, and the smallest of those that break a law: Hypothesis generates and shrinks."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from flo.core.collection import Collection
+from flo.core.errors import ElementError, FunctionError
+from flo.values.weighted import Set, ZSet
+from flo.verify.data.given import Given
+from flo.verify.effort import Effort
+from flo.verify.programs.graphs import GraphLaws
+from flo.verify.programs.inputs import Input
+from flo.verify.report import Counterexample
+
+MOST_MOVES = 40
+"""So many moves are chosen; after them the first that is enabled is taken."""
+MISSING = "no random inputs: Hypothesis is not installed (pip install hypothesis)"
+
+
+def sample(
+    checked: GraphLaws,
+    effort: Effort,
+    tries: int,
+    faults: list[FunctionError] | None,
+    refused: list[ElementError],
+) -> tuple[int, Counterexample | None]:
+    """How many inputs were tried, and what the smallest that breaks a law shows.
+
+    Data that the program refuses is passed over, and noted in `refused`. Where there are `faults`, the types are a
+    guess: data on which a function raises is passed over as well, and noted there.
+    """
+    from hypothesis import strategies as st
+
+    broke: Input | None = None
+
+    bounded = tuple(kind.bounded for kind in checked.types)
+    ends = [bounded, (True,) * len(bounded), (False,) * len(bounded)]
+
+    def broken(case: tuple[tuple[Any, ...], tuple[bool, ...], list[int]]) -> Counterexample | None:
+        nonlocal broke
+        data, end, choices = case
+        given = Input(data, end)
+        try:
+            found = checked.broken_along(given, choices)
+        except ElementError as refusal:
+            refused.append(refusal)
+            return None
+        except FunctionError as fault:
+            if faults is None:
+                raise
+            faults.append(fault)
+            return None
+        if found is not None:
+            broke = given
+        return found
+
+    inputs = st.tuples(*(plain_data(kind.collection, effort.given) for kind in checked.types))
+    choices = st.lists(st.integers(0, 7), max_size=MOST_MOVES)
+    tried, found = smallest(st.tuples(inputs, st.sampled_from(ends), choices), broken, effort, tries)
+    if broke is not None:  # the shortest two ways on that input, if it is small enough to see all of them
+        found = checked.broken_by(broke) or found
+    return tried, found
+
+
+class _OutOfTime(BaseException):
+    """No `Exception`: Hypothesis would try to make it smaller."""
+
+
+def smallest(
+    strategy: Any, broken: Callable[[Any], Counterexample | None], effort: Effort, tries: int
+) -> tuple[int, Counterexample | None]:
+    """How many cases were tried, and the counterexample of the smallest that has one."""
+    from hypothesis import HealthCheck, Phase, Verbosity, find, settings
+    from hypothesis.errors import HypothesisException
+
+    tried, found = 0, None
+
+    def breaks(case: Any) -> bool:
+        nonlocal tried, found
+        if effort.over():
+            raise _OutOfTime
+        tried += 1
+        counterexample = broken(case)
+        found = counterexample or found
+        return counterexample is not None
+
+    with contextlib.suppress(HypothesisException, _OutOfTime):  # none was found, or none that is smaller
+        find(
+            strategy,
+            breaks,
+            random=Random(effort.seed),
+            settings=settings(
+                max_examples=tries,
+                database=None,
+                deadline=None,
+                phases=(Phase.generate, Phase.shrink),
+                suppress_health_check=list(HealthCheck),
+                verbosity=Verbosity.quiet,
+            ),
+        )
+    return tried, found
+
+
+def plain_data(collection: Collection, given: Given) -> Any:
+    """Data of a collection, with elements that come twice or are taken back."""
+    from hypothesis import strategies as st
+
+    from flo.verify.data.strategies import LONGEST, data
+
+    if not isinstance(collection, (Set, ZSet)) or given.own(collection) is not None:
+        return data(collection, given)
+    few = given.examples(collection.element)[:3]
+    element = given.strategy(collection.element).filter(_hashable)
+    element = st.one_of(st.sampled_from(few), element) if few else element
+    if isinstance(collection, Set):
+        return st.lists(element, max_size=LONGEST)
+    unit = st.tuples(element, st.sampled_from([1, -1, 2])).map(lambda pair: dict([pair]))
+    return st.lists(unit, max_size=LONGEST)
+
+
+def _hashable(element: Any) -> bool:
+    try:
+        hash(element)
+    except TypeError:
+        return False
+    return True

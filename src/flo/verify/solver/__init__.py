@@ -1,0 +1,1 @@
+"""Python functions on symbols, so that a solver can prove what holds for all values."""

@@ -1,0 +1,148 @@
+"""Equations handed to a solver (z3): proved for all values, or refuted by some."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from flo.verify.functions.equations import NoJoin, same
+from flo.verify.solver.arguments import Make, NoSuchValue, maker, plain
+from flo.verify.solver.paths import OutOfTime, Path, Question, Refused
+from flo.verify.solver.tracing import deliberate, traced
+
+MOST_PATHS = 200
+Sides: TypeAlias = Callable[..., tuple[Any, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """Equal for all values of the types; of float all but nan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refuted:
+    """Not equal for these: it was tried."""
+
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Neither could be shown, and why."""
+
+    reason: str
+
+
+Verdict: TypeAlias = Proved | Refuted | Unknown
+_one_at_a_time = threading.RLock()  # z3 keeps its terms in one place for all threads
+
+
+def prove(sides: Sides, types: Sequence[Any], *, seconds: float = 2.0) -> Verdict:
+    """Whether the two results of `sides` are equal for all arguments of the types.
+
+    The functions are run on symbols, once for each way through their branches. Globals and variables of outer functions
+    count as the constants that they are now.
+    """
+    try:
+        import z3  # noqa: F401
+    except ImportError:
+        return Unknown("z3 is not installed: pip install 'flo-streams[verify]'")
+    with _one_at_a_time:
+        try:
+            makers = [maker(kind) for kind in types]
+            question = Question(time.monotonic() + seconds, words=True)
+            verdict = _all_paths(sides, makers, question)
+            if question.texts and verdict != Proved():
+                verdict = _all_paths(sides, makers, replace(question, words=False))
+            return verdict
+        except OutOfTime:
+            return Unknown(f"the solver was not done after {seconds:g} s")
+        except Refused as refused:
+            return Unknown(str(refused))
+
+
+def _all_paths(sides: Sides, makers: list[Make], question: Question) -> Verdict:
+    waiting = deque([Path((), question)])  # short ones first: they give small counterexamples
+    doubts: list[Unknown] = []
+    paths = 0
+    while waiting and paths < MOST_PATHS:
+        paths += 1
+        path = waiting.popleft()
+        try:
+            verdict = _one_path(path, sides, makers)
+        except OutOfTime:
+            if doubts:
+                break
+            raise
+        waiting += path.others
+        if isinstance(verdict, Refuted) or (verdict != Proved() and question.texts and question.words):
+            return verdict  # of texts more must be known than their order
+        if isinstance(verdict, Unknown):
+            doubts.append(verdict)
+    if waiting and not doubts:
+        doubts.append(Unknown(f"there are more than {MOST_PATHS} ways through the branches"))
+    return doubts[0] if doubts else Proved()
+
+
+def _one_path(path: Path, sides: Sides, makers: list[Make]) -> Verdict:
+    arguments: list[Any] = []
+
+    def run() -> bool:
+        arguments.extend(make(path) for make in makers)
+        equal = same(*sides(*arguments))
+        path.settled()
+        return equal
+
+    try:
+        if traced(path, run):
+            return Proved()
+    except (NoSuchValue, NoJoin) as error:
+        if path.alone_in_set is None and deliberate(error.__cause__ or error):
+            return Proved()  # nothing is said of such values
+        return Unknown("whether there are such values cannot be traced")
+    except OutOfTime:
+        raise
+    except Refused as refused:
+        return Unknown(str(refused))
+    except Exception as error:
+        return Unknown(f"it raises {type(error).__name__} for some values")
+    return _counterexample(path, sides, arguments)
+
+
+def _counterexample(path: Path, sides: Sides, arguments: list[Any]) -> Verdict:
+    """The values of the solver's model, if the sides really differ for them."""
+    import z3
+
+    answer, model = path.ask()
+    if answer == z3.unsat:
+        return Proved()  # no values take this path
+    if answer != z3.sat:
+        return Unknown("the solver gave up")
+    constants = list(_constants([*path.conditions, *(model[name] for name in model.decls())]))
+    try:
+        values = tuple(plain(argument, model, constants) for argument in arguments)
+        if not same(*sides(*values)):
+            return Refuted(values)
+    except Refused as refused:
+        return Unknown(str(refused))
+    except Exception as error:
+        return Unknown(f"it raises {type(error).__name__} for some values")
+    return Unknown("the solver's counterexample is none in Python")
+
+
+def _constants(terms: list[Any]) -> Iterator[Any]:
+    """The numbers and texts in the terms, each once."""
+    import z3
+
+    waiting, seen = [term for term in terms if z3.is_expr(term)], set()
+    while waiting:
+        term = waiting.pop()
+        if term.get_id() not in seen:
+            seen.add(term.get_id())
+            waiting += term.children()
+            if z3.is_int_value(term) or z3.is_string_value(term):
+                yield term

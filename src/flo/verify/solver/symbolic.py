@@ -1,0 +1,196 @@
+"""Symbols stand for all values of a type: what is done with one becomes a term for the solver, or is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import dis
+import operator
+import sys
+from collections.abc import Callable
+from enum import Enum
+from fractions import Fraction
+from functools import cache
+from itertools import takewhile
+from types import CodeType, FrameType
+from typing import Any, ClassVar
+
+from flo.verify.solver.paths import Path
+
+
+class Symbol:
+    """`term` is what the solver knows of it. A test of it forks the path, so that its outcome is a plain bool."""
+
+    __slots__ = ("path", "term")
+    called: ClassVar[str]
+    zero: ClassVar[Any]
+    """The value that counts as false."""
+    wider: ClassVar[type[Symbol] | None] = None
+    operations: ClassVar[dict[str, Callable[[Path, Any, Any], Any]]]
+    tests: ClassVar[dict[str, Callable[[Any, Any], Any]]] = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
+
+    def __init__(self, path: Path, term: Any) -> None:
+        self.path = path
+        self.term = term
+
+    @classmethod
+    def sort(cls) -> Any:
+        """What the solver calls the type."""
+        raise NotImplementedError
+
+    @classmethod
+    def any(cls, path: Path) -> Symbol:
+        """Stands for every value of the type."""
+        import z3
+
+        return cls(path, z3.Const(path.name(), cls.sort()))
+
+    @classmethod
+    def lift(cls, path: Path, value: Any) -> Any:
+        """The value, symbol or not, as a term of this sort; None if it has none."""
+        raise NotImplementedError
+
+    @classmethod
+    def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
+        """The Python value that the term has in a model; `constants` are the terms that may be elements of a set."""
+        raise NotImplementedError
+
+    def combined(self, sign: str, other: Any, swapped: bool) -> Any:
+        found = self._together(other, swapped)
+        if found is None or sign not in found[0].operations:
+            self.path.refuse(f"{sign} of {self.called} and {_described(other)} cannot be traced")
+        kind, left, right = found
+        return kind(self.path, kind.operations[sign](self.path, left, right))
+
+    def compared(self, sign: str, other: Any, swapped: bool) -> Any:
+        found = self._together(other, swapped)
+        if found is None:
+            if _family(other) in ("", _family(self.zero)):
+                self.path.refuse(f"comparing {self.called} with {_described(other)} cannot be traced")
+            return NotImplemented  # as Python does for the values themselves
+        kind, left, right = found
+        return self.path.fork(kind.tests[sign](left, right))
+
+    def _together(self, other: Any, swapped: bool) -> tuple[type[Symbol], Any, Any] | None:
+        """The narrowest sort that has both, and their terms in it."""
+        for kind in filter(None, (type(self), self.wider)):
+            term = kind.lift(self.path, other)
+            if term is not None:
+                self.path.settled()
+                mine = kind.lift(self.path, self)
+                return (kind, term, mine) if swapped else (kind, mine, term)
+        return None
+
+    def __eq__(self, other: object) -> Any:
+        return self.compared("==", other, False)
+
+    def __ne__(self, other: object) -> Any:
+        equal = self.compared("==", other, False)
+        return equal if equal is NotImplemented else not equal
+
+    def __lt__(self, other: Any) -> Any:
+        return self.compared("<", other, False)
+
+    def __le__(self, other: Any) -> Any:
+        return self.compared("<=", other, False)
+
+    def __gt__(self, other: Any) -> Any:
+        return self.compared("<", other, True)
+
+    def __ge__(self, other: Any) -> Any:
+        return self.compared("<=", other, True)
+
+    def __bool__(self) -> bool:
+        return bool(self != self.zero)
+
+    def __hash__(self) -> int:
+        """Only for `a | {x}`: what else sets and dicts do with hashes is not seen here."""
+        self.path.settled()
+        if not _builds_an_operand(sys._getframe(1)):
+            self.path.refuse(f"the hash of {self.called} cannot be traced, as in sets and dicts")
+        self.path.alone_in_set = self
+        return 0
+
+    def __getattr__(self, name: str) -> Any:
+        self.path.refuse(f".{name} of {self.called} cannot be traced")
+
+
+def _arithmetic(sign: str, swapped: bool) -> Callable[[Symbol, Any], Any]:
+    return lambda self, other: self.combined(sign, other, swapped)
+
+
+def _refusal(shown: str) -> Callable[..., Any]:
+    def refuse(self: Symbol, *others: Any) -> Any:
+        self.path.refuse(f"{shown} of {self.called} cannot be traced")
+
+    return refuse
+
+
+_SIGNS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "or": "|",
+    "and": "&",
+    "xor": "^",
+    "lshift": "<<",
+    "rshift": ">>",
+    "matmul": "@",
+    "divmod": "divmod",
+}
+_REFUSED = {
+    **{
+        name: f"{name}(…)"
+        for name in ("int", "float", "complex", "str", "repr", "round", "abs", "len", "iter", "reversed")
+    },
+    **{name: f"math.{name}(…)" for name in ("trunc", "floor", "ceil")},
+    "pow": "**",
+    "rpow": "**",
+    "neg": "-",
+    "pos": "+",
+    "invert": "~",
+    "contains": "in",
+    "getitem": "[…]",
+    "index": "the use as an index",
+    "format": "the format",
+}
+for _name, _sign in _SIGNS.items():
+    setattr(Symbol, f"__{_name}__", _arithmetic(_sign, swapped=False))
+    setattr(Symbol, f"__r{_name}__", _arithmetic(_sign, swapped=True))
+for _name, _shown in _REFUSED.items():
+    setattr(Symbol, f"__{_name}__", _refusal(_shown))
+
+
+def _family(value: Any) -> str:
+    """Values of different families are never equal; "" if that is not known."""
+    if isinstance(value, Symbol):
+        value = value.zero
+    if isinstance(value, Enum):
+        return "" if isinstance(value, (int, float, str)) else "member"
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return "object"
+    families = {int: "number", bool: "number", float: "number", Fraction: "number", str: "text"}
+    families |= {frozenset: "set", set: "set", tuple: "tuple", list: "list", type(None): "none"}
+    return families.get(type(value), "")
+
+
+def _described(value: Any) -> str:
+    return value.called if isinstance(value, Symbol) else f"{type(value).__name__}"
+
+
+@cache
+def _instructions(code: CodeType) -> dict[int, tuple[dis.Instruction, list[dis.Instruction]]]:
+    """By offset: each instruction, and the few that come next."""
+    every = list(dis.get_instructions(code))
+    return {each.offset: (each, every[place + 1 : place + 4]) for place, each in enumerate(every)}
+
+
+def _builds_an_operand(frame: FrameType) -> bool:
+    """Whether it is at the `{x}` in `… | {x}` or `… | frozenset({x})`, so that the set goes to the operator at once."""
+    now, following = _instructions(frame.f_code)[frame.f_lasti]
+    if now.opname != "BUILD_SET" or now.arg != 1:
+        return False
+    straight = takewhile(lambda each: not each.is_jump_target, following)
+    return next((each for each in straight if each.opname not in ("PRECALL", "CALL")), now).opname == "BINARY_OP"

@@ -1,0 +1,175 @@
+"""Runs functions on symbols and refuses all that would not do with a symbol what it does with the values.
+
+Each function is looked at when it is called: its instructions, the globals and the variables of outer functions that it
+reads, its arguments. So what is held by objects, or found by name, is seen as well.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import dis
+import functools
+import gc
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from enum import Enum
+from types import CodeType, FrameType, ModuleType
+from typing import Any, TypeVar
+
+from flo.verify.solver.paths import Path
+from flo.verify.solver.readable import Readable
+
+R = TypeVar("R")
+
+_OURS = re.compile(r"flo\.verify\.(solver\.(paths|symbolic\w*|tracing|readable)|within)|z3(\..*)?")
+"""Modules that call nothing of the user: what they do is not looked at."""
+_KNOWN = re.compile(
+    r"flo\.verify\.(solver\.(arguments|prove)|functions\.equations)|fractions|enum|dataclasses|abc|numbers"
+)
+"""Modules that may call functions of the user, and are known otherwise."""
+_CACHED_PROPERTY: Any = functools.cached_property.__get__
+
+_INSTRUCTIONS = re.compile(
+    r"LOAD_(CONST|CONST_IMMORTAL|SMALL_INT|COMMON_CONSTANT|ASSERTION_ERROR|FAST\w*|DEREF|CLOSURE|GLOBAL|ATTR|METHOD)"
+    r"|STORE_(FAST\w*|DEREF)|DELETE_FAST|MAKE_(FUNCTION|CELL)|SET_FUNCTION_ATTRIBUTE|COPY_FREE_VARS"
+    r"|BINARY_(OP|SUBSCR|SLICE)|UNARY_(NEGATIVE|POSITIVE|NOT|INVERT)|COMPARE_OP|CONTAINS_OP|IS_OP|TO_BOOL"
+    r"|BUILD_(TUPLE|LIST|SET|SLICE|STRING)|LIST_(EXTEND|APPEND|TO_TUPLE)|UNPACK_(SEQUENCE|EX)"
+    r"|PRECALL|CALL|CALL_KW|CALL_FUNCTION_EX|KW_NAMES|PUSH_NULL|CALL_INTRINSIC_1"
+    r"|(POP_)?JUMP_\w+|NOT_TAKEN|GET_ITER|FOR_ITER|END_FOR|POP_ITER|RETURN_\w+|YIELD_VALUE|RAISE_VARARGS|RERAISE"
+    r"|FORMAT_\w+|CONVERT_VALUE|NOP|CACHE|RESUME|POP_TOP|SWAP|COPY|EXTENDED_ARG"
+)
+_INTRINSICS = ("INTRINSIC_STOPITERATION_ERROR", "INTRINSIC_UNARY_POSITIVE", "INTRINSIC_LIST_TO_TUPLE")
+_WHY = {
+    "STORE_GLOBAL": "changes a global",
+    "STORE_ATTR": "changes an attribute",
+    "STORE_SUBSCR": "changes a part of an object",
+    "IMPORT_NAME": "imports",
+    "PUSH_EXC_INFO": "handles exceptions",
+    "BEFORE_WITH": "uses `with`",
+}
+
+
+def traced(path: Path, run: Callable[[], R]) -> R:
+    """What `run` gives; raises Refused where symbols would not show what the functions do."""
+    watch = _Watch(path)
+    before, collecting = sys.getprofile(), gc.isenabled()
+    gc.disable()  # it calls functions of others, which are none of the user's here
+    try:
+        sys.setprofile(watch)
+        result = run()
+    finally:
+        sys.setprofile(before)
+        if collecting:
+            gc.enable()
+    if path.refusal is not None:
+        raise path.refusal
+    return result
+
+
+class _Watch:
+    """Told of every call, of Python functions and of built-in ones."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.inside: FrameType | None = None
+        self.seen: set[CodeType] = set()
+        self.readable = Readable(path)
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+        if self.inside is not None:
+            if event == "return" and frame is self.inside:
+                self.inside = None
+            return
+        code, module = frame.f_code, str(frame.f_globals.get("__name__"))
+        known = _KNOWN.fullmatch(module) is not None or code is _CACHED_PROPERTY.__code__
+        ours = _OURS.fullmatch(module) is not None
+        if event == "c_call" and not (known or ours):
+            self.readable.check(argument, getattr(argument, "__name__", ""))
+        if event != "call":
+            return
+        if ours:
+            self.inside = frame
+            return
+        if known or _generated(code, frame.f_locals):
+            if module == "flo.verify.functions.equations":
+                self.variables(frame, code.co_freevars)
+            return
+        if code not in self.seen:
+            self.seen.add(code)
+            self.instructions(frame, code)
+            self.variables(frame, code.co_freevars)
+        if code.co_varnames[:1] != (".0",):  # of a comprehension: an iterator that was made for it
+            self.variables(frame, code.co_varnames[: _arguments(code)])
+
+    def variables(self, frame: FrameType, names: tuple[str, ...]) -> None:
+        for name in names:
+            if name in frame.f_locals:
+                self.readable.check(frame.f_locals[name], name)
+
+    def instructions(self, frame: FrameType, code: CodeType) -> None:
+        """Refuses functions that do more than compute a value from their arguments."""
+        shown = code.co_qualname
+        odd = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+        if code.co_flags & odd and code.co_name != "<genexpr>":
+            self.path.refuse(f"{shown} is a generator")
+        every = [each for each in dis.get_instructions(code) if each.opname != "EXTENDED_ARG"]
+        for place, each in enumerate(every):
+            name = each.opname
+            if not _INSTRUCTIONS.fullmatch(name) or (name == "CALL_INTRINSIC_1" and each.argrepr not in _INTRINSICS):
+                self.path.refuse(f"{shown} {_WHY.get(name, f'uses {name}')}, which cannot be traced")
+            if name == "STORE_DEREF" and each.argval in code.co_freevars:
+                self.path.refuse(f"{shown} changes `{each.argval}`, a variable of an outer function")
+            if name in ("LOAD_ATTR", "LOAD_METHOD") and str(each.argval).startswith("__"):
+                self.path.refuse(f"{shown} reads {each.argval}, which cannot be traced")
+            if name == "IS_OP" and (each.is_jump_target or not _single(frame, every[:place])):
+                self.path.refuse(f"{shown} uses `is`, which cannot be traced but with None and members of enums")
+            if name == "LOAD_GLOBAL":
+                self.readable.check(*_read(frame, each, every[place + 1 :]))
+
+
+def _arguments(code: CodeType) -> int:
+    extra = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_argcount + code.co_kwonlyargcount + extra
+
+
+def _generated(code: CodeType, local: dict[str, Any]) -> bool:
+    """Whether `@dataclass` or `NamedTuple` wrote the function."""
+    if code.co_filename not in ("<string>", "<dataclass>"):
+        return False
+    if code.co_name in ("__init__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__"):
+        return dataclasses.is_dataclass(local.get("self"))
+    return code.co_varnames[:1] == ("_cls",) and hasattr(local["_cls"], "_fields")
+
+
+def _read(frame: FrameType, loading: dis.Instruction, following: list[dis.Instruction]) -> tuple[Any, str]:
+    """What the instruction loads, or of a module what the next one takes from it, and what it is called."""
+    name = loading.argval
+    value = frame.f_globals.get(name, frame.f_builtins.get(name))
+    if isinstance(value, ModuleType) and following and following[0].opname in ("LOAD_ATTR", "LOAD_METHOD"):
+        attribute = following[0].argval
+        return getattr(value, attribute, None), f"{name}.{attribute}"
+    return value, name
+
+
+def _single(frame: FrameType, before: list[dis.Instruction]) -> bool:
+    """Whether None or a member of an enum was loaded last: what no symbol stands for."""
+    last = before[-1]
+    if last.opname == "LOAD_ATTR" and not last.is_jump_target and before[-2].opname == "LOAD_GLOBAL":
+        kind, _ = _read(frame, before[-2], [])
+        return isinstance(kind, type) and issubclass(kind, Enum)
+    if last.opname == "LOAD_CONST":
+        return last.argval is None
+    return last.opname == "LOAD_GLOBAL" and isinstance(_read(frame, last, [])[0], Enum)
+
+
+def deliberate(error: BaseException) -> bool:
+    """Whether a function raised it by `raise`: what Python itself raises may be about the symbols, not the values."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or trace.tb_frame.f_globals.get("__name__") == "fractions":
+        return False
+    found = [each for each in dis.get_instructions(trace.tb_frame.f_code) if each.offset == trace.tb_lasti]
+    return [each.opname for each in found] == ["RAISE_VARARGS"]
