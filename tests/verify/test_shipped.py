@@ -89,7 +89,12 @@ def test_lattice(lattice):
     written(lattice_row(lattice, report))
 
 
-@pytest.mark.parametrize("name", names())
+MANY_STATES = {"wire", "nest", "per_key", "zip_nested", "join_keyed", "nest_once"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in MANY_STATES else name for name in names()]
+)
 def test_operator(name):
     """All laws, on all small inputs in all cases; every rule that the operator names fires in one of them."""
     found = reports(name)
