@@ -434,11 +434,13 @@ def test_nothing_was_run_that_leaves_a_trace():
     assert (calls, seen) == (0, [])
 
 
+@pytest.mark.slow
 def test_a_loop_that_may_be_long():
     found = prove(lambda a: (counted_down(a) * 0, 0), (int,), seconds=GENEROUS)
     assert found == Unknown("it tests more than 100 conditions in a row")
 
 
+@pytest.mark.slow
 def test_too_many_ways():
     def f(a, x):
         return a + sum(1 if part > 0 else 0 for part in x)
@@ -504,6 +506,7 @@ def test_ints_are_those_of_python(operation):
         assert prove(at(p, operation, q), (int,), seconds=GENEROUS) == Proved(), (p, q)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "operation", [operator.add, operator.sub, operator.mul, operator.truediv, operator.lt, operator.eq]
 )

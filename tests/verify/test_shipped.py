@@ -75,6 +75,7 @@ def written(row):
     assert row in PAGE.read_text(encoding="utf-8").splitlines(), "docs/laws.md says otherwise: run `make laws`"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("collection", COLLECTIONS, ids=str)
 def test_collection(collection):
     report = report_of(collection)
@@ -82,6 +83,7 @@ def test_collection(collection):
     written(collection_row(collection, report))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lattice", LATTICES, ids=str)
 def test_lattice(lattice):
     report = report_of(lattice)
@@ -89,12 +91,8 @@ def test_lattice(lattice):
     written(lattice_row(lattice, report))
 
 
-MANY_STATES = {"wire", "nest", "per_key", "zip_nested", "join_keyed", "nest_once"}
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in MANY_STATES else name for name in names()]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names())
 def test_operator(name):
     """All laws, on all small inputs in all cases; every rule that the operator names fires in one of them."""
     found = reports(name)
