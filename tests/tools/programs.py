@@ -86,3 +86,15 @@ def unrelated() -> str:
 if __name__ == "__main__":
     sys.exit("not run when it is checked")
 '''
+
+PARSER = """import json
+import flo
+
+
+def parsed(line: str) -> object:
+    return json.loads(line)
+
+
+flow = flo.Flow("lines")
+flow.output("rows", flow.input("lines", flo.Sequence[str]).map(parsed))
+"""

@@ -97,7 +97,42 @@ def test_a_function_that_never_returns(run: Run) -> None:
     source = "import flo\n\n\ndef make() -> flo.Flow:\n    while True:\n        pass\n"
     status, out, _ = run("pipeline.py", "--seconds", "0.2", pipeline=source)
     assert status == 1
-    assert "error: TimeUp: not done after 0.2 s" in out
+    assert "pipeline.py:5: error: `make` was not done after 0.2 s\n" in out
+    assert "flo check --seconds S   if it is only slow" in out
+
+
+def test_an_import_that_never_ends(run: Run) -> None:
+    status, out, _ = run("pipeline.py", "--seconds", "0.2", pipeline="import flo\n\nwhile True:\n    pass\n")
+    assert status == 1
+    assert "error: the import of pipeline.py was not done after 0.2 s\n" in out
+    assert 'if __name__ == "__main__":' in out
+
+
+def test_a_function_that_ends_python(run: Run) -> None:
+    source = "import sys\nimport flo\n\n\ndef make() -> flo.Flow:\n    sys.exit(3)\n"
+    status, out, _ = run(pipeline=source)
+    assert status == 1
+    assert "pipeline.py:5: error: `make` ends Python: SystemExit(3)" in out
+
+
+def test_a_function_that_raises_on_values_that_nobody_chose(run: Run) -> None:
+    status, out, _ = run(pipeline=programs.PARSER)
+    assert status == 0
+    assert (
+        "pipeline.py:10: warning: `flow` is typed, and its laws could not be tried: the function of `map` raised" in out
+    )
+    assert "raised at   pipeline.py:6   return json.loads(line)" in out
+    assert "flo_examples = {str: […]}" in out
+    assert out.splitlines()[-1] == "1 flow, 1 warning, no errors"
+
+
+def test_a_file_can_say_what_it_is_tried_on(run: Run) -> None:
+    status, out, _ = run(pipeline=programs.PARSER + "flo_examples = {str: ['1', '[2]']}\n")
+    assert status == 0
+    assert "pipeline.py:9: ok: " in out
+    status, out, _ = run(pipeline=programs.PARSER + "flo_examples = {str: [3]}\n")
+    assert status == 1
+    assert "the examples of str have a value that is none: 3" in out
 
 
 def test_an_error_of_the_whole_flow(run: Run) -> None:

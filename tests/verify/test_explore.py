@@ -11,6 +11,7 @@ import flo
 from flo.core.operator import concat_all
 from flo.core.semantics import small_steps
 from flo.core.typing import program
+from flo.verify import laws
 from flo.verify.exploration.arrivals import channels_of, pieces
 from flo.verify.exploration.search import Search
 from flo.verify.exploration.space import Space
@@ -98,8 +99,12 @@ def race() -> flo.Flow:
 def test_a_race_is_found_with_two_traces() -> None:
     found = race().explore(largest=[1, 2])
     assert not found.ok
-    assert set(found.traces) == {"largest largest current-value", "largest current-value largest current-value"}
+    assert set(found.traces) == {
+        "largest←1 largest←2 current-value",
+        "largest←1 current-value largest←2 current-value",
+    }
     assert found.counterexample is not None
+    assert found.counterexample.law == laws.GRAPH_EAGER_EXECUTION
     assert max(map(len, found.counterexample.columns)) <= 3
     assert "2 outcomes" in str(found)
     assert "largest ← 2" in str(found)
@@ -120,6 +125,51 @@ def test_a_race_is_found_at_random_as_well() -> None:
     found = race().explore(largest=list(range(12)), most_states=60)
     assert not found.complete
     assert not found.ok
+    assert found.counterexample is not None
+    assert found.counterexample.law == laws.GRAPH_EAGER_EXECUTION
+
+
+@pytest.mark.parametrize("most_states", [100_000, 100])
+def test_where_the_steps_alone_make_the_difference_it_is_determinism(most_states: int) -> None:
+    flow = flo.Flow()
+    bag = flow.input("bag", flo.Bag[int], bounded=True)
+    flow.output("last", bag.fold(0, lambda last, x: x, commutative="it is not"))
+    found = flow.explore(bag=[1, 2, 3, 4], most_states=most_states)
+    assert found.complete == (most_states == 100_000)
+    assert found.counterexample is not None
+    assert found.counterexample.law == laws.DETERMINISM
+    assert "bag ends" in found.counterexample.about
+
+
+def test_data_of_an_input_that_is_called_like_an_option() -> None:
+    flow = flo.Flow()
+    flow.output("out", flow.input("seed", flo.Sequence[int]).map(increment))
+    assert flow.explore({"seed": [1, 2]}, seed=3, most_states=5).seed == 3
+    assert flow.explore({"seed": [1, 2]}).outcomes == ((flo.Sequence(int).value([2, 3]),),)
+    with pytest.raises(flo.NameTakenError, match="`seed` is an input of this flow, and an option of `explore`"):
+        flow.explore(seed=[1, 2])  # type: ignore[arg-type]
+    with pytest.raises(flo.UnknownNameError, match="by the names of the inputs"):
+        flow.explore([1, 2])  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_explored_is_refused_on_the_line() -> None:
+    with pytest.raises(flo.LawError, match="at least one state, and most_states is 0"):
+        race().explore(largest=[1], most_states=0)
+    flow = flo.Flow()
+    flow.output("out", flow.input("x", flo.Sequence[int]).map(increment))
+    with pytest.raises(flo.ElementError) as caught:
+        flow.explore(x=["a"])
+    assert "element 0 of `x` is not of type int" in str(caught.value)
+    assert "test_explore.py" in str(caught.value)
+
+
+def test_nan_is_nan() -> None:
+    flow = flo.Flow()
+    numbers = flow.input("numbers", flo.Sequence[int], bounded=True)
+    flow.output("out", numbers.map(lambda x: float("nan")).fold((0.0,), lambda acc, x: (acc[0] + x,)))
+    assert flow.explore(numbers=[1, 2]).ok
+    report = flo.verify.check(flow, tries=20)
+    assert report.counterexample is None, str(report)
 
 
 def test_three_operators_and_six_elements_are_explored_completely() -> None:
@@ -137,7 +187,7 @@ def test_an_advance_that_does_not_agree_with_the_steps_is_found() -> None:
     flow.output("out", out)
     found = flow.explore(numbers=[1, 2])
     assert not found.ok
-    assert "advance" in found.traces[1].split()
+    assert "advance()" in found.traces[1].split()
 
 
 def test_a_program_that_steps_for_ever_is_refused() -> None:

@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import strategies as st
 
 import flo
 import flo.verify
 from flo.values.sequence import SequenceValue
+from flo.values.weighted import BagValue
 from flo.verify import laws
 from flo.verify.seeded.operators import Hanging
+from tests.verify.pasting import pasted
 from tests.verify.test_explore import branching, race
+from tests.verify.test_replay import order_matters
 
 
 def add(total: int, x: int) -> int:
@@ -58,7 +62,7 @@ def test_a_race_in_a_program_is_shown_with_the_names_of_its_inputs() -> None:
     assert report.counterexample is not None
     assert report.counterexample.law == laws.GRAPH_EAGER_EXECUTION
     assert "largest ←" in str(report)
-    assert report.counterexample.reproduce.startswith('flow.replay("largest current-value largest')
+    assert report.counterexample.reproduce.startswith('flow.replay("largest←1 current-value largest←')
     again = eval(report.counterexample.reproduce, {"flow": race()})
     assert str(again.outputs["seen"]) == report.counterexample.outcomes[1]
 
@@ -112,3 +116,58 @@ def test_a_counterexample_on_larger_data_is_found_and_made_small() -> None:
     assert report.counterexample.law == laws.GRAPH_EAGER_EXECUTION
     assert "numbers=[0, 0, 0, 0, 0]" in report.counterexample.reproduce
     assert max(map(len, report.counterexample.columns)) <= 6
+
+
+def test_a_race_that_only_larger_data_shows_is_found_by_every_seed() -> None:
+    for seed in range(10):
+        report = flo.verify.check(order_matters(), seed=seed)
+        assert report.counterexample is not None, seed
+        assert report.counterexample.law == laws.DETERMINISM
+        run = pasted(report.counterexample.reproduce, flow=order_matters())
+        assert f"{run.outputs['o']} ⊗" == report.counterexample.outcomes[1]
+
+
+def test_what_was_found_once_stays_found() -> None:
+    """A function that raises the first time, and not when it is tried again."""
+    seen: set[int] = set()
+
+    def moody(x: int) -> int:
+        if x > 1 and x not in seen:
+            seen.add(x)
+            raise RuntimeError("not today")
+        return x
+
+    flow = flo.Flow()
+    flow.output("out", flow.input("numbers", flo.Sequence[int]).map(moody))
+    with pytest.raises(flo.FunctionError, match="not today"):
+        flo.verify.check(flow, examples={int: st.integers(0, 100)}, most=0)
+
+
+def test_long_states_are_cut_to_what_differs() -> None:
+    @dataclass(frozen=True)
+    class Memory(flo.Operator):
+        """Remembers which of its elements came last, and a long text."""
+
+        text: str = "x" * 300
+        last: int = 0
+        name = "memory"
+
+        def type(self, inputs: tuple[flo.StreamType, ...]) -> tuple[flo.StreamType, ...]:
+            return inputs
+
+        def steps(self, inputs: tuple[flo.Value, ...]) -> Iterator[flo.Step]:
+            (value,) = inputs
+            assert isinstance(value, BagValue)
+            for (element, _), rest in value.units():
+                yield flo.Step("memory", (rest,), Memory(self.text, element), (None,))
+
+    flow = flo.Flow()
+    bag = flow.input("bag", flo.Bag[int])
+    flow.output("other", bag.map(abs))
+    flow.output("out", bag.apply(Memory("x" * 300))[0])
+    found = flow.explore(bag=[1, 2]).counterexample
+    assert found is not None
+    assert max(map(len, found.outcomes)) < 120
+    assert "1" in found.outcomes[0]
+    assert found.outcomes[0] != found.outcomes[1]
+    assert "map" not in found.outcomes[0]

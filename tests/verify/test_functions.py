@@ -267,7 +267,7 @@ def test_without_the_libraries_of_the_extra_it_says_what_was_not_done(monkeypatc
 
 
 def test_a_law_that_needs_more_asks_for_it() -> None:
-    with pytest.raises(flo.LawError, match="cannot be tried without `inverse=g`"):
+    with pytest.raises(flo.LawError, match="cannot be tried without it"):
         check_function(total, laws=[laws.INVERSE])
-    with pytest.raises(flo.LawError, match="cannot be tried without `lattices="):
+    with pytest.raises(flo.LawError, match="cannot be tried without lattices"):
         check_function(abs, int, laws=[laws.MONOTONE])

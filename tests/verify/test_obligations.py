@@ -139,7 +139,7 @@ def test_what_operators_ask() -> None:
         assert obligation == next(obligations(operator, (zset,)))
         assert hard(obligation, None, 20, 0, 5.0).ok is (operator.name == "aggregate")
     (obligation,) = obligations(MapLattice(abs, flo.Max(int)), (unbounded,))
-    assert obligation.laws == (laws.MONOTONE,)
+    assert obligation.laws == (laws.A_FUNCTION, laws.MONOTONE)
     assert not list(obligations(Map(abs), (zset,)))
 
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import flo
 from flo.verify import laws
 from flo.verify.functions.equations import function_equations, lattice_equations
-from flo.verify.solver.prove import Proved, Refuted, Unknown, prove
+from flo.verify.solver.prove import Proved, Refuted, Unknown, prove, stays
 
 GENEROUS = 20.0
 """Seconds: on a busy machine the solver needs more than it does alone."""
@@ -556,3 +556,29 @@ def test_verdicts_on_random_arithmetic_hold(one, other, rewritten, related, trie
     if isinstance(found, Refuted):
         left, right = sides(*found.arguments)
         assert left != right
+
+
+def leaves_far_out(a, x):
+    big = x * x == 10**10 and x > 0
+    return None if big else a + x
+
+
+@pytest.mark.parametrize(
+    ("f", "types", "kind"),
+    [
+        (lambda a, x: a + x, [int, int], int),
+        (lambda a, x: (a[0] + x, max(a[1], x)), [tuple[int, int], int], tuple[int, int]),
+        (lambda a, x: a | {x}, [frozenset[int], int], frozenset[int]),
+        (lambda a, x: x if a is None else max(a, x), [int | None, int], int | None),
+        (max, [str, str], str),
+    ],
+)
+def test_results_that_stay_in_their_type(f, types, kind):
+    assert stays(f, types, kind) == Proved()
+
+
+@pytest.mark.parametrize(
+    "f", [leaves_far_out, lambda a, x: a + x if x < 12345 else 1.0, lambda a, x: (a, x), lambda a, x: a > x]
+)
+def test_results_that_may_leave_their_type(f):
+    assert stays(f, [int, int], int) == Unknown("its results may leave their type")

@@ -44,6 +44,17 @@ def optional(verb: str, parameter: str, given: Any, takes: int = 1) -> Any:
     return None if given is None else function(verb, parameter, given, takes)
 
 
+def claim(verb: str, parameter: str, given: Any) -> str | None:
+    """The user's reason why a law holds: some text, or None."""
+    if given is None or (isinstance(given, str) and given.strip()):
+        return given
+    raise TypeMismatch(
+        f"`{verb}` takes as `{parameter}` your reason why the function is, and {brief(given)} is none",
+        instead=((f'{verb}(…, {parameter}="why")', "a text that is not empty"), (f"{verb}(…)", "it is tried")),
+        where=Origin.here(),
+    )
+
+
 def asynchronous(given: Any) -> bool:
     called = (given, type(given).__call__)
     return any(inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in called)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import expect_kind, function, no_argument, optional
+from flo.api.arguments import claim, expect_kind, function, no_argument, optional
 from flo.api.base import B_co, C_co, StreamBase
 from flo.core.stream_type import Bounded, Unbounded
 from flo.values.operators.bags import Count, Distinct, FoldUnordered, Sort, Sum
@@ -93,9 +93,10 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         the smallest that differs. `commutative="why"` records your reason, which `flo.verify.check` tries to break.
         """
         function("fold", "f", f, 2)
+        reason = claim("fold", "commutative", commutative)
         if not isinstance(self.collection, (Bag, Set, ZSet)):
             return self._then(Fold(initial, f))
-        return self._then(FoldUnordered(initial, f, commutative))
+        return self._then(FoldUnordered(initial, f, reason))
 
     @overload
     def count(self: ElementVerbs[Sequence[T], Bounded]) -> Stream[Sequence[int], Bounded]: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeVar, overload
 
 from flo.api.compile import compile_scope, live_vertices
@@ -21,8 +21,8 @@ from flo.core.source import Source
 from flo.core.stream_type import Bounded, StreamType, Unbounded
 from flo.core.typing import program
 from flo.verify.exploration.arrivals import channels_of
-from flo.verify.exploration.explore import Exploration, explore
-from flo.verify.exploration.replay import Replay, replayed
+from flo.verify.exploration.explore import MOST_STATES, Exploration, explore
+from flo.verify.exploration.replay import Replay, flow_again, replayed
 from flo.verify.programs.flows import Program
 
 C = TypeVar("C", bound=Collection)
@@ -135,24 +135,68 @@ class Flow:
             raise error.located(Origin.here()) from error.__cause__
         return loop.result()
 
-    def explore(self, /, *, most_states: int = 100_000, seed: int = 0, **inputs: Any) -> Exploration:
+    def explore(
+        self,
+        data: Mapping[str, Any] | None = None,
+        /,
+        *,
+        most_states: int | None = None,
+        seed: int | None = None,
+        **inputs: Any,
+    ) -> Exploration:
         """Every schedule, and every way to cut this data into deltas: one outcome, or two traces that differ.
 
-        Where the space has more than `most_states` states, random ways through it are tried instead. A list for a
-        lattice variable holds values that arrive one after the other.
+        Where the space has more than `most_states` states (100,000), random ways through it are tried instead. A list
+        for a lattice variable holds values that arrive one after the other. Data may be given in a mapping: of inputs
+        that are called `seed` or `most_states` it must be.
         """
         self.type()
         places = {stream.name: place for place, stream in enumerate(self._scope.inputs)}
-        types = tuple(stream.type for stream in self._scope.inputs)
-        data = {places[known(name, places, "input")]: items for name, items in inputs.items()}
+        types = {stream.name: stream.type for stream in self._scope.inputs}
+        given = self._given(places, data, inputs, {"most_states": most_states, "seed": seed})
+        kinds, names = tuple(types.values()), tuple(types)
+        channels = channels_of({places[name]: items for name, items in given.items()}, kinds, None, names)
         return explore(
-            self.graph(), types, channels_of(data, types), most_states=most_states, seed=seed, names=tuple(places)
+            self.graph(),
+            kinds,
+            channels,
+            most_states=MOST_STATES if most_states is None else most_states,
+            seed=0 if seed is None else seed,
+            names=names,
+            again=lambda *traces: flow_again(types, given, *traces),
         )
+
+    @staticmethod
+    def _given(
+        places: Mapping[str, int], data: Mapping[str, Any] | None, inputs: dict[str, Any], options: dict[str, Any]
+    ) -> dict[str, Any]:
+        """The data of all inputs; refuses an option that may as well be meant as an input."""
+        if data is not None and not isinstance(data, Mapping):
+            raise UnknownNameError(
+                f"`explore` takes data by the names of the inputs, and was given one {type(data).__name__}",
+                facts=(("inputs", ", ".join(places) or "none"),),
+                instead=(("flow.explore(name=[…])", "by name"), ('flow.explore({"name": […]})', "or in a mapping")),
+                where=Origin.here(),
+            )
+        data = {} if data is None else data
+        for name, option in options.items():
+            if option is not None and name in places and name not in data:
+                raise NameTakenError(
+                    f"`{name}` is an input of this flow, and an option of `explore`",
+                    instead=((f'flow.explore({{"{name}": […]}})', "data of the input"),),
+                    where=Origin.here(),
+                )
+        for name in (*data, *inputs):
+            known(name, places, "input")
+            if name in data and name in inputs:
+                raise NameTakenError(f"`explore` was given the input `{name}` twice", where=Origin.here())
+        each = {**data, **inputs}
+        return {name: list(items) if isinstance(items, Iterator) else items for name, items in each.items()}
 
     def replay(self, trace: str, /, **inputs: Any) -> Replay:
         """Runs along a trace that `explore` or `check` has shown, exactly, on the same data.
 
-        A trace is a line of names: inputs whose next element arrives, and rules.
+        A trace is a line of names: `input←3` for what arrives, `input⊗` for an end, and rules.
         """
         self.type()
         types = {stream.name: stream.type for stream in self._scope.inputs}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import function, located, optional
+from flo.api.arguments import claim, function, located, optional
 from flo.api.base import B_co, C_co, StreamBase
 from flo.core.stream_type import Bounded, Unbounded
 from flo.values.lattice import Lattice, NaturalSum, Or
@@ -77,7 +77,8 @@ class LatticeVerbs(StreamBase[C_co, B_co]):
         `monotone="why"` records your reason, which `flo.verify.check` tries to break, and the run watches.
         """
         target = located(Lattice.given, lattice)
-        return self._then(MapLattice(function("map_monotone", "f", f), target, monotone=monotone))
+        reason = claim("map_monotone", "monotone", monotone)
+        return self._then(MapLattice(function("map_monotone", "f", f), target, monotone=reason))
 
     def to_sequence(self: LatticeVerbs[LVar[Lattice[V]], Bounded]) -> Stream[Sequence[V], Bounded]:
         """The final value: of a bounded stream only, or it would depend on when it is read."""

@@ -7,13 +7,25 @@ import linecache
 import os
 import re
 import sys
+import sysconfig
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Self
 
 _FOR_TOOLS = re.compile(r"\s+# (type|pyright|noqa|mypy|fmt)\b.*$")
 PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
+_INSTALLED = tuple(
+    sysconfig.get_path(name) + os.sep
+    for name in ("stdlib", "platstdlib", "purelib", "platlib")
+    if sysconfig.get_path(name)
+)
+
+
+def is_users(file: str | None) -> bool:
+    """Whether the file is part of the user's program: not of Python, of Flo, or of a library."""
+    return bool(file) and os.path.isabs(str(file)) and not str(file).startswith((PACKAGE, *_INSTALLED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +49,17 @@ class Origin:
             frame = frame.f_back
         positions = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None,) * 4)
         return cls(frame.f_code.co_filename, frame.f_lineno, positions[3])
+
+    @classmethod
+    def innermost(cls, trace: TracebackType | None) -> Origin | None:
+        """The last line of the user's program in a traceback: not that of a library which it calls."""
+        found: Origin | None = None
+        while trace is not None:
+            file = trace.tb_frame.f_code.co_filename
+            if is_users(file):
+                found = cls(file, trace.tb_lineno)
+            trace = trace.tb_next
+        return found
 
     @property
     def text(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from flo.core.collection import Value
 from flo.core.derivation import Derivation, StreamTypes
-from flo.core.errors import BoundednessError, CollectionError, FloError, TypeMismatch
+from flo.core.errors import BoundednessError, CollectionError, FloError, LawError, TypeMismatch, brief
 from flo.core.stream_type import StreamType
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
@@ -59,6 +59,16 @@ class Operator(Lowerable, ABC):
         """The typing derivation of `{S}[op]`'s premise. Operators that are not about defer only have a `type`."""
         expect_arity(self, inputs)
         outputs = self.type(inputs)
+        if type(outputs) is not tuple or not all(isinstance(output, StreamType) for output in outputs):
+            raise TypeMismatch(
+                f"`type` of `{self.name}` gives a tuple of the types of its outputs, and gave {brief(outputs)}",
+                instead=(("return (StreamType(…),)", "one for each output"),),
+            )
+        if len(outputs) != self.arity[1]:
+            raise TypeMismatch(
+                f"`{self.name}` has {self.arity[1]} outputs, and its `type` gives {len(outputs)}",
+                instead=((f"arity = ({self.arity[0]}, {len(outputs)})", "how many inputs and outputs it has"),),
+            )
         rule = self.type_rule or f"{self.name.replace('_', '-')}-type"
         return Derivation(rule, self.expects(inputs), outputs, subject=self.name)
 
@@ -110,6 +120,47 @@ def run(operator: Operator, inputs: Values) -> Iterator[Step]:
 def concat_all(values: Values, deltas: Deltas) -> Values:
     """`++` on tuples."""
     return tuple(value if delta is None else value.concat(delta) for value, delta in zip(values, deltas, strict=True))
+
+
+def expect_steps(operator: Operator, steps: Any) -> Iterator[Any]:
+    """Refuses what an operator gives as its steps if they cannot be taken one by one."""
+    if not isinstance(steps, Iterator):
+        raise LawError(
+            f"`steps` of `{operator.name}` gives its steps one by one, and returned {brief(steps)}",
+            instead=(("yield Step(…)", "each of them"), ("return iter(…)", "of a list that is there already")),
+        )
+    return steps
+
+
+def expect_step(operator: Operator, count: int, step: Any) -> None:
+    """Refuses what is no step of an operator with so many inputs, whatever it does."""
+    wrong = _wrong(operator, count, step)
+    if wrong is not None:
+        rule = f"the rule `{step.rule}`" if isinstance(step, Step) else "`steps`"
+        raise LawError(
+            f"{rule} of `{operator.name}` {wrong}",
+            instead=(("Step(rule, inputs, operator, outputs)", "inputs and outputs are tuples of values, or None"),),
+        )
+
+
+def _wrong(operator: Operator, count: int, step: Any) -> str | None:
+    if not isinstance(step, Step):
+        return f"gives steps, and gave {brief(step)}"
+    if not isinstance(step.operator, Operator):
+        return f"leads to an operator, and gave {brief(step.operator)}"
+    sides: list[tuple[str, Any, int, type | tuple[type, ...]]] = [
+        ("inputs", step.inputs, count, Value),
+        ("outputs", step.outputs, operator.arity[1], (Value, type(None))),
+    ]
+    for side, values, expected, kinds in sides:
+        if not isinstance(values, tuple):
+            return f"gives its {side} in a tuple, and gave {brief(values)}"
+        if len(values) != expected:
+            return f"has {expected} {side}, and gave {len(values)}"
+        stranger = next((value for value in values if not isinstance(value, kinds)), Value)
+        if stranger is not Value:
+            return f"gives values of collections as its {side}, and gave {brief(stranger)}"
+    return None
 
 
 def expect_arity(operator: Operator, inputs: StreamTypes) -> None:

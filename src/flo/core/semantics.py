@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from flo.core.errors import FloError, FunctionError
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
-from flo.core.operator import Deltas, Measure, Step, Values, concat_all
+from flo.core.operator import Deltas, Measure, Step, Values, concat_all, expect_step, expect_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,19 @@ def _steps(graph: Graph, faults: list[FloError]) -> Iterator[GraphStep]:
                 outputs = (None,) * left.arity[1] + step.outputs
                 yield _inside(step, "par-right", 1, Parallel(left, step.graph), outputs)
         case Node(_, operator, origin):
-            try:
-                for taken in _guarded(operator.steps(inputs(graph)), graph):
-                    after = Node(taken.inputs, taken.operator, origin)
-                    yield GraphStep(("operator", taken.rule, *taken.inside), (), after, taken.outputs)
-            except FloError as fault:
-                faults.append(fault)
+            values = inputs(graph)
+            steps, none = _guarded(expect_steps(operator, operator.steps(values)), graph), object()
+            while True:
+                try:
+                    taken: Any = next(steps, none)
+                except FloError as fault:
+                    faults.append(fault)
+                    return
+                if taken is none:
+                    return
+                expect_step(operator, len(values), taken)
+                after = Node(taken.inputs, taken.operator, origin)
+                yield GraphStep(("operator", taken.rule, *taken.inside), (), after, taken.outputs)
 
 
 def _inside(step: GraphStep, rule: str, side: int, graph: Graph, outputs: Deltas) -> GraphStep:

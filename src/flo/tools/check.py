@@ -15,17 +15,18 @@ from rich.console import Console
 from rich.markup import escape
 
 from flo.api.flow import Flow
-from flo.core.errors import LawError, brief
-from flo.tools.diagnostics import Diagnostic, of_fault, of_report, shown
+from flo.core.errors import FunctionError, LawError, brief
+from flo.tools.diagnostics import Diagnostic, of_fault, of_report, of_timeout, shown, untried
 from flo.tools.load import Target, load, on_its_own, target
-from flo.tools.subjects import KINDS, Left, Subject, found_in
+from flo.tools.subjects import EXAMPLES, KINDS, Left, Subject, found_in
 from flo.verify import check
 from flo.verify.within import TimeUp, within
 
 ABOUT = """\
 Imports each file, and checks every flow in it: those at module level, and those that a function gives
 which is annotated `-> flo.Flow` and needs no arguments. What stands under `if __name__ == "__main__":`
-is not run. Operators, lattices and collections that the file defines are checked too.
+is not run. Operators, lattices and collections that the file defines are checked too. Values to try them
+on, where any of a type will not do: `flo_examples = {str: ['{"price": 1}']}`, at module level.
 
 exit status: 0 if all is well, 1 if there is an error, 2 if there is nothing to check
 """
@@ -90,22 +91,27 @@ def check_file(where: Target, seconds: float, seed: int) -> Iterator[Progress | 
     with on_its_own(where):
         yield Progress("import", f"importing {shown(file)}")
         try:
-            module = load(where)
+            with within(seconds):
+                module = load(where)
+        except TimeUp as up:
+            script = ('if __name__ == "__main__":', "before what only a script should do")
+            yield of_timeout(up, f"the import of {shown(file)}", file, 1, script)
+            return
         except (Exception, SystemExit) as fault:
             yield of_fault(fault, file)
             return
-        found = found_in(module)
+        found, examples = found_in(module), getattr(module, EXAMPLES, None)
         for each in found:
             if isinstance(each, Left):
                 yield Diagnostic("note", file, each.line, each.reason)
             else:
                 yield Progress(each.kind, f"checking {each.name} of {shown(file)}")
-                yield from check_subject(each, file, seconds, seed)
+                yield from check_subject(each, file, seconds, seed, examples)
         if not any(isinstance(each, Subject) for each in found):
             yield Diagnostic("note", file, 1, "no flow was found", NO_FLOW)
 
 
-def check_subject(subject: Subject, file: str, seconds: float, seed: int) -> list[Diagnostic]:
+def check_subject(subject: Subject, file: str, seconds: float, seed: int, examples: Any = None) -> list[Diagnostic]:
     try:
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):  # what is called often prints often
             with within(seconds):
@@ -113,8 +119,14 @@ def check_subject(subject: Subject, file: str, seconds: float, seed: int) -> lis
             if subject.kind == "flow" and not isinstance(made, Flow):
                 message = f"`{subject.name}` is annotated as giving a flow, and gave {brief(made)}"
                 return [Diagnostic("error", file, subject.line, message)]
-            return list(of_report(check(made, seconds=seconds, seed=seed), file, subject.line))
-    except (Exception, TimeUp) as fault:
+            return list(of_report(check(made, examples=examples, seconds=seconds, seed=seed), file, subject.line))
+    except TimeUp as up:
+        return [of_timeout(up, f"`{subject.name}`", file, subject.line, ("a loop that ends", "whatever it waits for"))]
+    except SystemExit as end:
+        return [Diagnostic("error", file, subject.line, f"`{subject.name}` ends Python: SystemExit({end.code!r})")]
+    except Exception as fault:
+        if isinstance(fault, FunctionError) and fault.__cause__ is not None:
+            return [untried(fault, subject.name, file, subject.line)]
         found = of_fault(fault, file, subject.line)
         untypable = subject.kind == "operator" and isinstance(fault, LawError)
         return [replace(found, level="note") if untypable else found]  # it is checked in the flows that use it
@@ -123,7 +135,8 @@ def check_subject(subject: Subject, file: str, seconds: float, seed: int) -> lis
 def summary(count: Counter[str]) -> str:
     """`2 flows, 1 operator, no errors`."""
     checked = [_many(count[kind], kind) for kind in KINDS.values() if count[kind]]
-    return ", ".join([*(checked or ["nothing checked"]), _many(count["error"], "error")])
+    warned = [_many(count["warning"], "warning")] if count["warning"] else []
+    return ", ".join([*(checked or ["nothing checked"]), *warned, _many(count["error"], "error")])
 
 
 def _many(number: int, what: str) -> str:

@@ -7,20 +7,20 @@ import linecache
 import os
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from rich.text import Text
 
-from flo.core.errors import FloError, Origin
-from flo.tools.load import is_users
+from flo.core.errors import FloError, FunctionError, Origin, is_users
+from flo.tools.subjects import EXAMPLES
 from flo.verify.report import Report
 from flo.verify.within import TimeUp
 
 Span: TypeAlias = tuple[int, int]
 """Columns of a line, from 0; the second is behind the last."""
-STYLES = {"error": "bold red", "note": "bold cyan", "ok": "bold green"}
+STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan", "ok": "bold green"}
 MOST_FRAMES = 5
 
 
@@ -58,7 +58,7 @@ def shown(file: str) -> str:
 def of_fault(fault: BaseException, file: str, line: int = 1) -> Diagnostic:
     """A diagnostic for what the file raised as it was imported, or when what stands on that line was checked."""
     frames = [frame for frame in traceback.extract_tb(fault.__traceback__) if _counts(frame, file)]
-    if isinstance(fault, (FloError, TimeUp)):
+    if isinstance(fault, FloError):
         return _of_refusal(fault, frames, file, line)
     if isinstance(fault, SyntaxError) and fault.filename and os.path.isfile(fault.filename):
         return _of_syntax(fault)
@@ -78,6 +78,24 @@ def of_fault(fault: BaseException, file: str, line: int = 1) -> Diagnostic:
     return Diagnostic("error", innermost.filename, innermost.lineno or 1, message, tuple(details), _span(innermost))
 
 
+def of_timeout(up: TimeUp, what: str, file: str, line: int, instead: tuple[str, str]) -> Diagnostic:
+    """A diagnostic for what was not done in time, at the line where it was stopped."""
+    where = up.where or Origin(file, line)
+    choices = (("flo check --seconds S", "if it is only slow"), instead)
+    width = max(len(code) for code, _ in choices)
+    rows = [f"{code:<{width}}   {why}" for code, why in choices]
+    details = (f"  instead   {rows[0]}", f"            {rows[1]}")
+    return Diagnostic("error", where.file, where.line, f"{what} was not done after {up.seconds:g} s", details)
+
+
+def untried(fault: FunctionError, name: str, file: str, line: int) -> Diagnostic:
+    """A warning about a function that raises on values that nobody chose: it may be right on those that it is for."""
+    fault.instead = tuple((code.replace("examples={", f"{EXAMPLES} = {{"), why) for code, why in fault.instead)
+    found = of_fault(fault, file, line)
+    message = f"`{name}` is typed, and its laws could not be tried: {fault.summary}"
+    return replace(found, level="warning", message=message)
+
+
 def _counts(frame: traceback.FrameSummary, file: str) -> bool:
     return frame.filename == file or is_users(frame.filename)
 
@@ -88,7 +106,7 @@ def _span(frame: traceback.FrameSummary) -> Span | None:
     return frame.colno, frame.end_colno
 
 
-def _of_refusal(error: FloError | TimeUp, frames: list[traceback.FrameSummary], file: str, line: int) -> Diagnostic:
+def _of_refusal(error: FloError, frames: list[traceback.FrameSummary], file: str, line: int) -> Diagnostic:
     where = error.where
     if where is None or where == Origin.here():  # no line of the file, but the one that has called us
         where = Origin(frames[-1].filename, frames[-1].lineno or 1) if frames else Origin(file, line)
@@ -126,7 +144,7 @@ def of_report(report: Report, file: str, line: int) -> Iterator[Diagnostic]:
     """An error for each law that is broken; how hard was tried if there is none."""
     if report.ok:
         yield Diagnostic("ok", file, line, f"{report.subject}: {report.strength}")
-    if report.counterexample is not None:
+    if report.counterexample is not None and not report.of_a_part:
         details = str(report.counterexample).splitlines()
         message = f"LawError: {report.subject} breaks a law"
         yield Diagnostic("error", file, line, message, tuple(f"  {each}" for each in details))

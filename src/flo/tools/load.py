@@ -7,20 +7,13 @@ import importlib
 import importlib.util
 import os
 import sys
-import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from flo.core.errors import PACKAGE, FloError, UnknownNameError
+from flo.core.errors import FloError, UnknownNameError, is_users
 from flo.core.term import forget
-
-_INSTALLED = tuple(
-    sysconfig.get_path(name) + os.sep
-    for name in ("stdlib", "platstdlib", "purelib", "platlib")
-    if sysconfig.get_path(name)
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +23,6 @@ class Target:
     path: Path
     module: str
     folder: Path
-
-
-def is_users(file: str | None) -> bool:
-    """Whether the file is part of the user's program: not of Python, of Flo, or of a library."""
-    return bool(file) and os.path.isabs(str(file)) and not str(file).startswith((PACKAGE, *_INSTALLED))
 
 
 def target(argument: str) -> Target:

@@ -16,7 +16,8 @@ from flo.core.operator import Operator
 from flo.values.lattice import Lattice
 
 KINDS: dict[type, str] = {Flow: "flow", Operator: "operator", Lattice: "lattice", Collection: "collection"}
-
+EXAMPLES = "flo_examples"
+"""The name in a file of the values that its flows are to be tried on, by type."""
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 

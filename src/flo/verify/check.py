@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flo.core.collection import Collection
-from flo.core.errors import PACKAGE, FunctionError, LawError, Origin, brief
+from flo.core.errors import FunctionError, LawError, Origin, brief
 from flo.core.operator import Operator
 from flo.values.lattice import Lattice
 from flo.verify.data.given import Given
@@ -14,7 +14,9 @@ from flo.verify.effort import Effort
 from flo.verify.exploration.replay import stream_or_collection
 from flo.verify.functions.function import MISSING, check_function
 from flo.verify.functions.lattices import check_lattice
+from flo.verify.functions.trials import meant_values
 from flo.verify.laws import Law
+from flo.verify.options import expect_hashable, expect_none, expect_numbers
 from flo.verify.programs.collections import check_collection
 from flo.verify.programs.flows import Checkable, check_flow
 from flo.verify.programs.operators import check_operator
@@ -24,7 +26,7 @@ from flo.verify.report import Report
 def check(
     subject: Any,
     *types: Any,
-    laws: Sequence[Law] | None = None,
+    laws: Law | Sequence[Law] | None = None,
     examples: Mapping[Any, Any] | None = None,
     start: Any = MISSING,
     inverse: Callable[..., Any] | None = None,
@@ -41,11 +43,14 @@ def check(
     `laws` are those that a function is to satisfy; `start` is where a fold with it starts; `inverse` takes back what it
     adds. Two lattices in the place of types are those that a monotone function leads from and to.
     """
+    expect_numbers(most=most, tries=tries, seed=seed, seconds=seconds)
     effort = Effort(Given({} if examples is None else examples), most, tries, seed, seconds)
     try:
         return _checked(subject, types, effort, {"laws": laws, "start": start, "inverse": inverse})
     except FunctionError as fault:
         raise explained(fault) from fault.__cause__
+    except SystemExit as error:  # a function of the user, and not ours to obey
+        raise explained(FunctionError(f"a function raised SystemExit: {error}"), error) from error
 
 
 def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: dict[str, Any]) -> Report:
@@ -55,6 +60,9 @@ def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: 
         "seed": effort.seed,
         "seconds": effort.seconds,
     }
+    of_functions = callable(subject) and not isinstance(subject, (type, Operator, Lattice, Collection))
+    if not of_functions:
+        expect_none(of_function)
     if isinstance(subject, Operator):
         return check_operator(subject, [stream_or_collection(each) for each in types], effort)
     if isinstance(subject, Checkable):
@@ -62,11 +70,19 @@ def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: 
     if isinstance(subject, Lattice) or _is_a(subject, Lattice):
         return check_lattice(Lattice.given(subject), **hard)
     if isinstance(subject, Collection) or _is_a(subject, Collection):
-        return check_collection(Collection.of(subject), effort)
-    if callable(subject) and not isinstance(subject, type):
+        collection = Collection.of(subject)
+        expect_hashable(collection, effort.given)
+        return check_collection(collection, effort)
+    if of_functions:
         if len(types) == 2 and all(isinstance(kind, Lattice) or _is_a(kind, Lattice) for kind in types):
             of_function["lattices"], types = tuple(map(Lattice.given, types)), ()
         return check_function(subject, *types, **of_function, **hard)
+    if _is_a(subject, Operator):
+        raise LawError(
+            f"the laws of an operator bind an instance, and {subject.__name__} is the class",
+            instead=((f"check({subject.__name__}(…))", "with what it is made of"),),
+            where=Origin.here(),
+        )
     raise LawError(
         f"there are no laws for {type(subject).__name__}",
         facts=(("given", brief(subject)),),
@@ -75,16 +91,14 @@ def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: 
     )
 
 
-def explained(fault: FunctionError) -> FunctionError:
+def explained(fault: FunctionError, cause: BaseException | None = None) -> FunctionError:
     """What a function raised, with the line of the user that did, and how to try other values."""
-    trace, line = fault.__cause__.__traceback__ if fault.__cause__ is not None else None, None
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        line = line if file.startswith(PACKAGE) else Origin(file, trace.tb_lineno)
-        trace = trace.tb_next
-    if line is not None:
-        fault.facts += (("raised at", f"{line}   {line.text}".rstrip()),)
-    fault.instead = fault.instead or (("check(…, examples={int: [1, 2]})", "values of each type that it is meant for"),)
+    cause = cause or fault.__cause__
+    if cause is not None:
+        line = Origin.innermost(cause.__traceback__)
+        fault.facts += () if line is None else (("raised at", f"{line}   {line.text}".rstrip()),)
+        given = getattr(cause, "given", None)
+        fault.instead = fault.instead or meant_values(() if given is None else (given,))
     return fault.located(Origin.here())
 
 

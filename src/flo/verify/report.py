@@ -80,12 +80,25 @@ class Report:
     parts: tuple[Report, ...] = ()
     """Of a flow: what was found of the functions in it whose algebra matters."""
 
+    def __post_init__(self) -> None:
+        """Without a counterexample of its own, that of the first part that has one."""
+        if self.counterexample is None:
+            found = (part.counterexample for part in self.parts if part.counterexample is not None)
+            object.__setattr__(self, "counterexample", next(found, None))
+
+    @property
+    def of_a_part(self) -> bool:
+        """Whether the counterexample is one of a part, and not of the whole."""
+        return any(part.counterexample is self.counterexample for part in self.parts if not part.ok)
+
     @property
     def ok(self) -> bool:
-        return self.counterexample is None and all(part.ok for part in self.parts)
+        return self.counterexample is None
 
     def __str__(self) -> str:
-        if self.counterexample is not None:
+        if self.of_a_part:
+            lines = [f"{self.subject} holds what breaks a law", f"  {self.strength}"]
+        elif self.counterexample is not None:
             lines = [f"{self.subject} breaks a law", str(self.counterexample)]
         else:
             lines = [f"{self.subject} passes {', '.join(law.name for law in self.laws)}", f"  {self.strength}"]

@@ -10,7 +10,7 @@ import time
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from flo.core.errors import PACKAGE, Origin
+from flo.core.errors import PACKAGE, Origin, brief, is_users
 
 AGAIN = 0.05
 """The signal comes again after so many seconds, as a `finally` or an `except` may have lost it."""
@@ -23,9 +23,11 @@ class TimeUp(BaseException):
         super().__init__(f"not done after {seconds:g} s")
         self.seconds = seconds
         self.where = where
-        """The innermost line outside Flo that was running, if there is one."""
+        """The user's line that was running, if there is one."""
         self.given: tuple[Any, ...] = ()
         """What the function was called with, if whoever called it says so."""
+        self.call = ""
+        """The call of the user's function that was running, as text, if there is one."""
 
 
 class within:  # noqa: N801  # reads as a statement: `with within(2.0):`
@@ -51,19 +53,26 @@ class within:  # noqa: N801  # reads as a statement: `with within(2.0):`
         finally:
             self._clock.stop()
         if isinstance(error, TimeUp) and self._clock.raised(error):
-            up = TimeUp(self.seconds, _innermost(trace))
+            up = TimeUp(self.seconds, Origin.innermost(trace))
             up.given = error.given
+            up.call = _call(trace)
             raise up from None
 
 
-def _innermost(trace: TracebackType | None) -> Origin | None:
-    found = None
+def _call(trace: TracebackType | None) -> str:
+    """The function of the user that Flo has called last, with its arguments as they are now."""
+    found, by_flo = None, False
     while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if not file.startswith(PACKAGE):
-            found = Origin(file, trace.tb_lineno)
+        code = trace.tb_frame.f_code
+        if by_flo and is_users(code.co_filename):
+            found = trace.tb_frame
+        by_flo = code.co_filename.startswith(PACKAGE)
         trace = trace.tb_next
-    return found
+    if found is None:
+        return ""
+    names = found.f_code.co_varnames[: found.f_code.co_argcount]
+    given = (f"{name}={brief(found.f_locals[name], 60)}" for name in names if name in found.f_locals)
+    return f"{found.f_code.co_name}({', '.join(given)})"
 
 
 class _Signal:

@@ -211,7 +211,7 @@ class Sort(Operator):
         try:
             return comparable(element if self.key is None else self.key(element))
         except Exception as error:
-            fault = noted(error, repr(element))
+            fault = noted(error, repr(element), element)
             raise fault from fault.__cause__
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from flo.core.operator import Deltas, Operator, Step, Values, run
 from flo.values.element_value import ElementValue
+from flo.values.weighted import BagValue, SetValue
 
 ElementKind: TypeAlias = type[ElementValue]
 """The class of a value; inside an operator `type` is its typing rule."""
@@ -45,7 +46,7 @@ class Unary(Operator):
             try:
                 operator, outputs = self.consume([unit], source)
             except Exception as error:  # holds up this unit only
-                fault = fault or noted(error, repr(unit))
+                fault = fault or noted(error, *_shown(unit, source))
                 continue
             yield Step(self.rule_on(self.rule_for(unit), source), (rest,), operator, outputs)
         if fault is not None:
@@ -77,7 +78,13 @@ class Unary(Operator):
             yield operator._end(value)
 
 
-def noted(error: Exception, given: str) -> Exception:
+def _shown(unit: Any, source: ElementKind) -> tuple[str, Any]:
+    """What the function was given, as text and as it is: of bags and sets the element without its count."""
+    given = unit[0] if source in (BagValue, SetValue) else unit
+    return repr(given), given
+
+
+def noted(error: Exception, given: str, item: Any = None) -> Exception:
     """The error of a user's function with what it was given; one that a generator cannot raise, as another error."""
     if isinstance(error, StopIteration):
         wrapped = RuntimeError("StopIteration, which would end a loop silently")
@@ -86,4 +93,5 @@ def noted(error: Exception, given: str) -> Exception:
             wrapped.add_note(note)
         error = wrapped
     error.add_note(given[:120])
+    error.given = item  # type: ignore[attr-defined]  # for who wants to know its type
     return error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -75,7 +76,15 @@ class Given:
     def _known(self, kind: Any) -> list[Any] | None:
         own = self.own(kind)
         if own is not None:
-            return drawn(own, FEW) if is_strategy(own) else own
+            few = drawn(own, FEW) if is_strategy(own) else own
+            if not few:
+                raise LawError(
+                    f"the examples of {type_name(kind)} are none",
+                    facts=(("given", brief(self.values)),),
+                    instead=((f"examples={{{type_name(kind)}: […]}}", "at least one value"),),
+                    where=self.where,
+                )
+            return list(few)
         near = self.close(kind)
         return [*plain.PLAIN[kind], *(value for value in near if value not in plain.PLAIN[kind])] if near else None
 
@@ -121,6 +130,7 @@ def drawn(strategy: Any, count: int) -> list[Any]:
     """The first different values that a strategy gives, always the same ones."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded
+    from hypothesis.errors import Unsatisfiable
 
     found: list[Any] = []
 
@@ -137,5 +147,6 @@ def drawn(strategy: Any, count: int) -> list[Any]:
         if value not in found and len(found) < count:
             found.append(value)
 
-    collect()
+    with contextlib.suppress(Unsatisfiable):  # there are none
+        collect()
     return found

@@ -9,7 +9,7 @@ import types
 import typing
 from collections import Counter
 from collections.abc import Hashable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Literal, Union, get_origin, is_typeddict
@@ -29,6 +29,9 @@ from flo.verify.functions.lattices import lattice_values
 
 LONGEST = 6
 """How many elements generated data has at most."""
+EARLIEST, LATEST = 1900, 2100
+MOST_DAYS = 10_000
+"""Sums of a few generated times and numbers are still within what their types can hold."""
 
 
 def strategy(kind: Any, given: Given) -> Any:
@@ -59,12 +62,15 @@ def _made(kind: Any, given: Given) -> Any:
     if kind is float:  # nan is not equal to itself, and most functions do not mean infinities
         return st.floats(allow_nan=False, allow_infinity=False)
     if kind is Decimal:
-        return st.decimals(allow_nan=False, allow_infinity=False)
+        return st.decimals(-(10**12), 10**12, allow_nan=False, allow_infinity=False)
     if kind is complex:
         return st.complex_numbers(allow_nan=False, allow_infinity=False)
-    if kind is datetime:
-        zones = [UTC, timezone(timedelta(hours=2))]
-        return st.one_of(st.datetimes(), st.datetimes(timezones=st.sampled_from(zones)))
+    if kind is date:
+        return st.dates(date(EARLIEST, 1, 1), date(LATEST, 1, 1))
+    if kind is datetime:  # without zones, as in the examples
+        return st.datetimes(datetime(EARLIEST, 1, 1), datetime(LATEST, 1, 1))
+    if kind is timedelta:
+        return st.timedeltas(timedelta(days=-MOST_DAYS), timedelta(days=MOST_DAYS))
     origin, parts = shape(kind)
     if origin in (Union, types.UnionType):
         return st.one_of([strategy(part, given) for part in parts])

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from flo.core.collection import Collection, Value
 from flo.core.derivation import StreamTypes
+from flo.core.errors import FloError, Origin
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Values
 from flo.values.keyed import Keyed, KeyedValue
@@ -27,11 +28,20 @@ class Channel:
 Channels: TypeAlias = tuple[Channel, ...]
 
 
-def channels_of(data: Mapping[int, Any], input_types: StreamTypes, ends: tuple[bool, ...] | None = None) -> Channels:
+def channels_of(
+    data: Mapping[int, Any],
+    input_types: StreamTypes,
+    ends: tuple[bool, ...] | None = None,
+    names: tuple[str, ...] = (),
+) -> Channels:
     """Plain data on inputs, cut as finely as it can be. Bounded inputs end, or those that are said to."""
     found: list[Channel] = []
     for index, items in data.items():
-        found += [Channel(index, tuple(part)) for part in pieces(input_types[index].collection, items)]
+        try:
+            found += [Channel(index, tuple(part)) for part in pieces(input_types[index].collection, items)]
+        except FloError as error:
+            error.input_name = f"`{names[index]}`" if names else f"input {index + 1}"
+            raise error.located(Origin.here()) from error.__cause__
     for index, kind in enumerate(input_types):
         if kind.bounded if ends is None else ends[index]:
             found.append(Channel(index, (kind.collection.bottom().fix(),), is_end=True))

@@ -8,19 +8,23 @@ without cycles: every step lowers the measure, and every arrival leaves less to 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from flo.core.derivation import StreamTypes
-from flo.core.errors import LawError, Origin
+from flo.core.errors import LawError, Origin, brief
 from flo.core.graph import Graph
 from flo.core.operator import Values
 from flo.core.typing import program
 from flo.verify import laws
+from flo.verify.exploration.alike import alike
 from flo.verify.exploration.arrivals import Channels
 from flo.verify.exploration.moves import Broken
 from flo.verify.exploration.search import Search, arrivals, walk
-from flo.verify.exploration.space import Space
-from flo.verify.exploration.ways import Way, advances, side_by_side
+from flo.verify.exploration.space import Space, State
+from flo.verify.exploration.ways import Way, advance_that_differs, side_by_side
+from flo.verify.laws import Law
 from flo.verify.report import Counterexample
 
 MOST_STATES = 100_000
@@ -60,25 +64,23 @@ def explore(
     most_states: int = MOST_STATES,
     seed: int = 0,
     names: tuple[str, ...] = (),
+    again: Callable[[str, str], str] = lambda one, other: "",
 ) -> Exploration:
-    """All of the space if it has at most so many states, else random ways through it, of as many states in all."""
+    """All of the space if it has at most so many states, else random ways through it, of as many states in all.
+
+    `again` is the line that replays two traces.
+    """
+    if type(most_states) is not int or most_states < 1:
+        raise LawError(
+            f"`explore` sees at least one state, and most_states is {brief(most_states)}",
+            instead=((f"most_states={MOST_STATES:_}", "as many as it sees by itself"),),
+            where=Origin.here(),
+        )
     space = Space(graph, program(graph, input_types).outputs, names)
     try:
-        found, ways = _exhaustively(space, channels, most_states) or _at_random(space, channels, most_states, seed)
+        found, ways, law = _exhaustively(space, channels, most_states) or _at_random(space, channels, most_states, seed)
     except Broken as broken:
-        raise LawError(
-            f"the step `{broken.move.name}` may be taken for ever: {broken.reason}",
-            instead=(("flo.verify.check(operator)", "shows the law that the operator breaks"),),
-            where=Origin.here(),
-        ) from None
-    law = laws.GRAPH_EAGER_EXECUTION
-    if found.ok:
-        law = laws.ADVANCE
-        ways += [
-            way
-            for way in advances(space, arrivals(space, space.start(channels)))
-            if (way.graph, way.outputs) != (ways[0].graph, ways[0].outputs)
-        ]
+        raise _refused(broken) from None
     if len(ways) < 2:
         return found
     one, other = ways[:2]
@@ -86,30 +88,77 @@ def explore(
         found,
         outcomes=tuple(way.outputs for way in ways),
         traces=(one.trace, other.trace),
-        counterexample=side_by_side(law, "on the data given", one, other),
+        counterexample=side_by_side(law, "on the data given", one, other, again(one.trace, other.trace)),
     )
 
 
-def _exhaustively(space: Space, channels: Channels, most: int) -> tuple[Exploration, list[Way]] | None:
-    search = Search(space, space.start(channels))
+def _refused(broken: Broken) -> LawError:
+    """A step that breaks a law by itself, so that there is nothing to explore."""
+    what = f"the step `{broken.move.name}`"
+    endless = broken.role in ("stuck", "measure")
+    return LawError(
+        f"{what} may be taken for ever: {broken.reason}" if endless else f"{what} breaks a law: {broken.reason}",
+        instead=(("flo.verify.check(operator)", "shows the law that the operator breaks"),),
+        where=Origin.here(),
+    )
+
+
+Found: TypeAlias = tuple[Exploration, list[Way], Law]
+
+
+def _exhaustively(space: Space, channels: Channels, most: int) -> Found | None:
+    start = space.start(channels)
+    search = Search(space, start)
     if not search.run(most):
         return None
-    ways = [Way.along(space, search.way_to(number)) for number in search.outcomes.values()]
-    return _found(space, ways, len(search.numbers), search.schedules(), None), ways
+    ends, law, whole = search.ends_apart(), laws.GRAPH_EAGER_EXECUTION, arrivals(space, start)
+    ways = [Way.along(space, search.way_to(number)) for number in ends]
+    if len(ends) > 1:
+        at_once = Search(space, whole[-1])
+        at_once.run(most)
+        apart = at_once.ends_apart()
+        if len(apart) > 1:  # whenever data arrives: the steps alone make the difference
+            law = laws.DETERMINISM
+            told = [Way.along(space, whole + at_once.way_to(number)[1:]) for number in apart]
+            ways = told + [way for way in ways if not _among(told, way)]
+    else:
+        law = laws.ADVANCE
+        (end,) = ends
+        other = advance_that_differs(space, list(search.numbers)[end])
+        ways += [other] if other is not None else []
+    return _found(space, ways, len(search.numbers), search.schedules(), None), ways, law
 
 
-def _at_random(space: Space, channels: Channels, most: int, seed: int) -> tuple[Exploration, list[Way]]:
-    """Whole runs, each choosing at random, until so many states were seen or two outcomes found."""
-    choose, ways, states, schedules = random.Random(seed).randrange, list[Way](), 0, 0
+def _at_random(space: Space, channels: Channels, most: int, seed: int) -> Found:
+    """Whole runs, each choosing at random, until so many states were seen or two outcomes found.
+
+    In the first half all data is there at once, so that it is the steps alone that make a difference.
+    """
+    choose, states, schedules = random.Random(seed).randrange, 0, 0
+    ways: list[Way] = []
+    first: State | None = None
+    law = laws.DETERMINISM
     while states < most and len(ways) < 2:
         if space.size() > most:
             space.forget()
-        run = walk(space, [space.start(channels)], choose)
+            first = None
+        start = space.start(channels)
+        at_once = 2 * states < most
+        law = laws.DETERMINISM if at_once else laws.GRAPH_EAGER_EXECUTION
+        run = walk(space, arrivals(space, start) if at_once else [start], choose)
         states, schedules = states + len(run), schedules + 1
-        reached = space.graph_of(run[-1]), space.outputs_of(run[-1])
-        if all((way.graph, way.outputs) != reached for way in ways):
-            ways.append(Way.along(space, run))
-    return _found(space, ways, states, schedules, seed), ways
+        if first is None or not space.same(run[-1], first):
+            way = Way.along(space, run)
+            ways += [] if _among(ways, way) else [way]
+            first = first or run[-1]
+    if len(ways) == 1 and first is not None:
+        other, law = advance_that_differs(space, first), laws.ADVANCE
+        ways += [other] if other is not None else []
+    return _found(space, ways, states, schedules, seed), ways, law
+
+
+def _among(ways: list[Way], way: Way) -> bool:
+    return any(alike((each.graph, each.outputs), (way.graph, way.outputs)) for each in ways)
 
 
 def _found(space: Space, ways: list[Way], states: int, schedules: int, seed: int | None) -> Exploration:

@@ -1,33 +1,32 @@
 """Traces as text, and back: what was explored or checked can be saved, and run again exactly as it was.
 
-A trace is a line of names: an input whose next element arrives, `input⊗` for its end, the rule of a small step, or
-`advance`. Where several enabled moves have one name, `#2` is the second of them. Inputs of an operator are numbered.
+A trace is a line of names: `input←3` for an element that arrives, `input⊗` for an end, the rule of a small step, with
+the elements that it takes where they have no order, as `map-bag(3)`, or `advance()`. Where several enabled moves have
+one name, `#2` is the second of them. Inputs of an operator are numbered.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from flo.core.collection import Collection
 from flo.core.derivation import StreamTypes
-from flo.core.errors import FloError, Origin, UnknownNameError
-from flo.core.graph import Graph, Node, inputs, setinput
-from flo.core.operator import Operator, Values, concat_all
-from flo.core.semantics import GraphStep, finish, small_steps
+from flo.core.errors import FloError, Origin, UnknownNameError, brief
+from flo.core.graph import Graph, Node
+from flo.core.operator import Operator
+from flo.core.semantics import GraphStep
 from flo.core.stream_type import StreamType
 from flo.core.typing import initial, program
-from flo.values.lvar import LVar
 from flo.verify.exploration.arrivals import channels_of
-from flo.verify.exploration.moves import Move, arrival, step_move
-from flo.verify.exploration.shown import operator_source, type_source
-from flo.verify.exploration.ways import ADVANCE, numbered
+from flo.verify.exploration.moves import Move
+from flo.verify.exploration.run import ADVANCE, Run
+from flo.verify.exploration.source import Source, keywords, quoted
 from flo.verify.programs.inputs import Input
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Replay:
     """A run along a trace."""
 
@@ -43,7 +42,11 @@ class Replay:
     """The program after it."""
 
     def __str__(self) -> str:
-        return "\n".join(f"{number:>3}  {event}" for number, event in enumerate(self.events, start=1))
+        lines = [f"{number:>3}  {event}" for number, event in enumerate(self.events, start=1)]
+        lines += [f"  =  {name}: {brief(data)}{' ⊗' * self.fixed[name]}" for name, data in self.outputs.items()]
+        return "\n".join(lines)
+
+    __repr__ = __str__
 
 
 def replay(operator: Operator, *types: Any, data: Sequence[Any], trace: str) -> Replay:
@@ -69,10 +72,21 @@ def replayed(
     graph: Graph, types: Mapping[str, StreamType], data: Mapping[str, Any], trace: str, outputs: Sequence[str]
 ) -> Replay:
     """Runs a graph along a trace; `outputs` are the names of its outputs."""
-    run = _Run(graph, types, data)
+    if not isinstance(trace, str):
+        raise UnknownNameError(
+            f"a trace is a text, and {type(trace).__name__} is none",
+            facts=(("given", brief(trace)),),
+            instead=(("replay(found.traces[0], …)", "a trace that `explore` or `check` has shown"),),
+            where=Origin.here(),
+        )
+    signature, names = tuple(types.values()), tuple(types)
+    output_types = program(graph, signature).outputs
+    places = {names.index(name): items for name, items in data.items()}
+    channels = channels_of(places, signature, (True,) * len(signature), names)
+    run = Run(graph, output_types, channels, names)
     for place, name in enumerate(trace.split(), start=1):
-        run.take(name, place)
-    named = list(zip(outputs, program(graph, tuple(types.values())).outputs, run.outputs, strict=False))
+        take(run, name, place)
+    named = list(zip(outputs, output_types, run.outputs, strict=False))
     return Replay(
         {name: kind.collection.plain(value) for name, kind, value in named},
         {name: value.fixed() for name, _, value in named},
@@ -82,72 +96,40 @@ def replayed(
     )
 
 
-class _Run:
-    """A run that is told what to do next."""
-
-    def __init__(self, graph: Graph, types: Mapping[str, StreamType], data: Mapping[str, Any]) -> None:
-        self.graph = graph
-        signature = tuple(types.values())
-        self.names = tuple(types)
-        self.outputs: Values = tuple(output.collection.bottom() for output in program(graph, signature).outputs)
-        places = {self.names.index(name): items for name, items in data.items()}
-        self.channels = channels_of(places, signature, (True,) * len(signature))
-        self.arrived = [0] * len(self.channels)
-        self.steps: list[GraphStep] = []
-        self.events: list[str] = []
-
-    def enabled(self) -> list[tuple[Move, GraphStep | int]]:
-        """The moves, in the order of `Space.following`: steps, then channels that something can arrive on."""
-        found: list[tuple[Move, GraphStep | int]] = [(step_move(step), step) for step in small_steps(self.graph)]
-        waiting = [count < len(channel.deltas) for count, channel in zip(self.arrived, self.channels, strict=True)]
-        held = {c.input for c, waits in zip(self.channels, waiting, strict=True) if waits and not c.is_end}
-        for place, channel in enumerate(self.channels):
-            if waiting[place] and not (channel.is_end and channel.input in held):
-                delta = channel.deltas[self.arrived[place]]
-                found.append((arrival(self.names[channel.input], delta, channel.is_end), place))
-        return found
-
-    def take(self, name: str, place: int) -> None:
-        enabled = self.enabled()
-        stem, _, number = name.partition("#")
-        alike = [(move, what) for move, what in enabled if move.name == stem]
-        chosen = int(number) if number.isdigit() else 1
-        if 0 < chosen <= max(1, len(alike)) and bool(number) == (len(alike) > 1):
-            if alike:
-                move, what = alike[chosen - 1]
-                self.events.append(move.text)
-                return self._step(what) if isinstance(what, GraphStep) else self._arrive(what)
-            if stem == ADVANCE:
-                self.events.append(ADVANCE)
-                self.graph, self.outputs = finish(self.graph, self.outputs)
-                return None
-        counts = Counter(move.name for move, _ in enabled)
-        known = [numbered(name, each, count) for name, count in counts.items() for each in range(count)]
-        raise UnknownNameError(
-            f"the trace does not fit the program: move {place}, `{name}`, is not enabled there",
-            facts=(("enabled", " ".join(known) or "nothing"), ("before it", " ".join(self.events) or "nothing")),
-            where=Origin.here(),
-        )
-
-    def _step(self, step: GraphStep) -> None:
-        self.graph, self.outputs = step.graph, concat_all(self.outputs, step.outputs)
-        self.steps.append(step)
-
-    def _arrive(self, place: int) -> None:
-        channel, values = self.channels[place], list(inputs(self.graph))
-        values[channel.input] = values[channel.input].concat(channel.deltas[self.arrived[place]])
-        self.graph = setinput(self.graph, tuple(values))
-        self.arrived[place] += 1
+def take(run: Run, name: str, place: int) -> None:
+    """The move of this name; where only one begins so, what it takes may be left out."""
+    arriving = run.arriving()
+    for move, channel in arriving:
+        if name == move.name:
+            return run.arrive(move, channel)
+    if name == ADVANCE:  # before the steps are looked at, which may list elements in another order then
+        return run.advance()
+    stepping = run.stepping()
+    meant = [move for move in stepping if name == move.name]
+    short: list[tuple[Move, int | None]] = [*arriving, *((move, None) for move in stepping)]
+    short = [(move, channel) for move, channel in short if name == move.stem]
+    if meant or len(short) == 1:
+        move, arrives = (meant[0], None) if meant else short[0]
+        return run.take(move) if arrives is None else run.arrive(move, arrives)
+    known = [move.name for move in (*stepping, *(move for move, _ in arriving))]
+    raise UnknownNameError(
+        f"the trace does not fit the program: move {place}, `{name}`, is not enabled there",
+        facts=(("enabled", " ".join(known) or "nothing"), ("before it", ", ".join(run.events) or "nothing")),
+        where=Origin.here(),
+    )
 
 
 def again(operator: Operator, types: StreamTypes, given: Input, trace: str) -> str:
     """The line to paste that replays a trace of an operator."""
-    kinds = "".join(f", {type_source(kind)}" for kind in types)
-    data = ", ".join(data_source(kind.collection, items) for kind, items in zip(types, given.data, strict=True))
-    return f'flo.verify.replay({operator_source(operator)}{kinds}, data=[{data}], trace="{trace}")'
+    source = Source()
+    kinds = "".join(f", {source.stream(kind)}" for kind in types)
+    data = ", ".join(source.data(kind.collection, items) for kind, items in zip(types, given.data, strict=True))
+    made = source.operator(operator)
+    return source.line(f"flo.verify.replay({made}{kinds}, data=[{data}], trace={quoted(trace)})")
 
 
-def data_source(collection: Collection, data: Any) -> str:
-    if isinstance(collection, LVar) and isinstance(data, list):
-        return repr([collection.lattice.plain(value) for value in data])
-    return repr(data)
+def flow_again(types: Mapping[str, StreamType], data: Mapping[str, Any], *traces: str) -> str:
+    """The line to paste that replays traces of a flow."""
+    source = Source()
+    given = keywords((name, source.data(types[name].collection, items)) for name, items in data.items())
+    return source.line(", ".join(f"flow.replay({quoted(trace)}{given})" for trace in traces))

@@ -19,8 +19,11 @@ from flo.core.notation import text
 from flo.core.operator import Values
 from flo.core.semantics import GraphStep, small_steps
 from flo.core.term import Lowering
+from flo.verify.exploration.alike import alike
 from flo.verify.exploration.arrivals import Channels
 from flo.verify.exploration.moves import Broken, Move, arrival, step_move
+from flo.verify.exploration.run import Run
+from flo.verify.exploration.shown import shown
 
 State: TypeAlias = tuple[int, ...]
 Feed: TypeAlias = tuple[int, int, int]
@@ -145,6 +148,15 @@ class Space:
         outputs = tuple(output.collection.bottom() for output in self.output_types)
         return self.state(self.graph, outputs, (0,) * len(channels))
 
+    def run(self) -> Run:
+        """A run from the start, in which states are not merged."""
+        return Run(self.graph, self.output_types, self.channels, self.names)
+
+    def same(self, one: State, other: State) -> bool:
+        """Whether they are equal up to which nan is which."""
+        parts = zip(self.slots, one, other, strict=True)
+        return one == other or all(a == b or alike(slot.things[a], slot.things[b]) for slot, a, b in parts)
+
     def graph_of(self, state: State) -> Graph:
         return self._graph(self.graph, iter(range(len(self.nodes))), state)
 
@@ -238,12 +250,16 @@ class Space:
     def _absorb(self, slot: int, number: int, place: int, delta: int, move: Move) -> int:
         """The number of what stands in the slot once the delta has come there."""
         thing, more = self.slots[slot].things[number], self.deltas.things[delta]
+        values = (thing.state or ()) if isinstance(thing, Node) else (thing,)
+        try:
+            grown = values[place].concat(more)
+        except Exception as error:  # it is a value of another collection
+            reason = f"an output is {shown(more)}, which cannot be added to {shown(values[place])}"
+            raise Broken("preservation", reason, move) from error
         if isinstance(thing, Node):
-            values = thing.state or ()
-            fed = (*values[:place], values[place].concat(more), *values[place + 1 :])
-            thing = Node(fed, thing.operator, thing.origin)
+            thing = Node((*values[:place], grown, *values[place + 1 :]), thing.operator, thing.origin)
         else:
-            thing = thing.concat(more)
+            thing = grown
         known = self.slots[slot].number(thing)
         self.entered(slot, known, move)
         self.slots[slot].absorbed[number, place, delta] = known

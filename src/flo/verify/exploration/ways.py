@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
-from flo.core.graph import Graph
+from flo.core.errors import FloError
+from flo.core.graph import Graph, nodes
 from flo.core.operator import Values, concat_all
-from flo.core.semantics import advance
+from flo.verify.exploration.alike import alike
 from flo.verify.exploration.moves import Move
-from flo.verify.exploration.search import arrivals
-from flo.verify.exploration.shown import shown_all
+from flo.verify.exploration.run import Run
+from flo.verify.exploration.shown import cut, shown_all
 from flo.verify.exploration.space import Space, State
 from flo.verify.laws import Law
 from flo.verify.report import Counterexample
-
-MOST_ROUNDS = 100
-"""So often `advance` may go on before it is said to go on for ever."""
-ADVANCE = "advance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,32 +29,51 @@ class Way:
     outputs: Values
 
     @classmethod
+    def of(cls, run: Run) -> Way:
+        return cls(tuple(run.events), " ".join(run.trace), run.graph, run.outputs)
+
+    @classmethod
     def along(cls, space: Space, states: Sequence[State], last: Move | None = None) -> Way:
-        """Through these states; `last` is a step from the last of them that has no state of its own."""
-        events, names = list[str](), list[str]()
-        for state, after in pairwise(states):
-            enabled = list(space.arriving(state))  # alone: a step that is enabled here may be the one that breaks a law
-            if after not in [reached for _, reached in enabled]:
-                enabled = list(space.following(state))
-            move = next(move for move, reached in enabled if reached == after)
-            named = [reached for other, reached in enabled if other.name == move.name]
-            alike = [reached for other, reached in enabled if other.text == move.text]
-            names.append(numbered(move.name, named.index(after), len(named)))
-            events.append(numbered(move.text, alike.index(after), len(alike)))
-        if last is not None:
-            names.append(last.name)
-            events.append(last.text)
-        return cls(tuple(events), " ".join(names), space.graph_of(states[-1]), space.outputs_of(states[-1]))
-
-    def advanced(self) -> Way:
-        """And then `advance`."""
-        graph, outputs = advanced(self.graph, self.outputs)
-        return Way((*self.events, ADVANCE), f"{self.trace} {ADVANCE}".strip(), graph, outputs)
+        """From the first state through these; `last` is a step from the last of them that breaks a law."""
+        run = space.run()
+        for before, after in pairwise(states):
+            _follow(run, space, before, after)
+        told = cls.of(run)
+        if last is None:
+            return told
+        move = _as_told(run, last)
+        trace = f"{told.trace} {move.name}".strip()
+        return cls((*told.events, move.text), trace, told.graph, told.outputs)
 
 
-def numbered(name: str, place: int, count: int) -> str:
-    """The name of a move in a trace: with its number, from 1, where several that are enabled bear the name."""
-    return f"{name}#{place + 1}" if count > 1 else name
+def _follow(run: Run, space: Space, before: State, after: State) -> None:
+    """Takes the move that leads to this state."""
+    for move, place in run.arriving():  # alone: a step that is enabled here may be the one that breaks a law
+        graph, arrived = run.after_arrival(place)
+        if space.same(space.state(graph, run.outputs, arrived), after):
+            return run.arrive(move, place)
+    for move in run.stepping():
+        assert move.step is not None
+        outputs = concat_all(run.outputs, move.step.outputs)
+        if space.same(space.state(move.step.graph, outputs, run.arrived), after):
+            return run.take(move)
+    # a function has given something else this time: as it was
+    move = next(move for move, reached in space.following(before) if reached == after)
+    run.trace.append(move.name)
+    run.events.append(move.text)
+    run.graph, run.outputs, run.arrived = space.graph_of(after), space.outputs_of(after), space.arrived(after)
+    return None
+
+
+def _as_told(run: Run, last: Move) -> Move:
+    """The move as the run calls it: with what it takes."""
+    try:
+        alike_ones = [move for move in run.stepping() if move.rules == last.rules]
+    except FloError:  # it cannot be taken
+        return last
+    wanted = last.step
+    exact = [move for move in alike_ones if wanted and move.step and alike(move.step.outputs, wanted.outputs)]
+    return (exact or alike_ones or [last])[0]
 
 
 def side_by_side(law: Law, about: str, one: Way, other: Way, again: str = "") -> Counterexample:
@@ -69,10 +85,26 @@ def side_by_side(law: Law, about: str, one: Way, other: Way, again: str = "") ->
     columns = (one.events[begun:], other.events[begun:])
     outcomes = shown_all(one.outputs), shown_all(other.outputs)
     if outcomes[0] == outcomes[1]:
-        outcomes = f"{outcomes[0]}, left {one.graph}", f"{outcomes[1]}, left {other.graph}"
+        outcomes = left_over(outcomes[0], one.graph, other.graph)
     if begun:
-        about = f"{about}, after {', '.join(one.events[:begun])}"
+        about = f"{about}, after {cut(', '.join(one.events[:begun]), 200)}"
     return Counterexample(law, about, columns, outcomes, again)
+
+
+def left_over(emitted: str, one: Graph, other: Graph) -> tuple[str, str]:
+    """What was emitted, and those operators with what they hold that are not the same in both graphs."""
+    pairs = [(str(a), str(b)) for a, b in zip(nodes(one), nodes(other), strict=True) if not alike(a, b)]
+    lefts, rights = zip(*map(differing, pairs), strict=True) if pairs else ((), ())
+    return f"{emitted}, left {'; '.join(lefts)}", f"{emitted}, left {'; '.join(rights)}"
+
+
+def differing(texts: tuple[str, str], most: int = 60) -> tuple[str, str]:
+    """Two texts, cut to where they begin to differ."""
+    one, other = texts
+    same = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
+    start = max(0, same - most // 2) if max(len(one), len(other)) > most else 0
+    mark = "…" if start else ""
+    return cut(mark + one[start:], most), cut(mark + other[start:], most)
 
 
 def alone(law: Law, about: str, way: Way, outcome: str, again: str = "") -> Counterexample:
@@ -80,37 +112,23 @@ def alone(law: Law, about: str, way: Way, outcome: str, again: str = "") -> Coun
     return Counterexample(law, about, (way.events or ("nothing has arrived",),), (outcome,), again)
 
 
-def advanced(graph: Graph, outputs: Values) -> tuple[Graph, Values]:
-    """Where `advance` leads, until it changes nothing, or for ever."""
-    for _ in range(MOST_ROUNDS):
-        after, deltas = advance(graph)
-        for delta in deltas:
-            outputs = concat_all(outputs, delta)
-        if after is graph:
-            break
-        graph = after
-    return graph, outputs
+def advance_that_differs(space: Space, end: State) -> Way | None:
+    """How `advance` leads to another end than the steps: on all data at once, or after each arrival."""
+    for in_parts in (False, True):
+        run = _advancing(space.run(), in_parts, told=False)
+        if not space.same(space.state(run.graph, run.outputs, run.arrived), end):
+            return Way.of(_advancing(space.run(), in_parts, told=True))
+    return None
 
 
-def advance_agrees(space: Space, whole: Sequence[State], end: State) -> bool:
-    """Whether `advance` leads to the end that the steps lead to: on all data at once, and after each arrival."""
-    arrived = space.arrived(end)
-    at_once = space.state(*advanced(space.graph_of(whole[-1]), space.outputs_of(whole[-1])), arrived)
-    state = whole[0]
-    while True:
-        state = space.state(*advanced(space.graph_of(state), space.outputs_of(state)), space.arrived(state))
-        if not (found := space.arriving(state)):
-            return at_once == end == state
-        state = found[0][1]
-
-
-def advances(space: Space, whole: Sequence[State]) -> Iterator[Way]:
-    """The same ways, told."""
-    yield Way.along(space, whole).advanced()
-    state, way = whole[0], Way.along(space, whole[:1]).advanced()
-    while len(both := arrivals(space, state, most=1)) > 1:
-        arrived = Way.along(space, both)
-        events, trace = (*way.events, *arrived.events), f"{way.trace} {arrived.trace}"
-        way = replace(arrived, events=events, trace=trace).advanced()
-        state = space.state(way.graph, way.outputs, space.arrived(both[-1]))
-    yield way
+def _advancing(run: Run, in_parts: bool, told: bool) -> Run:
+    if in_parts:
+        run.advance()
+    while waiting := run.waiting():
+        move, place = run.arriving()[0] if told else (None, waiting[0])
+        run.arrive(move, place)
+        if in_parts:
+            run.advance()
+    if not in_parts:
+        run.advance()
+    return run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,12 @@ class Broken:
     results: tuple[Any, Any]
     changed: str = ""
     """The variable whose value a function has changed."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How hard it is to read: its length, and how many of its numbers are not whole."""
+        text = brief(self.values, LONG)
+        return len(text), len(re.findall(r"\.\d*[1-9]", text))
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
@@ -124,9 +131,7 @@ def broken(equation: Equation, values: tuple[Any, ...]) -> Broken | None:
         raise
     except FloError:
         raise
-    except Exception as error:
-        if isinstance(error, TypeError) and "offset-naive" in str(error):
-            return None  # times with a zone and times without: a program has one or the other
+    except (Exception, SystemExit) as error:
         raise Raised(error, values) from error
     return None if same(*results) else Broken(equation, values, (results[0], results[1]))
 
@@ -134,7 +139,7 @@ def broken(equation: Equation, values: tuple[Any, ...]) -> Broken | None:
 class Raised(Exception):
     """A function raised on these values."""
 
-    def __init__(self, error: Exception, values: tuple[Any, ...]) -> None:
+    def __init__(self, error: BaseException, values: tuple[Any, ...]) -> None:
         super().__init__(f"{type(error).__name__}: {error}")
         self.error = error
         self.values = values

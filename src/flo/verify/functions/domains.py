@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from flo.core.elements import belongs, type_name
 from flo.core.errors import LawError, Origin
-from flo.verify.data.examples import PLAIN
 from flo.verify.data.given import Given
+from flo.verify.data.kinds import common_kind
 from flo.verify.functions.broken import Raised, copied
 from flo.verify.functions.equations import Function, same
 from flo.verify.functions.trials import TRY_SECONDS, Domain
@@ -62,7 +60,7 @@ def _folded(f: Function, start: Any, steps: list[tuple[Any, ...]]) -> Any:
     for arguments in steps:
         try:
             acc = called(f, acc, *arguments)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise Raised(error, (acc, *arguments)) from error
     return acc
 
@@ -84,33 +82,8 @@ def reached(f: Function, start: Any, rest: list[Domain]) -> list[Any]:
     for acc_at, arguments in [(-1, step) for step in steps[:3]] + [(0, step) for step in steps[5:][-3:]]:
         try:
             acc = called(f, found[acc_at], *arguments)
-        except Exception:  # the equations will say so
+        except (Exception, SystemExit):  # the equations will say so
             continue
         if not any(same(acc, known) for known in found):
             found.append(acc)
     return found
-
-
-def common_kind(values: list[Any]) -> Any:
-    """The type of all these values, as precise as can be; None if that cannot be told."""
-    kinds = {type(value) for value in values}
-    if len(kinds) > 1:
-        each = [common_kind([value for value in values if type(value) is kind]) for kind in kinds]
-        return None if None in each else reduce(or_, each)
-    kind: Any = next(iter(kinds), None)
-    if kind in PLAIN or kind is None:
-        return kind
-    if kind is tuple:
-        if len({len(value) for value in values}) != 1:
-            return None
-        parts: Any = tuple(common_kind(list(column)) for column in zip(*values, strict=True))
-        return None if None in parts else tuple[parts]
-    if kind in (frozenset, set, list):
-        members = [member for value in values for member in value]
-        member = common_kind(members) if members else None
-        return None if member is None else kind[member]
-    if kind is dict:
-        keys, items = [[each for value in values for each in part(value)] for part in (dict.keys, dict.values)]
-        key, item = common_kind(keys) if keys else None, common_kind(items) if items else None
-        return None if key is None or item is None else kind[key, item]
-    return kind

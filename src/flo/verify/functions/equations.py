@@ -6,10 +6,12 @@ a user can paste.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -75,10 +77,26 @@ def same(one: Any, other: Any) -> bool:
             return len(one) == len(other) and all(map(same, one, other))
         if all("__eq__" not in vars(kind) for kind in type(one).__mro__[:-1]) and hasattr(one, "__dict__"):
             return same_fields(vars(one), vars(other))
-    return bool(one == other)
+    return bool(one == other) or _same_but_for_nan(one, other)
 
 
-def same_fields(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def _same_but_for_nan(one: Any, other: Any) -> bool:
+    """Whether all that is not equal is nan: a nan is not equal to itself, so nothing that holds one need be."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, (Decimal, complex)):
+        return bool(one != one and other != other)
+    if isinstance(one, dict):
+        return same_fields(one, other)
+    if isinstance(one, (set, frozenset)):
+        some, others = ({member for member in each if member == member} for each in (one, other))
+        return len(one) == len(other) and some == others
+    if dataclasses.is_dataclass(one):
+        return all(same(getattr(one, field.name), getattr(other, field.name)) for field in dataclasses.fields(one))
+    return False
+
+
+def same_fields(one: dict[Any, Any], other: dict[Any, Any]) -> bool:
     return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
 
 
@@ -118,8 +136,8 @@ def function_equations(law: Law, f: Function, count: int, inverse: Function | No
             raise ValueError(f"{law} is not a law of a function alone")
 
 
-def monotone_equation(f: Function, source: Lattice[Any], target: Lattice[Any]) -> Equation:
-    """a ⊑ a ⊔ b gives f(a) ⊑ f(a ⊔ b)."""
+def monotone_equations(f: Function, source: Lattice[Any], target: Lattice[Any]) -> Iterator[Equation]:
+    """f has one result, and a ⊑ a ⊔ b gives f(a) ⊑ f(a ⊔ b)."""
 
     def image(value: Any) -> Any:
         if value is BOTTOM:  # as `map_monotone` does
@@ -134,11 +152,12 @@ def monotone_equation(f: Function, source: Lattice[Any], target: Lattice[Any]) -
             )
         return found
 
+    yield Equation(laws.A_FUNCTION, ("a",), "f(a)", "f(a)", {"f": image}, setting=setting(f=f))
     names = {"f": image, "join": joining(source), "grow": joining(target)}
     text = f"{setting(f=f)}; join, grow = {pasted(source)}.join, {pasted(target)}.join".removeprefix("; ")
     shown = ("f(a ⊔ b) ⊔ f(a)", "f(a ⊔ b)")
     left, right = "grow(f(join(a, b)), f(a))", "f(join(a, b))"
-    return Equation(laws.MONOTONE, ("a", "b"), left, right, names, shown, setting=text)
+    yield Equation(laws.MONOTONE, ("a", "b"), left, right, names, shown, setting=text)
 
 
 def lattice_equations(lattice: Lattice[Any]) -> Iterator[Equation]:

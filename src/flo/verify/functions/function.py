@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from flo.core.elements import type_name
-from flo.core.errors import LawError, Origin
+from flo.core.errors import Origin
 from flo.core.labels import label
 from flo.values.lattice import Lattice
 from flo.verify import laws as law
 from flo.verify.data.given import Given
+from flo.verify.functions.chosen import chosen_laws
 from flo.verify.functions.domains import MISSING as MISSING
 from flo.verify.functions.domains import function_domains
-from flo.verify.functions.equations import Function, function_equations, monotone_equation
-from flo.verify.functions.parameters import guessed_types, known_types, parameters
+from flo.verify.functions.equations import Function, function_equations, monotone_equations
+from flo.verify.functions.parameters import guessed_types, known_types
 from flo.verify.functions.trials import Domain, Problem, Trials, endless
 from flo.verify.laws import Law
 from flo.verify.report import Report
@@ -26,7 +27,7 @@ Values: TypeAlias = tuple[Any, ...]
 def check_function(
     f: Function,
     *types: Any,
-    laws: Sequence[Law] | None = None,
+    laws: Law | Sequence[Law] | None = None,
     start: Any = MISSING,
     given: Given | None = None,
     tries: int = 200,
@@ -42,11 +43,13 @@ def check_function(
     """
     where = Origin.here()
     given = (given or Given()).around(f)
-    chosen = tuple(laws) if laws is not None else default_laws(f, types, start)
-    _expect_complete(f, chosen, inverse, lattices)
+    chosen = chosen_laws(f, types, laws, start, inverse, lattices)
     limits: list[str] = []
     if lattices is not None:
-        problems = [monotone_problem(f, lattices, given)]
+        try:
+            problems = monotone_problems(f, lattices, given, chosen)
+        except TimeUp as up:
+            raise endless(f"the join of {lattices[0]}", up, where) from None
     else:
         kinds = known_types(f, types, start)
         try:
@@ -70,21 +73,6 @@ def _meant(problems: list[Problem], start: Any, given: Given) -> Callable[[Value
     return lambda values: [(acc, *values[1:]) for acc in problems[0].domains[0].few]
 
 
-def default_laws(f: Function, types: tuple[Any, ...], start: Any) -> tuple[Law, ...]:
-    count = parameters(f, types, start)
-    return (law.A_FUNCTION, law.COMMUTATIVE) if count == 2 else (law.A_FUNCTION,)
-
-
-def _expect_complete(f: Function, chosen: tuple[Law, ...], inverse: Function | None, lattices: Any) -> None:
-    for needed, given, parameter in ((law.INVERSE, inverse, "inverse=g"), (law.MONOTONE, lattices, "lattices=(L, M)")):
-        if needed in chosen and given is None:
-            raise LawError(
-                f"whether `{label(f)}` is {needed} cannot be tried without `{parameter}`",
-                facts=((needed.name, needed.statement),),
-                where=Origin.here(),
-            )
-
-
 def function_problems(
     f: Function, chosen: Sequence[Law], domains: list[Domain], inverse: Function | None = None
 ) -> list[Problem]:
@@ -101,9 +89,12 @@ def function_problems(
     return problems
 
 
-def monotone_problem(f: Function, lattices: tuple[Lattice[Any], Lattice[Any]], given: Given) -> Problem:
+def monotone_problems(
+    f: Function, lattices: tuple[Lattice[Any], Lattice[Any]], given: Given, chosen: Sequence[Law]
+) -> list[Problem]:
     from flo.verify.functions.lattices import lattice_domain
 
     source, target = lattices
     domain = lattice_domain(source, given)
-    return Problem(monotone_equation(f, source, target), (domain, domain))
+    equations = [equation for equation in monotone_equations(f, source, target) if equation.law in chosen]
+    return [Problem(equation, (domain,) * len(equation.variables)) for equation in equations]

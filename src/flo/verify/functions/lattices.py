@@ -8,12 +8,14 @@ from itertools import islice, product
 from typing import Any
 
 from flo.core.errors import Origin
+from flo.core.labels import label
 from flo.values.lattice import Custom, Lattice
 from flo.verify import laws
 from flo.verify.data.given import Given
 from flo.verify.functions.equations import Equation, lattice_equations
-from flo.verify.functions.trials import Domain, Problem, Trials
+from flo.verify.functions.trials import TRY_SECONDS, Domain, Problem, Trials, endless
 from flo.verify.report import Report
+from flo.verify.within import TimeUp, within
 
 MOST_VALUES = 8
 _GUESSES: dict[type, list[Any]] = {
@@ -36,10 +38,11 @@ def lattice_values(lattice: Lattice[Any], given: Given | None = None) -> list[An
         known = [lattice.value(value) for value in given.examples(lattice if own is not None else lattice.ordinary)]
     else:
         known = guesses(lattice, given)
-    found = [value for value in known if lattice.mismatch(value) is None and not lattice.is_bottom(value)]
-    if isinstance(lattice, Custom) and own is None:
-        found = [value for value in known if not lattice.is_bottom(value)]  # nothing says which values it has
-    joined = [lattice.join(a, b) for a, b in islice(product(found, found), 12) if joins(lattice, a, b)]
+    found = [value for value in known if not lattice.is_bottom(value)]
+    if own is not None or not isinstance(lattice, Custom):  # else nothing says which values it has
+        least = lattice.bottom()
+        found = [value for value in found if joins(lattice, least, value) and lattice.mismatch(value) is None]
+    joined = [value for a, b in islice(product(found, found), 12) for value in joins(lattice, a, b)]
     return (found + [value for value in joined if value not in found])[: max(MOST_VALUES, len(found))]
 
 
@@ -53,12 +56,21 @@ def guesses(lattice: Custom[Any], given: Given) -> list[Any]:
     return next((kind for kind in _GUESSES.values() if all(joins(lattice, bottom, value) for value in kind)), [])
 
 
-def joins(lattice: Lattice[Any], a: Any, b: Any) -> bool:
+def joins(lattice: Lattice[Any], a: Any, b: Any) -> list[Any]:
+    """The join, if there is one."""
     try:
-        lattice.join(a, b)
-    except Exception:  # no join: the values exclude each other, or were a wrong guess
-        return False
-    return True
+        with within(TRY_SECONDS):
+            return [lattice.join(a, b)]
+    except TimeUp as up:
+        up.given = (a, b)
+        raise
+    except (Exception, SystemExit):  # no join: the values exclude each other, or were a wrong guess
+        return []
+
+
+def join_name(lattice: Lattice[Any]) -> str:
+    """The function that joins, for people."""
+    return label(lattice.joining) if isinstance(lattice, Custom) else f"{lattice}.join"
 
 
 def lattice_domain(lattice: Lattice[Any], given: Given) -> Domain:
@@ -89,7 +101,11 @@ def check_lattice(
 ) -> Report:
     """Tries every law: on ⊥ and a few values, by the solver, and at random."""
     given = given or Given()
-    domain = lattice_domain(lattice, given)
+    where, name = Origin.here(), join_name(lattice)
+    try:
+        domain = lattice_domain(lattice, given)
+    except TimeUp as up:
+        raise endless(name, up, where) from None
     problems = [_problem(equation, domain) for equation in lattice_equations(lattice)]
     limits = []
     if len(domain.few) == 1:
@@ -98,7 +114,7 @@ def check_lattice(
     def meant(values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         return [] if given.values or any(lattice.mismatch(value) for value in values) else [values]
 
-    trials = Trials(str(lattice), problems, tries, seed, seconds, limits, meant, Origin.here())
+    trials = Trials(str(lattice), problems, tries, seed, seconds, limits, meant, where, name)
     return trials.report(laws.LATTICE_LAWS)
 
 

@@ -21,20 +21,17 @@ from flo.values.lvar import LVar
 from flo.values.operators.bags import FoldUnordered
 from flo.values.operators.lattices import FoldLattice
 from flo.values.operators.lvars import MapLattice
-from flo.values.operators.zset_aggregates import Aggregate, Linear
+from flo.values.operators.zset_aggregates import Aggregate, Linear, summed
 from flo.values.operators.zsets import MapWeights
 from flo.verify import laws
 from flo.verify.data.given import Given
+from flo.verify.functions.chosen import OF_LATTICES
 from flo.verify.functions.domains import MISSING
 from flo.verify.functions.equations import Function
 from flo.verify.functions.function import check_function
 from flo.verify.functions.lattices import check_lattice
 from flo.verify.laws import Law
 from flo.verify.report import Report
-
-QUICK_SECONDS = 1.0
-"""How long one function is tried when a program is built."""
-REMEMBERED = 1024
 
 
 @dataclass(frozen=True)
@@ -72,11 +69,13 @@ def obligations(operator: Operator, inputs: StreamTypes) -> Iterator[Obligation]
             yield from _of_lattice(operator, target)
             assert isinstance(inputs[0].collection, LVar)
             pair = (inputs[0].collection.lattice, target)
-            yield Obligation(operator.name, f, (laws.MONOTONE,), lattices=pair, claim=claim)
+            yield Obligation(operator.name, f, OF_LATTICES, lattices=pair, claim=claim)
         case MapWeights(f=f):
             yield Obligation(operator.name, f, (laws.A_FUNCTION, laws.ADDITIVE), (*_elements(inputs), int))
-        case Aggregate(aggregator=Linear(of=of)):
+        case Aggregate(aggregator=Linear(of=of, finish=finish) as linear):
             yield Obligation(operator.name, Numbers(of), (laws.A_FUNCTION,), _elements(inputs))
+            if finish is not None:
+                yield Obligation(operator.name, Finished(linear), (laws.A_FUNCTION,), _elements(inputs))
 
 
 def _elements(inputs: StreamTypes) -> tuple[Any, ...]:
@@ -123,6 +122,23 @@ class Numbers:
                 facts = (("given", repr(element)[:80]), ("gave", repr(result)[:80]))
                 raise NotNumbers(str(error), facts=facts) from None
         return result
+
+
+class Finished:
+    """The `finish` of a linear aggregate, on groups of one element."""
+
+    def __init__(self, linear: Linear) -> None:
+        self.linear = linear
+        self.__name__ = label(linear.finish)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Finished) and other.linear == self.linear
+
+    def __hash__(self) -> int:
+        return hash(self.linear)
+
+    def __call__(self, element: Any) -> Any:
+        return self.linear.finished(1, summed(None, [(self.linear.numbers(element), 1)]))
 
 
 def hard(obligation: Obligation, given: Given | None, tries: int, seed: int, seconds: float) -> Report:

@@ -16,11 +16,11 @@ from flo.verify.data.given import Given
 from flo.verify.functions.broken import Broken, Raised, broken
 from flo.verify.functions.domains import MISSING, function_domains
 from flo.verify.functions.equations import lattice_equations
-from flo.verify.functions.function import function_problems, monotone_problem
+from flo.verify.functions.function import function_problems, monotone_problems
 from flo.verify.functions.lattices import lattice_domain
-from flo.verify.functions.obligations import NotNumbers, Numbers, Obligation
+from flo.verify.functions.obligations import Finished, NotNumbers, Numbers, Obligation
 from flo.verify.functions.parameters import candidates, takes
-from flo.verify.functions.trials import Problem
+from flo.verify.functions.trials import MOMENT, Problem
 from flo.verify.within import TimeUp, within
 
 QUICK_SECONDS = 1.0
@@ -78,6 +78,8 @@ def fingerprint(function: Any, depth: int = 2) -> Any:
     """What tells a function from others, and not from the same one defined again: its code and what that refers to."""
     if isinstance(function, Numbers):
         return (Numbers, fingerprint(function.of))
+    if isinstance(function, Finished):
+        return (Finished, fingerprint(function.linear.of), fingerprint(function.linear.finish))
     if not isinstance(function, types.FunctionType) or depth == 0:
         return function
     return (function.__code__, *((type(value), fingerprint(value, depth - 1)) for value in inner_values(function)))
@@ -85,10 +87,14 @@ def fingerprint(function: Any, depth: int = 2) -> Any:
 
 def _tried(obligation: Obligation) -> Verdict:
     begun, passed, fault = time.monotonic(), 0, Untried("")
+    simplest: Broken | None = None
+    until = float("inf")
     try:
         with within(QUICK_SECONDS):
             for problem in _problems(obligation):
                 for values in problem.small():
+                    if time.monotonic() > until:
+                        break
                     begun = time.monotonic()
                     try:
                         found = broken(problem.equation, values)
@@ -101,9 +107,14 @@ def _tried(obligation: Obligation) -> Verdict:
                     except FloError:  # as when f gives no value of the lattice: seen when it runs
                         continue
                     passed += 1
-                    if found is not None:
-                        return found
+                    if found is not None and (simplest is None or found.size < simplest.size):
+                        until = until if simplest is not None else time.monotonic() + MOMENT
+                        simplest = found
+                if simplest is not None:
+                    return simplest
     except TimeUp as up:
+        if simplest is not None:
+            return simplest
         if time.monotonic() - begun > QUICK_SECONDS / 2:
             return Endless(up.given, f"{up.where}   {up.where.text}".rstrip() if up.where else "")
         return None  # slow, and right as far as it was tried
@@ -119,7 +130,7 @@ def _problems(obligation: Obligation) -> Iterator[Problem]:
         for equation in lattice_equations(obligation.subject):
             yield Problem(equation, (domain,) * len(equation.variables))
     elif obligation.lattices is not None:
-        yield monotone_problem(obligation.subject, obligation.lattices, given)
+        yield from monotone_problems(obligation.subject, obligation.lattices, given, obligation.laws)
     else:
         f, start = obligation.subject, obligation.start
         kinds = obligation.kinds if start is MISSING else (type(start), *obligation.kinds)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Number
 from typing import Any
 
 from flo.core.elements import type_name
-from flo.core.errors import LawError
+from flo.core.errors import LawError, brief
 from flo.core.labels import label
 from flo.values.lattice import Lattice
 from flo.verify import laws
 from flo.verify.functions.broken import Broken
+from flo.verify.functions.equations import Function, same
+from flo.verify.functions.lattices import join_name
 from flo.verify.functions.obligations import NotNumbers, Obligation
 from flo.verify.functions.quick import QUICK_SECONDS, Endless, Untried, quick
 from flo.verify.laws import Law
+
+OFTEN = 16
+"""So often a function is called that may give something else each time."""
 
 
 def expect(obligation: Obligation) -> None:
@@ -38,9 +44,11 @@ def _untried(obligation: Obligation, verdict: Untried) -> LawError | None:
 
 def _endless(obligation: Obligation, verdict: Endless) -> LawError:
     place = (("stopped at", verdict.where),) if verdict.where else ()
+    subject = obligation.subject
+    name, what = (join_name(subject), "join") if isinstance(subject, Lattice) else (label(subject), "function")
     return LawError(
-        f"the function of `{obligation.operator}` did not return within {QUICK_SECONDS:g} s",
-        facts=(("function", label(obligation.subject)), ("given", ", ".join(map(repr, verdict.values))[:80]), *place),
+        f"the {what} of `{obligation.operator}` did not return within {QUICK_SECONDS:g} s",
+        facts=((what, name), ("given", ", ".join(map(repr, verdict.values))[:80]), *place),
     )
 
 
@@ -63,9 +71,14 @@ def _broken(obligation: Obligation, verdict: Broken) -> LawError:
         lattice = obligation.subject
         return LawError(f"`{lattice}` is not a lattice: {law.name} does not hold", facts=verdict.facts, instead=instead)
     if law == laws.A_FUNCTION:
-        summary = f"{operator} needs a function that gives one result, and `{name}` gives two"
-        return LawError(summary, facts=verdict.facts, instead=instead)
+        return _random(operator, name, verdict.facts)
     return _WORDS[law](obligation, verdict, operator, name)
+
+
+def _random(operator: str, name: str, facts: tuple[tuple[str, str], ...]) -> LawError:
+    gives = f"`{name}` gives two results for the same arguments"
+    summary = f"{operator} needs a function that gives one result, and {gives}"
+    return LawError(summary, facts=facts, instead=((laws.A_FUNCTION.instead, ""),))
 
 
 def _not_commutative(obligation: Obligation, verdict: Broken, operator: str, name: str) -> LawError:
@@ -80,15 +93,30 @@ def _not_commutative(obligation: Obligation, verdict: Broken, operator: str, nam
         ),
         instead=(
             ("{input}.sort(key).fold(…)", "an order makes any function right"),
-            ("{input}.sum()", "adds floats exactly"),
+            ("{input}.sum()", "adds exactly")
+            if _adds(equation.names["f"], *map(type, verdict.values[:2]))
+            else ("{input}.fold(…, max)", "or another function that keeps no order"),
         ),
     )
+
+
+def _adds(f: Function, acc: Any, element: Any) -> bool:
+    """Whether the function adds numbers, as far as one call shows."""
+    try:
+        return issubclass(acc, Number) and issubclass(element, Number) and bool(f(acc(2), element(3)) == 5)
+    except Exception:  # not these numbers
+        return False
 
 
 def _not_monotone(obligation: Obligation, verdict: Broken, operator: str, name: str) -> LawError:
     f, join = verdict.equation.names["f"], verdict.equation.names["join"]
     a, b = verdict.values
     above = join(a, b)
+    for value in (a, above):
+        first, *others = (f(value) for _ in range(OFTEN))
+        other = next((result for result in others if not same(result, first)), first)
+        if other is not first:
+            return _random(operator, name, ((f"f({brief(value)})", brief(first)), ("again", brief(other))))
     return LawError(
         f"{operator} needs a monotone function, and `{name}` is not: its argument grows, its result falls",
         facts=((f"f({a!r})"[:80], repr(f(a))[:80]), (f"f({above!r})"[:80], repr(f(above))[:80])),

@@ -9,7 +9,9 @@ from itertools import product
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from flo.core.elements import belongs, type_name
 from flo.core.errors import FloError, FunctionError, Origin, brief
+from flo.verify.data.kinds import common_kind, holds_floats
 from flo.verify.functions.broken import Broken, Raised, broken
 from flo.verify.functions.equations import Equation
 from flo.verify.laws import Law
@@ -21,9 +23,12 @@ if TYPE_CHECKING:
 
 TRY_SECONDS = 1.5
 """A function that has not returned then is said never to."""
+MOMENT = 0.5
 SOLVER_SECONDS = 2.0
 """For each equation; more if there is much time in all, of which this is the share:"""
 SOLVER_SHARE = 0.2
+
+FLOATS = "of floats: all but nan, and no ints in their place"
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,8 @@ class Trials:
     """The values that count, of those that the solver found: it knows only their types."""
     where: Origin | None = None
     """The user's line."""
+    function: str = ""
+    """What is called, where that is not the subject."""
     exhaustive: int = 0
     random: int = 0
     proved: bool = False
@@ -75,7 +82,7 @@ class Trials:
         try:
             found = self._small() or self._by_the_solver_and_at_random()
         except TimeUp as up:
-            raise endless(self.subject, up, self.where) from None
+            raise endless(self.function or self.subject, up, self.where) from None
         except Raised as raised:
             raise self._failing(raised) from raised.error
         strength = Strength(self.proved, self.exhaustive, 0, self.random, tuple(dict.fromkeys(self.limits)))
@@ -87,14 +94,29 @@ class Trials:
 
     def _small(self) -> Broken | None:
         for problem in self.problems:
-            for values in problem.small():
+            waiting = problem.small()
+            for values in waiting:
                 if self._late():
                     return None
                 self.exhaustive += 1
                 found = self.attempt(problem.equation, values)
                 if found is not None:
-                    return found
+                    return self._simpler(found, waiting)
         return None
+
+    def _simpler(self, found: Broken, others: Iterator[tuple[Any, ...]]) -> Broken:
+        """The simplest of all small values that break the same law, as far as they can be tried in a moment."""
+        until = min(self._deadline, time.monotonic() + MOMENT)
+        for values in others:
+            if time.monotonic() > until:
+                break
+            self.exhaustive += 1
+            try:
+                other = self.attempt(found.equation, values)
+            except (FloError, Raised, TimeUp):  # one is enough, and this one raises nothing
+                break
+            found = other if other is not None and other.size < found.size else found
+        return found
 
     def _late(self) -> bool:
         late = time.monotonic() > self._deadline
@@ -109,6 +131,8 @@ class Trials:
         for problem in self.problems:
             verdict = self._solved(problem)
             if isinstance(verdict, Proved):
+                if any(holds_floats(domain.kind) for domain in problem.domains):
+                    self.limits.append(FLOATS)
                 continue
             unproved.append(problem)
             found = self._confirmed(problem, verdict.arguments) if isinstance(verdict, Refuted) else None
@@ -182,14 +206,14 @@ class Trials:
             )
         except HypothesisException:  # no such values; or, when the time ran out, not the same twice
             self._late()
-        return min(found, key=lambda each: len(brief(each.values, 400)), default=None)
+        return min(found, key=lambda each: each.size, default=None)
 
     def _failing(self, raised: Raised) -> FloError:
-        kind = type(raised.values[-1]).__name__ if raised.values else "int"
+        kinds = [domain.kind for problem in self.problems for domain in problem.domains]
         return FunctionError(
-            f"`{self.subject}` raised {raised}",
+            f"`{self.function or self.subject}` raised {raised}",
             facts=(("given", ", ".join(map(brief, raised.values))),),
-            instead=((f"examples={{{kind}: […]}}", "only values that it is meant for"),),
+            instead=meant_values(raised.values, kinds),
             where=self.where,
         )
 
@@ -212,6 +236,14 @@ def endless(subject: str, up: TimeUp, where: Origin | None) -> FloError:
     return FunctionError(
         f"`{subject}` did not return within {up.seconds:g} s",
         facts=(("given", ", ".join(map(brief, up.given))), *place),
-        instead=(("examples={int: […]}", "only values that it is meant for"),),
+        instead=meant_values(up.given),
         where=where,
     )
+
+
+def meant_values(given: tuple[Any, ...], kinds: Iterable[Any] = ()) -> tuple[tuple[str, str], ...]:
+    """How to try others, of the type of the last: a fold makes its accumulators of them. Of known types the name."""
+    if not given:
+        return (("examples={…: […]}", "values of each type that it is meant for"),)
+    kind = next((kind for kind in kinds if kind is not None and belongs(given[-1], kind)), common_kind([given[-1]]))
+    return ((f"examples={{{type_name(kind or type(given[-1]))}: […]}}", "only values that it is meant for"),)

@@ -12,7 +12,7 @@ from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
 from flo.verify import laws
 from flo.verify.effort import Effort
-from flo.verify.exploration.replay import data_source
+from flo.verify.exploration.replay import flow_again
 from flo.verify.functions.obligations import hard, obligations
 from flo.verify.programs.graphs import OF_GRAPHS, GraphLaws
 from flo.verify.programs.inputs import Input
@@ -45,9 +45,7 @@ def check_flow(program: Program, effort: Effort | None = None) -> Report:
     types = tuple(program.inputs.values())
 
     def line(given: Input, trace: str) -> str:
-        each = zip(program.inputs.items(), given.data, strict=True)
-        data = "".join(f", {name}={data_source(kind.collection, items)}" for (name, kind), items in each)
-        return f'flow.replay("{trace}"{data})'
+        return flow_again(program.inputs, dict(zip(program.inputs, given.data, strict=True)), trace)
 
     subject = GraphLaws(program.graph, types, OF_GRAPHS, tuple(program.inputs), line, effort.over)
     phases = Phases([subject], effort)

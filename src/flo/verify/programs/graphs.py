@@ -14,12 +14,14 @@ from flo.core.graph import Graph, inputs, setinput
 from flo.core.operator import Values
 from flo.core.typing import initial
 from flo.verify import laws
+from flo.verify.exploration.alike import alike
 from flo.verify.exploration.moves import GRAPH_RULES, Broken
 from flo.verify.exploration.search import Search, arrivals, walk
 from flo.verify.exploration.shown import shown_all
 from flo.verify.exploration.space import State
-from flo.verify.exploration.ways import Way, advance_agrees, advances, alone, side_by_side
+from flo.verify.exploration.ways import Way, advance_that_differs, alone, side_by_side
 from flo.verify.laws import Law
+from flo.verify.programs.copied import copied
 from flo.verify.programs.inputs import Input
 from flo.verify.programs.lawful import LawfulSpace
 from flo.verify.report import Counterexample
@@ -65,7 +67,7 @@ class GraphLaws:
     """Whether the time is."""
 
     def __post_init__(self) -> None:
-        start, self.output_types = initial(self.graph, self.types)
+        start, self.output_types = initial(copied(self.graph), self.types)
         self.space = LawfulSpace(start, self.types, self.names)
         self.trying: Input | None = None
         """The last input."""
@@ -82,7 +84,7 @@ class GraphLaws:
         at_once, in_parts = Search(self.space, whole[-1]), Search(self.space, whole[0])
         try:
             complete = at_once.run(MOST_STATES, over=self.over)
-            ends = [whole + at_once.way_to(number)[1:] for number in at_once.outcomes.values()]
+            ends = [whole + at_once.way_to(number)[1:] for number in at_once.ends_apart()]
             if len(ends) > 1:
                 return self._differ("confluence", given, *ends[:2])
             if not complete:
@@ -90,32 +92,33 @@ class GraphLaws:
                 return None
             complete = in_parts.run(MOST_STATES, expected=ends[0][-1], over=self.over)
             for state, number in in_parts.outcomes.items():
-                if state != ends[0][-1]:
+                if not self.space.same(state, ends[0][-1]):
                     return self._differ("eager", given, ends[0], in_parts.way_to(number))
             self.cut_short += not complete
         except Broken as broken:
             search = in_parts if len(in_parts.parents) > 1 else at_once
             before = [] if search is in_parts else whole[:-1]
             return self._step(broken, given, before + search.way_to_break())
-        return self._at_the_end(given, whole, ends[0])
+        return self._at_the_end(given, whole[-1], ends[0])
 
     def broken_along(self, given: Input, choices: list[int]) -> Counterexample | None:
         """The first law that breaks on the way that these choices make, and when all data is there at once."""
+        self.space.forget()  # or the choices would mean something else the next time, by what was there before
         whole = self._begin(given)
         at_once, mixed, in_parts = list(whole), list(whole), whole[:1]
         way = at_once
         try:
             walk(self.space, at_once, _first)
             way = walk(self.space, mixed, _picking(choices))
-            if mixed[-1] != at_once[-1]:
+            if not self.space.same(mixed[-1], at_once[-1]):
                 return self._differ("confluence", given, at_once, mixed)
             way = in_parts
             walk(self.space, in_parts, _picking(choices))
-            if in_parts[-1] != at_once[-1]:
+            if not self.space.same(in_parts[-1], at_once[-1]):
                 return self._differ("eager", given, at_once, in_parts)
         except Broken as broken:
             return self._step(broken, given, way)
-        return self._at_the_end(given, whole, at_once)
+        return self._at_the_end(given, whole[-1], at_once)
 
     def _begin(self, given: Input) -> list[State]:
         """The way along which all data arrives at once."""
@@ -124,13 +127,12 @@ class GraphLaws:
             self.space.forget()
         return arrivals(self.space, self.space.start(given.channels(self.types)))
 
-    def _at_the_end(self, given: Input, whole: list[State], way: list[State]) -> Counterexample | None:
+    def _at_the_end(self, given: Input, whole: State, way: list[State]) -> Counterexample | None:
         """`advance`, and streaming progress: what is there when all data has come and the program is stuck."""
         outputs = self.space.outputs_of(way[-1])
-        if not advance_agrees(self.space, whole, way[-1]):
-            reached, one = (self.space.graph_of(way[-1]), outputs), self._way(way)
-            other = next(each for each in advances(self.space, whole) if (each.graph, each.outputs) != reached)
-            return self._random(given, way) or self._side_by_side("advance", given, one, other)
+        other = advance_that_differs(self.space, way[-1])
+        if other is not None:
+            return self._random(given, way) or self._side_by_side("advance", given, self._way(way), other)
         if any(kind.bounded and not end for kind, end in zip(self.types, given.ends, strict=True)):
             return None  # streaming progress says nothing before the bounded inputs have ended
         for output_type, output in zip(self.output_types, outputs, strict=True):
@@ -138,7 +140,7 @@ class GraphLaws:
                 told = self._way(way)
                 outcome = f"{shown_all(outputs)}, which has no end"
                 return alone(self.laws["bounded"], self._about, told, outcome, self.again(given, told.trace))
-        if not all(given.ends) and not self._is_maximal(whole[-1], outputs):
+        if not all(given.ends) and not self._is_maximal(whole, outputs):
             random = self._random(given, way)
             if random is not None:
                 return random
@@ -158,7 +160,7 @@ class GraphLaws:
             way = walk(self.space, [start], _first)
         except Broken:  # as it does on the input that ends, which is tried for itself
             return True
-        return self.space.outputs_of(way[-1]) == tuple(output.fix() for output in outputs)
+        return alike(self.space.outputs_of(way[-1]), tuple(output.fix() for output in outputs))
 
     def _way(self, states: list[State]) -> Way:
         return Way.along(self.space, states)
@@ -188,13 +190,12 @@ class GraphLaws:
 
     def _step(self, broken: Broken, given: Input, states: list[State]) -> Counterexample:
         """The way to a step that breaks a law."""
-        way = Way.along(self.space, states)
-        law, again = self.laws[broken.role], self.again(given, f"{way.trace} {broken.move.name}".strip())
-        told = replace(way, events=(*way.events, broken.move.text))
+        told = Way.along(self.space, states, broken.move)
+        law, again = self.laws[broken.role], self.again(given, told.trace)
         if broken.results:
             found = side_by_side(law, self._about, told, told, again)
             return replace(found, about=f"{found.about}: {broken.reason}", outcomes=broken.results)
-        before = f"before it: {shown_all(way.outputs)}"
+        before = f"before it: {shown_all(told.outputs)}"
         return alone(law, f"{self._about}: {broken.reason}", told, before, again)
 
 

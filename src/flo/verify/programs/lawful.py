@@ -6,12 +6,17 @@ from flo.core.derivation import StreamTypes
 from flo.core.errors import FloError
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.labels import label
+from flo.core.notation import text
+from flo.core.operator import Operator
 from flo.core.semantics import GraphStep
 from flo.core.term import Lowerable, Lowering
 from flo.core.typing import derive
-from flo.verify.exploration.moves import Broken, Move
+from flo.verify.exploration.alike import alike
+from flo.verify.exploration.moves import Broken, Move, step_move
 from flo.verify.exploration.shown import shown_all
 from flo.verify.exploration.space import Space
+from flo.verify.exploration.ways import differing, left_over
+from flo.verify.programs.copied import copied_operator
 
 
 class LawfulSpace(Space):
@@ -40,15 +45,19 @@ class LawfulSpace(Space):
 
     def small_steps(self, node: Node, times: int = 2) -> list[GraphStep]:
         """The steps, which must be the same each time."""
+        name, own = node.operator.name, is_users_own(node.operator)
+        before = copied_operator(node.operator) if own else node.operator
         found = super().small_steps(node)
+        if not alike(before, node.operator):
+            reason = f"`{name}` has changed its own state without a step: it holds something that can be changed"
+            move = step_move(found[0]) if found else Move(name, name, name)
+            texts = text(Lowering()(before)), text(Lowering()(node.operator))
+            raise Broken("function", reason, move, differing(texts))
         for _ in range(times - 1):
             again = super().small_steps(node)
-            if found != again:
-                pairs = zip(found, again, strict=False)
-                one, other = next((pair for pair in pairs if pair[0] != pair[1]), (None, None))
-                rule = node.operator.name if one is None else one.rule
+            if not alike(found, again):
                 reason = f"{functions_of(node)} gives one result the first time and another the second"
-                raise Broken("function", reason, Move(rule, rule), (_result(one, found), _result(other, again)))
+                raise Broken("function", reason, *_difference(node, found, again))
         return found
 
     def entered(self, slot: int, number: int, move: Move) -> None:
@@ -71,11 +80,26 @@ class LawfulSpace(Space):
         self.lawful.add((slot, number))
 
 
-def _result(step: GraphStep | None, steps: list[GraphStep]) -> str:
-    if step is None:
-        return f"{len(steps)} steps"
-    emitted = shown_all(output for output in step.outputs if output is not None)
-    return f"{emitted}, left {step.graph}"
+def is_users_own(operator: Operator) -> bool:
+    """Those that come with Flo do not change themselves."""
+    return not type(operator).__module__.startswith(("flo.core.", "flo.values."))
+
+
+def _difference(node: Node, found: list[GraphStep], again: list[GraphStep]) -> tuple[Move, tuple[str, str]]:
+    """The first step that is not the same, and both of its results: what differs of them."""
+    for one, other in zip(found, again, strict=False):
+        if not alike(one, other):
+            emitted, after = _emitted(one), _emitted(other)
+            results = (emitted, after) if emitted != after else left_over(emitted, one.graph, other.graph)
+            return step_move(one), results
+    return Move(node.operator.name, node.operator.name, node.operator.name), (
+        f"{len(found)} steps",
+        f"{len(again)} steps",
+    )
+
+
+def _emitted(step: GraphStep) -> str:
+    return shown_all(output for output in step.outputs if output is not None)
 
 
 def functions_of(node: Node) -> str:

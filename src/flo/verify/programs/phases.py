@@ -119,9 +119,9 @@ class Phases:
         """A function that does not come back, for people."""
         facts = [("stopped at", f"{up.where}   {up.where.text}".rstrip())] if up.where else []
         if self.current is not None:
-            functions = dict.fromkeys(map(functions_of, self.current.space.nodes))
-            given = () if self.current.trying is None else (("given", brief(self.current.trying.data)),)
-            facts = [("function", " or ".join(functions)), *given, *facts]
+            functions = up.call or " or ".join(dict.fromkeys(map(functions_of, self.current.space.nodes)))
+            given = () if self.current.trying is None else (("input", brief(self.current.trying.data)),)
+            facts = [("function", functions), *given, *facts]
         return LawError(
             f"a function did not return within {self.effort.seconds:g} s",
             facts=tuple(facts),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -75,20 +74,25 @@ def smallest(
 ) -> tuple[int, Counterexample | None]:
     """How many cases were tried, and the counterexample of the smallest that has one."""
     from hypothesis import HealthCheck, Phase, Verbosity, find, settings
-    from hypothesis.errors import HypothesisException
+    from hypothesis.errors import Flaky, NoSuchExample, Unsatisfiable
 
     tried, found = 0, None
+    fault: Exception | None = None
 
     def breaks(case: Any) -> bool:
-        nonlocal tried, found
+        nonlocal tried, found, fault
         if effort.over():
             raise _OutOfTime
         tried += 1
-        counterexample = broken(case)
+        try:
+            counterexample = broken(case)
+        except Exception as error:
+            fault = error
+            raise
         found = counterexample or found
         return counterexample is not None
 
-    with contextlib.suppress(HypothesisException, _OutOfTime):  # none was found, or none that is smaller
+    try:
         find(
             strategy,
             breaks,
@@ -102,6 +106,11 @@ def smallest(
                 verbosity=Verbosity.quiet,
             ),
         )
+    except (NoSuchExample, Unsatisfiable, _OutOfTime):  # none was found, or none that is smaller
+        pass
+    except Flaky:  # what was found the first time stays found
+        if found is None and fault is not None:
+            raise fault from fault.__cause__
     return tried, found
 
 

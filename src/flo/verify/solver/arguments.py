@@ -15,7 +15,7 @@ from flo.core.elements import type_name
 from flo.verify.solver.paths import Path, Refused
 from flo.verify.solver.symbolic import Symbol
 from flo.verify.solver.symbolic_numbers import FloatSymbol, FractionSymbol, IntSymbol
-from flo.verify.solver.symbolic_sets import IntSetSymbol, StrSetSymbol, StrSymbol
+from flo.verify.solver.symbolic_sets import IntSetSymbol, StrSetSymbol, StrSymbol, WordSymbol
 
 DEEPEST = 6
 MOST_MEMBERS = 4
@@ -97,6 +97,29 @@ def _object_maker(kind: Any, depth: int) -> Make:
             raise NoSuchValue from error
 
     return make
+
+
+def fits(value: Any, kind: Any) -> bool:
+    """Whether every value that the symbols in this one stand for is of the type; False if that cannot be told."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is typing.Annotated:
+        return fits(value, parts[0])
+    if origin in (typing.Union, types.UnionType):
+        return any(fits(value, part) for part in parts)
+    if isinstance(value, WordSymbol):
+        return kind is str
+    if isinstance(value, Symbol):
+        return _SYMBOLS.get(kind) is type(value)
+    if origin is tuple and ... not in parts:
+        return type(value) is tuple and len(value) == len(parts) and all(map(fits, value, parts))
+    if isinstance(kind, type) and (hasattr(kind, "_fields") or dataclasses.is_dataclass(kind)):
+        hints = typing.get_type_hints(kind)
+        return type(value) is kind and all(fits(getattr(value, name), hints[name]) for name in hints)
+    if origin is Literal:
+        return any(value is part for part in parts)
+    if origin is frozenset:
+        return type(value) is frozenset and all(fits(member, parts[0]) for member in value)
+    return value is None if kind is None else type(value) is kind
 
 
 def plain(value: Any, model: Any, constants: list[Any]) -> Any:

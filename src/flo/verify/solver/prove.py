@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from flo.verify.functions.equations import NoJoin, same
-from flo.verify.solver.arguments import Make, NoSuchValue, maker, plain
+from flo.verify.solver.arguments import Make, NoSuchValue, fits, maker, plain
 from flo.verify.solver.paths import OutOfTime, Path, Question, Refused
 from flo.verify.solver.tracing import deliberate, traced
 
@@ -63,6 +63,19 @@ def prove(sides: Sides, types: Sequence[Any], *, seconds: float = 2.0) -> Verdic
             return Unknown(f"the solver was not done after {seconds:g} s")
         except Refused as refused:
             return Unknown(str(refused))
+
+
+def stays(f: Callable[..., Any], types: Sequence[Any], kind: Any, *, seconds: float = 2.0) -> Verdict:
+    """Whether f gives a value of this type for all arguments of the types."""
+    results: list[Any] = []
+
+    def sides(*arguments: Any) -> tuple[Any, Any]:
+        results.append(f(*arguments))
+        return None, None
+
+    verdict = prove(sides, types, seconds=seconds)
+    left = verdict == Proved() and not all(fits(result, kind) for result in results)
+    return Unknown("its results may leave their type") if left else verdict
 
 
 def _all_paths(sides: Sides, makers: list[Make], question: Question) -> Verdict:

@@ -56,8 +56,8 @@ class Readable:
         if isinstance(value, BuiltinFunctionType) or kind is types.MethodWrapperType:
             if value not in _FUNCTIONS and getattr(value, "__self__", None) is not math:
                 self.path.refuse(f"it calls {_named(value)}, which cannot be traced")
-            if value is sum and self.path.question.floats:
-                self.path.refuse("sum of floats cannot be traced: newer Pythons round it otherwise than +")
+            if getattr(value, "__name__", "") in ("sum", "sumprod") and self.path.question.floats:
+                self.path.refuse("a sum of floats cannot be traced: newer Pythons round it otherwise than +")
             return []
         if isinstance(value, type):
             return self._class_parts(value)

@@ -139,7 +139,7 @@ def _generated(code: CodeType, local: dict[str, Any]) -> bool:
     if code.co_filename not in ("<string>", "<dataclass>"):
         return False
     if code.co_name in ("__init__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__"):
-        return dataclasses.is_dataclass(local.get("self"))
+        return code.co_qualname.startswith("__create_fn__") and dataclasses.is_dataclass(local.get("self"))
     return code.co_varnames[:1] == ("_cls",) and hasattr(local["_cls"], "_fields")
 
 

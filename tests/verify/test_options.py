@@ -1,0 +1,230 @@
+"""What `check` is told, and what it tells: options that mean nothing are refused, and reports say what was done."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+import flo
+from flo.values.operators.bags import Count
+from flo.verify import check, laws
+from flo.verify.functions.equations import same
+
+
+def total(a: int, x: int) -> int:
+    return a + x
+
+
+def flow_of(kind: Any, make: Any) -> flo.Flow:
+    flow = flo.Flow("tried")
+    flow.output("results", make(flow.input("rows", kind, bounded=True)))
+    return flow
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"laws": ["commutative"]}, "'commutative' is none of the laws"),
+        ({"laws": "commutative"}, "'commutative' is none"),
+        ({"laws": [laws.CONFLUENCE]}, "`confluence` is none of the laws"),
+        ({"laws": []}, "no law to try on `total`"),
+        ({"laws": [laws.INVERSE]}, "has an inverse cannot be tried without it"),
+        ({"laws": [laws.MONOTONE]}, "cannot be tried without lattices"),
+        ({"examples": {int: st.nothing()}}, "the examples of int are none"),
+        ({"examples": {int: []}}, "the examples of int are none"),
+        ({"seconds": "a"}, "`seconds` is a number above 0, and 'a' is none"),
+        ({"seconds": 0}, "`seconds` is"),
+        ({"seconds": float("nan")}, "`seconds` is"),
+        ({"tries": -1}, "`tries` is a whole number, 0 or more, and -1 is none"),
+        ({"most": 1.5}, "`most` is a whole number"),
+        ({"seed": "a"}, "`seed` is a whole number"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(flo.LawError) as caught:
+        check(total, **options)
+    assert says in str(caught.value)
+    assert caught.value.where is not None
+    assert caught.value.where.file == __file__
+
+
+@pytest.mark.parametrize("option", [{"laws": [laws.COMMUTATIVE]}, {"start": 0}, {"inverse": total}])
+def test_options_of_functions_are_refused_elsewhere(option: dict[str, Any]) -> None:
+    with pytest.raises(flo.LawError, match="is for the check of a function"):
+        check(flo.Max(int), **option)
+
+
+def test_subjects_that_cannot_be_tried_as_they_are() -> None:
+    with pytest.raises(flo.LawError, match="bind an instance, and Count is the class"):
+        check(Count)
+    for kind in (flo.Bag[list[int]], flo.Set[set[int]], flo.Keyed[list[int], flo.Sequence[int]]):
+        with pytest.raises(flo.LawError, match="holds what can be hashed"):
+            check(kind)
+
+
+def test_one_law_is_as_good_as_a_list() -> None:
+    assert check(total, laws=laws.COMMUTATIVE).laws == (laws.COMMUTATIVE,)
+
+
+def test_an_inverse_is_tried_when_it_is_given() -> None:
+    report = check(max, int, int, inverse=lambda a, x: a)
+    assert report.counterexample is not None
+    assert report.counterexample.law == laws.INVERSE
+    assert laws.INVERSE in check(total, inverse=lambda a, x: a - x).laws
+
+
+def test_a_report_names_the_laws_of_monotone_functions() -> None:
+    report = check(lambda a: a + 1, flo.Max[int], flo.Max[int])
+    assert report.laws == (laws.A_FUNCTION, laws.MONOTONE)
+    with pytest.raises(flo.LawError, match="`commutative` is none of the laws one result, monotone"):
+        check(lambda a: a + 1, flo.Max[int], flo.Max[int], laws=[laws.COMMUTATIVE])
+
+
+def test_what_breaks_in_a_part_breaks_in_the_whole() -> None:
+    last = flow_of(flo.Bag[int], lambda rows: rows.fold(0, lambda a, x: x, commutative="so I say"))
+    report = check(last, most=0, tries=0)
+    assert not report.ok
+    assert report.counterexample is not None
+    assert report.counterexample.law == laws.COMMUTATIVE
+    assert str(report).count("f(f(a, x), y)") == 1
+
+
+def ends(*arguments: Any) -> Any:
+    sys.exit(3)
+
+
+def test_a_function_that_ends_python_is_one_that_raises() -> None:
+    with pytest.raises(flo.FunctionError, match="`ends` raised SystemExit: 3"):
+        check(ends, int, int)
+    with pytest.raises(flo.FunctionError, match="raised SystemExit: 3"):
+        check(flow_of(flo.Sequence[int], lambda rows: rows.map(ends)))
+    with pytest.raises(flo.LawError, match="could not be tried"):
+        flow_of(flo.Bag[int], lambda rows: rows.fold(0, ends))
+
+
+def test_times_are_without_zones_unless_examples_have_them() -> None:
+    begin = datetime(2020, 1, 1)
+    assert check(flow_of(flo.Sequence[datetime], lambda rows: rows.map(lambda moment: moment - begin))).ok
+    zoned = {datetime: [datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 1, 2, tzinfo=UTC)]}
+    assert check(lambda a, x: max(a, x, begin.replace(tzinfo=UTC)), datetime, datetime, examples=zoned).ok
+
+
+@pytest.mark.parametrize("kind", [timedelta, Decimal])
+def test_sums_of_generated_values_do_not_overflow(kind: Any) -> None:
+    report = check(lambda a, x: a + x > kind(0), kind, kind, laws=laws.A_FUNCTION)
+    assert report.ok, str(report)
+    assert report.strength.random
+
+
+@pytest.mark.parametrize("kind", [date, datetime])
+def test_generated_dates_are_far_from_the_first_and_the_last(kind: Any) -> None:
+    century = timedelta(days=36_525)
+    assert check(lambda day: (day - century, day + century), kind).strength.random
+
+
+def test_nan_is_nan_wherever_it_is() -> None:
+    def nan() -> float:
+        return float("nan")
+
+    for one, other in (
+        (nan(), nan()),
+        ([nan()], [nan()]),
+        ({"a": nan()}, {"a": nan()}),
+        ({nan(), 1.0}, {nan(), 1.0}),
+        (Decimal("nan"), Decimal("nan")),
+        (complex(nan(), 1), complex(nan(), 1)),
+    ):
+        assert same(one, other)
+    for one, other in (({"a": nan()}, {"a": 1.0}), ({nan(), 1.0}, {nan(), 2.0}), (Decimal("nan"), Decimal(1))):
+        assert not same(one, other)
+    assert check(lambda a: {"mean": float("nan")}, int).ok
+
+
+def test_the_simplest_counterexample_is_shown() -> None:
+    report = check(lambda a, x: (a + x) / 2, float, float)
+    assert report.counterexample is not None
+    assert report.counterexample.about == "on a = 0.0, x = 0.0, y = 1.0"
+
+
+def test_a_proof_for_floats_does_not_speak_of_ints() -> None:
+    assert "no ints in their place" in str(check(max, float, float))
+    assert "no ints in their place" in str(check(lambda a, x: max(a, x), tuple[int, float], tuple[int, float]))
+    assert "no ints" not in str(check(max, int, int))
+
+
+def parsed(line: str) -> Any:
+    return json.loads(line)
+
+
+def test_what_raised_is_shown_on_the_users_line_with_its_type() -> None:
+    for kind in (flo.Bag[str], flo.Sequence[str]):
+        with pytest.raises(flo.FunctionError) as caught:
+            check(flow_of(kind, lambda rows: rows.map(parsed)))
+        text = str(caught.value)
+        assert ("given", "'a'") in caught.value.facts
+        assert "return json.loads(line)" in text
+        assert "decoder.py" not in text
+        assert "examples={str: […]}" in text
+
+
+def test_the_advice_names_the_type_as_it_was_given() -> None:
+    with pytest.raises(flo.FunctionError) as caught:
+        check(lambda row: row[0], list[int])
+    assert "examples={list[int]: […]}" in str(caught.value)
+
+
+def test_a_join_that_never_returns_is_named_with_what_it_was_given() -> None:
+    def endless(a: int, b: int) -> int:
+        while True:
+            pass
+
+    with pytest.raises(flo.FunctionError, match="`endless` did not return within") as caught:
+        check(flo.Lattice.of(0, endless))
+    assert ("given", "1, 1") in caught.value.facts
+    with pytest.raises(flo.LawError) as refused:
+        flow_of(flo.Bag[int], lambda rows: rows.fold_lattice(flo.Lattice.of(0, endless)))
+    assert refused.value.facts[:2] == (("join", "endless"), ("given", "1, 1"))
+
+
+@pytest.mark.parametrize("reason", [False, True, 0, "", "  ", 3])
+def test_a_claim_is_a_text(reason: Any) -> None:
+    with pytest.raises(flo.TypeMismatch, match="takes as `commutative` your reason"):
+        flow_of(flo.Bag[int], lambda rows: rows.fold(0, lambda a, x: x, commutative=reason))
+    with pytest.raises(flo.TypeMismatch, match="takes as `monotone` your reason"):
+        flow_of(flo.LVar[flo.Max[int]], lambda x: x.map_monotone(lambda v: -v, flo.Max(int), monotone=reason))
+
+
+def test_a_random_function_is_not_said_to_fall() -> None:
+    dice = random.Random(0)
+    for f in (lambda v: dice.random(), lambda v: dice.choice([0.0, 0.0, 0.0, 1.0])):
+        with pytest.raises(flo.LawError, match="gives two results for the same arguments"):
+            flow_of(flo.LVar[flo.Max[int]], lambda x, f=f: x.map_monotone(f, flo.Max(float)))
+
+
+def test_finish_is_tried_too() -> None:
+    with pytest.raises(flo.LawError, match="gives two results for the same arguments"):
+        flow_of(flo.ZSet[int], lambda x: x.aggregate_by(abs, lambda row: (row, 1), lambda n: random.random()))
+    flow_of(flo.ZSet[int], lambda x: x.aggregate_by(abs, lambda row: (row, 1), lambda n: n[0] / n[1]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "start", "f", "advised"),
+    [
+        (str, "", lambda a, x: a + x, False),
+        (int, 0, lambda a, x: x, False),
+        (float, 0.0, lambda a, x: (a + x) / 2, False),
+        (float, 0.0, lambda a, x: a + x, True),
+        (Decimal, Decimal(0), lambda a, x: a + x, True),
+    ],
+)
+def test_a_sum_is_advised_only_for_sums(kind: Any, start: Any, f: Any, advised: bool) -> None:
+    with pytest.raises(flo.LawError) as caught:
+        flow_of(flo.Bag[kind], lambda rows: rows.fold(start, f))
+    assert ("rows.sum()" in str(caught.value)) is advised
