@@ -82,6 +82,22 @@ def test_what_is_imported_from_outside(path):
         assert module.split(".")[0] not in EXTRAS, f"{path}:{line} imports {module}, which is an extra, at the top"
 
 
+FOLDERS = ({"data", "solver", "functions"}, {"exploration"}, {"programs"})
+"""Of `verify`: each imports only its own and those to its left."""
+
+
+def folder_of(module):
+    flo_, layer, folder = (*module.split("."), "", "", "")[:3]
+    found = [place for place, names in enumerate(FOLDERS) if layer == "verify" and folder in names]
+    return found[0] if flo_ == "flo" and found else None
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if folder_of(name_of(path)) is not None], ids=name_of)
+def test_the_folders_of_verify_import_one_way(path):
+    for module, line in imports(path):
+        assert (folder_of(module) or 0) <= folder_of(name_of(path)), f"{path}:{line} imports {module}"
+
+
 def test_every_module_belongs_to_a_layer():
     for path in MODULES:
         parts = path.relative_to(ROOT).parts

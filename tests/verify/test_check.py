@@ -69,6 +69,34 @@ class Lazy(Unary):
         return self, (source.of(units),)
 
 
+@dataclass(frozen=True)
+class Rare(Lazy):
+    """Emits a text for one number."""
+
+    name = "rare"
+
+    def consume(self, units, source):
+        return self, (source.of(["much" if unit == 123_456 else unit for unit in units]),)
+
+
+@dataclass(frozen=True)
+class Named(Lazy):
+    """The same, with a number that its class has a name for."""
+
+    name = "named"
+    LIMIT = 654_321
+
+    def consume(self, units, source):
+        return self, (source.of(["much" if unit == self.LIMIT else unit for unit in units]),)
+
+
+@pytest.mark.parametrize("operator", [Rare(), Named()], ids=lambda operator: operator.name)
+def test_small_inputs_have_numbers_that_the_methods_of_an_operator_speak_of(operator: flo.Operator) -> None:
+    report = flo.verify.check(operator, flo.Sequence[int], tries=0)
+    assert report.counterexample is not None
+    assert report.counterexample.law == laws.PRESERVATION
+
+
 def twice(x: int) -> list[int]:
     return [x, x]
 

@@ -158,6 +158,6 @@ def test_examples_are_tried_around_constants() -> None:
     def f(x: float) -> float:
         return x if x < 100.0 else 0.0
 
-    given = Given().around(f)
+    given = Given().with_constants_of(f)
     assert {99.0, 100.0, 101.0} <= set(given.examples(float))
     assert 100.0 not in given.examples(int)

@@ -110,6 +110,10 @@ def test_what_is_no_step_is_refused(operator: flo.Operator, expected: str) -> No
     flow.output("out", flow.input("x", flo.Sequence[int]).apply(operator)[0])
     with pytest.raises(flo.LawError, match=operator.name):
         flow.explore(x=[1])
+    with pytest.raises(
+        flo.FloError, match="a list|not an iterator" if operator.name == "no_iterator" else operator.name
+    ):
+        flow.run(x=[1])
 
 
 def test_what_is_no_type_is_refused() -> None:

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 import flo
-from flo.verify import laws
-from flo.verify.data.given import Given
+from flo.verify import check, laws
+from flo.verify.effort import Effort
+from flo.verify.functions.domains import NO_START
 from flo.verify.functions.function import check_function
 
 
@@ -46,13 +47,32 @@ def count(acc, row):
     ],
 )
 def test_what_the_solver_can_follow_is_proved(f: Callable[..., Any], types: tuple[Any, ...], start: Any) -> None:
-    report = check_function(f, *types, **({} if start is None else {"start": start}))
+    report = check(f, *types, **({} if start is None else {"start": start}))
     assert report.ok, str(report)
     assert report.laws == (laws.A_FUNCTION, laws.COMMUTATIVE)
     assert report.strength.proved, str(report)
     assert report.strength.exhaustive
     assert not report.strength.random
     assert "proved for all values" in str(report)
+
+
+def leaving(a: Any, x: int) -> Any:
+    """Adds ints, until one comes that no example and no constant has: then order matters."""
+    big = x * x == 10**10 and x > 0
+    if a is None:
+        return "s" if big else None
+    if a in ("s", "t"):
+        return "t"
+    return None if big else a + x
+
+
+def test_a_proof_counts_only_if_accumulators_stay_in_their_type() -> None:
+    assert leaving(leaving(leaving(0, 10**5), 10**5), 1) != leaving(leaving(leaving(0, 10**5), 1), 10**5)
+    report = check(leaving, int, start=0)
+    assert not report.strength.proved
+    assert "commutative: not proved, its results may leave their type" in report.strength.limits
+    larger = check(lambda a, x: x if a is None else max(a, x), int, start=None)
+    assert larger.strength.proved, str(larger)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +89,7 @@ def test_what_the_solver_can_follow_is_proved(f: Callable[..., Any], types: tupl
     ],
 )
 def test_what_depends_on_the_order_is_refuted_by_values_that_show_it(f: Any, types: tuple[Any, ...]) -> None:
-    report = check_function(f, *types)
+    report = check(f, *types)
     found = report.counterexample
     assert found is not None
     assert found.law == laws.COMMUTATIVE
@@ -105,15 +125,15 @@ class Late:
     ],
 )
 def test_a_sum_of_floats_is_refuted_wherever_they_are(kind: Any, price: Any) -> None:
-    assert not check_function(lambda total, row: total + price(row), kind, start=0.0).ok
-    assert check_function(lambda most, row: max(most, price(row)), kind, start=0.0, tries=20).ok
+    assert not check(lambda total, row: total + price(row), kind, start=0.0).ok
+    assert check(lambda most, row: max(most, price(row)), kind, start=0.0, tries=20).ok
 
 
 def test_random_values_are_shrunk_and_the_seed_repeats_them() -> None:
     def rare(a: int, text: str) -> int:
         return a + len(text) if len(text.encode()) < 9 else 2 * a
 
-    reports = [check_function(rare, str, start=0, tries=300, seed=3) for _ in range(2)]
+    reports = [check(rare, str, start=0, tries=300, seed=3) for _ in range(2)]
     assert reports[0] == reports[1]
     assert reports[0].counterexample is not None
     assert reports[0].strength.random
@@ -121,39 +141,39 @@ def test_random_values_are_shrunk_and_the_seed_repeats_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("f", "law", "options"),
+    ("f", "law", "types", "options"),
     [
-        (operator.add, laws.ASSOCIATIVE, {}),
-        (max, laws.IDEMPOTENT, {}),
-        (lambda row, weight: 3 * weight, laws.ADDITIVE, {}),
-        (lambda weight: -weight, laws.ADDITIVE, {}),
-        (lambda a, x: a + x, laws.INVERSE, {"inverse": lambda a, x: a - x}),
-        (lambda x: x + 1, laws.INVERSE, {"inverse": lambda x: x - 1}),
-        (lambda x: x + 1, laws.MONOTONE, {"lattices": (flo.Max(int), flo.Max(int))}),
-        (len, laws.MONOTONE, {"lattices": (flo.SetUnion(int), flo.Max(int))}),
+        (operator.add, laws.ASSOCIATIVE, (), {}),
+        (max, laws.IDEMPOTENT, (), {}),
+        (lambda row, weight: 3 * weight, laws.ADDITIVE, (), {}),
+        (lambda weight: -weight, laws.ADDITIVE, (), {}),
+        (lambda a, x: a + x, laws.INVERSE, (), {"inverse": lambda a, x: a - x}),
+        (lambda x: x + 1, laws.INVERSE, (), {"inverse": lambda x: x - 1}),
+        (lambda x: x + 1, laws.MONOTONE, (flo.Max(int), flo.Max(int)), {}),
+        (len, laws.MONOTONE, (flo.SetUnion(int), flo.Max(int)), {}),
     ],
 )
-def test_other_laws_hold(f: Any, law: laws.Law, options: dict[str, Any]) -> None:
-    report = check_function(f, laws=[law], **options)
+def test_other_laws_hold(f: Any, law: laws.Law, types: Any, options: dict[str, Any]) -> None:
+    report = check(f, *types, laws=[law], **options)
     assert report.ok, str(report)
     assert report.laws == (law,)
 
 
 @pytest.mark.parametrize(
-    ("f", "law", "options"),
+    ("f", "law", "types", "options"),
     [
-        (operator.sub, laws.ASSOCIATIVE, {}),
-        (operator.add, laws.IDEMPOTENT, {}),
-        (lambda row, weight: weight * weight, laws.ADDITIVE, {}),
-        (lambda weight: weight + 1, laws.ADDITIVE, {}),
-        (lambda a, x: max(a, x), laws.INVERSE, {"inverse": lambda a, x: a - x}),
-        (lambda x: -x, laws.MONOTONE, {"lattices": (flo.Max(int), flo.Max(int))}),
-        (lambda x: x, laws.MONOTONE, {"lattices": (flo.Max(int), flo.Min(int))}),
-        (lambda x: x if x < 1000 else 0, laws.MONOTONE, {"lattices": (flo.Max(int), flo.Max(int))}),
+        (operator.sub, laws.ASSOCIATIVE, (), {}),
+        (operator.add, laws.IDEMPOTENT, (), {}),
+        (lambda row, weight: weight * weight, laws.ADDITIVE, (), {}),
+        (lambda weight: weight + 1, laws.ADDITIVE, (), {}),
+        (lambda a, x: max(a, x), laws.INVERSE, (), {"inverse": lambda a, x: a - x}),
+        (lambda x: -x, laws.MONOTONE, (flo.Max(int), flo.Max(int)), {}),
+        (lambda x: x, laws.MONOTONE, (flo.Max(int), flo.Min(int)), {}),
+        (lambda x: x if x < 1000 else 0, laws.MONOTONE, (flo.Max(int), flo.Max(int)), {}),
     ],
 )
-def test_other_laws_are_refuted(f: Any, law: laws.Law, options: dict[str, Any]) -> None:
-    report = check_function(f, laws=[law], **options)
+def test_other_laws_are_refuted(f: Any, law: laws.Law, types: Any, options: dict[str, Any]) -> None:
+    report = check(f, *types, laws=[law], **options)
     assert report.counterexample is not None
     assert report.counterexample.law == law
     names = {"flo": flo, "sub": operator.sub, "add": operator.add}
@@ -165,28 +185,28 @@ def test_types_come_from_the_call_then_from_annotations_then_from_guesses() -> N
     def joined(a: str, x: str) -> str:
         return a + x
 
-    assert not check_function(joined).ok
-    assert check_function(joined, int, int).ok
-    guessed = check_function(lambda a, x: a + x)
+    assert not check(joined).ok
+    assert check(joined, int, int).ok
+    guessed = check(lambda a, x: a + x)
     assert guessed.ok
     assert "types guessed: int, int" in guessed.strength.limits
-    assert "types guessed: int, str" in str(check_function(lambda a, x: a + len(x)))
+    assert "types guessed: int, str" in str(check(lambda a, x: a + len(x)))
     with pytest.raises(flo.LawError, match="takes 2 arguments, and 3 types were given"):
-        check_function(joined, int, int, int)
+        check(joined, int, int, int)
     with pytest.raises(flo.LawError, match="takes none of the types that are tried"):
-        check_function(lambda a, x: a.nothing + x)
+        check(lambda a, x: a.nothing + x)
 
 
 def test_an_accumulator_is_what_the_fold_comes_to_and_nothing_else() -> None:
     def never_below(a: int, x: int) -> int:
         return a + abs(x) if a >= 0 else x  # a fold from 0 is never below it
 
-    assert not check_function(never_below, int, int).ok
-    assert check_function(never_below, int, start=0).ok
+    assert not check(never_below, int, int).ok
+    assert check(never_below, int, start=0).ok
 
 
 def test_a_function_that_is_none_breaks_the_first_law() -> None:
-    found = check_function(lambda a, x: a + random.random()).counterexample
+    found = check(lambda a, x: a + random.random()).counterexample
     assert found is not None
     assert found.law == laws.A_FUNCTION
     assert found.outcomes[0] != found.outcomes[1]
@@ -197,12 +217,12 @@ def test_a_function_that_raises_says_on_what() -> None:
         return a + 12 // x
 
     with pytest.raises(flo.FunctionError, match="`inverse` raised ZeroDivisionError") as caught:
-        check_function(inverse)
+        check(inverse)
     assert "0, 0" in str(caught.value)
     assert "examples={int: […]}" in str(caught.value)
     assert caught.value.where is not None
     assert caught.value.where.file == __file__
-    assert check_function(inverse, given=Given({int: [1, 2, 3]})).ok
+    assert check(inverse, examples={int: [1, 2, 3]}).ok
 
 
 def test_a_function_that_never_returns_is_stopped() -> None:
@@ -212,7 +232,7 @@ def test_a_function_that_never_returns_is_stopped() -> None:
         return a
 
     with pytest.raises(flo.FunctionError, match="`endless` did not return within") as caught:
-        check_function(endless)
+        check(endless)
     assert "0, 2" in str(caught.value)
     assert "while x == 2" in str(caught.value)
     assert caught.value.where is not None
@@ -224,7 +244,7 @@ def test_a_function_that_changes_its_arguments_is_found_out() -> None:
         row.append(1)
         return a
 
-    report = check_function(greedy)
+    report = check(greedy)
     assert report.counterexample is not None
     assert "it changes its argument" in str(report)
     with pytest.raises(AssertionError):
@@ -239,18 +259,19 @@ def test_an_accumulator_may_be_changed() -> None:
         return a
 
     start: set[int] = set()
-    assert check_function(gather, start=start).ok
+    assert check(gather, start=start).ok
     assert start == set()
 
 
 def test_moments_with_and_without_a_zone_are_not_mixed() -> None:
-    report = check_function(lambda a, x: max(a, x), datetime, datetime, tries=50)
+    report = check(lambda a, x: max(a, x), datetime, datetime, tries=50)
     assert report.ok, str(report)
     assert report.strength.random
 
 
 def test_a_slow_check_stops_in_time_and_says_so() -> None:
-    report = check_function(lambda a, x: a + float(x), float, float, seconds=0.0)
+    effort = Effort(seconds=0.0)
+    report = check_function(lambda a, x: a + float(x), (float, float), effort, laws=None, start=NO_START)
     assert report.ok
     assert [limit for limit in report.strength.limits if "time ran out" in limit]
 
@@ -258,7 +279,7 @@ def test_a_slow_check_stops_in_time_and_says_so() -> None:
 def test_without_the_libraries_of_the_extra_it_says_what_was_not_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     monkeypatch.setitem(sys.modules, "z3", None)
-    report = check_function(total)
+    report = check(total)
     assert report.ok
     assert not report.strength.proved
     assert not report.strength.random
@@ -268,6 +289,6 @@ def test_without_the_libraries_of_the_extra_it_says_what_was_not_done(monkeypatc
 
 def test_a_law_that_needs_more_asks_for_it() -> None:
     with pytest.raises(flo.LawError, match="cannot be tried without it"):
-        check_function(total, laws=[laws.INVERSE])
+        check(total, laws=[laws.INVERSE])
     with pytest.raises(flo.LawError, match="cannot be tried without lattices"):
-        check_function(abs, int, laws=[laws.MONOTONE])
+        check(abs, int, laws=[laws.MONOTONE])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 import flo
-from flo.verify import laws
-from flo.verify.data.given import Given
-from flo.verify.functions.lattices import check_lattice
+from flo.verify import check, laws
 
 
 def last_wins(a: object, b: object) -> object:
@@ -36,7 +36,7 @@ def union(a: frozenset[int], b: frozenset[int]) -> frozenset[int]:
     ids=["last one wins", "sum", "average of averages"],
 )
 def test_what_is_no_lattice_is_refused(lattice: flo.Lattice[object], law: laws.Law) -> None:
-    report = flo.verify.check(lattice)
+    report = check(lattice)
     assert report.counterexample is not None
     assert report.counterexample.law == law, str(report)
     flow = flo.Flow()
@@ -56,7 +56,7 @@ def test_what_is_no_lattice_is_refused(lattice: flo.Lattice[object], law: laws.L
     ids=str,
 )  # fmt: skip
 def test_lattices_pass(lattice: flo.Lattice[object]) -> None:
-    report = flo.verify.check(lattice)
+    report = check(lattice)
     assert report.ok, str(report)
 
 
@@ -64,8 +64,61 @@ def test_lattices_pass(lattice: flo.Lattice[object]) -> None:
     "lattice", [flo.Max(int), flo.Min(int), flo.Or(), flo.NaturalSum(int), flo.Lattice.of(0, max)], ids=str
 )
 def test_what_the_solver_can_follow_is_proved(lattice: flo.Lattice[object]) -> None:
-    report = check_lattice(lattice)
+    report = check(lattice)
     assert report.strength.proved, str(report)
+
+
+def only_upwards(a: int, b: int) -> int:
+    if a <= b:
+        return b
+    raise ValueError("not upwards")
+
+
+def never(a: int, b: int) -> int:
+    raise ValueError("never")
+
+
+def agree(a: int | None, b: int | None) -> int | None:
+    if a is None or b is None or a == b:
+        return b if a is None else a
+    raise ValueError("they differ")
+
+
+@pytest.mark.parametrize("join", [only_upwards, never])
+def test_a_join_must_exist_on_both_sides_or_on_none(join: Callable[[int, int], int]) -> None:
+    lattice = flo.Lattice.of(0, join)
+    report = check(lattice)
+    assert not report.ok
+    assert "no join" in str(report)
+    assert not report.strength.proved
+    with pytest.raises(flo.LawError, match="is not a lattice"):
+        flo.Flow().input("numbers", flo.Sequence[int]).fold_lattice(lattice)
+
+
+def test_values_that_exclude_each_other_may_have_no_join() -> None:
+    assert check(flo.Lattice.of(None, agree)).ok
+
+
+def shy(a: int, b: int) -> int:
+    if a * a == 10**10 and b > a:
+        raise ValueError("only this way round")
+    return max(a, b)
+
+
+def test_the_solver_finds_a_join_that_exists_on_one_side_only() -> None:
+    report = check(flo.Lattice.of(0, shy), tries=0)
+    assert report.counterexample is not None, str(report)
+    assert "no join" in report.counterexample.outcomes
+
+
+@pytest.mark.parametrize(
+    "lattice", [flo.Lattice.of(0, lambda a, b: max(0, a, b)), flo.Lattice.of(10, max), flo.Lattice.of(9.5, max)]
+)
+def test_values_that_are_none_of_the_lattice_are_not_tried(lattice: flo.Lattice[object]) -> None:
+    report = check(lattice, tries=50)
+    assert report.ok, str(report)
+    assert report.strength.exhaustive > 20
+    flo.Flow().input("numbers", flo.Sequence[int]).fold_lattice(lattice)
 
 
 def forgetful(a: int, b: int) -> int:
@@ -78,7 +131,7 @@ def greedy(a: set[int], b: set[int]) -> set[int]:
 
 
 def test_values_that_no_example_has_are_found() -> None:
-    found = check_lattice(flo.Lattice.of(0, forgetful)).counterexample
+    found = check(flo.Lattice.of(0, forgetful)).counterexample
     assert found is not None
     with pytest.raises(AssertionError):
         exec(found.reproduce, {"forgetful": forgetful, "flo": flo})
@@ -86,7 +139,7 @@ def test_values_that_no_example_has_are_found() -> None:
 
 def test_a_join_that_changes_a_value_is_found_out() -> None:
     lattice = flo.Lattice.of(set, greedy)
-    report = check_lattice(lattice, given=Given({lattice: [{1}, {2}]}))
+    report = check(lattice, examples={lattice: [{1}, {2}]})
     assert report.counterexample is not None
     assert "it changes its argument" in str(report)
 
@@ -98,7 +151,7 @@ def test_a_lattice_of_which_no_values_are_known_says_so() -> None:
         def __init__(self) -> None:
             self.hidden = 0
 
-    report = check_lattice(flo.Lattice.of(Secret, lambda a, b: b if a.hidden == b.hidden else a))
+    report = check(flo.Lattice.of(Secret, lambda a, b: b if a.hidden == b.hidden else a))
     assert "no values but ⊥" in str(report)
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import flo
 from flo.core.collection import Collection
+from flo.verify import check
 from flo.verify.data.given import Given
 from flo.verify.data.strategies import data
-from flo.verify.functions.function import check_function
-from flo.verify.functions.lattices import check_lattice, lattice_values
+from flo.verify.functions.lattices import lattice_values
 
 FEW = settings(max_examples=25, database=None, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 LATTICES = [
@@ -63,7 +63,7 @@ def test_values_of_every_lattice(lattice: flo.Lattice[Any]) -> None:
 
     test()
     assert [value for value in seen if not lattice.is_bottom(value)]
-    assert lattice_values(lattice)
+    assert lattice_values(lattice, Given())
 
 
 def test_elements_that_cannot_be_hashed_are_left_out() -> None:
@@ -132,7 +132,7 @@ def strange() -> Iterator[tuple[str, Any]]:
 @pytest.mark.parametrize("own", [own for _, own in strange()], ids=[name for name, _ in strange()])
 def test_values_outside_the_type_are_refused_on_the_users_line(own: Any) -> None:
     with pytest.raises(flo.LawError, match="the examples of int have a value that is none: 'two'") as caught:
-        check_function(lambda a, x: a + x, int, int, given=Given({int: own}), tries=2000)
+        check(lambda a, x: a + x, int, int, examples={int: own}, tries=2000)
     assert caught.value.where is not None
     assert caught.value.where.file == __file__
     assert "expected" in str(caught.value)
@@ -147,6 +147,6 @@ def test_examples_that_are_no_mapping_and_no_list_are_refused() -> None:
 
 def test_values_of_a_lattice_of_ones_own() -> None:
     weights = flo.Lattice.of(None, lambda a, b: b if a is None or b is None or b > a else a)
-    assert check_lattice(flo.Lattice.of(0, max), given=Given({int: [5]})).ok
-    broken = check_lattice(weights, given=Given({weights: [0.5, None]}))
+    assert check(flo.Lattice.of(0, max), examples={int: [5]}).ok
+    broken = check(weights, examples={weights: [0.5, None]})
     assert broken.counterexample is not None

@@ -110,9 +110,13 @@ class Operator(Lowerable, ABC):
             register(cls.name, cls)
 
 
+_NO_STEP: Any = object()
+"""Not None, which an operator may give by mistake, and which is then refused."""
+
+
 def run(operator: Operator, inputs: Values) -> Iterator[Step]:
     """→δ*: takes the first step that is enabled until there is none."""
-    while (step := next(operator.steps(inputs), None)) is not None:
+    while (step := next(operator.steps(inputs), _NO_STEP)) is not _NO_STEP:
         yield step
         inputs, operator = step.inputs, step.operator
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from flo.core.errors import FloError, FunctionError
@@ -65,7 +66,7 @@ def _steps(graph: Graph, faults: list[FloError]) -> Iterator[GraphStep]:
                     return
                 if taken is none:
                     return
-                expect_step(operator, len(values), taken)
+                _expect_step(graph, taken)
                 after = Node(taken.inputs, taken.operator, origin)
                 yield GraphStep(("operator", taken.rule, *taken.inside), (), after, taken.outputs)
 
@@ -103,15 +104,16 @@ def advance(graph: Graph) -> tuple[Graph, list[Deltas]]:
     return after, outputs
 
 
-def finish(graph: Graph, outputs: Values) -> tuple[Graph, Values]:
-    """The stuck state that `advance` reaches, and the outputs then."""
-    while True:
+def finish(graph: Graph, outputs: Values, most_rounds: int | None = None) -> tuple[Graph, Values]:
+    """The stuck state that `advance` reaches, or where it is after so many rounds; and the outputs then."""
+    for _ in count() if most_rounds is None else range(most_rounds):
         after, deltas = advance(graph)
         for delta in deltas:
             outputs = concat_all(outputs, delta)
         if after is graph:
-            return graph, outputs
+            break
         graph = after
+    return graph, outputs
 
 
 def attempt(graph: Graph) -> tuple[Graph, list[Deltas], FloError | None]:
@@ -139,11 +141,20 @@ def attempt(graph: Graph) -> tuple[Graph, list[Deltas], FloError | None]:
             values, outputs, fault, moved = inputs(graph), [], None, False
             try:
                 for step in _guarded(operator.advance(values), graph):
+                    if not moved:  # the others would cost too much
+                        _expect_step(graph, step)
                     values, operator, moved = step.inputs, step.operator, True
                     outputs.append(step.outputs)
             except FloError as error:
                 fault = error
             return (Node(values, operator, origin) if moved else graph), outputs, fault
+
+
+def _expect_step(node: Node, step: Any) -> None:
+    try:
+        expect_step(node.operator, len(inputs(node)), step)
+    except FloError as error:
+        raise error.located(node.origin) from None
 
 
 def _guarded(steps: Iterator[Step], node: Node) -> Iterator[Step]:

@@ -12,7 +12,8 @@ from flo.values.lattice import Lattice
 from flo.verify.data.given import Given
 from flo.verify.effort import Effort
 from flo.verify.exploration.replay import stream_or_collection
-from flo.verify.functions.function import MISSING, check_function
+from flo.verify.functions.domains import NO_START
+from flo.verify.functions.function import check_function
 from flo.verify.functions.lattices import check_lattice
 from flo.verify.functions.trials import meant_values
 from flo.verify.laws import Law
@@ -28,7 +29,7 @@ def check(
     *types: Any,
     laws: Law | Sequence[Law] | None = None,
     examples: Mapping[Any, Any] | None = None,
-    start: Any = MISSING,
+    start: Any = NO_START,
     inverse: Callable[..., Any] | None = None,
     most: int = 3,
     tries: int = 200,
@@ -54,12 +55,6 @@ def check(
 
 
 def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: dict[str, Any]) -> Report:
-    hard: dict[str, Any] = {
-        "given": effort.given,
-        "tries": effort.tries,
-        "seed": effort.seed,
-        "seconds": effort.seconds,
-    }
     of_functions = callable(subject) and not isinstance(subject, (type, Operator, Lattice, Collection))
     if not of_functions:
         expect_none(of_function)
@@ -68,7 +63,7 @@ def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: 
     if isinstance(subject, Checkable):
         return check_flow(subject._checkable(), effort)
     if isinstance(subject, Lattice) or _is_a(subject, Lattice):
-        return check_lattice(Lattice.given(subject), **hard)
+        return check_lattice(Lattice.given(subject), effort)
     if isinstance(subject, Collection) or _is_a(subject, Collection):
         collection = Collection.of(subject)
         expect_hashable(collection, effort.given)
@@ -76,7 +71,7 @@ def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: 
     if of_functions:
         if len(types) == 2 and all(isinstance(kind, Lattice) or _is_a(kind, Lattice) for kind in types):
             of_function["lattices"], types = tuple(map(Lattice.given, types)), ()
-        return check_function(subject, *types, **of_function, **hard)
+        return check_function(subject, types, effort, **of_function)
     if _is_a(subject, Operator):
         raise LawError(
             f"the laws of an operator bind an instance, and {subject.__name__} is the class",

@@ -22,7 +22,7 @@ FIX_FIXES = Law("fix fixes", "§3.2", "fixed(fix(c)), and fix leaves a fixed val
 RIGHT_IDENTITY = Law("the empty delta is a right identity", "§3.2", "c ++ ∅ = c")
 CLOSURE = Law("types are closed under ++", "§3.2", "c ∈ τ and d ∈ τ give c ++ d ∈ τ")
 LIFTING = Law("lifting inverts lowering", "§3.2", "⟦⌊c⌋⟧ = c")
-ABSORPTION = Law("a fixed value absorbs every delta", "§3.2", "fixed(c) gives c ++ d = c")
+ABSORPTION = Law("a fixed value absorbs every delta", "§3.2", "fixed(c) if and only if c ++ d = c for every d")
 
 COLLECTION_LAWS = (FIX_FIXES, RIGHT_IDENTITY, CLOSURE, LIFTING, ABSORPTION)
 

@@ -13,7 +13,7 @@ from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify.data.given import Given
-from flo.verify.functions.domains import MISSING
+from flo.verify.functions.domains import NO_START
 
 
 def expect_numbers(*, most: Any, tries: Any, seed: Any, seconds: Any) -> None:
@@ -34,7 +34,7 @@ def _refused(name: str, given: Any, expected: str) -> LawError:
 def expect_none(of_function: dict[str, Any]) -> None:
     """Refuses options that only the check of a function has, and that would do nothing."""
     for name, given in of_function.items():
-        if given is not None and given is not MISSING:
+        if given is not None and given is not NO_START:
             raise LawError(
                 f"`{name}` is for the check of a function: what else there is has laws of its own, and all are tried",
                 facts=(("given", brief(given)),),

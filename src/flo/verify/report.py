@@ -57,12 +57,14 @@ class Strength:
         return f" (up to {self.up_to} element{'s' if self.up_to > 1 else ''})" if self.up_to else ""
 
     def __str__(self) -> str:
-        parts = ["proved for all values"] if self.proved else []
+        proved = ["proved for all values"] if self.proved else []
+        parts = []
         if self.exhaustive:
             parts.append(f"all {self.exhaustive:,} small ones{self._size}")
         if self.random:
             parts.append(f"{self.random:,} at random")
-        return "; ".join([", then ".join(parts) or "not tried", *self.limits])
+        tried = ", then ".join(parts) or "not tried"
+        return "; ".join([*proved, tried, *self.limits])
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import dataclasses
+import inspect
 import math
 import types
 import typing
@@ -12,7 +13,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice, product
 from random import Random
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, is_typeddict
@@ -47,6 +48,7 @@ _ABSTRACT: dict[Any, Any] = {
     collections.abc.MutableMapping: dict,
     collections.abc.MutableSequence: list,
 }
+WRAPPERS = (staticmethod, classmethod, property, cached_property)
 MOST = 27
 DEPTH = 4
 """How deep types are followed into their parts: a type may contain itself."""
@@ -188,12 +190,15 @@ def constants(function: Any) -> list[Any]:
     """Numbers and strings that the function speaks of, and the numbers beside them: where it may change its mind."""
     found: dict[tuple[type, Any], None] = {}
     for value in islice(_mentioned(function, 2), 24):
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            near: list[Any] = [value, value - 1, value + 1] if math.isfinite(value) else []
-        else:
-            near = [value] if isinstance(value, str) else []
-        found.update(((type(each), each), None) for each in near)
+        found.update(((type(each), each), None) for each in beside(value))
     return [value for _, value in islice(found, 24)]
+
+
+def beside(value: Any) -> list[Any]:
+    """A number and those next to it, or a string; nothing of other values."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return [value, value - 1, value + 1] if math.isfinite(value) else []
+    return [value] if isinstance(value, str) else []
 
 
 def _mentioned(function: Any, depth: int) -> Iterator[Any]:
@@ -201,9 +206,10 @@ def _mentioned(function: Any, depth: int) -> Iterator[Any]:
     if isinstance(function, partial):
         yield from (*function.args, *function.keywords.values())
         function = function.func
-    function = getattr(function, "__func__", function)
+    function = unwrapped(getattr(function, "__func__", function))
+    function = inspect.unwrap(function) if callable(function) else None
     code = getattr(function, "__code__", None)
-    if code is None:
+    if code is None or code.co_qualname.startswith("__create_fn__"):  # which `@dataclass` wrote
         return
     yield from (value for value in _literals(code) if value != function.__doc__)
     inside = inner_values(function)
@@ -212,6 +218,14 @@ def _mentioned(function: Any, depth: int) -> Iterator[Any]:
         for value in inside:
             if isinstance(value, types.FunctionType):
                 yield from _mentioned(value, depth - 1)
+
+
+def unwrapped(item: Any) -> Any:
+    """The function of a method, a property and the like."""
+    if isinstance(item, WRAPPERS):
+        wrapped: Any = item
+        return getattr(wrapped, "fget", None) or getattr(wrapped, "func", None) or getattr(wrapped, "__func__", None)
+    return item
 
 
 def inner_values(function: Any) -> list[Any]:

@@ -17,14 +17,14 @@ FEW = 8
 
 
 class Given:
-    """A mapping from types to lists of values or Hypothesis strategies; `near` has constants of the function at hand.
+    """A mapping from types to lists of values or Hypothesis strategies; `constants` are those of the subject.
 
     What is given for a type is used wherever the type occurs: in tuples, in fields, as elements of collections.
     """
 
-    def __init__(self, values: Mapping[Any, Any] | None = None, near: tuple[Any, ...] = ()) -> None:
+    def __init__(self, values: Mapping[Any, Any] | None = None, constants: tuple[Any, ...] = ()) -> None:
         self.values = {} if values is None else values
-        self.near = near
+        self.constants = constants
         self.made: dict[type, Any] = {}
         """The strategies of classes, each once: a class may contain itself."""
         self.where = Origin.here()
@@ -36,8 +36,8 @@ class Given:
                 where=self.where,
             )
 
-    def around(self, function: Any) -> Given:
-        """Also what the function speaks of."""
+    def with_constants_of(self, function: Any) -> Given:
+        """With what the function speaks of."""
         return Given(self.values, tuple(plain.constants(function)))
 
     def own(self, kind: Any) -> Any:
@@ -85,12 +85,14 @@ class Given:
                     where=self.where,
                 )
             return list(few)
-        near = self.close(kind)
-        return [*plain.PLAIN[kind], *(value for value in near if value not in plain.PLAIN[kind])] if near else None
+        spoken = self.constants_of(kind)
+        return [*plain.PLAIN[kind], *spoken] if spoken else None
 
-    def close(self, kind: Any) -> list[Any]:
-        """The constants that are of this type."""
-        return [value for value in self.near if type(value) is kind]
+    def constants_of(self, kind: Any) -> list[Any]:
+        """The constants of this type that are none of its plain examples; none where the user gave examples."""
+        if self.own(kind) is not None:
+            return []
+        return [value for value in self.constants if type(value) is kind and value not in plain.PLAIN[kind]]
 
     def strategy(self, kind: Any) -> Any:
         """The Hypothesis strategy of a type."""

@@ -42,8 +42,8 @@ def strategy(kind: Any, given: Given) -> Any:
     if own is not None:
         return own if is_strategy(own) else _sampled(own, kind)
     made = _made(resolved(kind), given)
-    near = given.close(kind)
-    return st.one_of(made, st.sampled_from(near)) if near else made
+    spoken = given.constants_of(kind)
+    return st.one_of(made, st.sampled_from(spoken)) if spoken else made
 
 
 def _sampled(values: list[Any], kind: Any) -> Any:

@@ -28,6 +28,13 @@ class Channel:
 Channels: TypeAlias = tuple[Channel, ...]
 
 
+def waiting(channels: Channels, arrived: tuple[int, ...]) -> list[int]:
+    """The channels that something can arrive on, after so many deltas of each."""
+    more = [count < len(channel.deltas) for count, channel in zip(arrived, channels, strict=True)]
+    held = {channel.input for channel, waits in zip(channels, more, strict=True) if waits and not channel.is_end}
+    return [place for place, c in enumerate(channels) if more[place] and not (c.is_end and c.input in held)]
+
+
 def channels_of(
     data: Mapping[int, Any],
     input_types: StreamTypes,
@@ -82,10 +89,11 @@ def pieces(collection: Collection, data: Any) -> list[list[Value]]:
 
 
 def _alike(units: Iterable[list[Value]]) -> list[list[Value]]:
-    """Which of two that are equal comes first makes no difference: they come in a row."""
+    """Which of two that are equal comes first makes no difference: they come in a row, as the first of them."""
     rows: dict[Value, list[Value]] = {}
     for (unit,) in units:
-        rows.setdefault(unit, []).append(unit)
+        row = rows.setdefault(unit, [])
+        row.append(row[0] if row else unit)
     return list(rows.values())
 
 

@@ -20,7 +20,7 @@ from flo.core.typing import program
 from flo.verify import laws
 from flo.verify.exploration.alike import alike
 from flo.verify.exploration.arrivals import Channels
-from flo.verify.exploration.moves import Broken
+from flo.verify.exploration.moves import StepBroken
 from flo.verify.exploration.search import Search, arrivals, walk
 from flo.verify.exploration.space import Space, State
 from flo.verify.exploration.ways import Way, advance_that_differs, side_by_side
@@ -79,7 +79,7 @@ def explore(
     space = Space(graph, program(graph, input_types).outputs, names)
     try:
         found, ways, law = _exhaustively(space, channels, most_states) or _at_random(space, channels, most_states, seed)
-    except Broken as broken:
+    except StepBroken as broken:
         raise _refused(broken) from None
     if len(ways) < 2:
         return found
@@ -92,7 +92,7 @@ def explore(
     )
 
 
-def _refused(broken: Broken) -> LawError:
+def _refused(broken: StepBroken) -> LawError:
     """A step that breaks a law by itself, so that there is nothing to explore."""
     what = f"the step `{broken.move.name}`"
     endless = broken.role in ("stuck", "measure")
@@ -111,7 +111,7 @@ def _exhaustively(space: Space, channels: Channels, most: int) -> Found | None:
     search = Search(space, start)
     if not search.run(most):
         return None
-    ends, law, whole = search.ends_apart(), laws.GRAPH_EAGER_EXECUTION, arrivals(space, start)
+    ends, law, whole = search.ends_apart(), laws.GRAPH_EAGER_EXECUTION, arrivals(space, [start])
     ways = [Way.along(space, search.way_to(number)) for number in ends]
     if len(ends) > 1:
         at_once = Search(space, whole[-1])
@@ -145,7 +145,7 @@ def _at_random(space: Space, channels: Channels, most: int, seed: int) -> Found:
         start = space.start(channels)
         at_once = 2 * states < most
         law = laws.DETERMINISM if at_once else laws.GRAPH_EAGER_EXECUTION
-        run = walk(space, arrivals(space, start) if at_once else [start], choose)
+        run = walk(space, arrivals(space, [start]) if at_once else [start], choose)
         states, schedules = states + len(run), schedules + 1
         if first is None or not space.same(run[-1], first):
             way = Way.along(space, run)

@@ -37,7 +37,7 @@ class Move:
 
 
 @dataclass
-class Broken(Exception):
+class StepBroken(Exception):
     """A step breaks a law that binds every single step."""
 
     role: str

@@ -23,7 +23,6 @@ from flo.verify.exploration.arrivals import channels_of
 from flo.verify.exploration.moves import Move
 from flo.verify.exploration.run import ADVANCE, Run
 from flo.verify.exploration.source import Source, keywords, quoted
-from flo.verify.programs.inputs import Input
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -119,13 +118,13 @@ def take(run: Run, name: str, place: int) -> None:
     )
 
 
-def again(operator: Operator, types: StreamTypes, given: Input, trace: str) -> str:
+def again(operator: Operator, types: StreamTypes, data: Sequence[Any], trace: str) -> str:
     """The line to paste that replays a trace of an operator."""
     source = Source()
     kinds = "".join(f", {source.stream(kind)}" for kind in types)
-    data = ", ".join(source.data(kind.collection, items) for kind, items in zip(types, given.data, strict=True))
+    given = ", ".join(source.data(kind.collection, items) for kind, items in zip(types, data, strict=True))
     made = source.operator(operator)
-    return source.line(f"flo.verify.replay({made}{kinds}, data=[{data}], trace={quoted(trace)})")
+    return source.line(f"flo.verify.replay({made}{kinds}, data=[{given}], trace={quoted(trace)})")
 
 
 def flow_again(types: Mapping[str, StreamType], data: Mapping[str, Any], *traces: str) -> str:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from flo.core.derivation import StreamTypes
 from flo.core.graph import Graph, inputs, setinput
 from flo.core.operator import Values, concat_all
-from flo.core.semantics import GraphStep, advance, small_steps
-from flo.verify.exploration.arrivals import Channels
+from flo.core.semantics import GraphStep, finish, small_steps
+from flo.verify.exploration.arrivals import Channels, waiting
 from flo.verify.exploration.moves import Move, arrival, told_step
 
 MOST_ROUNDS = 100
@@ -36,15 +36,13 @@ class Run:
 
     def waiting(self) -> list[int]:
         """The channels that something can arrive on."""
-        waits = [count < len(channel.deltas) for count, channel in zip(self.arrived, self.channels, strict=True)]
-        held = {c.input for c, more in zip(self.channels, waits, strict=True) if more and not c.is_end}
-        return [place for place, c in enumerate(self.channels) if waits[place] and not (c.is_end and c.input in held)]
+        return waiting(self.channels, self.arrived)
 
     def arriving(self) -> list[tuple[Move, int]]:
         """What can arrive on each of them."""
         places = self.waiting()
-        waiting = [(self.channels[place], self.arrived[place]) for place in places]
-        moves = (arrival(self.names[each.input], each.deltas[count], each.is_end) for each, count in waiting)
+        next_ones = [(self.channels[place], self.arrived[place]) for place in places]
+        moves = (arrival(self.names[each.input], each.deltas[count], each.is_end) for each, count in next_ones)
         return list(zip(numbered(moves), places, strict=True))
 
     def stepping(self) -> list[Move]:
@@ -70,13 +68,7 @@ class Run:
 
     def advance(self) -> None:
         """Where `advance` leads, until it changes nothing, or for ever."""
-        for _ in range(MOST_ROUNDS):
-            after, deltas = advance(self.graph)
-            for delta in deltas:
-                self.outputs = concat_all(self.outputs, delta)
-            if after is self.graph:
-                break
-            self.graph = after
+        self.graph, self.outputs = finish(self.graph, self.outputs, MOST_ROUNDS)
         self._told(ADVANCE, "advance")
 
     def _told(self, name: str, text: str) -> None:

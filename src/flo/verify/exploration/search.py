@@ -100,9 +100,8 @@ def walk(space: Space, way: list[State], choose: Callable[[int], int]) -> list[S
     return way
 
 
-def arrivals(space: Space, start: State, most: int | None = None) -> list[State]:
-    """The way along which data arrives, all of it or so much, and no step is taken."""
-    way = [start]
-    while (most is None or len(way) <= most) and (found := space.arriving(way[-1])):
+def arrivals(space: Space, way: list[State]) -> list[State]:
+    """Goes on from the end of the way until all data has arrived, and takes no step."""
+    while found := space.arriving(way[-1]):
         way.append(found[0][1])
     return way

@@ -1,7 +1,7 @@
 """The states of a program and what leads from one to the next, made for exploring millions of them.
 
 A graph is flattened into *slots*: one for each {S}[op], one for each output, and one for what has arrived. What stands
-in a slot is numbered, equal things with the same number, so a state is a tuple of numbers. A small step changes
+in a slot is numbered, things that are the same with one number, so a state is a tuple of numbers. A small step changes
 the slot of its operator and those that its outputs flow into; what it does depends on what stands there and on nothing
 else, so it is computed once. `small_steps` says the same of whole graphs, and the tests compare the two.
 """
@@ -12,16 +12,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from flo.core.collection import Value
 from flo.core.derivation import StreamTypes
 from flo.core.errors import FloError
-from flo.core.graph import Graph, Node, Parallel, Sequential
+from flo.core.graph import Graph, Node, Parallel, Sequential, nodes
 from flo.core.notation import text
 from flo.core.operator import Values
 from flo.core.semantics import GraphStep, small_steps
 from flo.core.term import Lowering
 from flo.verify.exploration.alike import alike
-from flo.verify.exploration.arrivals import Channels
-from flo.verify.exploration.moves import Broken, Move, arrival, step_move
+from flo.verify.exploration.arrivals import Channels, waiting
+from flo.verify.exploration.exact import form
+from flo.verify.exploration.measures import why_not_falling
+from flo.verify.exploration.moves import Move, StepBroken, arrival, step_move
 from flo.verify.exploration.run import Run
 from flo.verify.exploration.shown import shown
 
@@ -42,7 +45,7 @@ class Slot:
 
     def number(self, thing: Any) -> int:
         try:
-            known = self.numbers.setdefault(thing, len(self.things))
+            known = self.numbers.setdefault((thing, form(thing)), len(self.things))
         except TypeError:  # something in it cannot be hashed: equal things have texts of one length
             return self._compared(thing)
         if known == len(self.things):
@@ -52,7 +55,7 @@ class Slot:
     def _compared(self, thing: Any) -> int:
         alike = self.unhashable.setdefault(len(text(Lowering()(thing))), [])
         for number in alike:
-            if self.things[number] == thing:
+            if self.things[number] == thing and form(self.things[number]) == form(thing):
                 return number
         alike.append(self._new(thing))
         return alike[-1]
@@ -107,7 +110,8 @@ class Space:
         """Starts anew, with all that was computed dropped."""
         self.slots = [Slot() for _ in range(self.arrival + 1)]
         self._tables = [slot.steps for slot in self.slots[: len(self.nodes)]]
-        self.deltas = Slot()
+        self.deltas = [Slot() for _ in self.slots]
+        """What has flowed into each slot."""
         self.faults: dict[tuple[int, int], FloError] = {}
         self.channels: Channels = ()
         self._events: list[list[tuple[Move, Feed]]] = []
@@ -117,19 +121,17 @@ class Space:
         """How many things are kept."""
         return sum(len(slot.things) + len(slot.absorbed) for slot in self.slots)
 
-    def state(self, graph: Graph, outputs: Values, arrived: tuple[int, ...] | None = None) -> State:
+    def state(self, graph: Graph, outputs: Values, arrived: tuple[int, ...]) -> State:
         """The state of a graph of this shape."""
-        flat: list[Any] = []
-        waiting = [graph]
-        while waiting:
-            part = waiting.pop()
-            if isinstance(part, Node):
-                flat.append(part)
-            else:
-                waiting += [part.right, part.left]
-        arrived = tuple(len(channel.deltas) for channel in self.channels) if arrived is None else arrived
-        parts = zip(self.slots, [*flat, *outputs, arrived], strict=True)
-        return tuple(slot.number(thing) for slot, thing in parts)
+        things = [*nodes(graph), *outputs, arrived]
+        return tuple(slot.number(thing) for slot, thing in zip(self.slots, things, strict=True))
+
+    def is_state(self, state: State, graph: Graph, outputs: Values, arrived: tuple[int, ...]) -> bool:
+        """Whether it is that of this graph, up to which nan is which."""
+        things = [*nodes(graph), *outputs, arrived]
+        return all(
+            alike(slot.things[number], thing) for slot, number, thing in zip(self.slots, state, things, strict=True)
+        )
 
     def start(self, channels: Channels) -> State:
         """The state in which nothing has arrived, of all that will."""
@@ -139,7 +141,7 @@ class Space:
             [
                 (
                     arrival(self.names[channel.input], delta, channel.is_end),
-                    (*self.entries[channel.input], self.deltas.number(delta)),
+                    self._feed(self.entries[channel.input], delta),
                 )
                 for delta in channel.deltas
             ]
@@ -238,24 +240,27 @@ class Space:
         move = step_move(step, self.paths[slot])
         self.rules.update(move.rules)
         after_number = self.slots[slot].number(after)
-        if not after.operator.measure(after.state or ()) < before.operator.measure(before.state):
-            if after_number == number:
-                raise Broken("stuck", "it leaves inputs and operator as they were, so it can be taken for ever", move)
-            raise Broken("measure", "the measure does not fall", move)
+        reason = why_not_falling(before.operator.measure(before.state), after.operator.measure(after.state or ()))
+        if reason is not None and after_number == number:
+            raise StepBroken("stuck", "it leaves inputs and operator as they were, so it can be taken for ever", move)
+        if reason is not None:
+            raise StepBroken("measure", reason, move)
         self.entered(slot, after_number, move)
         deltas = zip(self.flows[slot], step.outputs, strict=True)
-        feeds = ((*place, self.deltas.number(delta)) for place, delta in deltas if delta is not None)
-        return move, after_number, tuple(feeds)
+        return move, after_number, tuple(self._feed(into, delta) for into, delta in deltas if delta is not None)
+
+    def _feed(self, into: tuple[int, int], delta: Value) -> Feed:
+        return *into, self.deltas[into[0]].number(delta)
 
     def _absorb(self, slot: int, number: int, place: int, delta: int, move: Move) -> int:
         """The number of what stands in the slot once the delta has come there."""
-        thing, more = self.slots[slot].things[number], self.deltas.things[delta]
+        thing, more = self.slots[slot].things[number], self.deltas[slot].things[delta]
         values = (thing.state or ()) if isinstance(thing, Node) else (thing,)
         try:
             grown = values[place].concat(more)
         except Exception as error:  # it is a value of another collection
             reason = f"an output is {shown(more)}, which cannot be added to {shown(values[place])}"
-            raise Broken("preservation", reason, move) from error
+            raise StepBroken("preservation", reason, move) from error
         if isinstance(thing, Node):
             thing = Node((*values[:place], grown, *values[place + 1 :]), thing.operator, thing.origin)
         else:
@@ -266,11 +271,8 @@ class Space:
         return known
 
     def _arrivals(self, arrived: tuple[int, ...]) -> Iterator[tuple[Move, int, tuple[Feed, ...]]]:
-        waiting = [count < len(channel.deltas) for count, channel in zip(arrived, self.channels, strict=True)]
-        held = {c.input for c, waits in zip(self.channels, waiting, strict=True) if waits and not c.is_end}
-        for place, channel in enumerate(self.channels):
-            if waiting[place] and not (channel.is_end and channel.input in held):
-                count = arrived[place]
-                after = (*arrived[:place], count + 1, *arrived[place + 1 :])
-                move, feed = self._events[place][count]
-                yield move, self.slots[self.arrival].number(after), (feed,)
+        for place in waiting(self.channels, arrived):
+            count = arrived[place]
+            after = (*arrived[:place], count + 1, *arrived[place + 1 :])
+            move, feed = self._events[place][count]
+            yield move, self.slots[self.arrival].number(after), (feed,)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 
 from flo.core.errors import FloError
 from flo.core.graph import Graph, nodes
 from flo.core.operator import Values, concat_all
 from flo.verify.exploration.alike import alike
+from flo.verify.exploration.arrivals import Channels, waiting
 from flo.verify.exploration.moves import Move
 from flo.verify.exploration.run import Run
 from flo.verify.exploration.shown import cut, shown_all
@@ -50,12 +52,12 @@ def _follow(run: Run, space: Space, before: State, after: State) -> None:
     """Takes the move that leads to this state."""
     for move, place in run.arriving():  # alone: a step that is enabled here may be the one that breaks a law
         graph, arrived = run.after_arrival(place)
-        if space.same(space.state(graph, run.outputs, arrived), after):
+        if space.is_state(after, graph, run.outputs, arrived):
             return run.arrive(move, place)
     for move in run.stepping():
         assert move.step is not None
         outputs = concat_all(run.outputs, move.step.outputs)
-        if space.same(space.state(move.step.graph, outputs, run.arrived), after):
+        if space.is_state(after, move.step.graph, outputs, run.arrived):
             return run.take(move)
     # a function has given something else this time: as it was
     move = next(move for move, reached in space.following(before) if reached == after)
@@ -112,23 +114,41 @@ def alone(law: Law, about: str, way: Way, outcome: str, again: str = "") -> Coun
     return Counterexample(law, about, (way.events or ("nothing has arrived",),), (outcome,), again)
 
 
-def advance_that_differs(space: Space, end: State) -> Way | None:
-    """How `advance` leads to another end than the steps: on all data at once, or after each arrival."""
-    for in_parts in (False, True):
-        run = _advancing(space.run(), in_parts, told=False)
-        if not space.same(space.state(run.graph, run.outputs, run.arrived), end):
-            return Way.of(_advancing(space.run(), in_parts, told=True))
+Plan: TypeAlias = tuple[tuple[int, bool], ...]
+"""What arrives one after the other: on which channel, or on another if nothing waits there, and whether `advance`
+follows. All that the plan does not speak of arrives at once."""
+
+
+def advance_that_differs(space: Space, end: State, choices: Sequence[int] = ()) -> Way | None:
+    """How `advance` leads to another end than the steps: in the orders of arrival that matter, and as chosen."""
+    chosen = tuple((choice // 2, choice % 2 == 1) for choice in choices)
+    for plan in dict.fromkeys([*_plans(space.channels), chosen]):
+        run = _advancing(space.run(), plan, told=False)
+        if not space.is_state(end, run.graph, run.outputs, run.arrived):
+            return Way.of(_advancing(space.run(), plan, told=True))
     return None
 
 
-def _advancing(run: Run, in_parts: bool, told: bool) -> Run:
-    if in_parts:
+def _plans(channels: Channels) -> Iterator[Plan]:
+    """All at once; one by one, each channel first; and one alone, then the rest."""
+    yield ()
+    count = sum(len(channel.deltas) for channel in channels)
+    for place in waiting(channels, (0,) * len(channels)):
+        yield ((place, True),) * count
+        if count > 2:
+            yield ((place, True),)
+
+
+def _advancing(run: Run, plan: Plan, told: bool) -> Run:
+    if plan:
         run.advance()
-    while waiting := run.waiting():
-        move, place = run.arriving()[0] if told else (None, waiting[0])
-        run.arrive(move, place)
-        if in_parts:
+    following, then = iter(plan), False
+    while places := run.waiting():
+        wanted, then = next(following, (0, False))
+        index = places.index(wanted) if wanted in places else wanted % len(places)
+        run.arrive(*(run.arriving()[index] if told else (None, places[index])))
+        if then:
             run.advance()
-    if not in_parts:
+    if not then:
         run.advance()
     return run

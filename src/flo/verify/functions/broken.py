@@ -10,7 +10,7 @@ from typing import Any
 from flo.core.errors import FloError, brief
 from flo.values.operators.functions import lasting
 from flo.verify import laws
-from flo.verify.functions.equations import Equation, Function, NoJoin, same
+from flo.verify.functions.equations import Equation, Function, outcome, same
 from flo.verify.report import Counterexample
 from flo.verify.within import TimeUp
 
@@ -120,12 +120,10 @@ def broken(equation: Equation, values: tuple[Any, ...]) -> Broken | None:
     try:
         for side in equation.both:
             given = values if firm else tuple(map(copied, values))
-            results.append(side(*given))
+            results.append(outcome(side, given))
             for name, now, before in () if firm else zip(equation.variables, given, values, strict=True):
                 if name not in equation.owned and not same(now, before):
                     return Broken(equation, values, (before, now), changed=name)
-    except NoJoin:
-        return None
     except TimeUp as up:
         up.given = up.given or values
         raise

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from flo.core.elements import belongs, type_name
 from flo.core.errors import LawError, Origin
@@ -14,19 +15,22 @@ from flo.verify.functions.equations import Function, same
 from flo.verify.functions.trials import TRY_SECONDS, Domain
 from flo.verify.within import TimeUp, within
 
+if TYPE_CHECKING:
+    from flo.verify.solver.prove import Verdict
 
-class _Missing(Enum):
-    MISSING = "missing"
+
+class _Start(Enum):
+    NONE = "none"
 
 
-MISSING = _Missing.MISSING
-"""No value was given, not even None."""
+NO_START = _Start.NONE
+"""No start was given, not even None."""
 
 
 def function_domains(f: Function, kinds: tuple[Any, ...], start: Any, given: Given) -> list[Domain]:
     """What the arguments range over."""
-    rest = [domain_of(kind, given) for kind in (kinds if start is MISSING else kinds[1:])]
-    return rest if start is MISSING else [accumulators(f, start, rest), *rest]
+    rest = [domain_of(kind, given) for kind in (kinds if start is NO_START else kinds[1:])]
+    return rest if start is NO_START else [accumulators(f, start, rest), *rest]
 
 
 def domain_of(kind: Any, given: Given) -> Domain:
@@ -52,7 +56,13 @@ def accumulators(f: Function, start: Any, rest: list[Domain]) -> Domain:
         arguments = st.tuples(*(domain.generated() for domain in rest))
         return st.lists(arguments, max_size=4).map(lambda steps: _folded(f, start, steps))
 
-    return Domain(few, kind if closed else None, generated)
+    @cache  # all equations ask
+    def stays(seconds: float) -> Verdict:
+        from flo.verify.solver import prove
+
+        return prove.stays(f, [kind, *(domain.kind for domain in rest)], kind, seconds=seconds)
+
+    return Domain(few, kind if closed else None, generated, stays)
 
 
 def _folded(f: Function, start: Any, steps: list[tuple[Any, ...]]) -> Any:

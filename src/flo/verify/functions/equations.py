@@ -28,7 +28,10 @@ _SHIPPED = re.compile(rf"\b({'|'.join(shipped)})\b")
 
 
 class NoJoin(Exception):
-    """Two values of a lattice exclude each other: the law says nothing of them."""
+    """Two values of a lattice exclude each other: what a side of an equation then comes to."""
+
+    def __repr__(self) -> str:
+        return "no join"
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Equation:
     def sides(self, *values: Any) -> tuple[Any, Any]:
         """Both sides, which must be equal."""
         left, right = self.both
-        return left(*values), right(*values)
+        return outcome(left, values), outcome(right, values)
 
     def filled(self, expression: str, values: tuple[Any, ...], most: int = 80) -> str:
         """The expression with the values in the places of the variables."""
@@ -66,10 +69,20 @@ class Equation:
         return re.sub(r"\b[a-z]\b", lambda name: shown.get(name[0], name[0]), expression)
 
 
+def outcome(side: Function, values: tuple[Any, ...]) -> Any:
+    """What the side gives; that there is no join is a result like others, and must be that of both sides."""
+    try:
+        return side(*values)
+    except NoJoin as none:
+        return none
+
+
 def same(one: Any, other: Any) -> bool:
     """Equal, for what a program can see: nan is nan; objects that do not say when they are equal are their fields."""
     if one is other:
         return True
+    if isinstance(one, NoJoin) or isinstance(other, NoJoin):
+        return isinstance(one, NoJoin) and isinstance(other, NoJoin)
     if isinstance(one, float) and isinstance(other, float) and math.isnan(one):
         return math.isnan(other)
     if type(one) is type(other):

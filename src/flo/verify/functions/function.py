@@ -11,9 +11,9 @@ from flo.core.labels import label
 from flo.values.lattice import Lattice
 from flo.verify import laws as law
 from flo.verify.data.given import Given
+from flo.verify.effort import Effort
 from flo.verify.functions.chosen import chosen_laws
-from flo.verify.functions.domains import MISSING as MISSING
-from flo.verify.functions.domains import function_domains
+from flo.verify.functions.domains import NO_START, function_domains
 from flo.verify.functions.equations import Function, function_equations, monotone_equations
 from flo.verify.functions.parameters import guessed_types, known_types
 from flo.verify.functions.trials import Domain, Problem, Trials, endless
@@ -26,13 +26,11 @@ Values: TypeAlias = tuple[Any, ...]
 
 def check_function(
     f: Function,
-    *types: Any,
-    laws: Law | Sequence[Law] | None = None,
-    start: Any = MISSING,
-    given: Given | None = None,
-    tries: int = 200,
-    seed: int = 0,
-    seconds: float = 10.0,
+    types: tuple[Any, ...],
+    effort: Effort,
+    *,
+    laws: Law | Sequence[Law] | None,
+    start: Any,
     inverse: Function | None = None,
     lattices: tuple[Lattice[Any], Lattice[Any]] | None = None,
 ) -> Report:
@@ -42,7 +40,8 @@ def check_function(
     back what f adds; `lattices` are those that a monotone function leads from and to.
     """
     where = Origin.here()
-    given = (given or Given()).around(f)
+    effort = effort.with_constants_of(f)
+    given = effort.given
     chosen = chosen_laws(f, types, laws, start, inverse, lattices)
     limits: list[str] = []
     if lattices is not None:
@@ -60,15 +59,15 @@ def check_function(
         except TimeUp as up:
             raise endless(label(f), up, where) from None
         problems = function_problems(f, chosen, domains, inverse)
-    meant = _meant(problems, start, given)
-    return Trials(label(f), problems, tries, seed, seconds, limits, meant, where).report(chosen)
+    admissible = _admissible(problems, start, given)
+    return Trials(label(f), problems, effort, limits, admissible, where).report(chosen)
 
 
-def _meant(problems: list[Problem], start: Any, given: Given) -> Callable[[Values], Iterable[Values]]:
+def _admissible(problems: list[Problem], start: Any, given: Given) -> Callable[[Values], Iterable[Values]]:
     """The solver may start from what a fold never comes to, or from what is not among the user's own values."""
     if given.values:
         return lambda values: []
-    if start is MISSING:
+    if start is NO_START:
         return lambda values: [values]
     return lambda values: [(acc, *values[1:]) for acc in problems[0].domains[0].few]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice, product
 from typing import Any
@@ -12,6 +13,8 @@ from flo.core.labels import label
 from flo.values.lattice import Custom, Lattice
 from flo.verify import laws
 from flo.verify.data.given import Given
+from flo.verify.effort import Effort
+from flo.verify.functions.broken import copied
 from flo.verify.functions.equations import Equation, lattice_equations
 from flo.verify.functions.trials import TRY_SECONDS, Domain, Problem, Trials, endless
 from flo.verify.report import Report
@@ -30,37 +33,48 @@ _GUESSES: dict[type, list[Any]] = {
 _KINDS: dict[type, Any] = {frozenset: frozenset[int], tuple: tuple[int, int]}
 
 
-def lattice_values(lattice: Lattice[Any], given: Given | None = None) -> list[Any]:
+def lattice_values(lattice: Lattice[Any], given: Given) -> list[Any]:
     """A few values of the lattice other than ⊥, and joins of them."""
-    given = given or Given()
     own = given.own(lattice)
     if own is not None or not isinstance(lattice, Custom):
         known = [lattice.value(value) for value in given.examples(lattice if own is not None else lattice.ordinary)]
+        least = lattice.bottom()
+        known = [value for value in known if joins(lattice, least, value) and lattice.mismatch(value) is None]
     else:
         known = guesses(lattice, given)
     found = [value for value in known if not lattice.is_bottom(value)]
-    if own is not None or not isinstance(lattice, Custom):  # else nothing says which values it has
-        least = lattice.bottom()
-        found = [value for value in found if joins(lattice, least, value) and lattice.mismatch(value) is None]
     joined = [value for a, b in islice(product(found, found), 12) for value in joins(lattice, a, b)]
     return (found + [value for value in joined if value not in found])[: max(MOST_VALUES, len(found))]
 
 
 def guesses(lattice: Custom[Any], given: Given) -> list[Any]:
-    """Values of the type of ⊥, or the first that it joins; and those that the join speaks of."""
-    bottom, near = lattice.bottom(), given.around(lattice.joining)
-    if type(bottom) in _GUESSES:
-        return [*_GUESSES[type(bottom)], *near.close(type(bottom))]
-    if bottom is not None:
-        return near.examples(type(bottom))
-    return next((kind for kind in _GUESSES.values() if all(joins(lattice, bottom, value) for value in kind)), [])
+    """Values of the type of ⊥, or the first that it joins, and those that the join speaks of: each as ⊥ ⊔ v."""
+    bottom, given = lattice.bottom(), given.with_constants_of(lattice.joining)
+    if bottom is None:
+        plain = next((kind for kind in _GUESSES.values() if all(joins(lattice, bottom, value) for value in kind)), [])
+    else:
+        plain = _GUESSES.get(type(bottom)) or given.examples(type(bottom))
+    beside = [bottom + value for value in plain] if type(bottom) in (int, float) else []
+    spoken = given.constants_of(type(plain[0])) if plain else []
+    above = _values_above(lattice, [*plain, *beside, *spoken])
+    if all(map(lattice.is_bottom, above)):  # ⊥ is above all of them: at the wrong end, as the laws will say
+        return [value for value in plain if joins(lattice, bottom, value)]
+    return above
+
+
+def _values_above(lattice: Lattice[Any], values: list[Any]) -> list[Any]:
+    """⊥ ⊔ v, each once: not all values of a type must belong to the lattice."""
+    found: list[Any] = []
+    for value in values:
+        found += [above for above in joins(lattice, lattice.bottom(), value) if above not in found]
+    return found
 
 
 def joins(lattice: Lattice[Any], a: Any, b: Any) -> list[Any]:
     """The join, if there is one."""
     try:
         with within(TRY_SECONDS):
-            return [lattice.join(a, b)]
+            return [lattice.join(copied(a), copied(b))]
     except TimeUp as up:
         up.given = (a, b)
         raise
@@ -91,19 +105,11 @@ def lattice_domain(lattice: Lattice[Any], given: Given) -> Domain:
     return Domain([lattice.bottom(), *values], None if kind is Any else kind, generated)
 
 
-def check_lattice(
-    lattice: Lattice[Any],
-    *,
-    given: Given | None = None,
-    tries: int = 200,
-    seed: int = 0,
-    seconds: float = 10.0,
-) -> Report:
+def check_lattice(lattice: Lattice[Any], effort: Effort) -> Report:
     """Tries every law: on ⊥ and a few values, by the solver, and at random."""
-    given = given or Given()
     where, name = Origin.here(), join_name(lattice)
     try:
-        domain = lattice_domain(lattice, given)
+        domain = lattice_domain(lattice, effort.given)
     except TimeUp as up:
         raise endless(name, up, where) from None
     problems = [_problem(equation, domain) for equation in lattice_equations(lattice)]
@@ -111,10 +117,10 @@ def check_lattice(
     if len(domain.few) == 1:
         limits.append("no values but ⊥ were found: give some with examples={lattice: […]}")
 
-    def meant(values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        return [] if given.values or any(lattice.mismatch(value) for value in values) else [values]
+    def admissible(values: tuple[Any, ...]) -> Iterable[tuple[Any, ...]]:
+        return () if effort.given.values else product(*(_values_above(lattice, [value]) for value in values))
 
-    trials = Trials(str(lattice), problems, tries, seed, seconds, limits, meant, where, name)
+    trials = Trials(str(lattice), problems, effort, limits, admissible, where, name)
     return trials.report(laws.LATTICE_LAWS)
 
 

@@ -24,9 +24,9 @@ from flo.values.operators.lvars import MapLattice
 from flo.values.operators.zset_aggregates import Aggregate, Linear, summed
 from flo.values.operators.zsets import MapWeights
 from flo.verify import laws
-from flo.verify.data.given import Given
+from flo.verify.effort import Effort
 from flo.verify.functions.chosen import OF_LATTICES
-from flo.verify.functions.domains import MISSING
+from flo.verify.functions.domains import NO_START
 from flo.verify.functions.equations import Function
 from flo.verify.functions.function import check_function
 from flo.verify.functions.lattices import check_lattice
@@ -43,7 +43,7 @@ class Obligation:
     """The function, or the lattice."""
     laws: tuple[Law, ...]
     kinds: tuple[Any, ...] = ()
-    start: Any = MISSING
+    start: Any = NO_START
     lattices: tuple[Lattice[Any], Lattice[Any]] | None = None
     claim: str | None = None
     """The user's reason why the laws hold: the build believes it, a check does not."""
@@ -141,18 +141,15 @@ class Finished:
         return self.linear.finished(1, summed(None, [(self.linear.numbers(element), 1)]))
 
 
-def hard(obligation: Obligation, given: Given | None, tries: int, seed: int, seconds: float) -> Report:
+def hard(obligation: Obligation, effort: Effort) -> Report:
     """Tries to break it: all small values, the solver, and at random."""
     if isinstance(obligation.subject, Lattice):
-        return check_lattice(obligation.subject, given=given, tries=tries, seed=seed, seconds=seconds)
+        return check_lattice(obligation.subject, effort)
     return check_function(
         obligation.subject,
-        *obligation.kinds,
+        obligation.kinds,
+        effort,
         laws=obligation.laws,
         start=obligation.start,
-        given=given,
-        tries=tries,
-        seed=seed,
-        seconds=seconds,
         lattices=obligation.lattices,
     )

@@ -13,7 +13,7 @@ from flo.core.labels import label
 from flo.verify import laws as law
 from flo.verify.data.given import Given
 from flo.verify.functions.broken import Raised, broken
-from flo.verify.functions.domains import MISSING, function_domains
+from flo.verify.functions.domains import NO_START, function_domains
 from flo.verify.functions.equations import Function, function_equations
 from flo.verify.functions.trials import TRY_SECONDS, Problem
 from flo.verify.within import within
@@ -21,9 +21,9 @@ from flo.verify.within import within
 GUESSES: tuple[Any, ...] = (int, str, float, tuple[int, int], tuple[str, int], frozenset[int])
 
 
-def parameters(f: Function, types: tuple[Any, ...] = (), start: Any = MISSING) -> int:
+def parameters(f: Function, types: tuple[Any, ...], start: Any) -> int:
     """How many arguments the function takes; of builtins that do not say, as many as there are types, or two."""
-    asked = max(len(types), 2) if start is not MISSING else len(types)
+    asked = max(len(types), 2) if start is not NO_START else len(types)
     try:
         found = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
@@ -35,14 +35,14 @@ def parameters(f: Function, types: tuple[Any, ...] = (), start: Any = MISSING) -
     return max(needed, min(asked or needed, len(positional)))
 
 
-def known_types(f: Function, types: tuple[Any, ...], start: Any = MISSING) -> tuple[Any, ...]:
+def known_types(f: Function, types: tuple[Any, ...], start: Any) -> tuple[Any, ...]:
     """The types of the arguments: those given, else those that the function names; Any where neither does.
 
     With a `start` the first may be left out.
     """
     count = parameters(f, types, start)
     if types:
-        if start is not MISSING and len(types) == count - 1:
+        if start is not NO_START and len(types) == count - 1:
             return (type(start), *types)
         if len(types) != count:
             raise LawError(
@@ -57,7 +57,7 @@ def known_types(f: Function, types: tuple[Any, ...], start: Any = MISSING) -> tu
     except Exception:  # a builtin, or annotations that cannot be resolved
         hints, names = {}, []
     found = [hints.get(name, Any) for name in names] + [Any] * (count - len(names))
-    if start is not MISSING:
+    if start is not NO_START:
         found[0] = type(start)
     return tuple(found)
 

@@ -14,7 +14,7 @@ from flo.values.lattice import Lattice
 from flo.verify.data.examples import inner_values
 from flo.verify.data.given import Given
 from flo.verify.functions.broken import Broken, Raised, broken
-from flo.verify.functions.domains import MISSING, function_domains
+from flo.verify.functions.domains import NO_START, function_domains
 from flo.verify.functions.equations import lattice_equations
 from flo.verify.functions.function import function_problems, monotone_problems
 from flo.verify.functions.lattices import lattice_domain
@@ -47,20 +47,20 @@ Verdict: TypeAlias = Broken | NotNumbers | Untried | Endless | None
 
 
 @dataclass(frozen=True)
-class _Question:
-    key: Any
+class _Asked:
+    identity: Any
     obligation: Obligation = field(compare=False)
 
 
 def quick(obligation: Obligation) -> Verdict:
     """What a few values show, in bounded time; remembered, so that building a program again costs nothing."""
     try:
-        return _remembered(_Question(key(obligation), obligation))
+        return _remembered(_Asked(identity(obligation), obligation))
     except TypeError:  # something in it cannot be hashed
         return _tried(obligation)
 
 
-def key(obligation: Obligation) -> Any:
+def identity(obligation: Obligation) -> Any:
     """Equal for what would be tried in the same way; a TypeError if it cannot be told."""
     start = (type(obligation.start), repr(obligation.start))
     function, lattices = fingerprint(obligation.subject), obligation.lattices
@@ -70,8 +70,8 @@ def key(obligation: Obligation) -> Any:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _remembered(question: _Question) -> Verdict:
-    return _tried(question.obligation)
+def _remembered(asked: _Asked) -> Verdict:
+    return _tried(asked.obligation)
 
 
 def fingerprint(function: Any, depth: int = 2) -> Any:
@@ -124,7 +124,7 @@ def _tried(obligation: Obligation) -> Verdict:
 
 
 def _problems(obligation: Obligation) -> Iterator[Problem]:
-    given = Given().around(obligation.subject)
+    given = Given().with_constants_of(obligation.subject)
     if isinstance(obligation.subject, Lattice):
         domain = lattice_domain(obligation.subject, given)
         for equation in lattice_equations(obligation.subject):
@@ -133,7 +133,7 @@ def _problems(obligation: Obligation) -> Iterator[Problem]:
         yield from monotone_problems(obligation.subject, obligation.lattices, given, obligation.laws)
     else:
         f, start = obligation.subject, obligation.start
-        kinds = obligation.kinds if start is MISSING else (type(start), *obligation.kinds)
+        kinds = obligation.kinds if start is NO_START else (type(start), *obligation.kinds)
         if Any in obligation.kinds:
             fitting = (tried for tried in candidates(kinds) if takes(f, tried, start, given))
             found = next(fitting, None)

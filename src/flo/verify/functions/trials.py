@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from flo.core.elements import belongs, type_name
 from flo.core.errors import FloError, FunctionError, Origin, brief
 from flo.verify.data.kinds import common_kind, holds_floats
+from flo.verify.effort import Effort
 from flo.verify.functions.broken import Broken, Raised, broken
 from flo.verify.functions.equations import Equation
 from flo.verify.laws import Law
@@ -40,6 +41,8 @@ class Domain:
     """The Python type that holds all of it, for the solver; None if there is none."""
     generated: Callable[[], Any]
     """Makes the Hypothesis strategy."""
+    stays: Callable[[float], Verdict] | None = None
+    """Of accumulators: whether a fold that is in the type stays there, shown in so many seconds."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Problem:
 
     equation: Equation
     domains: tuple[Domain, ...]
-    proof: Callable[..., tuple[Any, Any]] | None = None
+    for_solver: Callable[..., tuple[Any, Any]] | None = None
     """The two sides as the solver gets them, where that is not the equation itself."""
 
     def small(self) -> Iterator[tuple[Any, ...]]:
@@ -61,22 +64,17 @@ class Trials:
 
     subject: str
     problems: list[Problem]
-    tries: int = 200
-    seed: int = 0
-    seconds: float = 10.0
-    limits: list[str] = field(default_factory=list)
-    meant: Callable[[tuple[Any, ...]], Iterable[tuple[Any, ...]]] = lambda values: [values]
+    effort: Effort
+    limits: list[str]
+    admissible: Callable[[tuple[Any, ...]], Iterable[tuple[Any, ...]]]
     """The values that count, of those that the solver found: it knows only their types."""
-    where: Origin | None = None
+    where: Origin | None
     """The user's line."""
     function: str = ""
     """What is called, where that is not the subject."""
     exhaustive: int = 0
     random: int = 0
     proved: bool = False
-
-    def __post_init__(self) -> None:
-        self._deadline = time.monotonic() + self.seconds
 
     def report(self, laws: tuple[Law, ...]) -> Report:
         try:
@@ -106,9 +104,9 @@ class Trials:
 
     def _simpler(self, found: Broken, others: Iterator[tuple[Any, ...]]) -> Broken:
         """The simplest of all small values that break the same law, as far as they can be tried in a moment."""
-        until = min(self._deadline, time.monotonic() + MOMENT)
+        until = time.monotonic() + MOMENT
         for values in others:
-            if time.monotonic() > until:
+            if self.effort.over() or time.monotonic() > until:
                 break
             self.exhaustive += 1
             try:
@@ -119,9 +117,9 @@ class Trials:
         return found
 
     def _late(self) -> bool:
-        late = time.monotonic() > self._deadline
+        late = self.effort.over()
         if late:
-            self.limits.append(f"time ran out after {self.seconds:g} s")
+            self.limits.append(f"time ran out after {self.effort.seconds:g} s")
         return late
 
     def _by_the_solver_and_at_random(self) -> Broken | None:
@@ -144,19 +142,23 @@ class Trials:
         return self._at_random(unproved)
 
     def _solved(self, problem: Problem) -> Verdict:
-        from flo.verify.solver.prove import Unknown, prove
+        from flo.verify.solver.prove import Proved, Unknown, prove
 
-        kinds, left = [domain.kind for domain in problem.domains], self._deadline - time.monotonic()
+        kinds, left = [domain.kind for domain in problem.domains], self.effort.left()
         if None in kinds:
             return Unknown("as the types of its values are not known")
         if left <= 0:
             return Unknown("as there was no time")
-        seconds = min(max(SOLVER_SECONDS, SOLVER_SHARE * self.seconds), left)
-        return prove(problem.proof or problem.equation.sides, kinds, seconds=seconds)
+        seconds = min(max(SOLVER_SECONDS, SOLVER_SHARE * self.effort.seconds), left)
+        verdict = prove(problem.for_solver or problem.equation.sides, kinds, seconds=seconds)
+        if verdict == Proved():  # for all values of the types: they must be all that there are
+            staying = (domain.stays(seconds) for domain in problem.domains if domain.stays is not None)
+            verdict = next((each for each in staying if each != Proved()), verdict)
+        return verdict
 
     def _confirmed(self, problem: Problem, suspect: tuple[Any, ...]) -> Broken | None:
-        """A counterexample of the solver counts if the function itself shows it, on values that are meant."""
-        tried = (self.attempt(problem.equation, values) for values in self.meant(suspect))
+        """A counterexample of the solver counts if the function itself shows it, on admissible values."""
+        tried = (self.attempt(problem.equation, values) for values in self.admissible(suspect))
         return next(filter(None, tried), None)
 
     def _at_random(self, problems: list[Problem]) -> Broken | None:
@@ -167,7 +169,7 @@ class Trials:
                 self.limits.append("nothing at random, as Hypothesis is not installed")
             return None
         for group in together(problems):
-            if self.tries and not self._late():
+            if self.effort.tries and not self._late():
                 found = self._searched(group)
                 if found is not None:
                     return found
@@ -182,7 +184,7 @@ class Trials:
         found: list[Broken] = []
 
         def breaks(values: tuple[Any, ...]) -> bool:
-            if time.monotonic() > self._deadline:
+            if self.effort.over():
                 return False
             self.random += not found
             tried = (self.attempt(each.equation, values[: len(each.domains)]) for each in group)
@@ -196,13 +198,13 @@ class Trials:
                 st.tuples(*(domain.generated() for domain in group[0].domains)),
                 breaks,
                 settings=settings(
-                    max_examples=self.tries,
+                    max_examples=self.effort.tries,
                     database=None,
                     deadline=None,
                     phases=(Phase.generate, Phase.shrink),
                     suppress_health_check=list(HealthCheck),
                 ),
-                random=Random(self.seed),
+                random=Random(self.effort.seed),
             )
         except HypothesisException:  # no such values; or, when the time ran out, not the same twice
             self._late()

@@ -15,8 +15,9 @@ from flo.verify.exploration.arrivals import pieces
 from flo.verify.exploration.shown import shown
 from flo.verify.laws import Law
 from flo.verify.programs.inputs import exactly
-from flo.verify.programs.sampling import MISSING, plain_data, smallest
+from flo.verify.programs.sampling import plain_data
 from flo.verify.report import Counterexample, Report, Strength
+from flo.verify.smallest import MISSING, smallest
 
 MOST_VALUES = 100
 
@@ -28,13 +29,17 @@ def check_collection(collection: Collection, effort: Effort | None = None) -> Re
     broken, exhaustive, random, limits = None, 0, 0, list[str]()
     if up_to < effort.most:
         limits.append(f"not all values of {up_to + 1} elements, as there are too many")
-    for value, delta in product(values, values):
+    for value in values:
         if effort.small_over():
             limits.append("no time for all small values")
             up_to = 0
             break
-        exhaustive += 1
-        broken = broken_law(collection, value, delta)
+        for delta in values:
+            exhaustive += 1
+            broken = broken_law(collection, value, delta)
+            if broken is not None:
+                break
+        broken = broken or absorbs_all(collection, value, values)
         if broken is not None:
             break
     if broken is None and effort.tries and find_spec("hypothesis") is None:
@@ -75,7 +80,15 @@ def _at_random(collection: Collection, effort: Effort) -> tuple[int, Counterexam
         pairs = product(forms(collection, case[0]), forms(collection, case[1]))
         return next((found for pair in pairs if (found := broken_law(collection, *pair)) is not None), None)
 
-    return smallest(st.tuples(data, data), broken, effort, effort.tries)
+    return smallest(st.tuples(data, data), broken, tries=effort.tries, seed=effort.seed, over=effort.over)
+
+
+def absorbs_all(collection: Collection, value: Value, deltas: list[Value]) -> Counterexample | None:
+    """An open value that no delta changes, not even an end, is a fixed one that says it is not."""
+    if value.fixed() or any(value.concat(delta) != value for delta in deltas):
+        return None
+    columns = (tuple(f"{shown(value)} ++ {shown(delta)}" for delta in deltas[:3]),)
+    return Counterexample(laws.ABSORPTION, f"in {collection}: every delta is absorbed", columns, ("it is not fixed",))
 
 
 def broken_law(collection: Collection, value: Value, delta: Value) -> Counterexample | None:

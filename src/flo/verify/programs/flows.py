@@ -51,7 +51,7 @@ def check_flow(program: Program, effort: Effort | None = None) -> Report:
     phases = Phases([subject], effort)
     broken = phases.run()
     asked = dict.fromkeys(each for operator, inputs in program.operators for each in obligations(operator, inputs))
-    parts = tuple(hard(each, effort.given, effort.tries, effort.seed, max(1.0, effort.left())) for each in asked)
+    parts = tuple(hard(each, effort.rest()) for each in asked)
     named = frozenset(rule for operator, inputs in program.operators for rule in named_rules(operator, inputs))
     never = frozenset() if broken is not None else named - phases.fired()
     return Report(

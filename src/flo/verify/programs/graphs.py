@@ -6,7 +6,7 @@ rest: in one stuck state, whatever steps are taken and whenever data arrives, in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from flo.core.derivation import StreamTypes
@@ -15,7 +15,7 @@ from flo.core.operator import Values
 from flo.core.typing import initial
 from flo.verify import laws
 from flo.verify.exploration.alike import alike
-from flo.verify.exploration.moves import GRAPH_RULES, Broken
+from flo.verify.exploration.moves import GRAPH_RULES, StepBroken
 from flo.verify.exploration.search import Search, arrivals, walk
 from flo.verify.exploration.shown import shown_all
 from flo.verify.exploration.space import State
@@ -23,7 +23,7 @@ from flo.verify.exploration.ways import Way, advance_that_differs, alone, side_b
 from flo.verify.laws import Law
 from flo.verify.programs.copied import copied
 from flo.verify.programs.inputs import Input
-from flo.verify.programs.lawful import LawfulSpace
+from flo.verify.programs.steps import LawfulSpace
 from flo.verify.report import Counterexample
 
 MOST_STATES = 20_000
@@ -80,7 +80,11 @@ class GraphLaws:
 
     def broken_by(self, given: Input) -> Counterexample | None:
         """The first law that this input breaks, in every schedule and with every cut."""
-        whole = self._begin(given)
+        whole = self._start(given)
+        try:
+            arrivals(self.space, whole)
+        except StepBroken as broken:
+            return self._step(broken, given, whole)
         at_once, in_parts = Search(self.space, whole[-1]), Search(self.space, whole[0])
         try:
             complete = at_once.run(MOST_STATES, over=self.over)
@@ -95,42 +99,51 @@ class GraphLaws:
                 if not self.space.same(state, ends[0][-1]):
                     return self._differ("eager", given, ends[0], in_parts.way_to(number))
             self.cut_short += not complete
-        except Broken as broken:
+        except StepBroken as broken:
             search = in_parts if len(in_parts.parents) > 1 else at_once
             before = [] if search is in_parts else whole[:-1]
             return self._step(broken, given, before + search.way_to_break())
         return self._at_the_end(given, whole[-1], ends[0])
 
-    def broken_along(self, given: Input, choices: list[int]) -> Counterexample | None:
+    def broken_along(self, given: Input, choices: Sequence[int]) -> Counterexample | None:
         """The first law that breaks on the way that these choices make, and when all data is there at once."""
         self.space.forget()  # or the choices would mean something else the next time, by what was there before
-        whole = self._begin(given)
-        at_once, mixed, in_parts = list(whole), list(whole), whole[:1]
-        way = at_once
+        way = whole = self._start(given)
         try:
-            walk(self.space, at_once, _first)
-            way = walk(self.space, mixed, _picking(choices))
+            arrivals(self.space, whole)
+            at_once, mixed, in_parts = list(whole), list(whole), whole[:1]
+            way = at_once
+            self._walk(at_once)
+            way = mixed
+            self._walk(mixed, choices)
             if not self.space.same(mixed[-1], at_once[-1]):
                 return self._differ("confluence", given, at_once, mixed)
             way = in_parts
-            walk(self.space, in_parts, _picking(choices))
+            self._walk(in_parts, choices)
             if not self.space.same(in_parts[-1], at_once[-1]):
                 return self._differ("eager", given, at_once, in_parts)
-        except Broken as broken:
+        except StepBroken as broken:
             return self._step(broken, given, way)
-        return self._at_the_end(given, whole[-1], at_once)
+        return self._at_the_end(given, whole[-1], at_once, choices)
 
-    def _begin(self, given: Input) -> list[State]:
-        """The way along which all data arrives at once."""
+    def _start(self, given: Input) -> list[State]:
+        """The way on which nothing has happened yet."""
         self.trying = given
         if self.space.size() > MOST_KEPT:
             self.space.forget()
-        return arrivals(self.space, self.space.start(given.channels(self.types)))
+        return [self.space.start(given.channels(self.types))]
 
-    def _at_the_end(self, given: Input, whole: State, way: list[State]) -> Counterexample | None:
+    def _walk(self, way: list[State], choices: Sequence[int] = ()) -> None:
+        """Goes on to a stuck state: one choice after the other, and then always the first move."""
+        waiting = iter(choices)
+        walk(self.space, way, lambda count: next(waiting, 0) % count)
+
+    def _at_the_end(
+        self, given: Input, whole: State, way: list[State], choices: Sequence[int] = ()
+    ) -> Counterexample | None:
         """`advance`, and streaming progress: what is there when all data has come and the program is stuck."""
         outputs = self.space.outputs_of(way[-1])
-        other = advance_that_differs(self.space, way[-1])
+        other = advance_that_differs(self.space, way[-1], choices)
         if other is not None:
             return self._random(given, way) or self._side_by_side("advance", given, self._way(way), other)
         if any(kind.bounded and not end for kind, end in zip(self.types, given.ends, strict=True)):
@@ -147,8 +160,12 @@ class GraphLaws:
             stays = self._way(way)
             stays = replace(stays, events=(*stays.events, "and no more comes"))
             ended = Input(given.data, (True,) * len(given.ends))
-            ending = self._way(walk(self.space, self._begin(ended), _first))
-            return self._side_by_side("maximal", ended, stays, ending)
+            ending = self._start(ended)
+            try:
+                self._walk(arrivals(self.space, ending))
+            except StepBroken as broken:
+                return self._step(broken, ended, ending)
+            return self._side_by_side("maximal", ended, stays, self._way(ending))
         return None
 
     def _is_maximal(self, whole: State, outputs: Values) -> bool:
@@ -156,9 +173,10 @@ class GraphLaws:
         graph = self.space.graph_of(whole)
         ended = setinput(graph, tuple(value.fix() for value in inputs(graph)))
         start = self.space.state(ended, self.space.outputs_of(whole), self.space.arrived(whole))
+        way = [start]
         try:
-            way = walk(self.space, [start], _first)
-        except Broken:  # as it does on the input that ends, which is tried for itself
+            self._walk(way)
+        except StepBroken:  # as it does on the input that ends, which is tried for itself
             return True
         return alike(self.space.outputs_of(way[-1]), tuple(output.fix() for output in outputs))
 
@@ -181,14 +199,14 @@ class GraphLaws:
             for slot, number in enumerate(state[: len(self.space.nodes)]):
                 try:
                     self.space.small_steps(self.space.slots[slot].things[number], times=OFTEN)
-                except Broken as broken:
+                except StepBroken as broken:
                     return self._step(broken, given, way[:count])
         return None
 
     def _side_by_side(self, role: str, given: Input, one: Way, other: Way) -> Counterexample:
         return side_by_side(self.laws[role], self._about, one, other, self.again(given, other.trace))
 
-    def _step(self, broken: Broken, given: Input, states: list[State]) -> Counterexample:
+    def _step(self, broken: StepBroken, given: Input, states: list[State]) -> Counterexample:
         """The way to a step that breaks a law."""
         told = Way.along(self.space, states, broken.move)
         law, again = self.laws[broken.role], self.again(given, told.trace)
@@ -197,13 +215,3 @@ class GraphLaws:
             return replace(found, about=f"{found.about}: {broken.reason}", outcomes=broken.results)
         before = f"before it: {shown_all(told.outputs)}"
         return alone(law, f"{self._about}: {broken.reason}", told, before, again)
-
-
-def _first(count: int) -> int:
-    return 0
-
-
-def _picking(choices: list[int]) -> Callable[[int], int]:
-    """One choice after the other, and then always the first."""
-    waiting = iter(choices)
-    return lambda count: next(waiting, 0) % count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
 from typing import Any
@@ -23,6 +23,10 @@ from flo.verify.functions.lattices import lattice_values
 
 KINDS = 2
 """How many different elements are tried together."""
+MOST_WITH_SOME_ENDS = 2
+"""So many elements are tried with some inputs ended and others not."""
+MOST_ENDS = 3
+"""So many inputs are tried with every choice of ends."""
 MOST_INNER = 2
 """How many inner streams, or keys."""
 
@@ -38,21 +42,35 @@ class Input:
         return channels_of(dict(enumerate(self.data)), types, self.ends)
 
 
-def small_inputs(types: StreamTypes, size: int, given: Given, *, ended: bool = True) -> Iterator[Input]:
-    """Every input of so many elements in all. Bounded ones end; unbounded ones stay open, and may then be `ended`.
-
-    Before its end a bounded one is open as well, and what can be seen then must not depend on the steps either.
-    """
-    bounded = tuple(kind.bounded for kind in types)
+def small_inputs(
+    types: StreamTypes, size: int, given: Given, elsewhere: Container[tuple[bool, ...]] = ()
+) -> Iterator[Input]:
+    """Every input of so many elements in all, with every choice of ends; without those that are tried elsewhere."""
+    ends = [each for each in choices_of_ends(types, size) if each not in elsewhere]
     for sizes in product(range(size + 1), repeat=len(types)):
         if sum(sizes) == size:
             each = [list(exactly(kind.collection, count, given)) for kind, count in zip(types, sizes, strict=True)]
             for data in product(*each):
-                yield Input(data, bounded)
-                if ended and not all(bounded):
-                    yield Input(data, (True,) * len(types))
-                if size and any(bounded):
-                    yield Input(data, (False,) * len(types))
+                yield from (Input(data, each) for each in ends)
+
+
+def choices_of_ends(types: StreamTypes, size: int) -> list[tuple[bool, ...]]:
+    """Bounded ones end and others stay open; then, all end; and before that all are open, or some of them.
+
+    What can be seen then must not depend on the steps either.
+    """
+    bounded = tuple(kind.bounded for kind in types)
+    count = len(types)
+    found = [bounded, (True,) * count, *([(False,) * count] if size else [])]
+    if size <= MOST_WITH_SOME_ENDS:
+        found += product((True, False), repeat=count) if count <= MOST_ENDS else _one_apart(count)
+    return list(dict.fromkeys(found))
+
+
+def _one_apart(count: int) -> Iterator[tuple[bool, ...]]:
+    """One has ended and the rest have not, or the other way round."""
+    for one, each in product((True, False), range(count)):
+        yield tuple((place == each) is one for place in range(count))
 
 
 def elements(kind: Any, given: Given) -> list[Any]:
@@ -64,7 +82,8 @@ def elements(kind: Any, given: Given) -> list[Any]:
             instead=((f"check(…, examples={{{type_name(kind)}: […]}})", "values of that type to try"),),
             where=Origin.here(),
         )
-    return sorted(found, key=lambda element: element in (0, "", False))[:KINDS]  # what does nothing comes last
+    plain = sorted(found, key=lambda element: element in (0, "", False))[:KINDS]  # what does nothing comes last
+    return [*plain[: KINDS - 1], *given.constants_of(kind)[:1]] if given.constants_of(kind) else plain
 
 
 def exactly(collection: Collection, size: int, given: Given) -> Iterator[Any]:

@@ -58,7 +58,7 @@ def check_operator(
         phases, broken = _guessing(operator, effort)
     named = frozenset(rule for subject in phases.subjects for rule in named_rules(operator, subject.types))
     parts = tuple(
-        hard(obligation, effort.given, effort.tries, effort.seed, max(1.0, effort.left()))
+        hard(obligation, effort.rest())
         for obligation in dict.fromkeys(o for s in phases.subjects for o in obligations(operator, s.types))
     )
     never = frozenset() if broken is not None else named - phases.fired()
@@ -67,7 +67,7 @@ def check_operator(
 
 def _subject(operator: Operator, types: StreamTypes, effort: Effort) -> GraphLaws:
     def line(given: Input, trace: str) -> str:
-        return again(operator, types, given, trace)
+        return again(operator, types, given.data, trace)
 
     names = tuple(str(place + 1) for place in range(len(types)))
     return GraphLaws(Node(None, operator), types, OF_OPERATORS, names, line, effort.over)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from flo.core.errors import ElementError, FunctionError, LawError, Origin, brief
-from flo.core.stream_type import StreamType
 from flo.verify.effort import Effort
 from flo.verify.programs.graphs import GraphLaws
 from flo.verify.programs.inputs import small_inputs
-from flo.verify.programs.lawful import functions_of
-from flo.verify.programs.sampling import MISSING, sample
+from flo.verify.programs.sampling import sample
+from flo.verify.programs.steps import functions_of
 from flo.verify.report import Counterexample, Strength
+from flo.verify.smallest import MISSING
 from flo.verify.within import TimeUp, within
 
 LEAST_TRIES = 20
@@ -75,9 +75,7 @@ class Phases:
     def _of_size(self, subject: GraphLaws, size: int) -> Iterator[Counterexample | None]:
         self.current = subject
         try:
-            for given in small_inputs(
-                subject.types, size, self.effort.given, ended=not self._is_ended_elsewhere(subject)
-            ):
+            for given in small_inputs(subject.types, size, self.effort.given, self._ends_elsewhere(subject)):
                 if self.effort.small_over():
                     return
                 try:
@@ -93,10 +91,12 @@ class Phases:
             self.faults.append(fault)
             self.subjects.remove(subject)
 
-    def _is_ended_elsewhere(self, subject: GraphLaws) -> bool:
-        """Whether the same collections are tried as bounded streams, too: then they end there."""
-        bounded = tuple(StreamType(kind.collection, bounded=True) for kind in subject.types)
-        return any(other.types == bounded for other in self.subjects)
+    def _ends_elsewhere(self, subject: GraphLaws) -> set[tuple[bool, ...]]:
+        """Where the same collections are tried as streams of other boundedness, too: then they end there, or some."""
+        collections = [kind.collection for kind in subject.types]
+        others = (other.types for other in self.subjects if other is not subject)
+        alike = (types for types in others if [kind.collection for kind in types] == collections)
+        return {flags for types in alike if any(flags := tuple(kind.bounded for kind in types))}
 
     def _random(self) -> Counterexample | None:
         if not self.subjects or not self.effort.tries:

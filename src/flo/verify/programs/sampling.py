@@ -1,9 +1,7 @@
-"""Larger inputs at random, and the smallest of those that break a law: Hypothesis generates and shrinks."""
+"""Larger inputs at random, and the smallest of those that break a law."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from random import Random
 from typing import Any
 
 from flo.core.collection import Collection
@@ -14,10 +12,10 @@ from flo.verify.effort import Effort
 from flo.verify.programs.graphs import GraphLaws
 from flo.verify.programs.inputs import Input
 from flo.verify.report import Counterexample
+from flo.verify.smallest import smallest
 
 MOST_MOVES = 40
 """So many moves are chosen; after them the first that is enabled is taken."""
-MISSING = "no random inputs: Hypothesis is not installed (pip install hypothesis)"
 
 
 def sample(
@@ -37,7 +35,8 @@ def sample(
     broke: Input | None = None
 
     bounded = tuple(kind.bounded for kind in checked.types)
-    ends = [bounded, (True,) * len(bounded), (False,) * len(bounded)]
+    some = st.tuples(*(st.booleans() for _ in bounded))
+    ends = st.one_of(st.sampled_from([bounded, (True,) * len(bounded), (False,) * len(bounded)]), some)
 
     def broken(case: tuple[tuple[Any, ...], tuple[bool, ...], list[int]]) -> Counterexample | None:
         nonlocal broke
@@ -59,58 +58,10 @@ def sample(
 
     inputs = st.tuples(*(plain_data(kind.collection, effort.given) for kind in checked.types))
     choices = st.lists(st.integers(0, 7), max_size=MOST_MOVES)
-    tried, found = smallest(st.tuples(inputs, st.sampled_from(ends), choices), broken, effort, tries)
+    cases = st.tuples(inputs, ends, choices)
+    tried, found = smallest(cases, broken, tries=tries, seed=effort.seed, over=effort.over)
     if broke is not None:  # the shortest two ways on that input, if it is small enough to see all of them
         found = checked.broken_by(broke) or found
-    return tried, found
-
-
-class _OutOfTime(BaseException):
-    """No `Exception`: Hypothesis would try to make it smaller."""
-
-
-def smallest(
-    strategy: Any, broken: Callable[[Any], Counterexample | None], effort: Effort, tries: int
-) -> tuple[int, Counterexample | None]:
-    """How many cases were tried, and the counterexample of the smallest that has one."""
-    from hypothesis import HealthCheck, Phase, Verbosity, find, settings
-    from hypothesis.errors import Flaky, NoSuchExample, Unsatisfiable
-
-    tried, found = 0, None
-    fault: Exception | None = None
-
-    def breaks(case: Any) -> bool:
-        nonlocal tried, found, fault
-        if effort.over():
-            raise _OutOfTime
-        tried += 1
-        try:
-            counterexample = broken(case)
-        except Exception as error:
-            fault = error
-            raise
-        found = counterexample or found
-        return counterexample is not None
-
-    try:
-        find(
-            strategy,
-            breaks,
-            random=Random(effort.seed),
-            settings=settings(
-                max_examples=tries,
-                database=None,
-                deadline=None,
-                phases=(Phase.generate, Phase.shrink),
-                suppress_health_check=list(HealthCheck),
-                verbosity=Verbosity.quiet,
-            ),
-        )
-    except (NoSuchExample, Unsatisfiable, _OutOfTime):  # none was found, or none that is smaller
-        pass
-    except Flaky:  # what was found the first time stays found
-        if found is None and fault is not None:
-            raise fault from fault.__cause__
     return tried, found
 
 

@@ -48,7 +48,7 @@ class Path:
         self.others: list[Path] = []
         self.conditions: list[Any] = []
         self.refusal: Refused | None = None
-        self.alone_in_set: Any = None
+        self.lone_member: Any = None
         """The symbol of a set `{x}` that was just built, and must go into an operation with a set of the solver."""
         self._symbols = 0
 
@@ -64,7 +64,7 @@ class Path:
         """Whether the condition holds on this way."""
         import z3
 
-        self.settled()
+        self.expect_no_lone_member()
         place = len(self.taken)
         if place < len(self.decisions):
             expected, holds = self.decisions[place]
@@ -89,9 +89,9 @@ class Path:
                 return option
         return options[-1]
 
-    def settled(self) -> None:
-        if self.alone_in_set is not None:
-            self.refuse(f"a set with {self.alone_in_set.called} in it cannot be traced")
+    def expect_no_lone_member(self) -> None:
+        if self.lone_member is not None:
+            self.refuse(f"a set with {self.lone_member.called} in it cannot be traced")
 
     def _decide(self, condition: Any) -> bool:
         """One outcome is that of the model, if there is one; the solver is asked whether the other is possible."""

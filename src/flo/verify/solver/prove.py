@@ -106,15 +106,19 @@ def _one_path(path: Path, sides: Sides, makers: list[Make]) -> Verdict:
 
     def run() -> bool:
         arguments.extend(make(path) for make in makers)
-        equal = same(*sides(*arguments))
-        path.settled()
+        results = sides(*arguments)
+        for each in results:
+            if isinstance(each, NoJoin) and not deliberate(each.__cause__ or each):
+                path.refuse("whether there are such values cannot be traced")
+        equal = same(*results)
+        path.expect_no_lone_member()
         return equal
 
     try:
         if traced(path, run):
             return Proved()
-    except (NoSuchValue, NoJoin) as error:
-        if path.alone_in_set is None and deliberate(error.__cause__ or error):
+    except NoSuchValue as error:
+        if path.lone_member is None and deliberate(error.__cause__ or error):
             return Proved()  # nothing is said of such values
         return Unknown("whether there are such values cannot be traced")
     except OutOfTime:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, TypeVar
 
+from flo.verify.data.examples import unwrapped
 from flo.verify.solver.paths import Path
 from flo.verify.solver.symbolic import Symbol
 
@@ -25,7 +26,6 @@ _FUNCTIONS += [getattr(operator, name) for name in _OPERATORS.split()]
 _CLASSES = [bool, int, float, str, tuple, list, frozenset, zip, map, enumerate, range, reversed, Fraction]
 _CLASSES += [operator.itemgetter, object, type(None), Any]
 _PLAIN = (int, bool, float, str, bytes, Fraction, type(None), type(...), type(NotImplemented))
-_WRAPPERS = (staticmethod, classmethod, property, functools.cached_property)
 _DESCRIPTORS: tuple[Any, ...] = (
     types.MemberDescriptorType,
     types.GetSetDescriptorType,
@@ -97,8 +97,7 @@ class Readable:
         for each in kind.__mro__:
             if each.__module__ not in _STANDARD:
                 parts += [item for name, item in vars(each).items() if not _internal(name)]
-        unwrapped = [_unwrapped(part) for part in parts]
-        return [part for part in unwrapped if not isinstance(part, _DESCRIPTORS)]
+        return [part for part in map(unwrapped, parts) if not isinstance(part, _DESCRIPTORS)]
 
 
 def _has_fields(kind: type) -> bool:
@@ -108,14 +107,6 @@ def _has_fields(kind: type) -> bool:
 def _internal(name: str) -> bool:
     """Names that Python itself puts into classes; traced functions do not read those with two underscores."""
     return name.startswith("__") or (name[0] == name[-1] == "_") or name in ("_abc_impl", "_field_defaults")
-
-
-def _unwrapped(item: Any) -> Any:
-    """The function of a method, a property and the like."""
-    if isinstance(item, _WRAPPERS):
-        wrapped: Any = item
-        return getattr(wrapped, "fget", None) or getattr(wrapped, "func", None) or getattr(wrapped, "__func__", None)
-    return item
 
 
 def _named(value: Any) -> str:

@@ -75,7 +75,7 @@ class Symbol:
         for kind in filter(None, (type(self), self.wider)):
             term = kind.lift(self.path, other)
             if term is not None:
-                self.path.settled()
+                self.path.expect_no_lone_member()
                 mine = kind.lift(self.path, self)
                 return (kind, term, mine) if swapped else (kind, mine, term)
         return None
@@ -104,10 +104,10 @@ class Symbol:
 
     def __hash__(self) -> int:
         """Only for `a | {x}`: what else sets and dicts do with hashes is not seen here."""
-        self.path.settled()
+        self.path.expect_no_lone_member()
         if not _builds_an_operand(sys._getframe(1)):
             self.path.refuse(f"the hash of {self.called} cannot be traced, as in sets and dicts")
-        self.path.alone_in_set = self
+        self.path.lone_member = self
         return 0
 
     def __getattr__(self, name: str) -> Any:

@@ -51,7 +51,7 @@ class _Exact(Symbol):
     def __abs__(self) -> Any:
         import z3
 
-        self.path.settled()
+        self.path.expect_no_lone_member()
         return type(self)(self.path, z3.If(self.term < 0, -self.term, self.term))
 
 
@@ -198,7 +198,7 @@ class FloatSymbol(Symbol):
         return float("nan") if self.path.fork(z3.fpIsNaN(result.term)) else result
 
     def __neg__(self) -> Any:
-        self.path.settled()
+        self.path.expect_no_lone_member()
         return type(self)(self.path, -self.term)
 
     def __pos__(self) -> Any:
@@ -207,5 +207,5 @@ class FloatSymbol(Symbol):
     def __abs__(self) -> Any:
         import z3
 
-        self.path.settled()
+        self.path.expect_no_lone_member()
         return type(self)(self.path, z3.fpAbs(self.term))

@@ -127,9 +127,9 @@ class SetSymbol(Symbol):
         if type(value) not in (frozenset, set):
             return None
         members = list(value)
-        if len(members) == 1 and members[0] is path.alone_in_set:
-            path.alone_in_set = None
-        path.settled()
+        if len(members) == 1 and members[0] is path.lone_member:
+            path.lone_member = None
+        path.expect_no_lone_member()
         lifted = [cls.element.lift(path, member) for member in members]
         term = z3.EmptySet(cls.element.sort())
         for each in lifted:

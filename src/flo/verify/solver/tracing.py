@@ -53,11 +53,11 @@ _WHY = {
 
 def traced(path: Path, run: Callable[[], R]) -> R:
     """What `run` gives; raises Refused where symbols would not show what the functions do."""
-    watch = _Watch(path)
+    observer = _Observer(path)
     before, collecting = sys.getprofile(), gc.isenabled()
     gc.disable()  # it calls functions of others, which are none of the user's here
     try:
-        sys.setprofile(watch)
+        sys.setprofile(observer)
         result = run()
     finally:
         sys.setprofile(before)
@@ -68,7 +68,7 @@ def traced(path: Path, run: Callable[[], R]) -> R:
     return result
 
 
-class _Watch:
+class _Observer:
     """Told of every call, of Python functions and of built-in ones."""
 
     def __init__(self, path: Path) -> None:

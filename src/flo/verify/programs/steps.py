@@ -12,7 +12,7 @@ from flo.core.semantics import GraphStep
 from flo.core.term import Lowerable, Lowering
 from flo.core.typing import derive
 from flo.verify.exploration.alike import alike
-from flo.verify.exploration.moves import Broken, Move, step_move
+from flo.verify.exploration.moves import Move, StepBroken, step_move
 from flo.verify.exploration.shown import shown_all
 from flo.verify.exploration.space import Space
 from flo.verify.exploration.ways import differing, left_over
@@ -52,12 +52,12 @@ class LawfulSpace(Space):
             reason = f"`{name}` has changed its own state without a step: it holds something that can be changed"
             move = step_move(found[0]) if found else Move(name, name, name)
             texts = text(Lowering()(before)), text(Lowering()(node.operator))
-            raise Broken("function", reason, move, differing(texts))
+            raise StepBroken("function", reason, move, differing(texts))
         for _ in range(times - 1):
             again = super().small_steps(node)
             if not alike(found, again):
                 reason = f"{functions_of(node)} gives one result the first time and another the second"
-                raise Broken("function", reason, *_difference(node, found, again))
+                raise StepBroken("function", reason, *_difference(node, found, again))
         return found
 
     def entered(self, slot: int, number: int, move: Move) -> None:
@@ -69,14 +69,16 @@ class LawfulSpace(Space):
             try:
                 found = derive(thing, types).outputs
             except FloError as error:
-                raise Broken("preservation", str(error).splitlines()[0], move) from None
+                raise StepBroken("preservation", str(error).splitlines()[0], move) from None
             if found != outputs:
-                raise Broken("preservation", f"the type of the outputs becomes {', '.join(map(str, found))}", move)
+                raise StepBroken("preservation", f"the type of the outputs becomes {', '.join(map(str, found))}", move)
         else:
             output = self.output_types[slot - len(self.nodes)]
             reason = output.collection.mismatch(thing)
             if reason is not None:
-                raise Broken("preservation", f"an output of type {output} holds {shown_all([thing])}: {reason}", move)
+                raise StepBroken(
+                    "preservation", f"an output of type {output} holds {shown_all([thing])}: {reason}", move
+                )
         self.lawful.add((slot, number))
 
 

@@ -1,0 +1,45 @@
+"""Which of equal things it is: in Python 1, 1.0 and True are equal, and functions can tell them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime, time
+from decimal import Decimal
+from typing import Any
+
+from flo.core.persistent import Elements, PersistentMap
+
+_forms: dict[type, Callable[[Any], Any] | None] = {}
+"""How things of a type are told apart; None if the type says all."""
+
+
+def form(thing: Any) -> Any:
+    """Types, as deep as they can be seen. Equal things of one form are the same to every function."""
+    kind = type(thing)
+    try:
+        of = _forms[kind]
+    except KeyError:
+        of = _forms[kind] = _form_of(kind)
+    return kind if of is None else (kind, of(thing))
+
+
+def _form_of(kind: type) -> Callable[[Any], Any] | None:
+    if issubclass(kind, (float, complex, Decimal, datetime, time)):
+        return repr  # 0.0 is not -0.0
+    if issubclass(kind, (tuple, list, Elements)):
+        return lambda items: tuple(map(form, items))
+    if issubclass(kind, PersistentMap):
+        return lambda table: _entries(table.to_dict())
+    if issubclass(kind, Mapping):
+        return _entries
+    if issubclass(kind, (set, frozenset)):
+        return lambda items: frozenset((each, form(each)) for each in items)
+    if is_dataclass(kind):
+        names = [field.name for field in fields(kind) if field.compare]
+        return (lambda thing: tuple(form(getattr(thing, name)) for name in names)) if names else None
+    return None
+
+
+def _entries(table: Mapping[Any, Any]) -> frozenset[Any]:
+    return frozenset((key, form(key), form(each)) for key, each in table.items())
