@@ -6,6 +6,7 @@ the same parameters and the same functions, by name; a lambda has no name, and i
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -30,10 +31,17 @@ class Running:
     ended: frozenset[int]
 
 
-def save(whole: Graph, inputs: StreamTypes, ends: tuple[str, ...], running: Running) -> bytes:
-    """The state of the program `whole`. `ends` names its inputs and outputs."""
+def save(
+    whole: Graph,
+    inputs: StreamTypes,
+    ends: tuple[str, ...],
+    running: Running,
+    lowers: Callable[[Lowering], Lowering] = lambda lowering: lowering,
+) -> bytes:
+    """The state of the program `whole`. `ends` names its inputs and outputs; `lowers` may keep parts elsewhere."""
     lowering = Lowering()
     skeleton = text(lowering(whole), states=False)
+    lowering = lowers(lowering)
     supplied = set(lowering.names)
     state = lowering((running.graph, running.outputs))
     for name, item in lowering.names.items():
@@ -47,7 +55,13 @@ def save(whole: Graph, inputs: StreamTypes, ends: tuple[str, ...], running: Runn
     return encode(Call("state", (skeleton, ends, functions(whole), tuple(sorted(running.ended)), state)))
 
 
-def load(whole: Graph, inputs: StreamTypes, ends: tuple[str, ...], data: bytes) -> Running:
+def load(
+    whole: Graph,
+    inputs: StreamTypes,
+    ends: tuple[str, ...],
+    data: bytes,
+    lifts: Callable[[Mapping[str, Any]], Lifting] = Lifting,
+) -> Running:
     """How far it had come when it was saved; refuses, with the reason, what is not a state of this program."""
     match decode(data):
         case Call("state", (str(skeleton), tuple(saved), tuple(texts), tuple(ended), (graph, outputs))):
@@ -59,7 +73,7 @@ def load(whole: Graph, inputs: StreamTypes, ends: tuple[str, ...], data: bytes) 
         case _:
             raise CheckpointError("the bytes hold something else than a running program")
     try:
-        lifting = Lifting(names(whole))
+        lifting = lifts(names(whole))
         restored, unsent = lifting(graph), lifting(outputs)
         check(whole, inputs, restored, unsent)
         return Running(with_origins(restored, whole), unsent, frozenset(ended))

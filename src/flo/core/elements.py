@@ -72,6 +72,8 @@ def returned_type(function: Any) -> Any:
 def _returned_type(function: Any) -> Any:
     if isinstance(function, type):
         return function
+    if hasattr(function, "returns"):  # a function that is made of columns knows it exactly
+        return function.returns
     try:
         return typing.get_type_hints(function).get("return", Any)
     except Exception:  # annotations that cannot be resolved say nothing
