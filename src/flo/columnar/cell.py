@@ -1,0 +1,217 @@
+"""One column: how the values of a Python type are written as an Arrow array, and read back."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from functools import lru_cache
+from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
+from uuid import UUID
+
+import pyarrow as pa
+
+Write = Callable[[list[Any]], list[Any]]
+"""From Python values to what Arrow takes."""
+Read = Callable[[list[Any]], list[Any]]
+
+_PLAIN: dict[Any, pa.DataType] = {
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+    str: pa.string(),
+    bytes: pa.binary(),
+    date: pa.date32(),
+    datetime: pa.timestamp("us"),
+    time: pa.time64("us"),
+    timedelta: pa.duration("us"),
+    Decimal: pa.decimal128(38, 18),
+    type(None): pa.null(),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The Arrow type of a Python type. Without `write` and `read` Arrow's own conversion is right."""
+
+    kind: Any
+    arrow: pa.DataType
+    nullable: bool = False
+    write: Write | None = None
+    read: Read | None = None
+    among: tuple[Any, ...] | None = None
+    """What Arrow holds for the only values there are, where the type lists them."""
+    hashable: bool = True
+
+    def to_array(self, values: list[Any]) -> pa.Array:
+        """Raises what Arrow raises if a value does not fit."""
+        return pa.array(self.write(values) if self.write else values, self.arrow)
+
+    def to_values(self, array: pa.Array | pa.ChunkedArray) -> list[Any]:
+        values: list[Any] = array.to_pylist()
+        return self.read(values) if self.read else values
+
+
+def cell_of(kind: Any) -> Cell | None:
+    """The column for a Python type; None if there is none that gives back what it was given."""
+    try:
+        return _cell_of(kind)
+    except TypeError:  # an annotation that cannot be hashed
+        return None
+
+
+@lru_cache(maxsize=1024)
+def _cell_of(kind: Any) -> Cell | None:
+    kind = type(None) if kind is None else kind
+    if kind in _PLAIN:
+        write = _moments(None) if kind is datetime else None
+        return Cell(kind, _PLAIN[kind], nullable=kind is type(None), write=write)
+    if isinstance(kind, NewType):
+        return cell_of(kind.__supertype__)
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _annotated(*parts)
+    if origin in (Union, types.UnionType):
+        return _optional(parts)
+    if origin is Literal:
+        kinds = {type(part) for part in parts}
+        inner = cell_of(kinds.pop()) if len(kinds) == 1 else None
+        return inner and dataclasses.replace(inner, kind=kind, among=parts)
+    if origin is list:
+        return _list(kind, cell_of(parts[0]), list)
+    if origin is tuple and len(parts) == 2 and parts[1] is ...:
+        return _list(kind, cell_of(parts[0]), tuple)
+    if origin is tuple and parts and parts[-1] is not ... and parts != ((),):
+        names = [str(place) for place in range(len(parts))]
+        return _struct(kind, names, list(parts), each_column, lambda *values: values)
+    if isinstance(kind, type):
+        return _class(kind)
+    return None
+
+
+def _class(kind: type) -> Cell | None:
+    if issubclass(kind, Enum):
+        read = _some(lambda name: kind[name])
+        return Cell(kind, pa.string(), False, _some(lambda member: member.name), read, tuple(kind.__members__))
+    if issubclass(kind, UUID):
+        return Cell(kind, pa.binary(16), False, _some(lambda value: value.bytes), _some(lambda b: UUID(bytes=b)))
+    fields = fields_of(kind)
+    if fields is None:
+        return None
+    typed_dict = typing.is_typeddict(kind)
+    make = kind if not typed_dict else lambda *values: dict(zip(fields, values, strict=True))
+    cell = _struct(kind, list(fields), list(fields.values()), columns_of(kind, tuple(fields)), make)
+    return cell and dataclasses.replace(cell, hashable=cell.hashable and kind.__hash__ is not None)
+
+
+def fields_of(kind: Any) -> dict[str, Any] | None:
+    """The columns and types of a row's fields, if the type is one of rows."""
+    if not isinstance(kind, type):
+        return None
+    named_tuple = issubclass(kind, tuple) and hasattr(kind, "_fields")
+    if not (named_tuple or dataclasses.is_dataclass(kind) or typing.is_typeddict(kind)):
+        return None
+    try:
+        hints = typing.get_type_hints(kind, include_extras=True)
+    except Exception:  # annotations that cannot be resolved
+        return None
+    if dataclasses.is_dataclass(kind):
+        names = [field.name for field in dataclasses.fields(kind) if field.init]
+        if len(names) != len(dataclasses.fields(kind)):
+            return None  # a field that cannot be given back
+    elif named_tuple:
+        names = list(kind._fields)  # type: ignore[attr-defined]
+    else:
+        names = list(hints)
+        if getattr(kind, "__optional_keys__", None):
+            return None
+    columns = getattr(kind, "_columns", names)  # of rows whose columns have names that no field can have
+    return {column: hints.get(name, Any) for column, name in zip(columns, names, strict=True)}
+
+
+def columns_of(kind: Any, fields: tuple[str, ...]) -> Callable[[list[Any]], list[list[Any]]]:
+    """What gives a list for each column of some rows."""
+    if typing.is_typeddict(kind):
+        return lambda rows: [[row[name] for row in rows] for name in fields]
+    if issubclass(kind, tuple):
+        return each_column
+    return lambda rows: [[getattr(row, name) for row in rows] for name in fields]
+
+
+def each_column(rows: list[Any]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _struct(kind: Any, names: list[str], kinds: list[Any], columns: Any, make: Any) -> Cell | None:
+    cells = [cell_of(each) for each in kinds]
+    if not cells or any(cell is None for cell in cells):
+        return None
+    known = [cell for cell in cells if cell is not None]
+    arrow = pa.struct([pa.field(n, c.arrow, c.nullable) for n, c in zip(names, known, strict=True)])
+
+    def write(rows: list[Any]) -> list[Any]:
+        there = [row for row in rows if row is not None]
+        if not there:
+            return rows
+        parts = [c.write(list(v)) if c.write else list(v) for c, v in zip(known, columns(there), strict=True)]
+        written = (dict(zip(names, row, strict=True)) for row in zip(*parts, strict=True))
+        return [None if row is None else next(written) for row in rows]
+
+    def read(rows: list[Any]) -> list[Any]:
+        there = [row for row in rows if row is not None]
+        parts = [[row[name] for row in there] for name in names]
+        parts = [c.read(v) if c.read else v for c, v in zip(known, parts, strict=True)]
+        made = iter([make(*values) for values in zip(*parts, strict=True)])
+        return [None if row is None else next(made) for row in rows]
+
+    return Cell(kind, arrow, False, write, read, hashable=all(cell.hashable for cell in known))
+
+
+def _list(kind: Any, inner: Cell | None, made: Callable[[list[Any]], Any]) -> Cell | None:
+    if inner is None:
+        return None
+    field = pa.field("item", inner.arrow, inner.nullable)
+    write = None if inner.write is None else _some(inner.write)
+    convert = inner.read or (lambda values: values)
+    read = _some(lambda values: made(convert(values))) if inner.read or made is tuple else None
+    return Cell(kind, pa.list_(field), False, write, read, hashable=inner.hashable and made is tuple)
+
+
+def _some(convert: Callable[[Any], Any]) -> Callable[[list[Any]], list[Any]]:
+    """The conversion of every value that is there."""
+    return lambda values: [None if value is None else convert(value) for value in values]
+
+
+def _optional(parts: tuple[Any, ...]) -> Cell | None:
+    rest = [part for part in parts if part not in (None, type(None))]
+    inner = cell_of(rest[0]) if len(rest) == 1 and len(rest) < len(parts) else None
+    return None if inner is None else dataclasses.replace(inner, nullable=True)
+
+
+def _annotated(kind: Any, *notes: Any) -> Cell | None:
+    """`Annotated[datetime, pa.timestamp("us", "UTC")]`: the Arrow type is given."""
+    arrow = next((note for note in notes if isinstance(note, pa.DataType)), None)
+    inner = cell_of(kind)
+    if inner is None or arrow is None:
+        return inner
+    write = _moments(arrow.tz) if pa.types.is_timestamp(arrow) else inner.write
+    return dataclasses.replace(inner, kind=Annotated[kind, arrow], arrow=arrow, write=write)
+
+
+def _moments(zone: str | None) -> Write:
+    """Arrow takes a moment with a zone where there is none to keep it, and one without for one in UTC: neither would
+    be given back as it was."""
+
+    def write(moments: list[Any]) -> list[Any]:
+        for moment in moments:
+            if moment is not None and (moment.tzinfo is None) is not (zone is None):
+                has = "no zone" if moment.tzinfo is None else "a zone"
+                raise ValueError(f"{moment.isoformat()} has {has}, and the column is {pa.timestamp('us', zone)}")
+        return moments
+
+    return write

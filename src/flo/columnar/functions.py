@@ -1,0 +1,134 @@
+"""Functions of rows, over whole tables: column expressions at the speed of columns, Python functions row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from flo.columnar.expression import Expression
+from flo.columnar.layout import VALUE, Layout
+from flo.columnar.python_keys import code_of
+from flo.columnar.rows import WEIGHT, layout_of
+from flo.columnar.run import Run, run_of
+from flo.core.elements import returned_type
+from flo.core.errors import ElementError
+from flo.values.element_value import ElementCollection
+from flo.values.operators.functions import as_declared
+
+KEY = "="
+"""What the names of computed key columns begin with."""
+Collections = tuple[ElementCollection[Any], ...]
+
+
+def by_columns(f: Any) -> bool:
+    """Whether the function runs on columns and not row by row."""
+    return f is None or isinstance(f, Expression)
+
+
+def applied(f: Callable[..., Any], collections: Collections, *tables: pa.Table) -> pa.Table:
+    """The results of a function for every row, as the columns of the type that it says it returns.
+
+    Computed keys and weights that stand beside the rows are not looked at.
+    """
+    if isinstance(f, Expression):
+        return f.results(*(table.select(reads) for table, reads in zip(tables, f.reads, strict=True)))
+    results = row_by_row(f, collections, *tables)
+    as_declared(f, results)
+    return written(results, returned_type(f))
+
+
+def written(results: list[Any], kind: Any) -> pa.Table:
+    """Results of a Python function as columns."""
+    layout = Layout.of(kind)
+    assert layout is not None, "a function whose results have no columns runs on values"
+    try:
+        return layout.to_table(results)
+    except (pa.ArrowException, OverflowError, ValueError) as error:
+        raise ElementError(
+            f"a result does not fit its columns: {error}", facts=(("columns", str(layout.schema)),)
+        ) from None
+
+
+def elements_of(collection: ElementCollection[Any], table: pa.Table) -> list[Any]:
+    return layout_of(collection).to_elements(table)
+
+
+def row_by_row(f: Callable[..., Any], collections: Collections, *tables: pa.Table) -> list[Any]:
+    """The results of a Python function for every row. An error says of which rows, if there are two."""
+    elements = [elements_of(of, table) for of, table in zip(collections, tables, strict=True)]
+    return called(f, *elements)
+
+
+def called(f: Callable[..., Any], *elements: list[Any]) -> list[Any]:
+    if len(elements) == 1:
+        return list(map(f, elements[0]))
+    found = []
+    for given in zip(*elements, strict=True):
+        try:
+            found.append(f(*given))
+        except Exception as error:
+            error.add_note(repr(given)[:120])
+            raise
+    return found
+
+
+def key_layout(on: Any, of: ElementCollection[Any]) -> Layout | None:
+    """The columns of the keys; None if a Python function does not say what it returns."""
+    if on is None:
+        return layout_of(of)
+    return on.layout if isinstance(on, Expression) else Layout.of(returned_type(on))
+
+
+def key_columns(on: Any, of: ElementCollection[Any], *, coded: bool = False) -> tuple[str, ...]:
+    """The columns that hold the key: the element's own where they can be, else computed ones; `coded` ones are one
+    column of bytes, which are equal where the keys are, whatever their types."""
+    layout = key_layout(on, of)
+    if coded or layout is None:
+        return (f"{KEY}{VALUE}",)
+    if on is None:
+        return layout.names
+    return _own_columns(on) or tuple(f"{KEY}{name}" for name in layout.names)
+
+
+def _own_columns(on: Any) -> tuple[str, ...] | None:
+    if not isinstance(on, Expression) or (on.layout.form != "value" and not isinstance(on.given, tuple)):
+        return None
+    given = on.given if isinstance(on.given, tuple) else (on.given,)
+    own = all(isinstance(each, str) for each in given) and len(set(given)) == len(given)
+    return tuple(given) if own else None
+
+
+def keyed(table: pa.Table, on: Any, of: ElementCollection[Any], *, coded: bool = False) -> Run:
+    """The rows by key."""
+    columns = key_columns(on, of, coded=coded)
+    missing = [name for name in columns if name not in table.column_names]
+    if missing:
+        found = _computed(on, of, table, coded=coded)
+        for name, field in zip(missing, found.schema, strict=True):
+            table = table.append_column(field.with_name(name), found[field.name])
+    return run_of(table.combine_chunks(), columns)
+
+
+def _computed(on: Any, of: ElementCollection[Any], table: pa.Table, *, coded: bool) -> pa.Table:
+    layout = key_layout(on, of)
+    if isinstance(on, Expression) and not coded:
+        return applied(on, (of,), table)
+    keys = on.layout.to_elements(applied(on, (of,), table)) if isinstance(on, Expression) else elements_of(of, table)
+    if on is not None and not isinstance(on, Expression):
+        keys = called(on, keys)
+    set(keys)  # a key that has no hash is none
+    if layout is None or coded:
+        return pa.table({VALUE: pa.array([code_of(key) for key in keys], pa.binary())})
+    as_declared(on, keys)
+    return written(keys, layout.element)
+
+
+def without_keys(table: pa.Table) -> pa.Table:
+    computed = [name for name in table.column_names if name.startswith(KEY)]
+    return table.drop_columns(computed) if computed else table
+
+
+def without_weights(table: pa.Table) -> pa.Table:
+    return table.drop_columns([WEIGHT]) if WEIGHT in table.column_names else table

@@ -1,0 +1,124 @@
+"""Operators on tables: the namesake of an operator on values, with its type, its parameters and its rules' names."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import pyarrow as pa
+
+from flo.columnar.faults import piecewise, unit
+from flo.columnar.layout import Layout
+from flo.columnar.rows import Columns, Rows
+from flo.columnar.streams import StreamColumns, has_columns
+from flo.core.collection import End
+from flo.core.derivation import StreamTypes
+from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
+from flo.core.stream_type import StreamType
+from flo.values.element_value import ElementCollection
+
+
+def columnar(stream: StreamType) -> StreamType | None:
+    """The type of the same stream as tables; None if its elements have no columns."""
+    of = stream.collection
+    if isinstance(of, (Columns, StreamColumns)):
+        return stream
+    if isinstance(of, ElementCollection) and Layout.of(of.element) is not None:
+        return StreamType(Columns(of), stream.bounded)
+    return None
+
+
+def plain(stream: StreamType) -> StreamType:
+    """The type of the same stream as values."""
+    of = stream.collection
+    return StreamType(of.base, stream.bounded) if isinstance(of, (Columns, StreamColumns)) else stream
+
+
+def given(stream: StreamType) -> StreamType | None:
+    """The type that an operator on tables gives a stream: its inner streams are complete."""
+    of = stream.collection
+    return StreamType(StreamColumns(of), stream.bounded) if has_columns(of) else columnar(stream)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class OnTables(Operator):
+    """Consumes all that has arrived in one step."""
+
+    like: Operator
+    """The same operator on values, as it stands in the program: it has the type and the parameters."""
+    inputs: tuple[ElementCollection[Any], ...] = field(default=(), compare=False, kw_only=True)
+    outputs: tuple[ElementCollection[Any], ...] = field(default=(), compare=False, kw_only=True)
+    """What it reads and gives: `typed` fills them in."""
+
+    rule: ClassVar[str]
+
+    @property
+    def arity(self) -> tuple[int, int]:  # type: ignore[override]
+        return self.like.arity
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        found = tuple(map(given, self.like.type(tuple(map(plain, inputs)))))
+        assert None not in found, f"`{self.like.name}` gives elements without columns"
+        return found  # type: ignore[return-value]
+
+    def typed(self, inputs: StreamTypes) -> Self:
+        outputs = self.type(inputs)
+        return replace(
+            self,
+            like=self.like.typed(tuple(map(plain, inputs))),
+            inputs=tuple(plain(stream).collection for stream in inputs),  # type: ignore[misc]
+            outputs=tuple(plain(stream).collection for stream in outputs),  # type: ignore[misc]
+        )
+
+    def with_origins(self, like: Self) -> Self:
+        """A state does not hold the types either."""
+        return replace(self, like=like.like, inputs=like.inputs, outputs=like.outputs)
+
+    @abstractmethod
+    def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
+        """The operator and its outputs after these rows: a table for each input."""
+
+    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
+        """What is done when nothing is left but ends; None if another end must come first."""
+        if all(end is End.ARRIVED for end in ends):
+            return self, tuple(self.ended(place) for place in range(len(self.outputs)))
+        return None
+
+    def emitted(self, table: pa.Table | None, place: int = 0) -> Delta:
+        """An output delta; nothing if there are no rows."""
+        return None if table is None or not table.num_rows else Rows(self.outputs[place], table)
+
+    def ended(self, place: int = 0) -> Rows:
+        return Columns(self.outputs[place]).bottom().fix()
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        values: list[Rows] = list(inputs)  # type: ignore[arg-type]
+        if any(value.table.num_rows for value in values):
+            yield from self._consumed(values, onwards=False)
+        elif any(value.end is End.ARRIVED for value in values):
+            done = self.finish(*(value.end for value in values))
+            if done is not None:
+                yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), *done)
+
+    def _consumed(self, values: list[Rows], *, onwards: bool) -> Iterator[Step]:
+        try:
+            operator, outputs = self.consume(*(value.table for value in values))
+        except Exception:
+            yield from piecewise(self, tuple(values), onwards=onwards)
+        else:
+            yield Step(self.rule, tuple(value.drained() for value in values), operator, outputs)
+
+    def unit(self, of: ElementCollection[Any], part: pa.Table) -> str:
+        """What an error of the user's function says of the row it was given."""
+        return unit(of, part)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        operator: Operator = self
+        values: list[Rows] = list(inputs)  # type: ignore[arg-type]
+        if type(self).steps is OnTables.steps and any(value.table.num_rows for value in values):
+            for step in self._consumed(values, onwards=True):
+                yield step
+                operator, inputs = step.operator, step.inputs
+        yield from run(operator, inputs)

@@ -1,0 +1,171 @@
+"""Linear aggregates of z-sets by group on tables: totals for each group, and nothing of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, final, get_origin
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columnar.expression import Expression
+from flo.columnar.groups import group_array, group_keys, result_layout, results
+from flo.columnar.keys import Places, keys_of, one_chunk, same
+from flo.columnar.layout import VALUE, Layout
+from flo.columnar.operator import OnTables
+from flo.columnar.operators.extremes import extreme
+from flo.columnar.rows import WEIGHT, layout_of
+from flo.columnar.run import Run, taken
+from flo.columnar.totals import (
+    Sums,
+    Totals,
+    as_array,
+    as_floats,
+    as_list,
+    grouped,
+    numbers_in,
+    plus,
+    taken_sums,
+)
+from flo.columnar.trace import weighing
+from flo.columnar.translate import form_of
+from flo.core.collection import End
+from flo.core.derivation import StreamTypes
+from flo.core.elements import returned_type
+from flo.core.errors import brief
+from flo.core.operator import Deltas, Operator
+from flo.values.exact import terms, to_decimal
+from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, Linear, Sum
+from flo.values.operators.zset_extremes import Extreme
+
+
+@final
+@dataclass(frozen=True)
+class AggregateTables(OnTables):
+    """Old rows are taken back and new ones inserted, of the groups whose result changed."""
+
+    groups: Totals = field(default=Totals(()))
+
+    name = "aggregate_tables"
+    rule = "aggregate"
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        like: Any = self.like
+        table = table.combine_chunks()
+        keys = group_keys(like.by, self.inputs[0], table)
+        delta, sums = grouped(keys, keys_of(keys.columns), numbers_in(table, WEIGHT), self._numbers(table))
+        groups = self.groups if self.groups.runs else Totals(delta.columns)
+        before = groups.known(delta)
+        changed = self._changed(delta, before, plus(before, sums))
+        return replace(self, groups=groups.extended(delta)), (self.emitted(changed),)
+
+    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
+        done = super().finish(*ends)
+        return done and (replace(self, groups=Totals(())), done[1])
+
+    def _numbers(self, table: pa.Table) -> list[pa.Array]:
+        """The columns that are summed."""
+        like: Any = self.like
+        if isinstance(like.aggregator, Count):
+            return []
+        columns = [one_chunk(column) for column in results(_summed(like.aggregator), self.inputs[0], table).columns]
+        if any(column.null_count for column in columns):
+            terms(None)  # raises what it raises on values
+        return columns
+
+    def _changed(self, delta: Run, before: Sums, after: Sums) -> pa.Table:
+        """The rows that are no longer right with weight -1, and the new ones."""
+        keys = delta.table.select(list(delta.columns))
+        old, new = np.flatnonzero(before[WEIGHT]), np.flatnonzero(after[WEIGHT])
+        one, other = self._results(keys, before, old), self._results(keys, after, new)
+        both, of_old, of_new = np.intersect1d(old, new, assume_unique=True, return_indices=True)
+        if len(both):
+            equal = same([one.take(pa.array(of_old))], [other.take(pa.array(of_new))])
+            old, one = _without(old, one, of_old[equal])
+            new, other = _without(new, other, of_new[equal])
+        rows = self._rows(taken(keys, np.concatenate([old, new])), pa.concat_arrays([one, other]))
+        return weighing(rows, np.repeat([-1, 1], [len(old), len(new)]))
+
+    def _rows(self, keys: pa.Table, found: pa.Array) -> pa.Table:
+        like: Any = self.like
+        schema = layout_of(self.outputs[0]).schema
+        if like.by is not None:
+            return pa.Table.from_arrays([group_array(like.by, keys), found], schema=schema)
+        return pa.Table.from_arrays(found.flatten() if pa.types.is_struct(found.type) else [found], schema=schema)
+
+    def _results(self, keys: pa.Table, sums: Sums, places: Places) -> pa.Array:
+        """The results of some of the groups."""
+        like: Any = self.like
+        sums = taken_sums(sums, places)
+        name = _namer(like.by, keys, places)
+        match like.aggregator:
+            case Count():
+                return pa.array(sums[WEIGHT])
+            case Avg():
+                return pa.array(as_floats(sums, 0, mean=True))
+            case Linear(of, finish):
+                return _finished(of, finish, sums, self._kinds(of), name)
+            case _:
+                return as_array(sums, 0, self._kinds(like.aggregator.value)[0], name)
+
+    def _kinds(self, f: Any) -> list[pa.DataType]:
+        layout = result_layout(f, self.inputs[0])
+        assert layout is not None
+        return [cell.arrow for cell in layout.cells]
+
+
+def _summed(aggregator: Any) -> Any:
+    return aggregator.of if isinstance(aggregator, Linear) else aggregator.value
+
+
+def _without(places: Places, found: pa.Array, gone: Places) -> tuple[Places, pa.Array]:
+    kept = np.ones(len(places), bool)
+    kept[gone] = False
+    return places[kept], found.filter(pa.array(kept))
+
+
+def _namer(by: Any, keys: pa.Table, places: Places) -> Callable[[int], str]:
+    """How people call the group at a place."""
+    return lambda place: brief(group_array(by, keys)[int(places[place])].as_py()) if by is not None else "all rows"
+
+
+def _finished(of: Any, finish: Any, sums: Sums, kinds: list[pa.DataType], name: Any) -> pa.Array:
+    """finish(totals) of every group."""
+    layout = Layout.of(returned_type(finish))
+    assert layout is not None
+    if isinstance(finish, Expression):
+        columns = [as_array(sums, place, kind, name) for place, kind in enumerate(kinds)]
+        return layout.as_array(finish.over(pa.Table.from_arrays(columns, names=list(finish.inputs[0].names))))
+    lists = [as_list(sums, place, kind) for place, kind in enumerate(kinds)]
+    lists = [[to_decimal(n) for n in ns] if pa.types.is_decimal(k) else ns for ns, k in zip(lists, kinds, strict=True)]
+    totals = list(zip(*lists, strict=True)) if _several(of) else lists[0]
+    return layout.as_array(layout.to_table([finish(total) for total in totals]))
+
+
+def _several(of: Any) -> bool:
+    kind = returned_type(of)
+    return get_origin(kind) is tuple or (isinstance(kind, type) and issubclass(kind, tuple))
+
+
+@form_of(Aggregate)
+def aggregate(like: Aggregate, inputs: StreamTypes) -> Operator | None:
+    if isinstance(like.aggregator, Extreme):
+        return extreme(like, inputs)
+    if isinstance(like.aggregator, Count):
+        return AggregateTables(like)
+    if not isinstance(like.aggregator, (Sum, Avg, Linear)):
+        return None
+    layout = result_layout(_summed(like.aggregator), inputs[0].collection)  # type: ignore[arg-type]
+    if layout is None or not all(_summable(cell.arrow) and not cell.nullable for cell in layout.cells):
+        return None
+    several = isinstance(like.aggregator, Linear) and _several(like.aggregator.of)
+    if layout.names != (VALUE,) and not several:
+        return None
+    if isinstance(like.aggregator, Avg) and pa.types.is_decimal(layout.cells[0].arrow):
+        return None  # a quotient of decimals has more places than a column
+    return AggregateTables(like)
+
+
+def _summable(kind: pa.DataType) -> bool:
+    return kind in (pa.int64(), pa.float64()) or pa.types.is_decimal128(kind)

@@ -1,0 +1,167 @@
+"""Joins on tables: a delta meets the trace of the other side, and the traces grow by the deltas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columnar.cell import Cell
+from flo.columnar.expression import Expression
+from flo.columnar.functions import key_layout, keyed
+from flo.columnar.keys import Places, comparable
+from flo.columnar.layout import Layout
+from flo.columnar.operator import OnTables
+from flo.columnar.operators.joins_into import Joined
+from flo.columnar.operators.weights import NOTHING, new_rows
+from flo.columnar.rows import WEIGHT, layout_of
+from flo.columnar.run import Run, pairs, taken
+from flo.columnar.trace import Trace
+from flo.columnar.translate import form_of
+from flo.core.collection import End
+from flo.core.derivation import StreamTypes
+from flo.core.operator import Deltas, Operator
+from flo.values.element_value import ElementCollection
+from flo.values.operators.bags import BagJoin
+from flo.values.operators.sets import SetJoin
+from flo.values.operators.zset_joins import Join
+
+Meeting = tuple[Run, Run, Places, Places]
+"""Two runs, and the rows of each whose keys are equal."""
+
+
+@dataclass(frozen=True)
+class Keyed(OnTables):
+    """What all joins share: both sides by key, and an end when both have ended."""
+
+    @property
+    def rule(self) -> str:  # type: ignore[override]
+        return self.like.rule  # type: ignore[attr-defined,no-any-return]
+
+    def by_key(self, *tables: pa.Table) -> list[Run]:
+        """What arrived on each side."""
+        ons = key_functions(self.like, self.inputs)
+        coded = must_be_coded(*ons, *self.inputs)
+        return [keyed(table, on, of, coded=coded) for table, on, of in zip(tables, ons, self.inputs, strict=True)]
+
+    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
+        done = super().finish(*ends)
+        fresh = type(self)(self.like, inputs=self.inputs, outputs=self.outputs)
+        return done and (fresh, done[1])
+
+    def unit(self, of: ElementCollection[Any], part: pa.Table) -> str:
+        return repr(layout_of(of).to_elements(part)[0])
+
+
+def key_functions(like: Any, inputs: tuple[ElementCollection[Any], ...]) -> tuple[Any, Any]:
+    """What gives the keys of both sides; the edges of a set join have theirs in their first column."""
+    if isinstance(like, SetJoin) and like.other_on is None:
+        return like.on, _first_column(inputs[1])
+    return like.on, like.other_on
+
+
+@lru_cache(maxsize=256)
+def _first_column(of: ElementCollection[Any]) -> Expression:
+    layout = layout_of(of)
+    return Expression(layout.names[0], (layout,))
+
+
+@lru_cache(maxsize=1024)
+def must_be_coded(on: Any, other_on: Any, left: ElementCollection[Any], right: ElementCollection[Any]) -> bool:
+    """Whether the keys of both sides are of types that only Python can compare."""
+    one, other = key_layout(on, left), key_layout(other_on, right)
+    if one is None or other is None or one.form != other.form or len(one.cells) != len(other.cells):
+        return True
+    return not all(map(_comparable, one.cells, other.cells))
+
+
+def _comparable(one: Cell, other: Cell) -> bool:
+    return comparable(one.arrow, other.arrow) and (one.kind == other.kind or (one.read is None and other.read is None))
+
+
+def meeting(left: Run, right: Run, lefts: Trace, rights: Trace) -> Iterator[Meeting]:
+    """M₁ ⋈ M₂' + M₁' ⋈ M₂ + M₁' ⋈ M₂'."""
+    both = [(left, run) for run in rights] + [(run, right) for run in lefts] + [(left, right)]
+    for some, others in both:
+        if some.rows and others.rows:
+            ours, theirs = pairs(some, others)
+            if len(ours):
+                yield some, others, ours, theirs
+
+
+def paired(joined: Joined, meetings: list[Meeting]) -> pa.Table | None:
+    """The results of rows that meet, weighted by the product."""
+    if not meetings:
+        return None
+    once = all(left.once and right.once for left, right, _, _ in meetings)
+    more = [] if once else [WEIGHT]
+    left, right = (_gathered(meetings, side, [*names, *more]) for side, names in enumerate(joined.needed))
+    if once:
+        weights = pa.array(np.ones(sum(len(ours) for _, _, ours, _ in meetings), np.int64))
+    else:
+        weights = pc.multiply_checked(left[WEIGHT], right[WEIGHT])
+    return joined.results(left, right).append_column(pa.field(WEIGHT, pa.int64(), nullable=False), weights)
+
+
+def _gathered(meetings: list[Meeting], side: int, names: list[str]) -> pa.Table:
+    sides = [(left, ours) if side == 0 else (right, theirs) for left, right, ours, theirs in meetings]
+    return pa.concat_tables([taken(run.table.select(names), places) for run, places in sides])
+
+
+@final
+@dataclass(frozen=True)
+class JoinTables(Keyed):
+    """join(on, other_on, into) of z-sets and of bags."""
+
+    left: Trace = field(default=NOTHING)
+    right: Trace = field(default=NOTHING)
+
+    name = "join_tables"
+
+    def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
+        one, other = self.by_key(left, right)
+        found = paired(Joined.of(self), list(meeting(one, other, self.left, self.right)))
+        grown = replace(self, left=self.left.extended(one), right=self.right.extended(other))
+        return grown, (self.emitted(found),)
+
+
+@final
+@dataclass(frozen=True)
+class SetJoinTables(Keyed):
+    """The same of sets. Each side remembers its rows: what was consumed may come again."""
+
+    left: Trace = field(default=NOTHING)
+    right: Trace = field(default=NOTHING)
+    seen: Trace = field(default=NOTHING)
+    other_seen: Trace = field(default=NOTHING)
+
+    name = "join_set_tables"
+
+    def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
+        names = [layout_of(of).names for of in self.inputs]
+        some = [new_rows(seen, table, n) for seen, table, n in zip(self._seen(), (left, right), names, strict=True)]
+        one, other = self.by_key(*(rows.table for rows in some))
+        found = paired(Joined.of(self), list(meeting(one, other, self.left, self.right)))
+        seen, other_seen = (before.extended(rows) for before, rows in zip(self._seen(), some, strict=True))
+        grown = replace(self, left=self.left.extended(one), right=self.right.extended(other))
+        return replace(grown, seen=seen, other_seen=other_seen), (self.emitted(found),)
+
+    def _seen(self) -> tuple[Trace, Trace]:
+        return self.seen, self.other_seen
+
+
+@form_of(Join, BagJoin)
+def join(like: Join | BagJoin, inputs: StreamTypes) -> Operator | None:
+    return JoinTables(like)
+
+
+@form_of(SetJoin)
+def join_sets(like: SetJoin, inputs: StreamTypes) -> Operator | None:
+    right = Layout.of(inputs[1].collection.element)  # type: ignore[attr-defined]
+    edges = right is not None and right.form != "value" and len(right.names) > 1
+    return SetJoinTables(like) if like.other_on is not None or edges else None

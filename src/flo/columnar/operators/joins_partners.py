@@ -1,0 +1,108 @@
+"""Joins that ask for a partner: `semi_join` is the join of the left rows with the keys that the right side has.
+
+`anti_join` is what it leaves out. `left_join` is `join`, and what `anti_join` gives beside None; `full_join` has the
+same of the right side too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columnar.operators.joins import Keyed, meeting, paired
+from flo.columnar.operators.joins_into import Joined
+from flo.columnar.operators.weights import NOTHING, Partners, chosen, weights_of
+from flo.columnar.rows import WEIGHT, layout_of
+from flo.columnar.run import Run, pairs
+from flo.columnar.trace import Trace
+from flo.columnar.translate import form_of
+from flo.core.derivation import StreamTypes
+from flo.core.operator import Deltas, Operator
+from flo.values.operators.zset_joins import AntiJoin, FullJoin, LeftJoin, SemiJoin
+
+NO_PARTNERS = Partners()
+
+
+def shown(delta: Run, trace: Trace, partners: Partners, moved: Run, *, having: bool) -> pa.Table | None:
+    """How the rows of a side change that have a partner, or that have none: what arrived, and what was there before
+    under keys that come and go."""
+    which = partners.there(delta) if having else partners.absent(delta)
+    parts = [chosen(delta, which).table]
+    for run in trace:
+        keys, rows = pairs(moved, run)
+        signs = weights_of(moved)[keys] * (1 if having else -1)
+        parts.append(chosen(run, rows, weights_of(run)[rows] * signs).table)
+    parts = [part for part in parts if part.num_rows]
+    return pa.concat_tables(parts) if parts else None
+
+
+@final
+@dataclass(frozen=True)
+class FilteringTables(Keyed):
+    """semi_join and anti_join: of the right side nothing is kept but what tells which keys it has."""
+
+    left: Trace = field(default=NOTHING)
+    right: Partners = field(default=NO_PARTNERS)
+
+    name = "filtering_tables"
+
+    def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
+        one, other = self.by_key(left, right)
+        partners, moved = self.right.met(other, layout_of(self.inputs[1]).names)
+        found = shown(one, self.left, partners, moved, having=isinstance(self.like, SemiJoin))
+        grown = replace(self, left=self.left.extended(one), right=partners)
+        names = [*layout_of(self.outputs[0]).names, WEIGHT]
+        return grown, (self.emitted(found and found.select(names)),)
+
+
+@final
+@dataclass(frozen=True)
+class OuterTables(Keyed):
+    """left_join and full_join: both sides by key, and which keys they have."""
+
+    left: Trace = field(default=NOTHING)
+    right: Trace = field(default=NOTHING)
+    partners: Partners = field(default=NO_PARTNERS)
+    """The keys of the right side."""
+    other_partners: Partners = field(default=NO_PARTNERS)
+    """Those of the left one, where rows of the right may stand alone."""
+
+    name = "outer_tables"
+
+    def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
+        one, other = self.by_key(left, right)
+        joined = Joined.of(self)
+        partners, moved = self.partners.met(other, layout_of(self.inputs[1]).names)
+        grown = replace(self, left=self.left.extended(one), right=self.right.extended(other), partners=partners)
+        parts = [paired(joined, list(meeting(one, other, self.left, self.right)))]
+        alone = shown(one, self.left, partners, moved, having=False)
+        parts.append(_beside_none(joined, alone, None))
+        if isinstance(self.like, FullJoin):
+            others, moved = self.other_partners.met(one, layout_of(self.inputs[0]).names)
+            alone = shown(other, self.right, others, moved, having=False)
+            parts.append(_beside_none(joined, None, alone))
+            grown = replace(grown, other_partners=others)
+        some = [part for part in parts if part is not None]
+        return grown, (self.emitted(pa.concat_tables(some) if some else None),)
+
+
+def _beside_none(joined: Joined, left: pa.Table | None, right: pa.Table | None) -> pa.Table | None:
+    rows: Any = left if right is None else right
+    if rows is None:
+        return None
+    weights = np.concatenate([chunk.to_numpy() for chunk in rows[WEIGHT].chunks])
+    field = pa.field(WEIGHT, pa.int64(), nullable=False)
+    return joined.results(left, right).append_column(field, pa.array(weights))
+
+
+@form_of(SemiJoin, AntiJoin)
+def filtering(like: SemiJoin | AntiJoin, inputs: StreamTypes) -> Operator | None:
+    return FilteringTables(like)
+
+
+@form_of(LeftJoin, FullJoin)
+def outer(like: LeftJoin | FullJoin, inputs: StreamTypes) -> Operator | None:
+    return OuterTables(like)

@@ -1,0 +1,166 @@
+"""The order of rows by some of their columns, as values have it: total, with nan the greatest, and ties told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, get_origin
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columnar.cell import Cell
+from flo.columnar.keys import Numbers, Places, one_chunk
+from flo.columnar.layout import VALUE, Layout
+from flo.columnar.run import taken
+from flo.columnar.trace import alike
+from flo.core.data import canonical
+from flo.values.weighted import canonical_element
+
+_SIGN = np.uint64(1 << 63)
+_COMPARED = (int, float, bool, str, bytes, date, datetime, time, timedelta, Decimal)
+_SIMPLE = r"^[ -&(-\[\]-~]*$"
+"""Texts that Python shows as they are, between quotes."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """By these columns. Rows that are equal in them are ordered by their text, or any way that is always the same."""
+
+    columns: tuple[str, ...]
+    descending: bool
+    layout: Layout
+    """Of the whole row."""
+    by_text: bool
+
+    def sorted(self, table: pa.Table, groups: Places, in_parts: bool = False) -> tuple[Places, Places]:
+        """(the rows by group and in order, where each different row begins).
+
+        Groups are numbered from 0. `in_parts` says that the table is made of parts that are in order already.
+        """
+        if not table.num_rows:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        keys = [order_numbers(one_chunk(table[name])) for name in self.columns]
+        keys = [~key for key in keys] if self.descending else keys
+        codes, exact = _codes(groups, keys[0])
+        order = np.argsort(codes, kind="stable" if in_parts else None)
+        codes = codes[order]
+        new = np.concatenate([[True], codes[1:] != codes[:-1]])
+        if not exact or len(keys) > 1:
+            _settle(order, new, lambda rows: [key[rows] for key in keys])
+        _settle(order, new, lambda rows: [self._ties(taken(table.select(list(self.layout.names)), rows))])
+        return order, np.flatnonzero(new)
+
+    def before(self, one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
+        """Where values of the first column come before others."""
+        if self.descending:
+            one, other = other, one
+        if has_numbers(one.type):
+            return order_numbers(one) < order_numbers(other)
+        return np.asarray(pc.less(one, other))
+
+    def _ties(self, rows: pa.Table) -> Places:
+        """A number for each row, the same for equal rows only, in an order that depends on nothing but the rows."""
+        if self.by_text:
+            return _dense_ranks(texts(self.layout, rows)).astype(np.int64)
+        order, firsts = alike(rows)
+        ranks = np.zeros(len(order), np.int64)
+        ranks[firsts] = 1
+        found = np.empty(len(order), np.int64)
+        found[order] = np.cumsum(ranks)
+        return found
+
+
+def _codes(groups: Places, keys: Numbers) -> tuple[Numbers, bool]:
+    """(one number for group and key, in their order; whether it tells all keys apart): one is sorted much faster."""
+    low = keys.min()
+    bits, key_bits = int(groups.max()).bit_length(), int(keys.max() - low).bit_length()
+    cut = max(0, bits + key_bits - 64)
+    shifted = np.zeros(len(keys), np.uint64) if cut == 64 else (keys - low) >> np.uint64(cut)
+    if key_bits - cut == 64:
+        return shifted, True
+    return (groups.astype(np.uint64) << np.uint64(key_bits - cut)) | shifted, cut == 0
+
+
+def _settle(order: Places, new: npt.NDArray[np.bool_], by: Callable[[Places], list[npt.NDArray[Any]]]) -> None:
+    """Orders the rows that so far are alike by something more, and says which of them are new then."""
+    tied = np.flatnonzero(~new | np.append(~new[1:], False))
+    if not len(tied):
+        return
+    alike_so_far = np.cumsum(new)[tied]
+    more = by(order[tied])
+    within = np.lexsort((*more[::-1], alike_so_far))
+    order[tied] = order[tied][within]
+    changes = [key[within][1:] != key[within][:-1] for key in more]
+    new[tied[1:]] = np.logical_or.reduce([alike_so_far[1:] != alike_so_far[:-1], *changes])
+
+
+def order_numbers(array: pa.Array) -> Numbers:
+    """Numbers in the order of the values: their own for what has 64 bits, else ranks among those that are given."""
+    kind = array.type
+    if pa.types.is_floating(kind):
+        values = np.asarray(array.cast(pa.float64())) + 0.0  # one zero
+        bits = values.view(np.uint64)
+        found = np.where(bits & _SIGN, ~bits, bits | _SIGN)
+        return np.where(np.isnan(values), ~np.uint64(0), found)
+    if pa.types.is_boolean(kind) or pa.types.is_unsigned_integer(kind):
+        return np.asarray(array).astype(np.uint64)
+    if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
+        narrow = pa.int32() if kind.bit_width == 32 and not pa.types.is_integer(kind) else pa.int64()
+        return np.asarray(array.cast(narrow)).astype(np.int64).view(np.uint64) ^ _SIGN
+    return _dense_ranks(array)
+
+
+def has_numbers(kind: pa.DataType) -> bool:
+    """Whether `order_numbers` are the values' own."""
+    return pa.types.is_primitive(kind) and not pa.types.is_decimal(kind)
+
+
+def _dense_ranks(array: pa.Array) -> Numbers:
+    return np.asarray(pc.rank(array, sort_keys="ascending", tiebreaker="dense")).astype(np.uint64)
+
+
+def orderable(layout: Layout | None) -> bool:
+    """Whether columns have the order that Python gives the elements, and all of them can be compared."""
+    if layout is None or not all(cell.kind in _COMPARED and not cell.nullable for cell in layout.cells):
+        return False
+    if layout.names == (VALUE,) or get_origin(layout.element) is tuple:
+        return True
+    named_tuple = isinstance(layout.element, type) and issubclass(layout.element, tuple)
+    return named_tuple and not any(cell.kind is float for cell in layout.cells)  # whose nan Python does not order
+
+
+def shown_alike(layout: Layout) -> bool:
+    """Whether the texts of elements can be told from columns: a decimal is equal to others with other texts."""
+    return not any(_holds_decimal(cell.arrow) for cell in layout.cells)
+
+
+def _holds_decimal(kind: pa.DataType) -> bool:
+    inner = [kind.field(place).type for place in range(kind.num_fields)]
+    return pa.types.is_decimal(kind) or any(map(_holds_decimal, inner))
+
+
+def texts(layout: Layout, table: pa.Table) -> pa.Array:
+    """What comes of `canonical(element)` behind what all of them begin with."""
+    parts = [_text(cell, one_chunk(table[name])) for name, cell in zip(layout.names, layout.cells, strict=True)]
+    if layout.names == (VALUE,) and layout.element is layout.cells[0].kind:
+        return parts[0]
+    return _glued(_glued(*parts, between=", "), ",)" if len(parts) == 1 else ")")
+
+
+def _glued(*parts: pa.Array | str, between: str = "") -> pa.Array:
+    texts = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in (*parts, between)]
+    return pc.binary_join_element_wise(*texts)
+
+
+def _text(cell: Cell, array: pa.Array) -> pa.Array:
+    text = pa.large_string()
+    if cell.kind is int:
+        return pc.fill_null(array.cast(pa.int64()).cast(text), "None")
+    if cell.kind is str and pc.all(pc.match_substring_regex(array, _SIMPLE), min_count=0).as_py():
+        return pc.fill_null(_glued("'", array.cast(text), "'"), "None")
+    return pa.array([canonical(canonical_element(value)) for value in cell.to_values(array)], text)

@@ -1,0 +1,105 @@
+"""What runs how: operators on tables, those that call Python for every row, and those on values; and their state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import pyarrow as pa
+
+from flo.columnar.conversions import ToColumns, ToValues
+from flo.columnar.functions import by_columns
+from flo.columnar.operator import OnTables
+from flo.columnar.rows import Rows
+from flo.columnar.trace import Trace
+from flo.core.graph import Graph, Node, Parallel, Sequential
+from flo.core.operator import Operator
+from flo.core.persistent import Elements, PersistentMap
+from flo.core.wire import Wire
+
+TABLES, BY_ROW, VALUES, CONVERSION = "on tables", "on tables, row by row in Python", "on values", "conversion"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One operator: how it runs, what it keeps, where it stands."""
+
+    node: Node
+    how: str
+    keeps: tuple[str, ...]
+    depth: int
+
+    @property
+    def operator(self) -> Operator:
+        """As the user wrote it."""
+        operator = self.node.operator
+        return operator.like if isinstance(operator, OnTables) else operator
+
+
+def plan(graph: Graph, depth: int = 0) -> Iterator[Planned]:
+    """Every operator but plumbing, left to right, those of bodies behind their own."""
+    match graph:
+        case Sequential(left, right) | Parallel(left, right):
+            yield from plan(left, depth)
+            yield from plan(right, depth)
+        case Node(_, operator):
+            if isinstance(operator, Wire):
+                return
+            yield Planned(graph, _how(operator), tuple(_keeps(operator)), depth)
+            for part in _parts(operator):
+                if isinstance(part, (Node, Sequential, Parallel)):
+                    yield from plan(part, depth + 1)
+                    break  # the graph as it stands; another one is the graph it began with
+
+
+def _how(operator: Operator) -> str:
+    if isinstance(operator, (ToColumns, ToValues)):
+        return CONVERSION
+    if not isinstance(operator, OnTables):
+        return VALUES
+    functions = [part for part in _parts(operator.like) if callable(part) and not isinstance(part, type)]
+    return TABLES if all(map(by_columns, functions)) else BY_ROW
+
+
+def _keeps(operator: Operator) -> Iterator[str]:
+    for field in fields(operator):  # type: ignore[arg-type]
+        value = getattr(operator, field.name)
+        if isinstance(value, Trace):
+            yield f"{field.name}: a trace" + (f" of {value.rows:,} rows" if value.rows else "")
+        elif isinstance(value, (PersistentMap, Elements)):
+            yield f"{field.name}: Python values" + (f", {len(value):,}" if value else "")
+        elif isinstance(value, pa.Table):
+            yield f"{field.name}: a table" + (f" of {value.num_rows:,} rows" if value.num_rows else "")
+
+
+def _parts(operator: Operator) -> Iterator[Any]:
+    for field in fields(operator):  # type: ignore[arg-type]
+        yield getattr(operator, field.name)
+
+
+def state_of(graph: Graph) -> tuple[int, int]:
+    """How many rows and bytes the program keeps, in its operators and in front of them. Python values have no bytes."""
+    match graph:
+        case Sequential(left, right) | Parallel(left, right):
+            (rows, size), (more, larger) = state_of(left), state_of(right)
+            return rows + more, size + larger
+        case Node(state, operator):
+            kept = [_size(part) for part in (*(state or ()), *_parts(operator))]
+            return sum(rows for rows, _ in kept), sum(size for _, size in kept)
+
+
+def _size(part: Any) -> tuple[int, int]:
+    match part:
+        case Trace():
+            return part.rows, part.bytes
+        case Rows():
+            return part.table.num_rows, part.table.nbytes
+        case pa.Table():
+            return part.num_rows, part.nbytes
+        case PersistentMap() | Elements():
+            return len(part), 0
+        case Node() | Sequential() | Parallel():
+            return state_of(part)
+        case _:
+            return 0, 0

@@ -1,0 +1,180 @@
+"""Values that are Arrow tables: sequences as rows in their order, bags, sets and z-sets as rows with weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columnar.layout import Layout
+from flo.core.collection import Collection, End, Value, call
+from flo.core.term import Call, Lowering, Term, register
+from flo.values.element_value import ElementCollection
+from flo.values.sequence import Sequence
+
+WEIGHT = "±"
+"""The column of weights. No field of a Python class can have this name."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Rows(Value):
+    """What has arrived, as a table. `++` appends rows; equal rows are added up only where somebody asks."""
+
+    of: ElementCollection[Any]
+    table: pa.Table
+    end: End = End.OPEN
+
+    kind = "rows"
+
+    def concat(self, delta: Rows) -> Rows:
+        if self.end is not End.OPEN:
+            return self
+        if not delta.table.num_rows:
+            return self if delta.end is End.OPEN else replace(self, end=delta.end)
+        table = pa.concat_tables([self.table, delta.table]) if self.table.num_rows else delta.table
+        return Rows(self.of, table, delta.end)
+
+    def empty(self) -> Rows:
+        return Rows(self.of, self.table.slice(0, 0))
+
+    def with_end(self, end: End) -> Rows:
+        return replace(self, end=end)
+
+    def fix(self) -> Rows:
+        return self if self.fixed() else self.with_end(End.ARRIVED)
+
+    def fixed(self) -> bool:
+        return self.end is not End.OPEN
+
+    def drained(self) -> Rows:
+        """Without its rows."""
+        return Rows(self.of, self.table.slice(0, 0), self.end)
+
+    def passed(self) -> Rows:
+        """⊗: the end was passed on."""
+        return Rows(self.of, self.table.slice(0, 0), End.PASSED)
+
+    def take(self) -> tuple[Rows, Rows]:
+        return (self.passed() if self.end is End.ARRIVED else self.drained()), self
+
+    def send(self, at_most: int | None = None) -> tuple[Rows, Rows]:
+        if at_most is None or at_most >= self.table.num_rows:
+            return self.take()
+        return replace(self, table=self.table.slice(at_most)), Rows(self.of, self.table.slice(0, at_most))
+
+    def size(self) -> int:
+        return int(self.table.num_rows) + (self.end is End.ARRIVED)
+
+    def value(self) -> Any:
+        """The same value of the `values` instance."""
+        layout = layout_of(self.of)
+        elements = layout.to_elements(self.table)
+        units = elements if ordered(self.of) else zip(elements, self.table[WEIGHT].to_pylist(), strict=True)
+        return self.of.value_class.of(units, self.end)
+
+    @cached_property
+    def _canonical(self) -> Any:
+        return self.value()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rows) and self.of == other.of and self._canonical == other._canonical
+
+    def __hash__(self) -> int:
+        return hash(self._canonical)
+
+    def lower(self, lower: Lowering) -> Term:
+        return call(self.kind, self.of, self.value(), lower=lower)
+
+    @classmethod
+    def lift(cls, *parts: Any) -> Rows:
+        of, value = parts
+        return rows_of(of, value)
+
+
+def ordered(collection: Collection) -> bool:
+    return isinstance(collection, Sequence)
+
+
+def layout_of(collection: ElementCollection[Any]) -> Layout:
+    layout = Layout.of(collection.element)
+    assert layout is not None, f"{collection} has no columns"
+    return layout
+
+
+def schema_of(collection: ElementCollection[Any]) -> pa.Schema:
+    schema = layout_of(collection).schema
+    return schema if ordered(collection) else schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+
+
+def rows_of(collection: ElementCollection[Any], value: Any) -> Rows:
+    """The columnar value of a value of the `values` instance."""
+    layout = layout_of(collection)
+    if ordered(collection):
+        return Rows(collection, layout.to_table(value.all_units()), value.end)
+    units = value.all_units()
+    table = layout.to_table([element for element, _ in units])
+    weights = pa.array([weight for _, weight in units], pa.int64())
+    return Rows(collection, table.append_column(pa.field(WEIGHT, pa.int64(), False), weights), value.end)
+
+
+class Columns(Collection):
+    """The columnar form of a collection: the same type to people, other values."""
+
+    name = "Columns"
+
+    def __init__(self, base: ElementCollection[Any]) -> None:
+        self.base = base
+
+    def bottom(self) -> Rows:
+        return Rows(self.base, schema_of(self.base).empty_table())
+
+    def mismatch(self, value: Value) -> str | None:
+        if not isinstance(value, Rows):
+            return f"a {value.kind} is no table of {self.base}"
+        expected = schema_of(self.base)
+        if not value.table.schema.equals(expected):
+            return f"the columns are {_shown(value.table.schema)}, and {self.base} has {_shown(expected)}"
+        return None
+
+    def accepts(self, other: Collection) -> bool:
+        return isinstance(other, Columns) and self.base.accepts(other.base)
+
+    def value(self, data: Any) -> Rows:
+        return rows_of(self.base, self.base.value(data))
+
+    def pieces(self, data: Any) -> list[list[Value]]:
+        return [[rows_of(self.base, piece) for piece in part] for part in self.base.pieces(data)]
+
+    def plain(self, value: Rows) -> Any:
+        return self.base.plain(value.value())
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call(self.name, (lower(self.base),))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Columns) and other.base == self.base
+
+    def __hash__(self) -> int:
+        return hash((Columns, self.base))
+
+    def __str__(self) -> str:
+        return str(self.base)
+
+    __repr__ = __str__
+
+
+def _shown(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name}: {field.type}" for field in schema if field.name != WEIGHT)
+
+
+def positive(table: pa.Table) -> pa.Table:
+    return table.filter(pc.greater(table[WEIGHT], 0))
+
+
+Convert = Callable[[Any], Any]
+register("Columns", Columns)

@@ -1,0 +1,202 @@
+"""Many whole streams as one table: a nested stream whose inner streams are complete, as windows and batches are.
+
+A column says which inner stream a row belongs to. What runs on every inner stream runs on all of them at once, by
+adding that column to its key.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columnar.keys import Places
+from flo.columnar.layout import Layout
+from flo.columnar.rows import Rows, rows_of, schema_of
+from flo.core.collection import Collection, End, Value, call
+from flo.core.nested import Nested, NestedValue
+from flo.core.stream_type import StreamType
+from flo.core.term import Call, Lowering, Term, register
+from flo.values.element_value import ElementCollection
+
+STREAM = "#"
+"""The column of the inner stream's number, counted from the first of the value; the first column of a table."""
+NUMBER = pa.field(STREAM, pa.int64(), nullable=False)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Streams(Value):
+    """So many tuples of inner streams that have ended: a table for each place of the tuple, rows by stream."""
+
+    of: Nested[*tuple[Any, ...]]
+    count: int
+    tables: tuple[pa.Table, ...]
+    end: End = End.OPEN
+
+    kind = "streams"
+
+    def concat(self, delta: Streams) -> Streams:
+        if self.end is not End.OPEN:
+            return self
+        if not self.count:
+            return delta
+        tables = [
+            pa.concat_tables([mine, shifted(theirs, self.count)]) if theirs.num_rows else mine
+            for mine, theirs in zip(self.tables, delta.tables, strict=True)
+        ]
+        return Streams(self.of, self.count + delta.count, tuple(tables), delta.end)
+
+    def empty(self) -> Streams:
+        return Streams(self.of, 0, tuple(table.slice(0, 0) for table in self.tables))
+
+    def fix(self) -> Streams:
+        return self if self.fixed() else replace(self, end=End.ARRIVED)
+
+    def fixed(self) -> bool:
+        return self.end is not End.OPEN
+
+    def drained(self) -> Streams:
+        return replace(self.empty(), end=self.end)
+
+    def passed(self) -> Streams:
+        return replace(self.empty(), end=End.PASSED)
+
+    def take(self) -> tuple[Streams, Streams]:
+        return (self.passed() if self.end is End.ARRIVED else self.drained()), self
+
+    def send(self, at_most: int | None = None) -> tuple[Streams, Streams]:
+        if at_most is None or at_most >= self.count:
+            return self.take()
+        places = [int(np.searchsorted(numbers(table), at_most)) for table in self.tables]
+        cut = list(zip(self.tables, places, strict=True))
+        rest = tuple(shifted(table.slice(place), -at_most) for table, place in cut)
+        sent = tuple(table.slice(0, place) for table, place in cut)
+        return Streams(self.of, self.count - at_most, rest, self.end), Streams(self.of, at_most, sent)
+
+    def size(self) -> int:
+        return self.count + (self.end is End.ARRIVED)
+
+    def value(self) -> NestedValue:
+        """The same value of the `values` instance."""
+        inner: list[list[Value]] = [
+            [Rows(of, part, End.ARRIVED).value() for part in self.split(table)]
+            for of, table in zip(inner_of(self.of), self.tables, strict=True)
+        ]
+        return replace(NestedValue.pushing(*zip(*inner, strict=True)), end=self.end)
+
+    def split(self, table: pa.Table) -> list[pa.Table]:
+        """The rows of every inner stream."""
+        bounds = np.searchsorted(numbers(table), np.arange(self.count + 1))
+        rows = table.drop_columns([STREAM])
+        return [rows.slice(int(low), int(high - low)) for low, high in itertools.pairwise(bounds)]
+
+    @cached_property
+    def _canonical(self) -> NestedValue:
+        return self.value()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Streams) and self.of == other.of and self._canonical == other._canonical
+
+    def __hash__(self) -> int:
+        return hash((self.count, self.end))
+
+    def lower(self, lower: Lowering) -> Term:
+        return call(self.kind, self.of, self.value(), lower=lower)
+
+    @classmethod
+    def lift(cls, *parts: Any) -> Streams:
+        return streams_of(*parts)
+
+
+def numbers(table: pa.Table) -> Places:
+    found: Places = table[STREAM].to_numpy()
+    return found
+
+
+def shifted(table: pa.Table, by: int) -> pa.Table:
+    return table.set_column(0, NUMBER, pa.array(numbers(table) + by))
+
+
+def numbered(table: pa.Table, streams: Places) -> pa.Table:
+    """The rows with the numbers of their streams."""
+    return table.add_column(0, NUMBER, pa.array(streams))
+
+
+def streams_of(of: Nested[*tuple[Any, ...]], value: NestedValue) -> Streams:
+    """The columnar value of a nested value whose inner streams are complete."""
+    tuples = list(value)
+    tables = []
+    for place, inner in enumerate(inner_of(of)):
+        parts = [rows_of(inner, values[place]).table for values in tuples]
+        counts = [part.num_rows for part in parts]
+        schema = schema_of(inner)
+        whole = pa.concat_tables([schema.empty_table(), *parts])
+        tables.append(numbered(whole, np.repeat(np.arange(len(parts)), counts)))
+    return Streams(of, len(tuples), tuple(tables), value.end)
+
+
+def inner_of(of: Nested[*tuple[Any, ...]]) -> list[ElementCollection[Any]]:
+    """The collections of the inner streams, which have columns."""
+    return [stream.collection for stream in of.inner if isinstance(stream.collection, ElementCollection)]
+
+
+def has_columns(of: Collection) -> bool:
+    """Whether a nested stream can be tables: every inner stream is bounded, and its elements have columns."""
+    return isinstance(of, Nested) and all(
+        s.bounded and isinstance(s.collection, ElementCollection) and Layout.of(s.collection.element) is not None
+        for s in of.inner
+    )
+
+
+class StreamColumns(Collection):
+    """The columnar form of a nested stream."""
+
+    name = "StreamColumns"
+
+    def __init__(self, base: Nested[*tuple[Any, ...]]) -> None:
+        self.base = base
+
+    def bottom(self) -> Streams:
+        return Streams(self.base, 0, tuple(self._schema(stream).empty_table() for stream in self.base.inner))
+
+    def _schema(self, stream: StreamType) -> pa.Schema:
+        return pa.schema([NUMBER, *schema_of(stream.collection)])  # type: ignore[arg-type]
+
+    def mismatch(self, value: Value) -> str | None:
+        if not isinstance(value, Streams):
+            return f"a {value.kind} is no table of {self.base}"
+        for stream, table in zip(self.base.inner, value.tables, strict=True):
+            if not table.schema.equals(self._schema(stream)):
+                return f"the columns are {table.schema.names}, and {self.base} has {self._schema(stream).names}"
+        return None
+
+    def accepts(self, other: Collection) -> bool:
+        return isinstance(other, StreamColumns) and self.base.accepts(other.base)
+
+    def value(self, data: Any) -> Streams:
+        return streams_of(self.base, self.base.value(data))
+
+    def plain(self, value: Streams) -> Any:
+        return self.base.plain(value.value())
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call(self.name, (lower(self.base),))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StreamColumns) and other.base == self.base
+
+    def __hash__(self) -> int:
+        return hash((StreamColumns, self.base))
+
+    def __str__(self) -> str:
+        return str(self.base)
+
+    __repr__ = __str__
+
+
+register("StreamColumns", StreamColumns)

@@ -1,0 +1,219 @@
+"""Totals by group: a trace whose rows of one key are added column by column, and results that are rounded once.
+
+For every number that is summed there are columns of its digits (see limbs.py), and of how often it was nan or an
+infinity. A row whose columns are all zero says nothing, and disappears.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columnar.keys import Keys, Places, one_chunk
+from flo.columnar.limbs import BITS, Floats, Limbs, limbs_of, summed
+from flo.columnar.rows import WEIGHT
+from flo.columnar.run import Run, merged, pairs, taken
+from flo.columnar.trace import Trace, added, alike
+from flo.core.errors import ElementError
+from flo.core.term import Call, Lowering, Term, register
+
+Sums: TypeAlias = dict[str, Places]
+"""Columns that are added, by name: the weight, and for the number at a place `place:index` and `place:nan`, …"""
+SPECIAL = ("nan", "inf", "-inf")
+
+
+@dataclass(frozen=True, eq=False)
+class Totals(Trace):
+    """Sums by key."""
+
+    def joined(self, runs: list[Run], fully: bool = False) -> Run:
+        whole = merged(_with_all_columns(runs, self.columns))
+        keys = whole.table.select(list(self.columns))
+        order, firsts = alike(keys, whole.keys)
+        if len(runs) == 1 and len(firsts) == whole.rows:
+            return nonzero(whole)
+        sums = {
+            name: added(numbers_in(whole.table, name)[order], firsts)
+            for name in whole.table.column_names
+            if name not in self.columns
+        }
+        firsts = order[firsts]
+        numbers = Keys(whole.keys.numbers[firsts], whole.keys.exact)
+        return nonzero(run_of_sums(taken(keys, firsts), numbers, carried(sums)))
+
+    def known(self, groups: Run) -> Sums:
+        """The sums of these groups, each of which is there once."""
+        sums: Sums = {}
+        for run in self.runs:
+            ours, theirs = pairs(groups, run)
+            for name in run.table.column_names if len(ours) else ():
+                if name not in self.columns:
+                    column = sums.setdefault(name, np.zeros(groups.rows, np.int64))
+                    column[ours] = fitting(column[ours], numbers_in(run.table, name)[theirs])
+        sums.setdefault(WEIGHT, np.zeros(groups.rows, np.int64))
+        return carried(sums)
+
+    def table(self) -> pa.Table | None:
+        return self.joined(list(self.runs)).table if self.runs else None
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("totals", (self.columns, tuple(lower(run) for run in self.runs)))
+
+
+register("totals", lambda columns, runs=(): Totals(tuple(columns), tuple(runs)))
+
+
+def _with_all_columns(runs: list[Run], keys: tuple[str, ...]) -> list[Run]:
+    """The runs with the same columns: numbers of another size have digits that others have not."""
+    names = sorted({name for run in runs for name in run.table.column_names} - {*keys, WEIGHT})
+    return [Run(run.columns, run.keys, _with_columns(run.table, [*keys, WEIGHT, *names])) for run in runs]
+
+
+def _with_columns(table: pa.Table, names: list[str]) -> pa.Table:
+    nothing = pa.array(np.zeros(table.num_rows, np.int64))
+    there = set(table.column_names)
+    return pa.table({name: table[name] if name in there else nothing for name in names})
+
+
+def run_of_sums(keys: pa.Table, numbers: Keys, sums: Sums) -> Run:
+    for name, column in sums.items():
+        if name == WEIGHT or column.any():
+            keys = keys.append_column(name, pa.array(column))
+    return Run(tuple(name for name in keys.column_names if name not in sums), numbers, keys)
+
+
+def numbers_in(table: pa.Table, name: str) -> Places:
+    """A column of int64, without copying it."""
+    return np.asarray(one_chunk(table[name]))
+
+
+def nonzero(run: Run) -> Run:
+    """Without the rows that add nothing."""
+    sums = [numbers_in(run.table, name) for name in run.table.column_names if name not in run.columns]
+    kept = np.logical_or.reduce([column != 0 for column in sums])
+    if kept.all():
+        return run
+    where = np.flatnonzero(kept)
+    return Run(run.columns, Keys(run.keys.numbers[where], run.keys.exact), taken(run.table, where))
+
+
+def grouped(keys: pa.Table, numbers: Keys, weights: Places, columns: list[pa.Array]) -> tuple[Run, Sums]:
+    """The sums of the rows of each group, as a run and as columns."""
+    order, firsts = alike(keys, numbers)
+    sums: Sums = {WEIGHT: added(weights[order], firsts)}
+    for place, array in enumerate(columns):
+        sums.update(_named(place, summed(array, weights, order, firsts)))
+        for name, there in _specials(array):
+            sums[f"{place}:{name}"] = added(np.where(there, weights, 0)[order], firsts)
+    firsts = order[firsts]
+    return run_of_sums(taken(keys, firsts), Keys(numbers.numbers[firsts], numbers.exact), sums), sums
+
+
+def _specials(array: pa.Array) -> list[tuple[str, Any]]:
+    if not pa.types.is_floating(array.type):
+        return []
+    values = np.asarray(array)
+    found = zip(SPECIAL, (np.isnan(values), values == np.inf, values == -np.inf), strict=True)
+    return [(name, there) for name, there in found if there.any()]
+
+
+def _named(place: int, limbs: Limbs) -> Sums:
+    return {f"{place}:{limbs.low + index}": digit for index, digit in enumerate(limbs.digits)}
+
+
+def plus(one: Sums, other: Sums) -> Sums:
+    nothing = np.zeros(len(one[WEIGHT]), np.int64)
+    return carried({name: fitting(one.get(name, nothing), other.get(name, nothing)) for name in one | other})
+
+
+def fitting(one: Places, other: Places) -> Places:
+    """The sums; an error if one does not fit 64 bits."""
+    sums = one + other
+    if (((one ^ sums) & (other ^ sums)) < 0).any():
+        raise OverflowError("the weights of a group add up to a number that does not fit 64 bits")
+    return sums
+
+
+def taken_sums(sums: Sums, places: Places) -> Sums:
+    return {name: column[places] for name, column in sums.items()}
+
+
+def carried(sums: Sums) -> Sums:
+    """The same sums with digits in their one form."""
+    places = {name.split(":")[0] for name in sums if ":" in name}
+    kept = {name: column for name, column in sums.items() if name.split(":")[-1] in (*SPECIAL, WEIGHT)}
+    for place in places:
+        kept.update(_named(int(place), digits_of(sums, int(place)).carried()))
+    return kept
+
+
+def digits_of(sums: Sums, place: int) -> Limbs:
+    start = f"{place}:"
+    digits = {name[len(start) :]: column for name, column in sums.items() if name.startswith(start)}
+    found = {int(index): column for index, column in digits.items() if index not in SPECIAL}
+    return limbs_of(found, len(sums[WEIGHT]))
+
+
+def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
+    """The sums of floats, or of any numbers divided by the weights, which are not zero then."""
+    limbs = digits_of(sums, place).carried()
+    results = limbs.to_floats(sums[WEIGHT] if mean else None)
+    nothing = np.zeros(len(results), np.int64)
+    nan, up, down = (np.sign(sums.get(f"{place}:{name}", nothing)) for name in SPECIAL)
+    sign = np.where(sums[WEIGHT] < 0, -1, 1) if mean else 1
+    up, down = up * sign, -down * sign
+    results[up + down > 0], results[up + down < 0] = np.inf, -np.inf
+    results[(nan != 0) | (up * down < 0)] = np.nan
+    return results
+
+
+def as_array(sums: Sums, place: int, kind: pa.DataType, name: Any) -> pa.Array:
+    """The sums as a column of the type of what was summed. `name(place)` names a group whose sum does not fit it."""
+    if pa.types.is_floating(kind):
+        return pa.array(as_floats(sums, place))
+    limbs = digits_of(sums, place).carried()
+    if pa.types.is_decimal(kind):
+        return _decimals(limbs.from_zero(), kind, name)
+    values, large = limbs.to_ints()
+    if len(large):
+        raise _too_large(limbs.from_zero().number(int(large[0])), "64 bits", name(int(large[0])))
+    return pa.array(values)
+
+
+def as_list(sums: Sums, place: int, kind: pa.DataType) -> list[Any]:
+    """The sums as Python numbers, of any size."""
+    if pa.types.is_floating(kind):
+        return list(as_floats(sums, place).tolist())
+    limbs = digits_of(sums, place).carried().from_zero()
+    if pa.types.is_decimal(kind):
+        return [Fraction(limbs.number(at), 10**kind.scale) for at in range(limbs.digits.shape[1])]
+    values, large = limbs.to_ints()
+    found = list(values.tolist())
+    for at in large:
+        found[at] = limbs.number(int(at))
+    return found
+
+
+def _decimals(limbs: Limbs, kind: pa.DataType, name: Any) -> pa.Array:
+    limit = 10**kind.precision
+    for place in np.flatnonzero(np.abs(limbs.to_floats()) >= 0.99 * limit):
+        if abs(number := limbs.number(int(place))) >= limit:
+            raise _too_large(number, f"{kind.precision} digits", name(int(place)))
+    digits = np.zeros((4, limbs.digits.shape[1]), np.int64)
+    for index in range(4):
+        digits[index] = limbs.digits[index] if index < len(limbs.digits) else -limbs.negative().astype(np.int64)
+    words = np.ascontiguousarray((digits & ((1 << BITS) - 1)).astype(np.uint32).T)
+    return pa.Array.from_buffers(kind, words.shape[0], [None, pa.py_buffer(words.tobytes())])
+
+
+def _too_large(number: int, limit: str, group: Any) -> ElementError:
+    return ElementError(
+        f"the sum of a group of {{input}} does not fit the {limit} of its column",
+        facts=(("group", group), ("sum", str(number))),
+        instead=(("a function that gives floats", "whose sums are rounded"),),
+        index=0,
+    )
