@@ -6,9 +6,11 @@ An implementation of the paper "Flo: a Semantic Foundation for Progressive Strea
 from flo import verify
 from flo.api.body import Loop
 from flo.api.flow import Flow
+from flo.api.places import Here
 from flo.api.running import FlowLoop, Result
 from flo.api.stream import Stream
 from flo.api.windowed import Windowed
+from flo.columnar.row_types import rows
 from flo.core import data as _data  # noqa: F401  # says how plain Python data lowers
 from flo.core.collection import Collection, Value
 from flo.core.errors import (
@@ -57,6 +59,10 @@ from flo.values.lattice import (
 from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
+from flo.views.progress import RunProgress
+
+here = Here(RunProgress)
+"""This process: `flow.on(flo.here).run(…)` runs on tables."""
 
 __version__ = "0.1.0"
 
@@ -119,7 +125,9 @@ __all__ = [
     "Versioned",
     "Windowed",
     "ZSet",
+    "here",
     "names",
     "parse",
+    "rows",
     "show",
 ]

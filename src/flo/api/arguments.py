@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from flo.api.base import StreamBase
+from flo.api.columns import bound, is_expression
 from flo.api.scope import named
 from flo.core.collection import Collection
 from flo.core.errors import CollectionError, FloError, Origin, TypeMismatch, brief
@@ -15,8 +16,21 @@ from flo.core.errors import CollectionError, FloError, Origin, TypeMismatch, bri
 R = TypeVar("R")
 
 
-def function(verb: str, parameter: str, given: Any, takes: int | None = 1) -> Any:
-    """The function, if it can be called with so many arguments; with None, its arguments are looked at elsewhere."""
+def function(
+    verb: str,
+    parameter: str,
+    given: Any,
+    takes: int | None = 1,
+    *,
+    rows: tuple[Any, ...] = (),
+    gives: type | None = None,
+) -> Any:
+    """The function, if it can be called with so many arguments; with None, its arguments are looked at elsewhere.
+
+    Where it is one of the `rows` of these streams, columns are a function too; `gives` is the type that they must have.
+    """
+    if rows and is_expression(given):
+        return bound(verb, parameter, given, rows, gives)
     if not callable(given):
         raise TypeMismatch(
             f"`{verb}` takes a function as `{parameter}`, and was given {type(given).__name__}",
@@ -39,9 +53,9 @@ def function(verb: str, parameter: str, given: Any, takes: int | None = 1) -> An
     return given
 
 
-def optional(verb: str, parameter: str, given: Any, takes: int = 1) -> Any:
+def optional(verb: str, parameter: str, given: Any, takes: int = 1, *, rows: tuple[Any, ...] = ()) -> Any:
     """The same, of a function that may be left out."""
-    return None if given is None else function(verb, parameter, given, takes)
+    return None if given is None else function(verb, parameter, given, takes, rows=rows)
 
 
 def claim(verb: str, parameter: str, given: Any) -> str | None:
@@ -82,7 +96,7 @@ def shown(given: Callable[..., Any]) -> str:
         return str(name)
 
 
-def keys(verb: str, on: Any, other_on: Any) -> tuple[Any, Any]:
+def keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> tuple[Any, Any]:
     """The keys of both sides of a join: both or none."""
     if (on is None) != (other_on is None):
         given, missing = ("on", "other_on") if other_on is None else ("other_on", "on")
@@ -95,7 +109,7 @@ def keys(verb: str, on: Any, other_on: Any) -> tuple[Any, Any]:
             ),
             where=Origin.here(),
         )
-    return optional(verb, "on", on), optional(verb, "other_on", other_on)
+    return optional(verb, "on", on, rows=(stream,)), optional(verb, "other_on", other_on, rows=(other,))
 
 
 def no_argument(verb: str, parameter: str, given: Any, why: str, instead: tuple[tuple[str, str], ...] = ()) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from flo.api.arguments import expect_kind, keys, no_argument, optional
 from flo.api.base import B_co, C_co, StreamBase
+from flo.api.columns import Asked, Columns
 from flo.core.collection import Collection
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded, Unbounded
@@ -39,7 +40,6 @@ D = TypeVar("D", bound=Collection)
 E = TypeVar("E", bound=Collection)
 B = TypeVar("B", bound=Unbounded)
 B2 = TypeVar("B2", bound=Unbounded)
-Key = Callable[[Any], Any]
 
 RE_KEY = (("stream.entries().key_by(…).join(…)", "under another key"),)
 
@@ -88,31 +88,47 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(
         self: CombineVerbs[Set[T], B],
         other: Stream[Set[U], B2],
-        on: Callable[[T], Any],
-        other_on: Callable[[U], Any],
+        on: Asked[T],
+        other_on: Asked[U],
         into: Callable[[T, U], R],
     ) -> Stream[Set[R], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[Set[T], B],
         other: Stream[Set[U], B2],
-        on: Callable[[T], Any],
-        other_on: Callable[[U], Any],
+        on: Asked[T],
+        other_on: Asked[U],
+        into: Columns,
+    ) -> Stream[Set[Any], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[Set[T], B],
+        other: Stream[Set[U], B2],
+        on: Asked[T],
+        other_on: Asked[U],
     ) -> Stream[Set[tuple[T, U]], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[Bag[T], B],
         other: Stream[Bag[U], B2],
-        on: Callable[[T], Any],
-        other_on: Callable[[U], Any],
+        on: Asked[T],
+        other_on: Asked[U],
         into: Callable[[T, U], R],
     ) -> Stream[Bag[R], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[Bag[T], B],
         other: Stream[Bag[U], B2],
-        on: Callable[[T], Any],
-        other_on: Callable[[U], Any],
+        on: Asked[T],
+        other_on: Asked[U],
+        into: Columns,
+    ) -> Stream[Bag[Any], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[Bag[T], B],
+        other: Stream[Bag[U], B2],
+        on: Asked[T],
+        other_on: Asked[U],
     ) -> Stream[Bag[tuple[T, U]], B | B2]: ...
     @overload
     def join(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[T], B2]) -> Stream[ZSet[T], B | B2]: ...
@@ -120,17 +136,25 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def join(
         self: CombineVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
-        on: Callable[[T], Any],
-        other_on: Callable[[U], Any],
+        on: Asked[T],
+        other_on: Asked[U],
     ) -> Stream[ZSet[tuple[T, U]], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
-        on: Callable[[T], Any],
-        other_on: Callable[[U], Any],
+        on: Asked[T],
+        other_on: Asked[U],
         into: Callable[[T, U], R],
     ) -> Stream[ZSet[R], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Asked[T],
+        other_on: Asked[U],
+        into: Columns,
+    ) -> Stream[ZSet[Any], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[Keyed[K, Any], B],
@@ -138,19 +162,20 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         *,
         into: Callable[[Any, Any], Any] | None = None,
     ) -> Stream[Keyed[K, Any], B | B2]: ...
-    def join(self, other: Any, on: Key | None = None, other_on: Key | None = None, into: Any = None) -> Any:
+    def join(self, other: Any, on: Any = None, other_on: Any = None, into: Any = None) -> Any:
         """Pairs whose keys are equal: `on` of this stream, `other_on` of the other, combined by `into`.
 
         Without keys: a set of nodes with a set of edges gives the edges' destinations; z-sets meet on whole elements;
         keyed streams meet on their keys.
         """
         expect_kind("join", self, Set, Bag, ZSet, Keyed, instead=joinable(self.collection))
-        optional("join", "into", into, 2)
         if isinstance(self.collection, Keyed):
+            optional("join", "into", into, 2)
             for parameter, key in (("on", on), ("other_on", other_on)):
                 no_argument("join", parameter, key, "keyed streams meet on their keys", RE_KEY)
             return self._then(KeyedJoin(into), other)
-        on, other_on = keys("join", on, other_on)
+        into = optional("join", "into", into, 2, rows=(self, other))
+        on, other_on = keys("join", on, other_on, self, other)
         match self.collection:
             case Bag():
                 return self._then(BagJoin(on, other_on, into), other)

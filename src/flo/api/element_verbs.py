@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from flo.api.arguments import claim, expect_kind, function, no_argument, optional
 from flo.api.base import B_co, C_co, StreamBase
+from flo.api.columns import Asked, Columns
 from flo.core.stream_type import Bounded, Unbounded
 from flo.values.operators.bags import Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.elementwise import Filter, FlatMap, Map
@@ -38,21 +39,33 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def map(self: ElementVerbs[Set[T], B], f: Callable[[T], U]) -> Stream[Set[U], B]: ...
     @overload
     def map(self: ElementVerbs[ZSet[T], B], f: Callable[[T], U]) -> Stream[ZSet[U], B]: ...
+    @overload
+    def map(self: ElementVerbs[Sequence[T], B], f: Columns) -> Stream[Sequence[Any], B]: ...
+    @overload
+    def map(self: ElementVerbs[Bag[T], B], f: Columns) -> Stream[Bag[Any], B]: ...
+    @overload
+    def map(self: ElementVerbs[Set[T], B], f: Columns) -> Stream[Set[Any], B]: ...
+    @overload
+    def map(self: ElementVerbs[ZSet[T], B], f: Columns) -> Stream[ZSet[Any], B]: ...
     def map(self, f: Any) -> Any:
-        """Every element through `f`; a z-set keeps the weights."""
-        return self._then(Map(function("map", "f", f)))
+        """Every element through `f`; a z-set keeps the weights.
+
+        Here and in every verb that takes a function of elements, it takes columns too: a name, a Narwhals expression, a
+        tuple of these, or a dict, which makes rows.
+        """
+        return self._then(Map(function("map", "f", f, rows=(self,))))
 
     @overload
-    def filter(self: ElementVerbs[Sequence[T], B], keep: Callable[[T], object]) -> Stream[Sequence[T], B]: ...
+    def filter(self: ElementVerbs[Sequence[T], B], keep: Asked[T]) -> Stream[Sequence[T], B]: ...
     @overload
-    def filter(self: ElementVerbs[Bag[T], B], keep: Callable[[T], object]) -> Stream[Bag[T], B]: ...
+    def filter(self: ElementVerbs[Bag[T], B], keep: Asked[T]) -> Stream[Bag[T], B]: ...
     @overload
-    def filter(self: ElementVerbs[Set[T], B], keep: Callable[[T], object]) -> Stream[Set[T], B]: ...
+    def filter(self: ElementVerbs[Set[T], B], keep: Asked[T]) -> Stream[Set[T], B]: ...
     @overload
-    def filter(self: ElementVerbs[ZSet[T], B], keep: Callable[[T], object]) -> Stream[ZSet[T], B]: ...
+    def filter(self: ElementVerbs[ZSet[T], B], keep: Asked[T]) -> Stream[ZSet[T], B]: ...
     def filter(self, keep: Any) -> Any:
         """The elements for which `keep` is true."""
-        return self._then(Filter(function("filter", "keep", keep)))
+        return self._then(Filter(function("filter", "keep", keep, rows=(self,), gives=bool)))
 
     @overload
     def flat_map(self: ElementVerbs[Sequence[T], B], f: Callable[[T], Iterable[U]]) -> Stream[Sequence[U], B]: ...
@@ -120,33 +133,29 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def sum(self: ElementVerbs[ZSet[T], B], of: None = None) -> Stream[ZSet[T], B]: ...
     @overload
     def sum(self: ElementVerbs[ZSet[T], B], of: Callable[[T], N]) -> Stream[ZSet[N], B]: ...
+    @overload
+    def sum(self: ElementVerbs[ZSet[T], B], of: Columns) -> Stream[ZSet[Any], B]: ...
     def sum(self, of: Any = None) -> Any:
         """The sum of the whole stream. Floats are added exactly, so that their order does not matter.
 
         Of a z-set a row, which changes as rows come and go: the sum of `of` of its elements, times their weights.
         """
         if isinstance(self.collection, ZSet):
-            return self._then(Aggregate(None, ZSetSum(optional("sum", "of", of))))
+            return self._then(Aggregate(None, ZSetSum(optional("sum", "of", of, rows=(self,)))))
         into_bag = ".to_bag()" if isinstance(self.collection, Set) else ""  # a set would lose equal numbers
         code = f"stream{into_bag}.map(of).sum()"
         no_argument("sum", "of", of, "only that of a z-set does", ((code, "the numbers first"),))
         return self._then(Sum())
 
     @overload
-    def sort(
-        self: ElementVerbs[Sequence[T], Bounded], key: Callable[[T], Any] | None = None
-    ) -> Stream[Sequence[T], Bounded]: ...
+    def sort(self: ElementVerbs[Sequence[T], Bounded], key: Asked[T] | None = None) -> Stream[Sequence[T], Bounded]: ...
     @overload
-    def sort(
-        self: ElementVerbs[Bag[T], Bounded], key: Callable[[T], Any] | None = None
-    ) -> Stream[Sequence[T], Bounded]: ...
+    def sort(self: ElementVerbs[Bag[T], Bounded], key: Asked[T] | None = None) -> Stream[Sequence[T], Bounded]: ...
     @overload
-    def sort(
-        self: ElementVerbs[Set[T], Bounded], key: Callable[[T], Any] | None = None
-    ) -> Stream[Sequence[T], Bounded]: ...
+    def sort(self: ElementVerbs[Set[T], Bounded], key: Asked[T] | None = None) -> Stream[Sequence[T], Bounded]: ...
     def sort(self, key: Any = None) -> Any:
         """The whole stream in the order of `key`: this is how a bag or a set becomes a sequence."""
-        return self._then(Sort(optional("sort", "key", key)))
+        return self._then(Sort(optional("sort", "key", key, rows=(self,))))
 
     @overload
     def distinct(self: ElementVerbs[Sequence[T], B]) -> Stream[Sequence[T], B]: ...

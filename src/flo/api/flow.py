@@ -8,12 +8,23 @@ from typing import Any, Literal, TypeVar, overload
 
 from flo.api.compile import compile_scope, live_vertices
 from flo.api.explain import explained
+from flo.api.here import OnHere
+from flo.api.places import Here
 from flo.api.running import FlowLoop, Result, known, schedule_of
 from flo.api.scope import Scope
 from flo.api.stream import Stream
+from flo.columnar.row_types import as_rows
 from flo.core.collection import Collection
 from flo.core.derivation import Derivation, StreamTypes
-from flo.core.errors import FloError, NameTakenError, Origin, UnknownNameError, UnusedInputError
+from flo.core.errors import (
+    FloError,
+    NameTakenError,
+    Origin,
+    TypeMismatch,
+    UnknownNameError,
+    UnusedInputError,
+    brief,
+)
 from flo.core.event_loop import Schedule
 from flo.core.graph import Graph
 from flo.core.operator import Operator
@@ -46,7 +57,7 @@ class Flow:
         """A stream that data is pushed to. Unbounded, that is, it may never end, unless said otherwise."""
         here = Origin.here()
         try:
-            stream_type = StreamType(Collection.of(collection), bounded)
+            stream_type = StreamType(as_rows(Collection.of(collection)), bounded)
         except FloError as error:
             raise error.located(here) from None
         return self._scope.add_input(name, stream_type, here)
@@ -134,6 +145,17 @@ class Flow:
             error.result = self._kept(loop)
             raise error.located(Origin.here()) from error.__cause__
         return loop.result()
+
+    def on(self, place: Here) -> OnHere:
+        """The same program on tables, at another place: `flow.on(flo.here)` is this process."""
+        if not isinstance(place, Here):
+            raise TypeMismatch(
+                f"`on` takes a place to run on, and was given {type(place).__name__}",
+                facts=(("given", brief(place)),),
+                instead=(("flow.on(flo.here)", "on tables, in this process"),),
+                where=Origin.here(),
+            )
+        return OnHere(self, place)
 
     def explore(
         self,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from flo.api.arguments import expect_kind, function
 from flo.api.base import B_co, C_co, StreamBase
 from flo.api.body import build
+from flo.api.columns import Asked, Columns, KeyOf
 from flo.core.collection import Collection
 from flo.core.errors import Origin
 from flo.core.stream_type import StreamType, Unbounded
@@ -40,9 +41,17 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     def key_by(self: KeyedVerbs[Set[T], B], key: Callable[[T], K]) -> Stream[Keyed[K, Set[T]], B]: ...
     @overload
     def key_by(self: KeyedVerbs[ZSet[T], B], key: Callable[[T], K]) -> Stream[Keyed[K, ZSet[T]], B]: ...
+    @overload
+    def key_by(self: KeyedVerbs[Sequence[T], B], key: Columns) -> Stream[Keyed[Any, Sequence[T]], B]: ...
+    @overload
+    def key_by(self: KeyedVerbs[Bag[T], B], key: Columns) -> Stream[Keyed[Any, Bag[T]], B]: ...
+    @overload
+    def key_by(self: KeyedVerbs[Set[T], B], key: Columns) -> Stream[Keyed[Any, Set[T]], B]: ...
+    @overload
+    def key_by(self: KeyedVerbs[ZSet[T], B], key: Columns) -> Stream[Keyed[Any, ZSet[T]], B]: ...
     def key_by(self, key: Any) -> Any:
         """A stream of its own for every key; the order is kept within each."""
-        return self._then(KeyBy(function("key_by", "key", key)))
+        return self._then(KeyBy(function("key_by", "key", key, rows=(self,))))
 
     @overload
     def per_key(
@@ -78,13 +87,21 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     def map_values(self: KeyedVerbs[Keyed[K, Set[T]], B], f: Callable[[T], U]) -> Stream[Keyed[K, Set[U]], B]: ...
     @overload
     def map_values(self: KeyedVerbs[Keyed[K, ZSet[T]], B], f: Callable[[T], U]) -> Stream[Keyed[K, ZSet[U]], B]: ...
+    @overload
+    def map_values(self: KeyedVerbs[Keyed[K, Sequence[T]], B], f: Columns) -> Stream[Keyed[K, Sequence[Any]], B]: ...
+    @overload
+    def map_values(self: KeyedVerbs[Keyed[K, Bag[T]], B], f: Columns) -> Stream[Keyed[K, Bag[Any]], B]: ...
+    @overload
+    def map_values(self: KeyedVerbs[Keyed[K, Set[T]], B], f: Columns) -> Stream[Keyed[K, Set[Any]], B]: ...
+    @overload
+    def map_values(self: KeyedVerbs[Keyed[K, ZSet[T]], B], f: Columns) -> Stream[Keyed[K, ZSet[Any]], B]: ...
     def map_values(self, f: Any) -> Any:
         """Every element of every key through `f`."""
-        return self._then(MapValues(function("map_values", "f", f)))
+        return self._then(MapValues(function("map_values", "f", f, rows=(self,))))
 
-    def filter_keys(self: KeyedVerbs[Keyed[K, C], B], keep: Callable[[K], object]) -> Stream[Keyed[K, C], B]:
+    def filter_keys(self: KeyedVerbs[Keyed[K, C], B], keep: Asked[K]) -> Stream[Keyed[K, C], B]:
         """Only the streams of the keys for which `keep` is true."""
-        return self._then(FilterKeys(function("filter_keys", "keep", keep)))
+        return self._then(FilterKeys(function("filter_keys", "keep", keep, rows=(KeyOf(self),), gives=bool)))
 
     @overload
     def entries(self: KeyedVerbs[Keyed[K, Sequence[T]], B]) -> Stream[Bag[tuple[K, T]], B]: ...

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from flo.api.arguments import claim, function, located, optional
 from flo.api.base import B_co, C_co, StreamBase
+from flo.api.columns import Columns
 from flo.core.stream_type import Bounded, Unbounded
 from flo.values.lattice import Lattice, NaturalSum, Or
 from flo.values.lvar import LVar
@@ -31,19 +32,23 @@ class LatticeVerbs(StreamBase[C_co, B_co]):
     def fold_lattice(
         self: LatticeVerbs[Sequence[T], B],
         lattice: Lattice[V] | type[Lattice[V]],
-        f: Callable[[T], V] | None = None,
+        f: Callable[[T], V] | Columns | None = None,
     ) -> Stream[LVar[Lattice[V]], B]: ...
     @overload
     def fold_lattice(
-        self: LatticeVerbs[Bag[T], B], lattice: Lattice[V] | type[Lattice[V]], f: Callable[[T], V] | None = None
+        self: LatticeVerbs[Bag[T], B],
+        lattice: Lattice[V] | type[Lattice[V]],
+        f: Callable[[T], V] | Columns | None = None,
     ) -> Stream[LVar[Lattice[V]], B]: ...
     @overload
     def fold_lattice(
-        self: LatticeVerbs[Set[T], B], lattice: Lattice[V] | type[Lattice[V]], f: Callable[[T], V] | None = None
+        self: LatticeVerbs[Set[T], B],
+        lattice: Lattice[V] | type[Lattice[V]],
+        f: Callable[[T], V] | Columns | None = None,
     ) -> Stream[LVar[Lattice[V]], B]: ...
     def fold_lattice(self, lattice: Any, f: Any = None) -> Any:
         """One growing value: the join of all elements, each through `f` if given."""
-        return self._then(FoldLattice(located(Lattice.given, lattice), optional("fold_lattice", "f", f)))
+        return self._then(FoldLattice(located(Lattice.given, lattice), optional("fold_lattice", "f", f, rows=(self,))))
 
     @overload
     def sum_lattice(self: LatticeVerbs[Sequence[V], B]) -> Stream[LVar[NaturalSum], B]: ...

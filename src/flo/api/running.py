@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
+from flo.columnar.row_types import from_dicts
 from flo.core.collection import Value
 from flo.core.derivation import StreamTypes
 from flo.core.errors import ElementError, FloError, NameTakenError, Origin, ScopeError, UnknownNameError, brief
@@ -82,7 +83,7 @@ class FlowLoop:
     def _push(self, name: str, data: Any) -> None:
         collection = self._loop.input_types[self._inputs[name]].collection
         try:
-            value = collection.value(data)
+            value = collection.value(from_dicts(getattr(collection, "element", None), data))
             if self._inputs[name] in self._loop.ended and value.size():
                 raise ElementError("{input} has ended, and takes no more data", facts=(("given", brief(data)),))
         except FloError as error:

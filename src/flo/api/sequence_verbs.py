@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from flo.api.arguments import function, optional
 from flo.api.base import B_co, C_co, StreamBase
+from flo.api.columns import Asked
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded, Unbounded
 from flo.values.operators.pairs import MergeSorted
@@ -49,7 +50,7 @@ class SequenceVerbs(StreamBase[C_co, B_co]):
     def merge(
         self: SequenceVerbs[Sequence[T], Bounded],
         other: Stream[Sequence[T], Bounded],
-        key: Callable[[T], Any] | None = None,
+        key: Asked[T] | None = None,
     ) -> Stream[Sequence[T], Bounded]:
         """Two bounded sequences that are sorted by `key`, or by their elements, as one that is."""
-        return self._then(MergeSorted(optional("merge", "key", key)), other)
+        return self._then(MergeSorted(optional("merge", "key", key, rows=(self,))), other)

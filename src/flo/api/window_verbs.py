@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from flo.api.arguments import function
 from flo.api.base import B_co, C_co, StreamBase
+from flo.api.columns import Asked
 from flo.core.operator import Operator
 from flo.core.stream_type import Unbounded
 from flo.values.operators.sessions import Session
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 B = TypeVar("B", bound=Unbounded)
-Time = Callable[[T], Any]
 
 
 class WindowVerbs(StreamBase[C_co, B_co]):
@@ -28,43 +27,47 @@ class WindowVerbs(StreamBase[C_co, B_co]):
 
     @overload
     def tumbling(
-        self: WindowVerbs[Sequence[T], B], size: Any, time: Time[T], lateness: Any = None, *, bounds: Literal[True]
+        self: WindowVerbs[Sequence[T], B], size: Any, time: Asked[T], lateness: Any = None, *, bounds: Literal[True]
     ) -> BoundedWindows[T, B]: ...
     @overload
     def tumbling(
-        self: WindowVerbs[Sequence[T], B], size: Any, time: Time[T], lateness: Any = None
+        self: WindowVerbs[Sequence[T], B], size: Any, time: Asked[T], lateness: Any = None
     ) -> Windowed[T, B]: ...
     def tumbling(self, size: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
         """Windows of one size, side by side."""
-        return self._windows(Tumbling(size, function("tumbling", "time", time), lateness, bounds=bounds))
+        return self._windows(Tumbling(size, function("tumbling", "time", time, rows=(self,)), lateness, bounds=bounds))
 
     @overload
     def sliding(
         self: WindowVerbs[Sequence[T], B],
         size: Any,
         slide: Any,
-        time: Time[T],
+        time: Asked[T],
         lateness: Any = None,
         *,
         bounds: Literal[True],
     ) -> BoundedWindows[T, B]: ...
     @overload
     def sliding(
-        self: WindowVerbs[Sequence[T], B], size: Any, slide: Any, time: Time[T], lateness: Any = None
+        self: WindowVerbs[Sequence[T], B], size: Any, slide: Any, time: Asked[T], lateness: Any = None
     ) -> Windowed[T, B]: ...
     def sliding(self, size: Any, slide: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
         """Windows of one size that begin every `slide`: an element may be in several."""
-        return self._windows(Sliding(size, slide, function("sliding", "time", time), lateness, bounds=bounds))
+        return self._windows(
+            Sliding(size, slide, function("sliding", "time", time, rows=(self,)), lateness, bounds=bounds)
+        )
 
     @overload
     def session(
-        self: WindowVerbs[Sequence[T], B], gap: Any, time: Time[T], lateness: Any = None, *, bounds: Literal[True]
+        self: WindowVerbs[Sequence[T], B], gap: Any, time: Asked[T], lateness: Any = None, *, bounds: Literal[True]
     ) -> BoundedWindows[T, B]: ...
     @overload
-    def session(self: WindowVerbs[Sequence[T], B], gap: Any, time: Time[T], lateness: Any = None) -> Windowed[T, B]: ...
+    def session(
+        self: WindowVerbs[Sequence[T], B], gap: Any, time: Asked[T], lateness: Any = None
+    ) -> Windowed[T, B]: ...
     def session(self, gap: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
         """Windows that end when nothing comes for `gap`."""
-        return self._windows(Session(gap, function("session", "time", time), lateness, bounds=bounds))
+        return self._windows(Session(gap, function("session", "time", time, rows=(self,)), lateness, bounds=bounds))
 
     def _windows(self, operator: Operator) -> Any:
         from flo.api.windowed import Windowed  # a stream itself: it needs the verbs of this module

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from flo.api.arguments import function, optional
 from flo.api.base import B_co, C_co, StreamBase
+from flo.api.columns import WEIGHTS, Asked, Columns, Perhaps
 from flo.core.stream_type import Unbounded
 from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, Linear, Sum
 from flo.values.operators.zset_extremes import Max, Min
@@ -32,130 +33,204 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         """Every weight with its sign changed."""
         return self._then(Negate())
 
-    def map_weights(self: ZSetVerbs[ZSet[T], B], f: Callable[[T, int], int]) -> Stream[ZSet[T], B]:
-        """The paper's `map`: a new weight from the element and its weight. Must be additive in the weight."""
-        return self._then(MapWeights(function("map_weights", "f", f, 2)))
+    def map_weights(self: ZSetVerbs[ZSet[T], B], f: Callable[[T, int], int] | Columns) -> Stream[ZSet[T], B]:
+        """The paper's `map`: a new weight from the element and its weight. Must be additive in the weight.
+
+        In columns the weight is `weight`."""
+        return self._then(MapWeights(function("map_weights", "f", f, 2, rows=(self, WEIGHTS), gives=int)))
 
     def semi_join(
         self: ZSetVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
-        on: Callable[[T], Any],
-        other_on: Callable[[U], Any],
+        on: Asked[T],
+        other_on: Asked[U],
     ) -> Stream[ZSet[T], B | B2]:
         """The rows that have a partner in the other z-set."""
-        return self._then(SemiJoin(*_keys("semi_join", on, other_on)), other)
+        return self._then(SemiJoin(*_keys("semi_join", on, other_on, self, other)), other)
 
     def anti_join(
         self: ZSetVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
-        on: Callable[[T], Any],
-        other_on: Callable[[U], Any],
+        on: Asked[T],
+        other_on: Asked[U],
     ) -> Stream[ZSet[T], B | B2]:
         """The rows that have none. Needs no end: a row is taken back when its partner comes."""
-        return self._then(AntiJoin(*_keys("anti_join", on, other_on)), other)
+        return self._then(AntiJoin(*_keys("anti_join", on, other_on, self, other)), other)
 
     @overload
     def left_join(
         self: ZSetVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
-        on: Callable[[T], Any],
-        other_on: Callable[[U], Any],
+        on: Asked[T],
+        other_on: Asked[U],
     ) -> Stream[ZSet[tuple[T, U | None]], B | B2]: ...
     @overload
     def left_join(
         self: ZSetVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
-        on: Callable[[T], Any],
-        other_on: Callable[[U], Any],
+        on: Asked[T],
+        other_on: Asked[U],
         into: Callable[[T, U | None], R],
     ) -> Stream[ZSet[R], B | B2]: ...
+    @overload
+    def left_join(
+        self: ZSetVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Asked[T],
+        other_on: Asked[U],
+        into: Columns,
+    ) -> Stream[ZSet[Any], B | B2]: ...
     def left_join(self, other: Any, on: Any, other_on: Any, into: Any = None) -> Any:
         """All pairs, and every row without a partner beside None; each through `into` if given."""
-        return self._then(LeftJoin(*_keys("left_join", on, other_on), optional("left_join", "into", into, 2)), other)
+        into = optional("left_join", "into", into, 2, rows=(self, Perhaps(other)))
+        return self._then(LeftJoin(*_keys("left_join", on, other_on, self, other), into), other)
 
     @overload
     def full_join(
         self: ZSetVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
-        on: Callable[[T], Any],
-        other_on: Callable[[U], Any],
+        on: Asked[T],
+        other_on: Asked[U],
     ) -> Stream[ZSet[tuple[T | None, U | None]], B | B2]: ...
     @overload
     def full_join(
         self: ZSetVerbs[ZSet[T], B],
         other: Stream[ZSet[U], B2],
-        on: Callable[[T], Any],
-        other_on: Callable[[U], Any],
+        on: Asked[T],
+        other_on: Asked[U],
         into: Callable[[T | None, U | None], R],
     ) -> Stream[ZSet[R], B | B2]: ...
+    @overload
+    def full_join(
+        self: ZSetVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Asked[T],
+        other_on: Asked[U],
+        into: Columns,
+    ) -> Stream[ZSet[Any], B | B2]: ...
     def full_join(self, other: Any, on: Any, other_on: Any, into: Any = None) -> Any:
         """All pairs, and every row of either side without a partner beside None; each through `into` if given."""
-        return self._then(FullJoin(*_keys("full_join", on, other_on), optional("full_join", "into", into, 2)), other)
+        into = optional("full_join", "into", into, 2, rows=(Perhaps(self), Perhaps(other)))
+        return self._then(FullJoin(*_keys("full_join", on, other_on, self, other), into), other)
 
-    def avg(self: ZSetVerbs[ZSet[T], B], of: Callable[[T], Any] | None = None) -> Stream[ZSet[float], B]:
+    def avg(self: ZSetVerbs[ZSet[T], B], of: Asked[T] | None = None) -> Stream[ZSet[float], B]:
         """The mean of the whole z-set, of `of` of its elements if given: a row while there are any."""
-        return self._then(Aggregate(None, Avg(optional("avg", "of", of))))
+        return self._then(Aggregate(None, Avg(optional("avg", "of", of, rows=(self,)))))
 
     @overload
     def min(self: ZSetVerbs[ZSet[T], B], of: None = None) -> Stream[ZSet[T], B]: ...
     @overload
     def min(self: ZSetVerbs[ZSet[T], B], of: Callable[[T], N]) -> Stream[ZSet[N], B]: ...
+    @overload
+    def min(self: ZSetVerbs[ZSet[T], B], of: Columns) -> Stream[ZSet[Any], B]: ...
     def min(self, of: Any = None) -> Any:
         """The smallest of the whole z-set, of `of` of its elements if given: a row while there are any."""
-        return self._then(Aggregate(None, Min(optional("min", "of", of))))
+        return self._then(Aggregate(None, Min(optional("min", "of", of, rows=(self,)))))
 
     @overload
     def max(self: ZSetVerbs[ZSet[T], B], of: None = None) -> Stream[ZSet[T], B]: ...
     @overload
     def max(self: ZSetVerbs[ZSet[T], B], of: Callable[[T], N]) -> Stream[ZSet[N], B]: ...
+    @overload
+    def max(self: ZSetVerbs[ZSet[T], B], of: Columns) -> Stream[ZSet[Any], B]: ...
     def max(self, of: Any = None) -> Any:
         """The largest of the whole z-set, of `of` of its elements if given: a row while there are any."""
-        return self._then(Aggregate(None, Max(optional("max", "of", of))))
+        return self._then(Aggregate(None, Max(optional("max", "of", of, rows=(self,)))))
 
-    def count_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K]) -> Stream[ZSet[tuple[K, int]], B]:
+    @overload
+    def count_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K]) -> Stream[ZSet[tuple[K, int]], B]: ...
+    @overload
+    def count_by(self: ZSetVerbs[ZSet[T], B], by: Columns) -> Stream[ZSet[tuple[Any, int]], B]: ...
+    def count_by(self, by: Any) -> Any:
         """(group, number of rows)."""
-        return self._then(Aggregate(function("count_by", "by", by), Count()))
+        return self._then(Aggregate(function("count_by", "by", by, rows=(self,)), Count()))
 
-    def sum_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], N]) -> Stream[ZSet[tuple[K, N]], B]:
+    @overload
+    def sum_by(
+        self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], N]
+    ) -> Stream[ZSet[tuple[K, N]], B]: ...
+    @overload
+    def sum_by(self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]) -> Stream[ZSet[tuple[Any, Any]], B]: ...
+    @overload
+    def sum_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns) -> Stream[ZSet[tuple[K, Any]], B]: ...
+    def sum_by(self, by: Any, of: Any) -> Any:
         """(group, sum). Floats are added exactly."""
-        return self._then(Aggregate(function("sum_by", "by", by), Sum(function("sum_by", "of", of))))
+        return self._then(
+            Aggregate(function("sum_by", "by", by, rows=(self,)), Sum(function("sum_by", "of", of, rows=(self,))))
+        )
 
-    def avg_by(
-        self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], Any]
-    ) -> Stream[ZSet[tuple[K, float]], B]:
+    @overload
+    def avg_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Asked[T]) -> Stream[ZSet[tuple[K, float]], B]: ...
+    @overload
+    def avg_by(self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]) -> Stream[ZSet[tuple[Any, float]], B]: ...
+    def avg_by(self, by: Any, of: Any) -> Any:
         """(group, mean)."""
-        return self._then(Aggregate(function("avg_by", "by", by), Avg(function("avg_by", "of", of))))
+        return self._then(
+            Aggregate(function("avg_by", "by", by, rows=(self,)), Avg(function("avg_by", "of", of, rows=(self,))))
+        )
 
-    def min_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], N]) -> Stream[ZSet[tuple[K, N]], B]:
+    @overload
+    def min_by(
+        self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], N]
+    ) -> Stream[ZSet[tuple[K, N]], B]: ...
+    @overload
+    def min_by(self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]) -> Stream[ZSet[tuple[Any, Any]], B]: ...
+    @overload
+    def min_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns) -> Stream[ZSet[tuple[K, Any]], B]: ...
+    def min_by(self, by: Any, of: Any) -> Any:
         """(group, smallest)."""
-        return self._then(Aggregate(function("min_by", "by", by), Min(function("min_by", "of", of))))
+        return self._then(
+            Aggregate(function("min_by", "by", by, rows=(self,)), Min(function("min_by", "of", of, rows=(self,))))
+        )
 
-    def max_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], N]) -> Stream[ZSet[tuple[K, N]], B]:
+    @overload
+    def max_by(
+        self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], N]
+    ) -> Stream[ZSet[tuple[K, N]], B]: ...
+    @overload
+    def max_by(self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]) -> Stream[ZSet[tuple[Any, Any]], B]: ...
+    @overload
+    def max_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns) -> Stream[ZSet[tuple[K, Any]], B]: ...
+    def max_by(self, by: Any, of: Any) -> Any:
         """(group, largest)."""
-        return self._then(Aggregate(function("max_by", "by", by), Max(function("max_by", "of", of))))
+        return self._then(
+            Aggregate(function("max_by", "by", by, rows=(self,)), Max(function("max_by", "of", of, rows=(self,))))
+        )
 
+    @overload
     def aggregate_by(
         self: ZSetVerbs[ZSet[T], B],
         by: Callable[[T], K],
         of: Callable[[T], N],
         finish: Callable[[N], R],
-    ) -> Stream[ZSet[tuple[K, R]], B]:
+    ) -> Stream[ZSet[tuple[K, R]], B]: ...
+    @overload
+    def aggregate_by(
+        self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T], finish: Callable[[Any], R]
+    ) -> Stream[ZSet[tuple[Any, R]], B]: ...
+    @overload
+    def aggregate_by(
+        self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns, finish: Callable[[Any], R]
+    ) -> Stream[ZSet[tuple[K, R]], B]: ...
+    def aggregate_by(self, by: Any, of: Any, finish: Any) -> Any:
         """(group, result): any linear aggregate. `of` gives a number or a tuple of them, which are weighted and added;
         `finish` makes the result of the totals."""
-        linear = Linear(function("aggregate_by", "of", of), function("aggregate_by", "finish", finish))
-        return self._then(Aggregate(function("aggregate_by", "by", by), linear))
+        linear = Linear(function("aggregate_by", "of", of, rows=(self,)), function("aggregate_by", "finish", finish))
+        return self._then(Aggregate(function("aggregate_by", "by", by, rows=(self,)), linear))
 
     def top(
         self: ZSetVerbs[ZSet[T], B],
         count: int,
-        key: Callable[[T], Any],
-        by: Callable[[T], Any] | None = None,
+        key: Asked[T],
+        by: Asked[T] | None = None,
         *,
         descending: bool = True,
     ) -> Stream[ZSet[T], B]:
         """The `count` first rows by `key`, of every group if `by` is given; the largest first unless said otherwise."""
-        return self._then(TopK(count, function("top", "key", key), optional("top", "by", by), descending))
+        return self._then(
+            TopK(count, function("top", "key", key, rows=(self,)), optional("top", "by", by, rows=(self,)), descending)
+        )
 
 
-def _keys(verb: str, on: Any, other_on: Any) -> tuple[Any, Any]:
-    return function(verb, "on", on), function(verb, "other_on", other_on)
+def _keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> tuple[Any, Any]:
+    return function(verb, "on", on, rows=(stream,)), function(verb, "other_on", other_on, rows=(other,))

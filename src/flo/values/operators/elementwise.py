@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, final, get_args, get_origin
 
 from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementCollection
-from flo.values.operators.functions import as_declared
+from flo.values.operators.functions import all_declared, as_declared
 from flo.values.operators.unary import ElementKind, Unary
 from flo.values.weighted import ZSetValue
 
@@ -79,7 +79,18 @@ class FlatMap(Unary):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(self, inputs[0], ElementCollection)
-        return (with_element(inputs[0], Any),)
+        return (with_element(inputs[0], item_type(returned_type(self.f))),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        return self, (source.flat_mapped(self.f, units),)
+        results = source.flat_mapped(self.f, units)
+        all_declared(self.f, results.elements_list(), item_type(returned_type(self.f)))
+        return self, (results,)
+
+
+def item_type(kind: Any) -> Any:
+    """What `list[int]`, `Iterator[int]` and the like give; Any if it is not said."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if not (isinstance(origin, type) and issubclass(origin, Iterable)) or issubclass(origin, Mapping):
+        return Any
+    one = len(parts) == 1 or issubclass(origin, Generator) or (origin is tuple and parts[1:] == (...,))
+    return parts[0] if one else Any

@@ -35,7 +35,11 @@ def own(item: Any) -> Any:
 
 def as_declared(f: Any, results: list[Any]) -> None:
     """Refuses results that are not of the type that the function says it returns."""
-    kind = returned_type(f)
+    all_declared(f, results, returned_type(f))
+
+
+def all_declared(f: Any, results: list[Any], kind: Any) -> None:
     stranger = first_stranger(results, kind)
     if stranger is not None:
-        raise TypeError(f"a result is {brief(results[stranger])}, and it says that it returns {type_name(kind)}")
+        said = type_name(returned_type(f))
+        raise TypeError(f"a result is {brief(results[stranger])}, and it says that it returns {said}")

@@ -1,0 +1,96 @@
+"""Columns where a verb takes a function of rows: bound to the rows of the streams that the verb is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+from flo.api.base import StreamBase
+from flo.api.scope import named
+from flo.columnar.expression import WEIGHTS, Columns, Expression, is_expression, maybe
+from flo.columnar.layout import Layout
+from flo.columnar.trial import expect_of_each_row
+from flo.core.elements import type_name
+from flo.core.errors import FloError, Origin, TypeMismatch, brief
+from flo.values.keyed import Keyed
+
+T = TypeVar("T")
+Asked: TypeAlias = Callable[[T], Any] | Columns
+"""A function of rows whose results have no part in the type of what the verb gives."""
+
+
+@dataclass(frozen=True)
+class Perhaps:
+    """The row of a stream, or none."""
+
+    stream: Any
+
+
+@dataclass(frozen=True)
+class KeyOf:
+    """The key of a keyed stream."""
+
+    stream: Any
+
+
+def bound(verb: str, parameter: str, given: Any, rows: tuple[Any, ...], gives: type | None = None) -> Any:
+    """The function that the columns are, of one row of each of these streams; as it is if one is no stream."""
+    streams = [getattr(row, "stream", row) for row in rows if row is not WEIGHTS]
+    if not all(isinstance(stream, StreamBase) for stream in streams):
+        return given  # the verb refuses it
+    try:
+        layouts = tuple(_layout(verb, parameter, row) for row in rows)
+        expression = _made(verb, parameter, given, layouts)
+        if gives is not None and gives not in (expression.kind, *getattr(expression.kind, "__args__", ())):
+            raise TypeMismatch(
+                f"`{verb}` takes columns of type {gives.__name__} as `{parameter}`, and these are "
+                f"{type_name(expression.kind)}",
+                facts=(("given", brief(expression)),),
+            )
+    except FloError as error:
+        raise named(error, streams[error.index or 0]).located(Origin.here()) from None
+    return expression
+
+
+def _layout(verb: str, parameter: str, row: Any) -> Layout:
+    if isinstance(row, Layout):
+        return row
+    stream = getattr(row, "stream", row)
+    collection = stream.collection
+    if isinstance(row, KeyOf):
+        kind = getattr(collection, "key", Any)
+    else:
+        kind = getattr(collection.inner if isinstance(collection, Keyed) else collection, "element", Any)
+    layout = Layout.of(kind)
+    if layout is None:
+        raise TypeMismatch(
+            f"`{verb}` was given columns as `{parameter}`, and the elements of {{input}} have none",
+            facts=(("{input}", stream.type.described()),),
+            instead=(
+                (f"flo.{collection.name}[Row]", "where Row is a NamedTuple, a dataclass or another type with columns"),
+                (f"{parameter}=lambda …", "a function"),
+            ),
+        )
+    return maybe(layout) if isinstance(row, Perhaps) else layout
+
+
+def _made(verb: str, parameter: str, given: Any, layouts: tuple[Layout, ...]) -> Expression:
+    known = Expression.names_of(layouts)
+    parts = given.values() if hasattr(given, "values") else given if isinstance(given, tuple) else (given,)
+    for part in parts:
+        if isinstance(part, str) and part not in known:
+            raise TypeMismatch(
+                f"`{verb}` was given the column `{part}` as `{parameter}`, and {{input}} has no such column",
+                facts=(("columns", ", ".join(known)),),
+            )
+    try:
+        expression = Expression(given, layouts)
+        expect_of_each_row(expression)
+    except FloError as error:
+        error.facts = ((f"{verb}({parameter}=…)", brief(given)), *error.facts)
+        raise
+    return expression
+
+
+__all__ = ["WEIGHTS", "Asked", "Columns", "KeyOf", "Perhaps", "bound", "is_expression"]

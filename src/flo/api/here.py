@@ -1,0 +1,239 @@
+"""`flow.on(flo.here)`: the same program on tables, in this process."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import flo.columnar.operators  # noqa: F401  # the columnar forms
+from flo.api.explain_here import explained
+from flo.api.places import Here
+from flo.api.running import FlowLoop, Result, known
+from flo.columnar.diverted import Aside, OnError
+from flo.columnar.feeding import Feeding
+from flo.columnar.operator import columnar, plain
+from flo.columnar.outputs import refuse_negative, table_of
+from flo.columnar.plan import state_of
+from flo.columnar.rows import Columns, Rows
+from flo.columnar.store import Saved, Store
+from flo.columnar.translate import converting, translated
+from flo.core.checkpoint import Running
+from flo.core.derivation import StreamTypes
+from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
+from flo.core.graph import sequence
+from flo.core.stream_type import StreamType
+from flo.core.typing import initial
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from flo.api.flow import Flow
+
+Negative: TypeAlias = Literal["refuse", "allow"]
+
+
+@dataclass(frozen=True)
+class End:
+    """An input or an output of the program on tables."""
+
+    type: StreamType
+
+
+class TableResult(Result):
+    """The outputs of a run: tables, and plain Python where elements have no columns."""
+
+    def __init__(self, result: Result, aside: Aside, inputs: list[str]) -> None:
+        super().__init__(result, result._fixed, result.late)
+        self.diverted = {name: aside.table(name) for name in inputs}
+        """What each input has put aside: a table of rows, reasons, files and row numbers."""
+        self.taken = {name: aside.taken.get(name, 0) for name in inputs}
+        """How many rows each input has taken."""
+
+
+class OnHere:
+    """A flow on tables in this process."""
+
+    def __init__(self, flow: Flow, place: Here) -> None:
+        flow.type()
+        self._flow = flow
+        self._place = place
+        self._inputs = {stream.name: stream for stream in flow._scope.inputs}
+        types: StreamTypes = tuple(columnar(stream.type) or stream.type for stream in self._inputs.values())
+        graph, outputs = translated(flow.graph(), types)
+        wanted = tuple(columnar(plain(output)) or plain(output) for output in outputs)
+        between = converting(outputs, wanted)
+        self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
+        self._types, self._output_types = types, wanted
+
+    def loop(self, *, on_error: OnError = "raise", negative: Negative = "refuse") -> TableLoop:
+        """The event loop, by hand. What is pulled are changes, and these may take rows back: `negative` is about
+        the result."""
+        return TableLoop(self, _one_of("on_error", on_error, OnError), _one_of("negative", negative, Negative))
+
+    def run(self, /, *, on_error: OnError = "raise", negative: Negative = "refuse", **inputs: Any) -> TableResult:
+        """Runs on this data: tables, frames, files, folders, iterators of them, or plain Python.
+
+        Bounded inputs end with their data; unbounded ones stay open. With `on_error="divert"` rows that do not fit,
+        or that a function raises on, are put aside. `negative="allow"` lets outputs have weights below zero.
+        """
+        loop = self.loop(on_error=on_error, negative=negative)
+        for name in inputs:
+            known(name, self._inputs, "input")
+        for name, stream in self._inputs.items():
+            if stream.bounded and name not in inputs:
+                raise UnknownNameError(
+                    f"`run` was not given the bounded input `{name}`",
+                    instead=((f"run({name}=[…])", "an empty list if there is nothing"),),
+                    where=Origin.here(),
+                )
+        try:
+            loop._take_all(inputs, self._place.progress)
+            return loop.result()
+        except FloError as error:
+            if error.result is None:
+                error.result = loop._kept()
+            raise error.located(Origin.here()) from error.__cause__
+
+    def explain(self) -> str:
+        """Which operators run on tables, which call Python for every row, and what each keeps."""
+        return explained(self._flow.name, self._graph)
+
+
+class TableLoop(FlowLoop):
+    """The event loop of a flow on tables. What is pushed is taken in at once, slice by slice."""
+
+    def __init__(self, program: OnHere, on_error: OnError, negative: Negative) -> None:
+        names = list(program._inputs)
+        outputs = list(program._flow._outputs)
+        late = list(program._flow._late())
+        ends = [End(stream) for stream in program._output_types]
+        super().__init__(
+            program._graph,
+            {name: End(stream) for name, stream in zip(names, program._types, strict=True)},
+            dict(zip(outputs, ends, strict=False)),
+            dict(zip(late, ends[len(outputs) :], strict=True)),
+            None,
+            False,
+        )
+        self.name = program._flow.name
+        self.negative = negative
+        self._pulled: set[str] = set()
+        self._feeding = Feeding(self._loop, self._inputs, on_error)
+
+    def _push(self, name: str, data: Any) -> None:
+        try:
+            for _ in self._feeding.taking(name, data):
+                pass
+        except FloError as error:
+            raise error.located(Origin.here()) from error.__cause__
+
+    def _take_all(self, inputs: Mapping[str, Any], progress: Callable[[str, int | None], Any]) -> None:
+        """All inputs in turn, a part of each; an input that is bounded ends when its data does."""
+        with self._alone("run"):
+            bounded = {n: self._loop.input_types[place].bounded for n, place in self._inputs.items()}
+            sources = {name: self._feeding.opened(name, data) for name, data in inputs.items()}
+            rows = [source.rows for source in sources.values()]
+            waiting = {name: self._feeding.taking(name, source) for name, source in sources.items()}
+            with progress(self.name, None if None in rows else sum(filter(None, rows))) as shown:
+                while waiting:
+                    for name, parts in list(waiting.items()):
+                        taken = next(parts, None)
+                        if taken is not None:
+                            shown.moved(taken, state_of(self._loop.graph))
+                            continue
+                        del waiting[name]
+                        if bounded[name]:
+                            self._feed(name, self._loop.input_types[self._inputs[name]].collection.bottom().fix())
+                            self._loop.run()
+                self._loop.run()
+                for line in self._feeding.aside.summary(self._inputs):
+                    shown.said(line)
+
+    def _kept(self) -> TableResult:
+        """What the data before a fault gave."""
+        with contextlib.suppress(FloError):  # the fault itself, again
+            self._loop.run()
+        return self._result()
+
+    def _plain(self, place: int) -> Any:
+        return self._shown(place, self._loop.outputs[place])
+
+    def _shown(self, place: int, value: Any) -> Any:
+        if isinstance(value, Rows):
+            return table_of(value)
+        return self._loop.output_types[place].collection.plain(value)
+
+    def pull(self, name: str, at_most: int | None = None) -> Any:
+        """What came out of an output since the last pull, as a table; plain Python where elements have no columns."""
+        place = self._outputs[known(name, self._outputs, "output")]
+        with self._alone("pull"):
+            self._pulled.add(name)
+            return self._shown(place, self._loop.pull(place, at_most))
+
+    def result(self) -> TableResult:
+        """All outputs that were not pulled."""
+        if self.negative == "refuse":
+            for name, place in self._outputs.items():
+                if name not in self._pulled:  # else they are changes
+                    self._refuse_negative(name, place)
+        return self._result()
+
+    def _result(self) -> TableResult:
+        return TableResult(super().result(), self._feeding.aside, list(self._inputs))
+
+    def _refuse_negative(self, name: str, place: int) -> None:
+        of = self._loop.output_types[place].collection
+        try:
+            refuse_negative(name, of.base if isinstance(of, Columns) else of, self._plain(place))
+        except FloError as error:
+            raise error.located(Origin.here()) from None
+
+    @property
+    def diverted(self) -> dict[str, pa.Table]:
+        """What each input has put aside so far."""
+        return {name: self._feeding.aside.table(name) for name in self._inputs}
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """How many rows and bytes the program keeps."""
+        return state_of(self._loop.graph)
+
+    def explain(self) -> str:
+        """How each operator runs, and what it keeps now."""
+        return explained(self.name, self._loop.graph)
+
+    def checkpoint(self, folder: str | Path, *, keep: int = 2) -> Saved:  # type: ignore[override]
+        """Writes the running program into a folder: what is new since the last time. `keep` checkpoints stay there."""
+        loop = self._loop
+        try:
+            with self._alone("checkpoint"):
+                running = Running(loop.graph, loop.outputs, frozenset(loop.ended))
+                more = {"taken": self._feeding.aside.taken, "pulled": sorted(self._pulled)}
+                return Store(folder).save(loop.program, loop.input_types, loop.ends, running, more, max(1, keep))
+        except FloError as error:
+            raise error.located(Origin.here()) from error.__cause__
+
+    def restore(self, folder: str | Path) -> None:  # type: ignore[override]
+        """Goes on from the newest checkpoint in the folder, of the same program."""
+        loop = self._loop
+        try:
+            with self._alone("restore"):
+                running, more = Store(folder).load(loop.program, loop.input_types, loop.ends)
+        except FloError as error:
+            raise error.located(Origin.here()) from error.__cause__
+        loop.graph, loop.outputs, loop.ended = running.graph, running.outputs, set(running.ended)
+        self._feeding.aside = Aside(taken=dict(more["taken"]))
+        self._pulled = set(more["pulled"])
+
+
+def _one_of(name: str, given: Any, options: Any) -> Any:
+    if given not in options.__args__:
+        raise TypeMismatch(
+            f"`{name}` is {brief(given)}",
+            instead=tuple((f'{name}="{option}"', "") for option in options.__args__),
+            where=Origin.here(),
+        )
+    return given

@@ -1,0 +1,79 @@
+"""How far a long run has come: rows, rate, state, time left. Nothing is shown where nobody looks."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+PATIENCE = 1.0
+"""Seconds before anything is shown."""
+
+
+class RunProgress:
+    """A line on the terminal while a program runs."""
+
+    def __init__(self, name: str, total: int | None, console: Console | None = None) -> None:
+        self.name, self.total = name, total
+        self.console = console or Console(stderr=True)
+        self.rows = 0
+        self.started = time.monotonic()
+        self._shown: Progress | None = None
+        self._task: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def moved(self, rows: int, state: tuple[int, int]) -> None:
+        """So many more rows were taken; `state` is how many rows and bytes the program keeps."""
+        self.rows += rows
+        elapsed = time.monotonic() - self.started
+        if not self.console.is_terminal or elapsed < PATIENCE:
+            return
+        if self._shown is None:
+            self._shown = self._bar()
+            self._shown.start()
+            self._task = self._shown.add_task(self.name, total=self.total, details="")
+        details = f"{self.rows:,} rows   {self.rows / elapsed:,.0f}/s   state {state[0]:,} rows, {size(state[1])}"
+        self._shown.update(self._task, completed=self.rows, details=details)
+
+    def _bar(self) -> Progress:
+        columns: list[ProgressColumn] = [
+            TextColumn("{task.description}"),
+            TextColumn("{task.fields[details]}"),
+            TimeElapsedColumn(),
+        ]
+        if self.total is not None:
+            columns += [BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
+        return Progress(*columns, console=self.console)
+
+    def said(self, line: str) -> None:
+        """Something to know when the run is over."""
+        if self.console.is_terminal:
+            self.console.print(line, highlight=False, markup=False)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown is not None:
+            self._shown.stop()
+
+
+def size(count: float) -> str:
+    """Bytes, for people."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
