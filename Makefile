@@ -16,6 +16,9 @@ REUSABLE := import sys, pip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 
 XDIST ?= -n auto --maxprocesses=8
 PYTEST_ARGS ?=
 
+# `make bench SCALE=0.1` runs the benchmarks on tables with a tenth of the data.
+SCALE ?= 1
+
 # Keeps pyright from asking the network for a newer version of itself.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
@@ -37,6 +40,7 @@ check: $(READY) ## lint, formatting, types and the fast tests
 bench: $(READY) ## run the benchmarks
 	@$(BIN)/python -m benchmarks.calculus
 	@$(BIN)/python -m benchmarks.exploration
+	@$(BIN)/python -m benchmarks.columnar --scale $(SCALE)
 
 laws: $(READY) ## check all that is shipped, and write docs/laws.md
 	@$(BIN)/python -m tests.verify.laws_table

@@ -1,0 +1,60 @@
+"""The benchmarks of programs on tables, at a tiny scale: they run, and their results are exact. Nothing about time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import columnar
+from benchmarks.columnar_growth import OPERATORS, Grown, Operator
+from benchmarks.columnar_programs import DELTAS, WORKLOADS
+from benchmarks.columnar_rates import check, checkpoints, paced, rates
+
+SCALE = 0.02
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_the_result_is_that_of_polars(name: str, tmp_path: Path) -> None:
+    workload = WORKLOADS[name](SCALE, tmp_path)
+    pulled = paced(workload).pulled
+    assert len(pulled) == len(workload.deltas) == DELTAS
+    assert check(workload, pulled, workload.at_once()) > 1000
+    pulled.remove(max(pulled, key=lambda table: table.num_rows))
+    with pytest.raises(AssertionError):  # what is lost is seen
+        check(workload, pulled, workload.at_once())
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_resumed_in_the_middle_it_is_the_same(name: str, tmp_path: Path) -> None:
+    workload = WORKLOADS[name](SCALE, tmp_path / "data")
+    assert checkpoints([workload], tmp_path / "state").row_count == 1
+    assert rates([workload], None).row_count == 1
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+def test_deltas_into_a_state_give_the_difference(operator: Operator) -> None:
+    grown = Grown(operator, 2_000, 200, 20)
+    for number in range(1, len(grown.deltas)):
+        grown.take(number)
+    grown.check()
+    rows, size = grown.memory()
+    assert rows > 0
+    assert size > 16 * rows
+    assert grown.nothing() > 0
+    grown.pulled.append(grown.pulled[0])
+    with pytest.raises(AssertionError):
+        grown.check()
+
+
+def test_the_operators_of_the_growth_are_on_tables() -> None:
+    for operator in OPERATORS:
+        assert "1 on tables, 0 row by row in Python, 0 on values" in operator.loop().explain(), operator.name
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    columnar.main(["--scale", "0.001", "--only", "growth", "--operator", "join"])
+    columnar.main(["--scale", "0.001", "--only", "rates", "--program", "groups"])
+    printed = capsys.readouterr().out
+    assert "into a state of 1,000 and of 10,000" in printed
+    assert "grouped sum" in printed
