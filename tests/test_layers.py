@@ -1,4 +1,7 @@
-"""The layers of the package: core ← values ← verify ← api ← views ← tools, each importing only those to its left."""
+"""The layers of the package: core ← values ← verify ← columnar ← api ← views ← tools.
+
+Each imports only those to its left.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,11 @@ import pytest
 import flo.core
 
 ROOT = Path(flo.core.__file__).parent.parent
-LAYERS = ("core", "values", "verify", "api", "views", "tools")
+LAYERS = ("core", "values", "verify", "columnar", "api", "views", "tools")
 MODULES = sorted(ROOT.rglob("*.py"))
 ALLOWED_OUTSIDE = {"rich", "typing_extensions"}
+FOR_TABLES = {"narwhals", "numpy", "pyarrow"}
+"""What tables are made of: `columnar` alone imports it."""
 EXTRAS = {"hypothesis", "z3"}
 """Installed by an extra: imported inside functions only, so that Flo works without them."""
 FOR_PYTEST = "flo.tools.pytest_plugin"
@@ -74,6 +79,8 @@ def test_what_is_imported_from_outside(path):
     allowed = set(sys.stdlib_module_names) | {"flo"}
     if layer_of(name_of(path)) != 0:  # core needs nothing but the standard library
         allowed |= ALLOWED_OUTSIDE | EXTRAS
+    if layer_of(name_of(path)) == LAYERS.index("columnar"):
+        allowed |= FOR_TABLES
     if name_of(path) == FOR_PYTEST:
         allowed |= {"pytest"}
     for module, line in imports(path):

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401  how plain data lowers
+from flo.columnar.rows import Columns
+from flo.columnar.streams import StreamColumns
 from flo.core.collection import Collection, End, Value
 from flo.core.errors import CollectionError
 from flo.core.nested import Nested
@@ -34,6 +36,11 @@ COLLECTIONS: list[tuple[Collection, st.SearchStrategy]] = [
     (Nested(Sequence(int)), st.lists(several, max_size=3)),
     (Nested(Sequence(int), Bag(int)), st.lists(st.tuples(several, several), max_size=3)),
     (Nested(Nested(Set(int))), st.lists(st.lists(several, max_size=2), max_size=2)),
+    (Columns(Sequence(int)), several),
+    (Columns(Bag(int)), several),
+    (Columns(Set(int)), several),
+    (Columns(ZSet(int)), weighted),
+    (StreamColumns(Nested(Sequence(int), Bag(int))), st.lists(st.tuples(several, several), max_size=3)),
 ]
 
 every_collection = pytest.mark.parametrize(("collection", "plain"), COLLECTIONS, ids=[str(c) for c, _ in COLLECTIONS])

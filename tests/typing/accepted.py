@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import assert_type
+from typing import Any, NamedTuple, assert_type
+
+import narwhals as nw
 
 import flo
 
@@ -90,3 +92,45 @@ def scaled(b: flo.Stream[flo.Sequence[int], flo.Bounded], loop: flo.Loop) -> flo
 
 
 assert_type(open_numbers.batch(2).nest(scaled), flo.Stream[flo.Nested[flo.Sequence[int]], flo.Unbounded])
+
+
+class Order(NamedTuple):
+    user: str
+    price: int
+
+
+orders = flow.input("orders", flo.ZSet[Order])
+ended_orders = flow.input("ended_orders", flo.Sequence[Order], bounded=True)
+assert_type(orders.filter(nw.col("price") > 3), flo.Stream[flo.ZSet[Order], flo.Unbounded])
+assert_type(orders.map({"user": "user", "total": nw.col("price") * 2}), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(orders.map("user"), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(orders.map(lambda o: o.price), flo.Stream[flo.ZSet[int], flo.Unbounded])
+assert_type(orders.map(("user", "price")), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(orders.sum_by("user", of="price"), flo.Stream[flo.ZSet[tuple[Any, Any]], flo.Unbounded])
+assert_type(orders.sum_by(lambda o: o.user, of=lambda o: o.price), flo.Stream[flo.ZSet[tuple[str, int]], flo.Unbounded])
+assert_type(orders.sum_by(lambda o: o.user, of="price"), flo.Stream[flo.ZSet[tuple[str, Any]], flo.Unbounded])
+assert_type(orders.sum_by("user", of=lambda o: o.price), flo.Stream[flo.ZSet[tuple[Any, Any]], flo.Unbounded])
+assert_type(orders.max_by(lambda o: o.user, of=lambda o: o.price), flo.Stream[flo.ZSet[tuple[str, int]], flo.Unbounded])
+assert_type(
+    orders.avg_by(lambda o: o.user, of=lambda o: o.price), flo.Stream[flo.ZSet[tuple[str, float]], flo.Unbounded]
+)
+assert_type(
+    orders.aggregate_by(lambda o: o.user, of=lambda o: o.price, finish=str),
+    flo.Stream[flo.ZSet[tuple[str, str]], flo.Unbounded],
+)
+assert_type(orders.aggregate_by("user", of="price", finish=str), flo.Stream[flo.ZSet[tuple[Any, str]], flo.Unbounded])
+assert_type(orders.count_by("user"), flo.Stream[flo.ZSet[tuple[Any, int]], flo.Unbounded])
+assert_type(orders.avg_by("user", of="price"), flo.Stream[flo.ZSet[tuple[Any, float]], flo.Unbounded])
+assert_type(orders.join(orders, on="user", other_on="user"), flo.Stream[flo.ZSet[tuple[Order, Order]], flo.Unbounded])
+assert_type(
+    orders.join(orders, on="user", other_on="user", into={"k": "user", "s": nw.col("price") + nw.col("price_right")}),
+    flo.Stream[flo.ZSet[Any], flo.Unbounded],
+)
+assert_type(orders.left_join(orders, "user", "user", into={"k": "user"}), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(orders.top(3, "price", by="user"), flo.Stream[flo.ZSet[Order], flo.Unbounded])
+assert_type(ended_orders.sort("price"), flo.Stream[flo.Sequence[Order], flo.Bounded])
+assert_type(ended_orders.key_by("user"), flo.Stream[flo.Keyed[Any, flo.Sequence[Order]], flo.Bounded])
+assert_type(orders.max(of="price"), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(orders.max(), flo.Stream[flo.ZSet[Order], flo.Unbounded])
+ended_orders.tumbling(10, "price")
+orders.map_weights(nw.col("weight") * 2)

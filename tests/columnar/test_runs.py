@@ -1,0 +1,89 @@
+"""Runs: sorted by key, searched without being scanned, merged without losing a row."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flo.columnar.rows import WEIGHT
+from flo.columnar.run import expanded, merged, pairs, run_of, stable_order
+
+keys = st.lists(st.one_of(st.integers(0, 6), st.integers(0, 2**62)), max_size=30)
+texts = st.lists(st.sampled_from(["", "a", "b", None, "a long text of many bytes"]), max_size=12)
+
+
+def run(values, kind=None):
+    table = pa.table(
+        {"k": pa.array(values, kind), "at": np.arange(len(values)), WEIGHT: np.ones(len(values), np.int64)}
+    )
+    return run_of(table, ("k",))
+
+
+@given(keys, keys)
+def test_pairs_of_numbers(left, right):
+    check(left, right, pa.int64())
+
+
+@given(texts, texts)
+def test_pairs_of_texts(left, right):
+    check(left, right, pa.string())
+
+
+def check(left, right, kind):
+    one, other = run(left, kind), run(right, kind)
+    ours, theirs = pairs(one, other)
+    found = zip(one.table["at"].to_numpy()[ours].tolist(), other.table["at"].to_numpy()[theirs].tolist(), strict=True)
+    assert Counter(found) == Counter((a, b) for a, x in enumerate(left) for b, y in enumerate(right) if x == y), (
+        "every one with every one"
+    )
+
+
+@given(st.lists(keys, min_size=1, max_size=4))
+def test_a_merge_has_all_rows_in_their_order(parts):
+    whole = merged([run(part, pa.int64()) for part in parts])
+    numbers = whole.keys.numbers
+    assert (numbers[1:] >= numbers[:-1]).all()
+    assert Counter(whole.table["k"].to_pylist()) == Counter(key for part in parts for key in part)
+    again = run(whole.table["k"].to_pylist(), pa.int64())
+    assert (again.keys.numbers == numbers).all()
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), max_size=40), st.lists(st.integers(0, 2**64 - 1), max_size=40))
+@settings(max_examples=200)
+def test_find(there, asked):
+    from flo.columnar.keys import Keys
+    from flo.columnar.run import Run
+
+    numbers = np.sort(np.array(there, np.uint64))
+    one = Run(("k",), Keys(numbers, True), pa.table({"k": numbers}))
+    wanted = np.unique(np.array(asked + there[::2], np.uint64))
+    found, places = one.find(wanted)
+    assert wanted[found].tolist() == sorted(set(wanted.tolist()) & set(there))
+    assert one.unique[places].tolist() == wanted[found].tolist()
+
+
+def test_find_at_the_ends_of_the_range():
+    from flo.columnar.keys import Keys
+    from flo.columnar.run import Run
+
+    numbers = np.array([0, 2**64 - 1], np.uint64)
+    one = Run(("k",), Keys(numbers, True), pa.table({"k": numbers}))
+    found, places = one.find(np.array([0, 1, 2**64 - 2, 2**64 - 1], np.uint64))
+    assert (found.tolist(), places.tolist()) == ([0, 3], [0, 1])
+    low = Run(("k",), Keys(numbers[:1], True), pa.table({"k": numbers[:1]}))
+    assert low.find(np.array([5, 2**64 - 1], np.uint64))[0].tolist() == []
+
+
+@given(st.lists(st.sampled_from([0, 1, 2, 3, 2**40, 2**64 - 1]), max_size=40))
+def test_equal_numbers_stay_in_their_order(numbers):
+    """Also where they differ in their lowest bits alone."""
+    array = np.array(numbers, np.uint64)
+    assert stable_order(array).tolist() == np.argsort(array, kind="stable").tolist()
+
+
+def test_expanded():
+    assert expanded(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist() == [5, 6, 9, 10, 11]
