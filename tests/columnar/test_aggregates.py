@@ -27,6 +27,8 @@ from flo.values.weighted import ZSet
 from tests.columnar.harness import agree, forms, on_tables
 from tests.columnar.patches import colliding, whole_deltas
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True, scope="module")
 def _whole_deltas():

@@ -20,6 +20,8 @@ from flo.core.encoding import decode, encode
 from flo.core.term import Lifting, Lowering
 from tests.columnar.harness import agree, forms, on_tables
 
+pytestmark = pytest.mark.slow
+
 
 class Order(NamedTuple):
     user: str

@@ -22,6 +22,8 @@ from flo.values.weighted import Set, ZSet
 from tests.columnar.harness import agree, forms, on_tables
 from tests.columnar.test_elementwise import outcome
 
+pytestmark = pytest.mark.slow
+
 
 class Row(NamedTuple):
     key: int

@@ -114,6 +114,7 @@ class Late:
     price: float
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "price"),
     [

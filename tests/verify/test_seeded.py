@@ -58,6 +58,7 @@ def test_seeded_bugs_are_caught(seeded: Seeded, record_property) -> None:
     record_property("seeded", (seeded.name, found.law.name, report.strength.attempts))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sound", SOUND, ids=lambda sound: sound.subject.name)
 def test_printed_rules_that_are_right_pass(sound: Sound) -> None:
     report = flo.verify.check(sound.subject, *sound.types, tries=FEW)
@@ -227,6 +228,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: type(mutant.subject).__name__)
 def test_mutants_of_our_operators_are_caught(mutant: Mutant, record_property) -> None:
     types = [flo.StreamType(collection, mutant.bounded) for collection in mutant.collections]
