@@ -11,6 +11,8 @@ from benchmarks.columnar_growth import OPERATORS, Grown, Operator
 from benchmarks.columnar_programs import DELTAS, WORKLOADS
 from benchmarks.columnar_rates import check, checkpoints, paced, rates
 
+pytestmark = pytest.mark.slow
+
 SCALE = 0.02
 
 

@@ -18,6 +18,8 @@ from flo.values.weighted import Bag, Set
 from tests.columnar.harness import agree, forms, on_tables
 from tests.columnar.patches import whole_deltas
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True, scope="module")
 def _whole_deltas():

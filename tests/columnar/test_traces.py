@@ -17,6 +17,8 @@ from flo.core.encoding import decode, encode
 from flo.core.term import Lifting, Lowering
 from tests.columnar.patches import colliding
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = pa.schema([("key", pa.string()), ("value", pa.float64()), pa.field(WEIGHT, pa.int64(), nullable=False)])
 
 

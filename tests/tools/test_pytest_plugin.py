@@ -9,6 +9,8 @@ import pytest
 
 from tests.tools import programs
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = "pytester"
 
 FLOWS = f"""\

@@ -9,6 +9,8 @@ import pytest
 import flo
 from flo.verify import check, laws
 
+pytestmark = pytest.mark.slow
+
 
 def last_wins(a: object, b: object) -> object:
     return b if b is not None else a

@@ -28,6 +28,8 @@ from flo.verify.seeded import NOT_SUBJECTS, SEEDED, Seeded
 from flo.verify.seeded.sound import SOUND, Sound
 from tests.paper_rules import SMALL_STEPS
 
+pytestmark = pytest.mark.slow
+
 DEVIATIONS = Path(__file__).parent.parent.parent / "docs" / "deviations.md"
 FEW = 20
 """Random inputs for what is right: it is tried on every small one."""
@@ -58,7 +60,6 @@ def test_seeded_bugs_are_caught(seeded: Seeded, record_property) -> None:
     record_property("seeded", (seeded.name, found.law.name, report.strength.attempts))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sound", SOUND, ids=lambda sound: sound.subject.name)
 def test_printed_rules_that_are_right_pass(sound: Sound) -> None:
     report = flo.verify.check(sound.subject, *sound.types, tries=FEW)
@@ -228,7 +229,6 @@ MUTANTS = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: type(mutant.subject).__name__)
 def test_mutants_of_our_operators_are_caught(mutant: Mutant, record_property) -> None:
     types = [flo.StreamType(collection, mutant.bounded) for collection in mutant.collections]
