@@ -152,3 +152,14 @@ def test_many_groups_in_several_runs(operator):
         there += chunk
         chunks.append((chunk,))
     agree(operator, TYPES, chunks, seeds=1)
+
+
+def mixed_group(row):
+    """Says nothing of its results: 1, 1.0 and True are one group, as in Python."""
+    return {"a": 1, "b": 1.0}.get(row.group, True)
+
+
+def test_equal_keys_of_different_types_are_one_group():
+    given = {Row("a", 1, 0.0, None): 1, Row("b", 3, 0.0, None): 1, Row("c", 2, 0.0, None): 1}
+    (top,) = agree(TopK(1, score, mixed_group), TYPES, [(given,)])
+    assert [row.score for row in top.elements_list()] == [3]

@@ -10,7 +10,7 @@ import pyarrow as pa
 from flo.columnar.expression import Expression
 from flo.columnar.layout import VALUE, Layout
 from flo.columnar.python_keys import code_of
-from flo.columnar.rows import WEIGHT, layout_of
+from flo.columnar.rows import layout_of
 from flo.columnar.run import Run, run_of
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
@@ -123,12 +123,3 @@ def _computed(on: Any, of: ElementCollection[Any], table: pa.Table, *, coded: bo
         return pa.table({VALUE: pa.array([code_of(key) for key in keys], pa.binary())})
     as_declared(on, keys)
     return written(keys, layout.element)
-
-
-def without_keys(table: pa.Table) -> pa.Table:
-    computed = [name for name in table.column_names if name.startswith(KEY)]
-    return table.drop_columns(computed) if computed else table
-
-
-def without_weights(table: pa.Table) -> pa.Table:
-    return table.drop_columns([WEIGHT]) if WEIGHT in table.column_names else table

@@ -11,10 +11,9 @@ from flo.columnar.expression import Expression
 from flo.columnar.functions import KEY, applied, row_by_row
 from flo.columnar.keys import one_chunk
 from flo.columnar.layout import VALUE, Layout
-from flo.columnar.rows import WEIGHT, layout_of
+from flo.columnar.python_keys import code_of
+from flo.columnar.rows import layout_of
 from flo.core.elements import returned_type
-from flo.core.encoding import encode
-from flo.core.term import Lowering
 from flo.values.element_value import ElementCollection
 
 ALL = f"{KEY}all"
@@ -43,9 +42,7 @@ def group_keys(by: Any, of: ElementCollection[Any], table: pa.Table) -> pa.Table
     if Layout.of(returned_type(by)) is not None:
         found = results(by, of, table)
         return found.rename_columns([f"{KEY}{name}" for name in found.column_names])
-    lowering = Lowering()
-    rows = table.drop_columns([WEIGHT]) if WEIGHT in table.column_names else table
-    keys = [encode(lowering(key)) for key in row_by_row(by, (of,), rows)]
+    keys = [code_of(key) for key in row_by_row(by, (of,), table)]
     return pa.table({f"{KEY}{VALUE}": pa.array(keys, pa.binary())})
 
 

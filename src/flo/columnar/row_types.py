@@ -12,7 +12,7 @@ from typing import Annotated, Any, Optional, is_typeddict
 
 import pyarrow as pa
 
-from flo.columnar.cell import cell_of, fields_of
+from flo.columnar.cell import fields_of
 from flo.core.data import class_name
 from flo.core.errors import Origin, TypeMismatch, brief
 
@@ -142,6 +142,3 @@ def _is_bytes(arrow: pa.DataType) -> bool:
     return bool(
         pa.types.is_large_binary(arrow) or pa.types.is_binary_view(arrow) or pa.types.is_fixed_size_binary(arrow)
     )
-
-
-__all__ = ["cell_of", "python_type", "row_type", "row_type_of", "rows"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from flo.columnar.layout import Layout
 from flo.core.collection import Collection, End, Value, call
@@ -172,9 +170,4 @@ def _shown(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name}: {field.type}" for field in schema if field.name != WEIGHT)
 
 
-def positive(table: pa.Table) -> pa.Table:
-    return table.filter(pc.greater(table[WEIGHT], 0))
-
-
-Convert = Callable[[Any], Any]
 register("Columns", Columns)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -227,8 +226,3 @@ def expanded(starts: Places, counts: Places) -> Places:
     ends = np.cumsum(counts)
     places: Places = np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - counts), counts)
     return places
-
-
-def neighbours(sizes: list[int]) -> bool:
-    """Whether every run is more than twice the size of the next."""
-    return all(larger > 2 * smaller for larger, smaller in pairwise(sizes))

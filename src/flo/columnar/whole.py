@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from flo.columnar.keys import Places, keys_of, one_chunk, same
-from flo.columnar.run import stable_order
+from flo.columnar.keys import Places
 from flo.columnar.streams import STREAM, numbers
 from flo.core.collection import Collection
 from flo.core.derivation import StreamTypes
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.operator import Operator
+from flo.core.stream_type import StreamType
 from flo.core.wire import Wire
 
 
@@ -76,40 +76,10 @@ def run_whole(graph: Graph, given: Wholes) -> Wholes:
         case Node(_, Wire() as wire):
             return tuple(given[place] for place in wire.routes)
         case Node(_, operator):
-            types: StreamTypes = tuple(bounded(each.of) for each in given)
+            types: StreamTypes = tuple(StreamType(each.of, bounded=True) for each in given)
             outputs = operator.judge(types).outputs
             run, _ = WHOLE[type(operator)]
             return run(operator, given, tuple(output.collection for output in outputs))
-
-
-def bounded(of: Collection) -> Any:
-    from flo.core.stream_type import StreamType
-
-    return StreamType(of, bounded=True)
-
-
-def grouped(columns: list[pa.ChunkedArray]) -> tuple[Places, Places]:
-    """(the rows by group, equal keys side by side; where each group begins, and where the last one ends)."""
-    found = keys_of(columns)
-    order = stable_order(found.numbers)
-    ordered = found.numbers[order]
-    changes = ordered[1:] != ordered[:-1]
-    if not found.exact and len(order) > 1:
-        sides = [one_chunk(column).take(pa.array(order)) for column in columns]
-        equal = same([side.slice(0, len(side) - 1) for side in sides], [side.slice(1) for side in sides])
-        if (~equal & ~changes).any():  # two keys with one number
-            return _one_by_one(columns)
-    starts = np.flatnonzero(changes) + 1
-    return order, np.concatenate([[0], starts, [len(order)]]) if len(order) else np.zeros(1, np.int64)
-
-
-def _one_by_one(columns: list[pa.ChunkedArray]) -> tuple[Places, Places]:
-    groups: dict[str, list[int]] = {}
-    for row, key in enumerate(zip(*(column.to_pylist() for column in columns), strict=True)):
-        groups.setdefault(repr(key), []).append(row)
-    lengths = [len(rows) for rows in groups.values()]
-    order = np.array([row for rows in groups.values() for row in rows], np.int64)
-    return order, np.concatenate([[0], np.cumsum(lengths)])
 
 
 def bounds(whole: Whole) -> Places:

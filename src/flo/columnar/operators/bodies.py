@@ -17,7 +17,8 @@ from flo.columnar.layout import VALUE, Layout
 from flo.columnar.rows import WEIGHT, layout_of, ordered
 from flo.columnar.run import taken
 from flo.columnar.streams import NUMBER, STREAM, numbered
-from flo.columnar.whole import Whole, Wholes, bounds, grouped, run_whole, runs_whole, whole_of
+from flo.columnar.trace import alike
+from flo.columnar.whole import Whole, Wholes, bounds, run_whole, runs_whole, whole_of
 from flo.core.collection import Collection
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
@@ -147,18 +148,18 @@ def per_key(operator: PerKey, given: Wholes, outputs: Outputs) -> Wholes:
     of = whole.of
     assert isinstance(of, Keyed)
     prefix = [name for name in whole.table.column_names if name == STREAM or name.startswith(KEY)]
-    order, starts = grouped([whole.table[name] for name in prefix])
+    order, firsts = alike(whole.table.select(prefix))
     rows = taken(whole.table, order)
-    ids = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    inner = Whole(of.inner, len(starts) - 1, numbered(rows.drop_columns(prefix), ids))
-    firsts = taken(rows.select(prefix), starts[:-1])
+    ids = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
+    inner = Whole(of.inner, len(firsts), numbered(rows.drop_columns(prefix), ids))
+    keys = taken(rows.select(prefix), firsts)
     found = run_whole(operator.graph, (inner,))  # type: ignore[arg-type]
-    return tuple(_back(each, firsts, whole.count, of) for each, of in zip(found, outputs, strict=True))
+    return tuple(_back(each, keys, whole.count, of) for each, of in zip(found, outputs, strict=True))
 
 
-def _back(result: Whole, firsts: pa.Table, count: int, of: Collection) -> Whole:
+def _back(result: Whole, keys: pa.Table, count: int, of: Collection) -> Whole:
     """The rows of each key's stream under the stream and the key."""
-    prefix = taken(firsts, result.streams)
+    prefix = taken(keys, result.streams)
     columns = [*prefix.columns, *result.rows().columns]
     fields = [NUMBER, *list(prefix.schema)[1:], *list(result.rows().schema)]
     return Whole(of, count, pa.Table.from_arrays(columns, schema=pa.schema(fields)))
