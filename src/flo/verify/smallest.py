@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-MISSING = "no random inputs: Hypothesis is not installed (pip install hypothesis)"
+NO_HYPOTHESIS = "no random inputs: Hypothesis is not installed (pip install hypothesis)"
 
 
 class _OutOfTime(BaseException):

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 from flo.core.elements import belongs, type_name
@@ -17,6 +16,7 @@ from flo.verify.functions.broken import Broken, Raised, broken
 from flo.verify.functions.equations import Equation
 from flo.verify.laws import Law
 from flo.verify.report import Report, Strength
+from flo.verify.smallest import NO_HYPOTHESIS, smallest
 from flo.verify.within import TimeUp, within
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class Trials:
             import hypothesis  # noqa: F401
         except ImportError:
             if problems:
-                self.limits.append("nothing at random, as Hypothesis is not installed")
+                self.limits.append(NO_HYPOTHESIS)
             return None
         for group in together(problems):
             if self.effort.tries and not self._late():
@@ -177,37 +177,20 @@ class Trials:
 
     def _searched(self, group: list[Problem]) -> Broken | None:
         """Random values, and smaller ones once some break a law."""
-        from hypothesis import HealthCheck, Phase, find, settings
         from hypothesis import strategies as st
-        from hypothesis.errors import HypothesisException
 
         found: list[Broken] = []
 
-        def breaks(values: tuple[Any, ...]) -> bool:
-            if self.effort.over():
-                return False
+        def breaks(values: tuple[Any, ...]) -> Broken | None:
             self.random += not found
             tried = (self.attempt(each.equation, values[: len(each.domains)]) for each in group)
             one = next(filter(None, tried), None)
-            if one is not None:
-                found.append(one)
-            return one is not None
+            found.extend([one] if one is not None else [])
+            return one
 
-        try:
-            find(
-                st.tuples(*(domain.generated() for domain in group[0].domains)),
-                breaks,
-                settings=settings(
-                    max_examples=self.effort.tries,
-                    database=None,
-                    deadline=None,
-                    phases=(Phase.generate, Phase.shrink),
-                    suppress_health_check=list(HealthCheck),
-                ),
-                random=Random(self.effort.seed),
-            )
-        except HypothesisException:  # no such values; or, when the time ran out, not the same twice
-            self._late()
+        strategy = st.tuples(*(domain.generated() for domain in group[0].domains))
+        smallest(strategy, breaks, tries=self.effort.tries, seed=self.effort.seed, over=self.effort.over)
+        self._late()
         return min(found, key=lambda each: each.size, default=None)
 
     def _failing(self, raised: Raised) -> FloError:

@@ -17,7 +17,7 @@ from flo.verify.laws import Law
 from flo.verify.programs.inputs import exactly
 from flo.verify.programs.sampling import plain_data
 from flo.verify.report import Counterexample, Report, Strength
-from flo.verify.smallest import MISSING, smallest
+from flo.verify.smallest import NO_HYPOTHESIS, smallest
 
 MOST_VALUES = 100
 
@@ -43,7 +43,7 @@ def check_collection(collection: Collection, effort: Effort | None = None) -> Re
         if broken is not None:
             break
     if broken is None and effort.tries and find_spec("hypothesis") is None:
-        limits.append(MISSING)
+        limits.append(NO_HYPOTHESIS)
     elif broken is None and effort.tries:
         random, broken = _at_random(collection, effort)
     strength = Strength(exhaustive=exhaustive, up_to=up_to, random=random, limits=tuple(limits))

@@ -13,7 +13,7 @@ from flo.verify.programs.inputs import small_inputs
 from flo.verify.programs.sampling import sample
 from flo.verify.programs.steps import functions_of
 from flo.verify.report import Counterexample, Strength
-from flo.verify.smallest import MISSING
+from flo.verify.smallest import NO_HYPOTHESIS
 from flo.verify.within import TimeUp, within
 
 LEAST_TRIES = 20
@@ -102,7 +102,7 @@ class Phases:
         if not self.subjects or not self.effort.tries:
             return None
         if find_spec("hypothesis") is None:
-            self.limits.append(MISSING)
+            self.limits.append(NO_HYPOTHESIS)
             return None
         each = max(LEAST_TRIES, self.effort.tries // len(self.subjects))
         for subject in self.subjects:
