@@ -136,9 +136,6 @@ class Grown:
     def memory(self) -> tuple[int, int]:
         """The rows and the bytes of all traces after consolidation, with what a search needs."""
         whole = [trace.consolidated() for trace in self.traces()]
-        for trace in whole:
-            for run in trace:
-                run.find(run.unique[:1])
         return sum(trace.rows for trace in whole), sum(trace.bytes for trace in whole)
 
     def traces(self) -> Iterator[Trace]:

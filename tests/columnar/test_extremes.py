@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from datetime import date, datetime, time, timedelta
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import NamedTuple
+from enum import Enum, IntEnum, StrEnum
+from typing import Annotated, Literal, NamedTuple
+from uuid import UUID
 
 import narwhals as nw
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,9 +19,15 @@ from hypothesis import strategies as st
 from flo.columnar import ranked
 from flo.columnar.expression import Expression
 from flo.columnar.layout import Layout
+from flo.core.errors import FunctionError
+from flo.core.graph import Node, inputs, setinput
+from flo.core.operator import concat_all
+from flo.core.semantics import finish
 from flo.core.stream_type import StreamType
+from flo.core.typing import initial
 from flo.values.operators.zset_aggregates import Aggregate
 from flo.values.operators.zset_extremes import Max, Min
+from flo.values.operators.zset_topk import TopK
 from flo.values.weighted import ZSet
 from tests.columnar.harness import agree, forms, on_tables
 from tests.columnar.patches import colliding, whole_deltas
@@ -102,6 +112,39 @@ def test_as_on_values_where_the_beginning_is_searched(chunks, of, by, kind):
         agree(Aggregate(by, kind(of)), TYPES, chunks, seeds=1)
 
 
+class Size(IntEnum):
+    L = 3
+    S = 1
+    M = 2
+
+
+class Word(StrEnum):
+    Z = "a"
+    A = "z"
+
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Version(NamedTuple):
+    major: int
+    label: str
+
+
+@dataclass(frozen=True, order=True)
+class Point:
+    x: int
+    y: int
+
+
+@dataclass(frozen=True)
+class Spot:
+    x: int
+    y: int
+
+
 VALUES = {
     int: [0, -1, 2**63 - 1, -(2**63)],
     float: [0.0, math.nan, math.inf, -math.inf, 1.5, -5e-324],
@@ -114,6 +157,21 @@ VALUES = {
     timedelta: [timedelta(0), timedelta(-1), timedelta(1, 2, 3)],
     Decimal: [Decimal("1.5"), Decimal("-1.5"), Decimal(0), Decimal(10)],
     tuple[int, float]: [(1, math.nan), (1, 0.0), (0, 3.0)],
+    Annotated[datetime, pa.timestamp("us", "UTC")]: [datetime(2024, 1, day, tzinfo=UTC) for day in (1, 3, 2)],
+    UUID: [UUID(int=n) for n in (0, 1, 2**127, 2**128 - 1, 256)],
+    Size: list(Size),
+    Word: list(Word),
+    Literal["b", "a", "c"]: ["a", "b", "c"],
+    tuple[int, ...]: [(), (1,), (1, 2), (0, 9, 9), (1, 1, 5)],
+    tuple[float, ...]: [(), (math.nan,), (0.0, 1.0), (0.0,), (math.inf,)],
+    tuple[str, tuple[int, Size]]: [("a", (1, Size.L)), ("a", (1, Size.S)), ("", (2, Size.M)), ("a", (0, Size.L))],
+    Version: [Version(1, "b"), Version(1, "a"), Version(0, "z"), Version(2, "")],
+    Point: [Point(1, 2), Point(1, 1), Point(0, 9)],
+    # what Python compares as long as it meets no other
+    int | None: [None],
+    tuple[int, str | None]: [(1, None), (2, "a"), (0, None), (3, "b")],
+    tuple[tuple[int, bool | None], ...]: [((1, None),), ((2, True), (5, None)), (), ((0, False),)],
+    Colour: [Colour.RED],
 }
 
 
@@ -138,12 +196,57 @@ def test_the_first_rows_are_taken_back_one_after_the_other():
     agree(Aggregate(group, Min(number)), TYPES, [(dict.fromkeys(all_rows, 1),), *back], seeds=1)
 
 
-def test_what_python_cannot_compare_stays_on_values():
-    class Note(NamedTuple):
-        text: str | None
+NOT_COMPARED = {
+    int | None: ([1, None, 2], "'<' not supported between instances of"),
+    Colour: (list(Colour), "'<' not supported between instances of 'Colour' and 'Colour'"),
+    Spot: ([Spot(1, 2), Spot(2, 1)], "'<' not supported between instances of 'Spot' and 'Spot'"),
+    tuple[int, str | None]: ([(1, None), (1, "a")], "'<' not supported between instances of"),
+    tuple[Colour, ...]: ([(Colour.RED,), (Colour.BLUE,)], "'<' not supported between instances of 'Colour'"),
+}
 
-    def text(note: Note) -> str | None:
-        return note.text
 
-    types = (StreamType(ZSet(Note), bounded=False),)
-    assert not forms(on_tables(Aggregate(None, Min(text)), types)[0])
+@pytest.mark.parametrize("kind", NOT_COMPARED, ids=str)
+@pytest.mark.parametrize("extreme", [Min(), Max()])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_python_does_not_compare_is_refused_as_on_values(kind, extreme, at_once):
+    values, message = NOT_COMPARED[kind]
+    types = (StreamType(ZSet(kind), bounded=False),)
+    operator = Aggregate(None, extreme)
+    on_values, on_columns = initial(Node(None, operator), types), on_tables(operator, types)
+    assert forms(on_columns[0])
+    chunks = [dict.fromkeys(values, 1)] if at_once else [{value: 1} for value in values]
+    for graph, outputs in (on_values, on_columns):
+        with pytest.raises(FunctionError, match=message):
+            _fed(graph, outputs, [types[0].collection.value(chunk) for chunk in chunks])
+
+
+def _fed(graph, outputs, deltas):
+    found = tuple(stream.collection.bottom() for stream in outputs)
+    for delta in deltas:
+        graph, found = finish(setinput(graph, concat_all(inputs(graph), (delta,))), found)
+
+
+@pytest.mark.parametrize("kind", NOT_COMPARED, ids=str)
+def test_what_left_before_the_other_came_is_not_compared(kind):
+    one, *others = NOT_COMPARED[kind][0]
+    chunks = [({one: 1},), ({one: -1},), ({others[0]: 2},), ({others[0]: -2, one: 1},)]
+    types = (StreamType(ZSet(kind), bounded=False),)
+    agree(TopK(3), types, chunks, seeds=0)
+    agree(Aggregate(None, Min()), types, chunks[:3], seeds=0)
+
+
+def test_what_python_orders_in_another_way_stays_on_values():
+    class Backwards(NamedTuple):
+        number: int
+
+        def __lt__(self, other):
+            return self.number > other.number
+
+    def key(row: Row) -> Backwards:
+        return Backwards(row.number)
+
+    def prices(row: Row) -> list[float]:
+        return [row.price]
+
+    for of in (key, prices):
+        assert not forms(on_tables(Aggregate(None, Min(of)), TYPES)[0])

@@ -6,9 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flo.columnar import run as module
 from flo.columnar.rows import WEIGHT
 from flo.columnar.run import expanded, merged, pairs, run_of, stable_order
 
@@ -61,9 +63,10 @@ def test_find(there, asked):
     numbers = np.sort(np.array(there, np.uint64))
     one = Run(("k",), Keys(numbers, True), pa.table({"k": numbers}))
     wanted = np.unique(np.array(asked + there[::2], np.uint64))
-    found, places = one.find(wanted)
+    found, starts, counts = one.find(wanted)
     assert wanted[found].tolist() == sorted(set(wanted.tolist()) & set(there))
-    assert one.unique[places].tolist() == wanted[found].tolist()
+    rows = [numbers[start : start + count].tolist() for start, count in zip(starts, counts, strict=True)]
+    assert rows == [[number] * there.count(number) for number in wanted[found].tolist()]
 
 
 def test_find_at_the_ends_of_the_range():
@@ -72,10 +75,25 @@ def test_find_at_the_ends_of_the_range():
 
     numbers = np.array([0, 2**64 - 1], np.uint64)
     one = Run(("k",), Keys(numbers, True), pa.table({"k": numbers}))
-    found, places = one.find(np.array([0, 1, 2**64 - 2, 2**64 - 1], np.uint64))
-    assert (found.tolist(), places.tolist()) == ([0, 3], [0, 1])
+    found, starts, counts = one.find(np.array([0, 1, 2**64 - 2, 2**64 - 1], np.uint64))
+    assert (found.tolist(), starts.tolist(), counts.tolist()) == ([0, 3], [0, 1], [1, 1])
     low = Run(("k",), Keys(numbers[:1], True), pa.table({"k": numbers[:1]}))
     assert low.find(np.array([5, 2**64 - 1], np.uint64))[0].tolist() == []
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 2)), min_size=1, max_size=30), st.data())
+def test_a_large_run_keeps_no_numbers_that_its_columns_say(rows, data):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "LARGE", 1)
+        table = pa.table({"k": [k for k, _ in rows], "v": [float(v) for _, v in rows]})
+        columns = data.draw(st.sampled_from([("k",), ("k", "v")]))
+        one = module.run_of(table, columns)
+        rested = one.resting()
+        assert rested.keys.bytes == 0 < one.keys.bytes
+        assert rested.bytes < one.bytes
+        assert (rested.keys.numbers == one.keys.numbers).all()
+        asked = np.unique(one.keys.numbers[:: data.draw(st.integers(1, 3))])
+        assert [each.tolist() for each in rested.find(asked)] == [each.tolist() for each in one.find(asked)]
 
 
 @given(st.lists(st.sampled_from([0, 1, 2, 3, 2**40, 2**64 - 1]), max_size=40))

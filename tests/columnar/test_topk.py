@@ -161,5 +161,5 @@ def mixed_group(row):
 
 def test_equal_keys_of_different_types_are_one_group():
     given = {Row("a", 1, 0.0, None): 1, Row("b", 3, 0.0, None): 1, Row("c", 2, 0.0, None): 1}
-    (top,) = agree(TopK(1, score, mixed_group), TYPES, [(given,)])
+    (top,) = agree(TopK(1, score, mixed_group, True), TYPES, [(given,)])
     assert [row.score for row in top.elements_list()] == [3]

@@ -36,6 +36,15 @@ class Keys:
     numbers: Numbers
     exact: bool
 
+    def at(self, places: Places) -> Numbers:
+        """Some of them."""
+        return self.numbers.take(places)
+
+    @property
+    def bytes(self) -> int:
+        """The memory that they take."""
+        return int(self.numbers.nbytes)
+
 
 def keys_of(columns: list[pa.ChunkedArray]) -> Keys:
     """The numbers of the rows of these columns; without columns all rows have the same key."""

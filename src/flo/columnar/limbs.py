@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flo.columnar.keys import Places
+from flo.columnar.keys import Numbers, Places
 
 BITS = 32
 MASK = (1 << BITS) - 1
@@ -59,8 +60,8 @@ class Limbs:
             return np.where(self.negative(), -1.0, 1.0) * _nearest(size, np.zeros(size.digits.shape[1], bool))
         divisors = np.abs(weights)
         small = divisors <= MASK
-        quotients, rest = _divided(size, np.where(small, divisors, 1))
-        results = np.where(self.negative() != (weights < 0), -1.0, 1.0) * _nearest(quotients, rest)
+        quotients, rest = _divided(size, np.where(small, divisors, 1), 4)  # more digits than a float has
+        results = np.where(self.negative() != (weights < 0), -1.0, 1.0) * _nearest(quotients, rest != 0)
         tiny = (np.abs(results) < 2.0**-1021) & self.digits.any(axis=0)  # may have been rounded twice
         for place in np.flatnonzero(~small | tiny):
             results[place] = self._quotient(int(place), int(weights[place]))
@@ -69,6 +70,30 @@ class Limbs:
     def _quotient(self, place: int, weight: int) -> float:
         number, unit = self.number(place), BITS * self.low
         return (number << max(unit, 0)) / (weight << max(-unit, 0))  # rounded once
+
+    def times_ten(self, power: int) -> Limbs:
+        """The same numbers with so many zeros behind them."""
+        limbs = self
+        for zeros in range(power, 0, -9):
+            limbs = Limbs(self.low, limbs.digits * 10 ** min(zeros, 9)).carried()
+        return limbs
+
+    def divided(self, weights: Places) -> Limbs:
+        """The nearest whole numbers to the quotients, of two that are as near the even one; no index is below 0."""
+        whole = self.from_zero()
+        small = np.abs(weights) <= MASK
+        divisors = np.where(small, np.abs(weights), 1)
+        found, rest = _divided(whole.absolute(), divisors, 0)
+        beyond = 2 * rest.astype(np.int64) - divisors
+        found.digits[0] += (beyond > 0) | ((beyond == 0) & (found.digits[0] & 1 == 1))
+        signs = np.where(self.negative() != (weights < 0), -1, 1)
+        found = Limbs(0, found.digits * signs).carried()
+        for place in np.flatnonzero(~small):
+            number = round(Fraction(whole.number(int(place)), int(weights[place])))
+            for index in range(len(found.digits)):
+                last = index == len(found.digits) - 1
+                found.digits[index, place] = number >> BITS * index if last else number >> BITS * index & MASK
+        return found
 
     def to_ints(self) -> tuple[Places, Places]:
         """(the numbers, which of them do not fit 64 bits); no index is below 0."""
@@ -83,15 +108,15 @@ class Limbs:
         return Limbs(0, np.concatenate([np.zeros((self.low, self.digits.shape[1]), np.int64), self.digits]))
 
 
-def _divided(size: Limbs, divisors: Places) -> tuple[Limbs, npt.NDArray[np.bool_]]:
-    """Digit by digit, as at school, until more digits are known than a float has; and whether something is left."""
+def _divided(size: Limbs, divisors: Places, more: int) -> tuple[Limbs, Numbers]:
+    """Digit by digit, as at school, with some more digits behind the lowest; and what is left."""
     rest, rows = np.zeros(len(divisors), np.uint64), []
     by = divisors.astype(np.uint64)
-    for digit in (*size.digits[::-1], *np.zeros((4, len(divisors)), np.int64)):
+    for digit in (*size.digits[::-1], *np.zeros((more, len(divisors)), np.int64)):
         whole = (rest << np.uint64(BITS)) | digit.astype(np.uint64)
         rows.append((whole // by).astype(np.int64))
         rest = whole % by
-    return Limbs(size.low - 4, np.array(rows[::-1])), rest != 0
+    return Limbs(size.low - more, np.array(rows[::-1])), rest
 
 
 def _nearest(size: Limbs, more: npt.NDArray[np.bool_]) -> Floats:
@@ -170,6 +195,12 @@ def _weighted(digit: Places, weights: Places) -> tuple[Places, ...]:
         return product & MASK, product >> BITS
     exact = digit.astype(object) * weights.astype(object)
     return tuple(part.astype(np.int64) for part in (exact & MASK, exact >> BITS & MASK, exact >> 2 * BITS))
+
+
+def has_digits(kind: pa.DataType) -> bool:
+    """Whether `pieces` knows the numbers of such a column."""
+    whole = pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
+    return bool(whole or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal128(kind))
 
 
 def limbs_of(columns: dict[int, Places], count: int) -> Limbs:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
-from typing import Any, get_origin
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +15,13 @@ import pyarrow.compute as pc
 from flo.columnar.cell import Cell
 from flo.columnar.keys import Numbers, Places, one_chunk
 from flo.columnar.layout import VALUE, Layout
+from flo.columnar.python_order import Comparison, comparisons, has_numbers, own_numbers, ranks
 from flo.columnar.run import taken
 from flo.columnar.trace import alike
 from flo.core.data import canonical
+from flo.values.operators.ordering import comparable
 from flo.values.weighted import canonical_element
 
-_SIGN = np.uint64(1 << 63)
-_COMPARED = (int, float, bool, str, bytes, date, datetime, time, timedelta, Decimal)
 _SIMPLE = r"^[ -&(-\[\]-~]*$"
 """Texts that Python shows as they are, between quotes."""
 
@@ -36,6 +35,15 @@ class Order:
     layout: Layout
     """Of the whole row."""
     by_text: bool
+    key: Layout | None = None
+    """Of what the columns hold, where it may be of types that Python does not compare."""
+    decisive: bool = False
+    """Whether rows of one group that are equal in the columns are equal."""
+
+    @cached_property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """How the values of each of the columns compare."""
+        return (self.key and comparisons(self.key)) or (Comparison(own_numbers),) * len(self.columns)
 
     def sorted(self, table: pa.Table, groups: Places, in_parts: bool = False) -> tuple[Places, Places]:
         """(the rows by group and in order, where each different row begins).
@@ -44,7 +52,7 @@ class Order:
         """
         if not table.num_rows:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        keys = [order_numbers(one_chunk(table[name])) for name in self.columns]
+        keys = [each.numbers(array) for each, array in self._by_column(table)]
         keys = [~key for key in keys] if self.descending else keys
         codes, exact = _codes(groups, keys[0])
         order = np.argsort(codes, kind="stable" if in_parts else None)
@@ -52,26 +60,45 @@ class Order:
         new = np.concatenate([[True], codes[1:] != codes[:-1]])
         if not exact or len(keys) > 1:
             _settle(order, new, lambda rows: [key[rows] for key in keys])
-        _settle(order, new, lambda rows: [self._ties(taken(table.select(list(self.layout.names)), rows))])
+        if not self.decisive:
+            _settle(order, new, lambda rows: [self._ties(taken(table.select(list(self.layout.names)), rows))])
         return order, np.flatnonzero(new)
 
     def before(self, one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
         """Where values of the first column come before others."""
         if self.descending:
             one, other = other, one
-        if has_numbers(one.type):
-            return order_numbers(one) < order_numbers(other)
-        return np.asarray(pc.less(one, other))
+        of = self.comparisons[0]
+        if has_numbers(one.type) and not one.null_count + other.null_count:
+            return of.numbers(one) < of.numbers(other)
+        numbers = of.numbers(pa.concat_arrays([one, other]))
+        return numbers[: len(one)] < numbers[len(one) :]
+
+    def not_compared(self, table: pa.Table, owners: Places, rows: Places) -> Places:
+        """The groups of rows, which are in order, that have keys which Python does not compare."""
+        assert self.key is not None
+        doubtful = np.logical_or.reduce([each.doubtful(array) for each, array in self._by_column(table)])
+        if not doubtful.any():
+            return np.zeros(0, np.int64)
+        one, other = rows[:-1], rows[1:]
+        pairs = np.flatnonzero((owners[one] == owners[other]) & (doubtful[one] | doubtful[other]))
+        keys = table.select(list(self.columns)).rename_columns(list(self.key.names))
+        both = [self.key.to_elements(taken(keys, side[pairs])) for side in (one, other)]
+        found = [place for place, a, b in zip(pairs, *both, strict=True) if not _compares(a, b)]
+        return np.unique(owners[one[found]])
+
+    def _by_column(self, table: pa.Table) -> list[tuple[Comparison, pa.Array]]:
+        return [(each, one_chunk(table[name])) for each, name in zip(self.comparisons, self.columns, strict=True)]
 
     def _ties(self, rows: pa.Table) -> Places:
         """A number for each row, the same for equal rows only, in an order that depends on nothing but the rows."""
         if self.by_text:
-            return _dense_ranks(texts(self.layout, rows)).astype(np.int64)
+            return ranks(texts(self.layout, rows)).astype(np.int64)
         order, firsts = alike(rows)
-        ranks = np.zeros(len(order), np.int64)
-        ranks[firsts] = 1
+        begins = np.zeros(len(order), np.int64)
+        begins[firsts] = 1
         found = np.empty(len(order), np.int64)
-        found[order] = np.cumsum(ranks)
+        found[order] = np.cumsum(begins)
         return found
 
 
@@ -99,39 +126,12 @@ def _settle(order: Places, new: npt.NDArray[np.bool_], by: Callable[[Places], li
     new[tied[1:]] = np.logical_or.reduce([alike_so_far[1:] != alike_so_far[:-1], *changes])
 
 
-def order_numbers(array: pa.Array) -> Numbers:
-    """Numbers in the order of the values: their own for what has 64 bits, else ranks among those that are given."""
-    kind = array.type
-    if pa.types.is_floating(kind):
-        values = np.asarray(array.cast(pa.float64())) + 0.0  # one zero
-        bits = values.view(np.uint64)
-        found = np.where(bits & _SIGN, ~bits, bits | _SIGN)
-        return np.where(np.isnan(values), ~np.uint64(0), found)
-    if pa.types.is_boolean(kind) or pa.types.is_unsigned_integer(kind):
-        return np.asarray(array).astype(np.uint64)
-    if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
-        narrow = pa.int32() if kind.bit_width == 32 and not pa.types.is_integer(kind) else pa.int64()
-        return np.asarray(array.cast(narrow)).astype(np.int64).view(np.uint64) ^ _SIGN
-    return _dense_ranks(array)
-
-
-def has_numbers(kind: pa.DataType) -> bool:
-    """Whether `order_numbers` are the values' own."""
-    return pa.types.is_primitive(kind) and not pa.types.is_decimal(kind)
-
-
-def _dense_ranks(array: pa.Array) -> Numbers:
-    return np.asarray(pc.rank(array, sort_keys="ascending", tiebreaker="dense")).astype(np.uint64)
-
-
-def orderable(layout: Layout | None) -> bool:
-    """Whether columns have the order that Python gives the elements, and all of them can be compared."""
-    if layout is None or not all(cell.kind in _COMPARED and not cell.nullable for cell in layout.cells):
+def _compares(one: Any, other: Any) -> bool:
+    try:
+        comparable(one) < comparable(other)  # noqa: B015
+    except TypeError:
         return False
-    if layout.names == (VALUE,) or get_origin(layout.element) is tuple:
-        return True
-    named_tuple = isinstance(layout.element, type) and issubclass(layout.element, tuple)
-    return named_tuple and not any(cell.kind is float for cell in layout.cells)  # whose nan Python does not order
+    return True
 
 
 def shown_alike(layout: Layout) -> bool:

@@ -35,20 +35,12 @@ class Ranked(Trace):
         assert self.order is not None
         table = pa.concat_tables([run.table for run in runs]).combine_chunks()
         numbers = np.concatenate([run.keys.numbers for run in runs])
-        order = np.argsort(numbers, kind="stable")  # merges what is sorted already
-        numbers = numbers[order]
-        new_number = np.concatenate([[True], numbers[1:] != numbers[:-1]])
-        origin = np.repeat(np.arange(len(runs)), [run.rows for run in runs])[order]
-        starts, groups = np.flatnonzero(new_number), np.cumsum(new_number) - 1
-        several = np.flatnonzero(np.minimum.reduceat(origin, starts) != np.maximum.reduceat(origin, starts))
-        places = expanded(starts[several], np.diff(np.append(starts, len(numbers)))[several])
-        new = np.ones(len(order), bool)
-        if len(places):  # the groups that more than one run has
-            within, firsts = self.order.sorted(taken(table, order[places]), groups[places], in_parts=True)
-            order[places] = order[places][within]
-            new[places] = False
-            new[places[firsts]] = True
-        return _added_up(self.columns, table, order, np.flatnonzero(new), Keys(numbers, runs[0].keys.exact))
+        by_number = np.argsort(numbers, kind="stable")  # merges what is sorted already
+        groups = np.zeros(len(numbers), np.int64)
+        groups[by_number[1:]] = np.cumsum(np.diff(numbers[by_number]) != 0)
+        places, firsts = self.order.sorted(table, groups, in_parts=True)
+        keys = Keys(numbers[places], all(run.keys.exact for run in runs))
+        return _added_up(self.columns, table, places, firsts, keys)
 
     def table(self) -> pa.Table | None:
         return added_up(pa.concat_tables([run.table for run in self.runs])) if self.runs else None
@@ -104,16 +96,27 @@ def heads_of(heads: Trace, groups: Run) -> Leading | None:
 OWNER = "=group"
 
 
-def beginnings(delta: Run, old: Leading | None, groups: Run, order: Order) -> pa.Array:
-    """For each group, by the first column of the order, where it may have changed: its head, or a row of the delta."""
-    ours, places = pairs(groups, delta)
-    parts, owners = [taken(delta.table, places)], [ours]
-    if old is not None:
-        parts, owners = [*parts, old.table], [*owners, old.groups]
-    table, owner = pa.concat_tables(parts).combine_chunks(), np.concatenate(owners)
-    sorted_rows, _ = order.sorted(table, owner)
-    _, firsts = np.unique(owner[sorted_rows], return_index=True)
-    return one_chunk(table[order.columns[0]]).take(pa.array(sorted_rows[firsts]))
+class Known(NamedTuple):
+    """What is looked at first in every group: the rows of the delta and the heads, with the group of each."""
+
+    table: pa.Table
+    groups: Places
+    in_order: Places
+
+    @classmethod
+    def of(cls, delta: Run, old: Leading | None, groups: Run, order: Order) -> Known:
+        ours, places = pairs(groups, delta)
+        parts, owners = [taken(delta.table, places)], [ours]
+        if old is not None:
+            parts, owners = [*parts, old.table], [*owners, old.groups]
+        table, owner = pa.concat_tables(parts).combine_chunks(), np.concatenate(owners)
+        return cls(table, owner, order.sorted(table, owner)[0])
+
+    def begin(self, order: Order) -> pa.Array:
+        """For each group, by the first column of the order, where it may have changed."""
+        owners = self.groups[self.in_order]
+        firsts = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]])[: len(owners)])
+        return one_chunk(self.table[order.columns[0]]).take(pa.array(self.in_order[firsts]))
 
 
 def leading(runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Array) -> Leading | None:
@@ -155,8 +158,8 @@ class _Span(NamedTuple):
 
     @classmethod
     def of(cls, run: Run, groups: Run) -> _Span:
-        found, places = run.find(groups.keys.numbers)
-        return cls(run, found, run.starts[places].astype(np.int64), run.starts[places + 1].astype(np.int64))
+        found, starts, counts = run.find(groups.keys.numbers)
+        return cls(run, found, starts, starts + counts)
 
     def since(self, begin: pa.Array, order: Order) -> _Span:
         """Without the rows before where each group begins, as far as it is worth a search."""

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from flo.columnar.keys import Keys, Numbers, Places, keys_of, same
+from flo.columnar.implied import Implied, implied
+from flo.columnar.keys import Keys, Numbers, Places, keys_of, one_chunk, same
 from flo.columnar.rows import WEIGHT
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
-PER_BUCKET = 2
-"""How many different keys share an entry of the index, on average."""
+PER_BUCKET, FEW = 4, 16
+"""How many rows share an entry of the index, at most on average; and how many are looked at one by one."""
+LARGE = 1 << 20
+"""Rows of a run whose memory matters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,46 +34,51 @@ class Run(Lowerable):
         return int(self.table.num_rows)
 
     @cached_property
+    def once(self) -> bool:
+        """Whether every row has the weight 1."""
+        weights = self.table[WEIGHT].to_numpy()
+        return not self.rows or bool(weights.min() == 1 == weights.max())
+
+    @property
     def starts(self) -> Places:
         """Where the rows of each different key number begin, and where the last ones end."""
         numbers = self.keys.numbers
         if not len(numbers):
             return np.zeros(1, np.int64)
         changes = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
-        return _small(np.concatenate([[0], changes, [len(numbers)]]))
-
-    def spans(self, keys: Places) -> tuple[Places, Places]:
-        """Where the rows of some of our key numbers begin, and how many there are."""
-        starts = self.starts.take(keys)
-        return starts, self.starts.take(keys + 1) - starts
+        return np.concatenate([[0], changes, [len(numbers)]])
 
     @cached_property
-    def unique(self) -> Numbers:
-        several = len(self.starts) <= self.rows
-        return self.keys.numbers[self.starts[:-1]] if several else self.keys.numbers
+    def index(self) -> Places:
+        """For the highest bits of a number, the first row that has them or larger ones."""
+        counts = np.bincount(
+            (self.keys.numbers >> np.uint64(64 - self._bits)).view(np.int64), minlength=1 << self._bits
+        )
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        return ends.astype(np.int32) if self.rows < 2**31 else ends
 
-    @cached_property
-    def once(self) -> bool:
-        """Whether every row has the weight 1."""
-        weights = self.table[WEIGHT].to_numpy()
-        return not self.rows or bool(weights.min() == 1 == weights.max())
-
-    @cached_property
+    @property
     def _bits(self) -> int:
-        return max(1, int(len(self.unique) // PER_BUCKET).bit_length())
-
-    @cached_property
-    def _index(self) -> Places:
-        """For the highest bits of a number, the first key that has them or larger ones."""
-        counts = np.bincount((self.unique >> np.uint64(64 - self._bits)).astype(np.int64), minlength=1 << self._bits)
-        return _small(np.cumsum(counts) - counts)
+        return max(1, (self.rows // PER_BUCKET).bit_length())
 
     @property
     def bytes(self) -> int:
-        """The memory of the rows, their numbers and what is known of them for the search."""
-        known = [self.__dict__.get(name) for name in ("starts", "unique", "_index")]
-        arrays = {id(array): array.nbytes for array in (self.keys.numbers, *known) if array is not None}
-        return int(self.table.nbytes) + sum(arrays.values())
+        """The memory of the rows, their numbers and the index."""
+        index = self.__dict__.get("index")
+        return int(self.table.nbytes) + self.keys.bytes + (0 if index is None else int(index.nbytes))
+
+    def resting(self) -> Run:
+        """The same, with what a search needs, and nothing else that the columns say as well."""
+        _ = self.index
+        keys = self.implied() if self.rows >= LARGE else None
+        if keys is None:
+            return self
+        rested = Run(self.columns, keys, self.table)
+        rested.__dict__.update({name: self.__dict__[name] for name in ("index", "once") if name in self.__dict__})
+        return rested
+
+    def implied(self) -> Implied | None:
+        return implied(self.keys, [one_chunk(self.table[name]) for name in self.columns])
 
     @cached_property
     def name(self) -> str:
@@ -84,30 +92,45 @@ class Run(Lowerable):
         write_ipc(self, sink)
         return Call("run", (self.columns, lower(sink.getvalue().to_pybytes())))
 
-    def find(self, numbers: Numbers) -> tuple[Places, Places]:
-        """(which of these sorted numbers are here, and which of our keys they are)."""
-        unique = self.unique
-        if not len(unique) or not len(numbers):
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        place = self._index.take((numbers >> np.uint64(64 - self._bits)).view(np.int64)).astype(np.int64)
-        place = place[: _before(place, len(unique))]
-        here = unique.take(place)
-        numbers = numbers[: len(place)]
-        there = here == numbers
-        behind = np.flatnonzero(here < numbers)
-        at, asked = place.take(behind), numbers.take(behind)
-        while len(behind):  # a few rounds: numbers are spread evenly
-            at += 1
-            some = _before(at, len(unique))
-            at, asked, behind = at[:some], asked[:some], behind[:some]
-            here = unique.take(at)
-            equal = np.flatnonzero(here == asked)
-            rows = behind.take(equal)
-            there[rows], place[rows] = True, at.take(equal)
-            further = np.flatnonzero(here < asked)
-            at, asked, behind = at.take(further), asked.take(further), behind.take(further)
-        found = np.flatnonzero(there)
-        return found, place.take(found)
+    def find(self, numbers: Numbers) -> tuple[Places, Places, Places]:
+        """(which of these numbers are here, where their rows begin, how many there are)."""
+        if not self.rows or not len(numbers):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
+        bucket = (numbers >> np.uint64(64 - self._bits)).view(np.int64)
+        lows, highs = (self.index.take(bucket + more).astype(np.int64) for more in (0, 1))
+        wide = np.flatnonzero(highs - lows > FEW)
+        if not len(wide):
+            return self._seen(lows, highs - lows, numbers)
+        halved = self._first(lows[wide], highs[wide], numbers[wide])
+        after = self._first(halved, highs[wide], numbers[wide], beyond=True)
+        lows[wide], highs[wide] = 0, 0
+        found, starts, counts = self._seen(lows, highs - lows, numbers)
+        there = np.flatnonzero(halved < after)
+        both = np.concatenate([found, wide[there]])
+        order = np.argsort(both, kind="stable")
+        starts = np.concatenate([starts, halved[there]])[order]
+        return both[order], starts, np.concatenate([counts, (after - halved)[there]])[order]
+
+    def _seen(self, starts: Places, counts: Places, numbers: Numbers) -> tuple[Places, Places, Places]:
+        """The same, by looking at all rows of these places."""
+        places = expanded(starts, counts)
+        which = np.repeat(np.arange(len(numbers)), counts)
+        equal = np.flatnonzero(self.keys.at(places) == numbers.take(which))
+        which, places = which.take(equal), places.take(equal)
+        first = np.flatnonzero(np.concatenate([[True], which[1:] != which[:-1]])[: len(which)])
+        return which[first], places[first], np.diff(first, append=len(which))
+
+    def _first(self, low: Places, high: Places, numbers: Numbers, beyond: bool = False) -> Places:
+        """The first place from `low` before `high` that has the number or more, or more only, by halving."""
+        low, high = low.copy(), high.copy()
+        left = np.flatnonzero(low < high)
+        while len(left):
+            middle = (low[left] + high[left]) >> 1
+            here, asked = self.keys.at(middle), numbers[left]
+            before = here <= asked if beyond else here < asked
+            low[left], high[left] = np.where(before, middle + 1, low[left]), np.where(before, high[left], middle)
+            left = left[low[left] < high[left]]
+        return low
 
 
 NUMBERS = "#"
@@ -132,31 +155,33 @@ class _Hashed:
 
 
 def write_ipc(run: Run, sink: Any) -> None:
-    """The run as an Arrow file, in one batch: complete in itself."""
-    table = run.table.append_column(NUMBERS, pa.array(run.keys.numbers)).combine_chunks()
-    table = table.replace_schema_metadata({"exact": str(int(run.keys.exact))})
+    """The run as an Arrow file, in one batch: complete in itself. What follows from the rest is left out: numbers that
+    the columns say, and weights of 1."""
+    table, about = run.table, {"exact": str(int(run.keys.exact))}
+    if WEIGHT in table.column_names and run.once:
+        about["once"] = str(table.schema.get_field_index(WEIGHT))
+        table = table.drop_columns([WEIGHT])
+    if run.implied() is None:
+        table = table.append_column(NUMBERS, pa.array(run.keys.numbers))
+    table = table.combine_chunks().replace_schema_metadata(about)
     with pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
 
 
 def read_ipc(columns: tuple[str, ...], source: Any) -> Run:
     table = pa.ipc.open_file(source).read_all()
-    exact = table.schema.metadata[b"exact"] == b"1"
-    numbers = table[NUMBERS].to_numpy()
-    return Run(columns, Keys(numbers, exact), table.drop_columns([NUMBERS]).replace_schema_metadata(None))
+    about = table.schema.metadata
+    exact, table = about[b"exact"] == b"1", table.replace_schema_metadata(None)
+    if b"once" in about:
+        field = pa.field(WEIGHT, pa.int64(), nullable=False)
+        table = table.add_column(int(about[b"once"]), field, pa.array(np.ones(table.num_rows, np.int64)))
+    if NUMBERS in table.column_names:
+        return Run(columns, Keys(table[NUMBERS].to_numpy(), exact), table.drop_columns([NUMBERS]))
+    keys = Implied([one_chunk(table[name]) for name in columns], exact)
+    return Run(columns, keys if table.num_rows >= LARGE else Keys(keys.numbers, exact), table)
 
 
 register("run", lambda columns, data: read_ipc(tuple(columns), pa.BufferReader(data)))
-
-
-def _before(places: Places, end: int) -> int:
-    """How many of these rising places are before the end."""
-    return len(places) if not len(places) or places[-1] < end else int(np.searchsorted(places, end))
-
-
-def _small(places: Places) -> Places:
-    """In half the memory where they fit."""
-    return places.astype(np.int32) if places[-1] < 2**31 else places
 
 
 def run_of(table: pa.Table, columns: tuple[str, ...]) -> Run:
@@ -205,12 +230,13 @@ def pairs(left: Run, right: Run) -> tuple[Places, Places]:
     if right.rows < left.rows:
         others, rows = pairs(right, left)
         return rows, others
-    found, places = right.find(left.unique)
-    ours, counts = left.spans(found)
-    theirs, others = right.spans(places)
-    if len(left.unique) < left.rows:
+    starts = left.starts
+    found, theirs, others = right.find(left.keys.at(starts[:-1]))
+    ours, counts = starts[found], starts[found + 1] - starts[found]
+    if len(starts) <= left.rows:
         ours, theirs, others = expanded(ours, counts), np.repeat(theirs, counts), np.repeat(others, counts)
-    ours, theirs = np.repeat(ours, others), expanded(theirs, others)
+    if len(others) and others.max() > 1:
+        ours, theirs = np.repeat(ours, others), expanded(theirs, others)
     if left.keys.exact and right.keys.exact:
         return ours, theirs
     equal = same(

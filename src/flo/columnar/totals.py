@@ -16,8 +16,8 @@ import pyarrow as pa
 from flo.columnar.keys import Keys, Places, one_chunk
 from flo.columnar.limbs import BITS, Floats, Limbs, limbs_of, summed
 from flo.columnar.rows import WEIGHT
-from flo.columnar.run import Run, merged, pairs, taken
-from flo.columnar.trace import Trace, added, alike
+from flo.columnar.run import Run, expanded, merged, pairs, taken
+from flo.columnar.trace import Trace, added, alike, text_of
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowering, Term, register
 
@@ -34,16 +34,20 @@ class Totals(Trace):
         whole = merged(_with_all_columns(runs, self.columns))
         keys = whole.table.select(list(self.columns))
         order, firsts = alike(keys, whole.keys)
-        if len(runs) == 1 and len(firsts) == whole.rows:
+        counts = np.diff(firsts, append=len(order))
+        several = np.flatnonzero(counts > 1)
+        if not len(several):
             return nonzero(whole)
-        sums = {
-            name: added(numbers_in(whole.table, name)[order], firsts)
-            for name in whole.table.column_names
-            if name not in self.columns
-        }
-        firsts = order[firsts]
+        names = [name for name in whole.table.column_names if name not in self.columns]
+        rows, begins = order[expanded(firsts[several], counts[several])], np.cumsum(counts[several]) - counts[several]
+        changed = carried({name: added(numbers_in(whole.table, name)[rows], begins) for name in names})
+        firsts, sums = order[firsts], {}
+        for name in dict.fromkeys([*names, *changed]):  # the others are as they were
+            column = numbers_in(whole.table, name)[firsts] if name in names else np.zeros(len(firsts), np.int64)
+            column[several] = changed.get(name, 0)
+            sums[name] = column
         numbers = Keys(whole.keys.numbers[firsts], whole.keys.exact)
-        return nonzero(run_of_sums(taken(keys, firsts), numbers, carried(sums)))
+        return nonzero(run_of_sums(taken(keys, firsts), numbers, sums))
 
     def known(self, groups: Run) -> Sums:
         """The sums of these groups, each of which is there once."""
@@ -59,6 +63,22 @@ class Totals(Trace):
 
     def table(self) -> pa.Table | None:
         return self.joined(list(self.runs)).table if self.runs else None
+
+    def _content(self) -> dict[str, Any]:
+        """The sums of every group: one number may have its digits in several forms."""
+        table = self.table()
+        content = {}
+        for row in [] if table is None else table.to_pylist():
+            sums: dict[str, Fraction] = {}
+            for name in row.keys() - {*self.columns}:
+                place, _, index = name.partition(":")
+                if index in ("", *SPECIAL):
+                    sums[name] = Fraction(row[name])
+                else:
+                    sums[place] = sums.get(place, Fraction()) + row[name] * Fraction(2) ** (BITS * int(index))
+            group = text_of({name: row[name] for name in self.columns})
+            content[group] = {name: number for name, number in sums.items() if number}
+        return content
 
     def lower(self, lower: Lowering) -> Term:
         return Call("totals", (self.columns, tuple(lower(run) for run in self.runs)))
@@ -175,13 +195,21 @@ def as_array(sums: Sums, place: int, kind: pa.DataType, name: Any) -> pa.Array:
     """The sums as a column of the type of what was summed. `name(place)` names a group whose sum does not fit it."""
     if pa.types.is_floating(kind):
         return pa.array(as_floats(sums, place))
-    limbs = digits_of(sums, place).carried()
     if pa.types.is_decimal(kind):
-        return _decimals(limbs.from_zero(), kind, name)
+        return as_decimals(sums, place, kind, kind, name)
+    limbs = digits_of(sums, place).carried()
     values, large = limbs.to_ints()
     if len(large):
         raise _too_large(limbs.from_zero().number(int(large[0])), "64 bits", name(int(large[0])))
     return pa.array(values)
+
+
+def as_decimals(
+    sums: Sums, place: int, given: pa.DataType, kind: pa.DataType, name: Any, mean: bool = False
+) -> pa.Array:
+    """The sums of decimals, or their quotients by the weights, as a column of a type with no fewer places."""
+    limbs = digits_of(sums, place).carried().from_zero().times_ten(kind.scale - given.scale)
+    return _decimals(limbs.divided(sums[WEIGHT]) if mean else limbs, kind, name)
 
 
 def as_list(sums: Sums, place: int, kind: pa.DataType) -> list[Any]:

@@ -45,6 +45,8 @@ class Trace(Lowerable):
             tail.append(runs.pop())
             size += tail[-1].rows
         whole = self.joined(tail[::-1])
+        if len(tail) > 1:
+            whole = whole.resting()  # now, so that the next delta need not wait for it
         return replace(self, runs=(*runs, whole) if whole.rows else tuple(runs))
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
@@ -54,7 +56,7 @@ class Trace(Lowerable):
     def consolidated(self) -> Self:
         """The same in at most one run, every row once."""
         whole = [self.joined(list(self.runs), fully=True)] if self.runs else []
-        return replace(self, runs=tuple(run for run in whole if run.rows))
+        return replace(self, runs=tuple(run.resting() for run in whole if run.rows))
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)
@@ -73,7 +75,7 @@ class Trace(Lowerable):
     def __hash__(self) -> int:
         return hash(type(self))
 
-    def _content(self) -> dict[str, int]:
+    def _content(self) -> dict[str, Any]:
         table = self.table()
         rows = [] if table is None else table.to_pylist()
         return {text_of({n: v for n, v in row.items() if n != WEIGHT}): row[WEIGHT] for row in rows}
@@ -99,11 +101,13 @@ def consolidated(run: Run, fully: bool = False) -> Run:
         return run
     names = [name for name in run.table.column_names if name != WEIGHT]
     weights = run.table[WEIGHT].to_numpy()
-    starts, counts = run.starts[:-1], np.diff(run.starts)
-    if fully or set(names) == set(run.columns):
-        open_keys = np.flatnonzero((counts > 1) | (weights[starts] == 0))
-    elif weights.min() > 0:
+    whole_rows = fully or set(names) == set(run.columns)
+    if not whole_rows and weights.min() > 0:
         return run
+    edges = run.starts
+    starts, counts = edges[:-1], np.diff(edges)
+    if whole_rows:
+        open_keys = np.flatnonzero((counts > 1) | (weights[starts] == 0))
     else:
         open_keys = np.flatnonzero(np.minimum.reduceat(weights, starts) <= 0)
     places = expanded(starts[open_keys], counts[open_keys])
@@ -141,8 +145,16 @@ def added_up(table: pa.Table) -> pa.Table:
 
 def added(weights: Places, firsts: Places) -> Places:
     """The sums from each place to the next; an error if one does not fit 64 bits."""
-    sums = np.add.reduceat(weights, firsts)
-    if len(weights) and np.abs(weights.astype(np.float64)).sum() > 2**62:  # rare, and then looked at closely
+    if len(firsts) == len(weights):
+        return weights[firsts]
+    if 2 * len(firsts) < len(weights):
+        sums = np.add.reduceat(weights, firsts)
+    else:  # few rows are behind a first one
+        sums, behind = weights[firsts], np.ones(len(weights), bool)
+        behind[firsts] = False
+        rest = np.flatnonzero(behind)
+        np.add.at(sums, rest - np.arange(1, len(rest) + 1), weights[rest])
+    if max(int(weights.max()), -int(weights.min())) * len(weights) > 2**62:  # rare, and then looked at closely
         exact = np.add.reduceat(weights.astype(object), firsts)
         if (exact != sums).any():
             raise OverflowError("the weights of a row add up to a number that does not fit 64 bits")

@@ -9,12 +9,14 @@ import pyarrow as pa
 
 from flo.columnar.groups import group_array, result_layout
 from flo.columnar.operators.topk import InOrder, in_order
-from flo.columnar.order import Order, orderable
+from flo.columnar.order import Order
+from flo.columnar.python_order import comparisons
 from flo.columnar.rows import layout_of
 from flo.columnar.run import Run
 from flo.core.derivation import StreamTypes
 from flo.core.operator import Operator
 from flo.values.operators.zset_aggregates import Aggregate
+from flo.values.operators.zset_topk import Order as ValueOrder
 
 
 @final
@@ -29,10 +31,16 @@ class ExtremeTables(InOrder):
     def count(self) -> int:
         return 1
 
+    @property
+    def ranking(self) -> ValueOrder:
+        like: Any = self.like
+        return ValueOrder(like.aggregator.value, like.aggregator.descending, like.aggregator.name)
+
     def delta(self, table: pa.Table) -> tuple[Run, Order]:
         like: Any = self.like
         extreme = like.aggregator
-        return in_order(table, self.inputs[0], like.by, extreme.value, extreme.descending, by_text=False)
+        value, down = extreme.value, extreme.descending
+        return in_order(table, self.inputs[0], like.by, value, down, by_text=False, apart=self.keys)
 
     def shown(self, heads: Run, order: Order) -> pa.Table:
         like: Any = self.like
@@ -48,4 +56,4 @@ class ExtremeTables(InOrder):
 def extreme(like: Aggregate, inputs: StreamTypes) -> Operator | None:
     """The columnar form, where columns have the order that Python gives the values."""
     aggregator: Any = like.aggregator
-    return ExtremeTables(like) if orderable(result_layout(aggregator.value, inputs[0].collection)) else None  # type: ignore[arg-type]
+    return ExtremeTables(like) if comparisons(result_layout(aggregator.value, inputs[0].collection)) else None  # type: ignore[arg-type]

@@ -47,7 +47,8 @@ class Keyed(OnTables):
         """What arrived on each side."""
         ons = key_functions(self.like, self.inputs)
         coded = must_be_coded(*ons, *self.inputs)
-        return [keyed(table, on, of, coded=coded) for table, on, of in zip(tables, ons, self.inputs, strict=True)]
+        sides = zip(tables, ons, self.inputs, strict=True)
+        return [keyed(table, on, of, coded=coded, beside=self.keys) for table, on, of in sides]
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
         done = super().finish(*ends)
@@ -94,18 +95,22 @@ def meeting(left: Run, right: Run, lefts: Trace, rights: Trace) -> Iterator[Meet
                 yield some, others, ours, theirs
 
 
-def paired(joined: Joined, meetings: list[Meeting]) -> pa.Table | None:
-    """The results of rows that meet, weighted by the product."""
+def paired(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = ()) -> pa.Table | None:
+    """The results of rows that meet, weighted by the product; with columns of the left side beside them."""
     if not meetings:
         return None
     once = all(left.once and right.once for left, right, _, _ in meetings)
     more = [] if once else [WEIGHT]
-    left, right = (_gathered(meetings, side, [*names, *more]) for side, names in enumerate(joined.needed))
+    needed = zip(joined.needed, (keys, ()), strict=True)
+    left, right = (_gathered(meetings, side, [*n, *k, *more]) for side, (n, k) in enumerate(needed))
     if once:
         weights = pa.array(np.ones(sum(len(ours) for _, _, ours, _ in meetings), np.int64))
     else:
         weights = pc.multiply_checked(left[WEIGHT], right[WEIGHT])
-    return joined.results(left, right).append_column(pa.field(WEIGHT, pa.int64(), nullable=False), weights)
+    found = joined.results(left, right)
+    for name in keys:
+        found = found.append_column(left.schema.field(name), left[name])
+    return found.append_column(pa.field(WEIGHT, pa.int64(), nullable=False), weights)
 
 
 def _gathered(meetings: list[Meeting], side: int, names: list[str]) -> pa.Table:
@@ -125,7 +130,7 @@ class JoinTables(Keyed):
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
-        found = paired(Joined.of(self), list(meeting(one, other, self.left, self.right)))
+        found = paired(Joined.of(self), list(meeting(one, other, self.left, self.right)), self.keys)
         grown = replace(self, left=self.left.extended(one), right=self.right.extended(other))
         return grown, (self.emitted(found),)
 
@@ -143,10 +148,10 @@ class SetJoinTables(Keyed):
     name = "join_set_tables"
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
-        names = [layout_of(of).names for of in self.inputs]
+        names = [(*self.keys, *layout_of(of).names) for of in self.inputs]
         some = [new_rows(seen, table, n) for seen, table, n in zip(self._seen(), (left, right), names, strict=True)]
         one, other = self.by_key(*(rows.table for rows in some))
-        found = paired(Joined.of(self), list(meeting(one, other, self.left, self.right)))
+        found = paired(Joined.of(self), list(meeting(one, other, self.left, self.right)), self.keys)
         seen, other_seen = (before.extended(rows) for before, rows in zip(self._seen(), some, strict=True))
         grown = replace(self, left=self.left.extended(one), right=self.right.extended(other))
         return replace(grown, seen=seen, other_seen=other_seen), (self.emitted(found),)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
-import numpy as np
 import pyarrow as pa
 
+from flo.columnar.operators.elementwise import like_rows
 from flo.columnar.operators.joins import Keyed, meeting, paired
 from flo.columnar.operators.joins_into import Joined
 from flo.columnar.operators.weights import NOTHING, Partners, chosen, weights_of
@@ -51,10 +51,10 @@ class FilteringTables(Keyed):
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
-        partners, moved = self.right.met(other, layout_of(self.inputs[1]).names)
+        partners, moved = self.right.met(other, (*self.keys, *layout_of(self.inputs[1]).names))
         found = shown(one, self.left, partners, moved, having=isinstance(self.like, SemiJoin))
         grown = replace(self, left=self.left.extended(one), right=partners)
-        names = [*layout_of(self.outputs[0]).names, WEIGHT]
+        names = [*layout_of(self.outputs[0]).names, *self.keys, WEIGHT]
         return grown, (self.emitted(found and found.select(names)),)
 
 
@@ -75,27 +75,23 @@ class OuterTables(Keyed):
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
         joined = Joined.of(self)
-        partners, moved = self.partners.met(other, layout_of(self.inputs[1]).names)
+        names, others_names = ((*self.keys, *layout_of(of).names) for of in self.inputs)
+        partners, moved = self.partners.met(other, others_names)
         grown = replace(self, left=self.left.extended(one), right=self.right.extended(other), partners=partners)
-        parts = [paired(joined, list(meeting(one, other, self.left, self.right)))]
+        parts = [paired(joined, list(meeting(one, other, self.left, self.right)), self.keys)]
         alone = shown(one, self.left, partners, moved, having=False)
-        parts.append(_beside_none(joined, alone, None))
+        parts.append(self._beside_none(joined, alone, None))
         if isinstance(self.like, FullJoin):
-            others, moved = self.other_partners.met(one, layout_of(self.inputs[0]).names)
+            others, moved = self.other_partners.met(one, names)
             alone = shown(other, self.right, others, moved, having=False)
-            parts.append(_beside_none(joined, None, alone))
+            parts.append(self._beside_none(joined, None, alone))
             grown = replace(grown, other_partners=others)
         some = [part for part in parts if part is not None]
         return grown, (self.emitted(pa.concat_tables(some) if some else None),)
 
-
-def _beside_none(joined: Joined, left: pa.Table | None, right: pa.Table | None) -> pa.Table | None:
-    rows: Any = left if right is None else right
-    if rows is None:
-        return None
-    weights = np.concatenate([chunk.to_numpy() for chunk in rows[WEIGHT].chunks])
-    field = pa.field(WEIGHT, pa.int64(), nullable=False)
-    return joined.results(left, right).append_column(field, pa.array(weights))
+    def _beside_none(self, joined: Joined, left: pa.Table | None, right: pa.Table | None) -> pa.Table | None:
+        rows: Any = left if right is None else right
+        return None if rows is None else like_rows(joined.results(left, right), rows, self.keys)
 
 
 @form_of(SemiJoin, AntiJoin)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 from flo.columnar.keys import comparable
 from flo.columnar.operator import OnTables
 from flo.columnar.operators.elementwise import Stateless, counted, like_rows
+from flo.columnar.operators.pairs import InTurn
 from flo.columnar.operators.weights import NOTHING, chosen, flips, new_rows, totals, weights_in
 from flo.columnar.rows import WEIGHT, Rows, layout_of
 from flo.columnar.run import Run
@@ -19,7 +19,7 @@ from flo.columnar.trace import Trace, weighing
 from flo.columnar.translate import form_of
 from flo.core.collection import End
 from flo.core.derivation import StreamTypes
-from flo.core.operator import Deltas, Operator, Step, Values
+from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.values.operators.bags import Distinct as SequenceDistinct
 from flo.values.operators.sets import Difference, Intersection, ToBag
@@ -33,7 +33,7 @@ class Remembering(Stateless):
     """Keeps rows until the end."""
 
     def names(self, side: int = 0) -> tuple[str, ...]:
-        return layout_of(self.inputs[side]).names
+        return (*self.keys, *layout_of(self.inputs[side]).names)
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
         done = OnTables.finish(self, *ends)
@@ -125,12 +125,13 @@ class IntersectionTables(Remembering):
             chosen(other, np.flatnonzero(weights_in(self.left, other))).table,
         ]
         layout = layout_of(self.outputs[0])
-        return grown, (self.emitted(pa.concat_tables([like_rows(layout.fitted(part), part) for part in parts])),)
+        found = [like_rows(layout.fitted(part), part, self.keys) for part in parts]
+        return grown, (self.emitted(pa.concat_tables(found)),)
 
 
 @final
 @dataclass(frozen=True)
-class DifferenceTables(Remembering):
+class DifferenceTables(InTurn, Remembering):
     """difference: the left waits in its buffer for the end of the right."""
 
     gone: Trace = field(default=NOTHING)
@@ -142,23 +143,6 @@ class DifferenceTables(Remembering):
             return replace(self, gone=self.gone.extended(new_rows(self.gone, right, self.names(1)))), (None,)
         rows = totals(left, self.names(0))
         return self, (self.emitted(chosen(rows, np.flatnonzero(weights_in(self.gone, rows) == 0)).table),)
-
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        left, right = inputs
-        assert isinstance(left, Rows)
-        assert isinstance(right, Rows)
-        if right.end is not End.PASSED:
-            if right.table.num_rows:
-                operator, outputs = self.consume(left.table.slice(0, 0), right.table)
-                yield Step(f"{self.rule}-right", (left, right.drained()), operator, outputs)
-            elif right.end is End.ARRIVED:
-                yield Step(f"{self.rule}-turn", (left, right.passed()), self, (None,))
-        elif left.table.num_rows:
-            operator, outputs = self.consume(left.table, right.table)
-            yield Step(f"{self.rule}-left", (left.drained(), right), operator, outputs)
-        elif left.end is End.ARRIVED:
-            done: Any = self.finish(End.ARRIVED, End.ARRIVED)
-            yield Step(f"{self.rule}-terminated", (left.passed(), right), *done)
 
 
 @form_of(Distinct)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
@@ -10,20 +11,25 @@ import pyarrow as pa
 
 from flo.columnar.functions import KEY
 from flo.columnar.groups import beside, group_keys, plain_columns, result_layout, results
-from flo.columnar.keys import keys_of
+from flo.columnar.keys import Places, keys_of
 from flo.columnar.operator import OnTables
-from flo.columnar.order import Order, orderable, shown_alike
-from flo.columnar.ranked import Ranked, beginnings, groups_in, heads_of, leading, ranked_run
+from flo.columnar.operators.weights import chosen, weights_of
+from flo.columnar.order import Order, shown_alike
+from flo.columnar.python_order import comparisons
+from flo.columnar.ranked import Known, Leading, Ranked, groups_in, heads_of, leading, ranked_run
 from flo.columnar.rows import WEIGHT, layout_of
-from flo.columnar.run import Run, run_of
+from flo.columnar.run import Run, pairs, run_of, taken
 from flo.columnar.totals import numbers_in
 from flo.columnar.trace import Trace, added_up, weighing
 from flo.columnar.translate import form_of
 from flo.core.collection import End
 from flo.core.derivation import StreamTypes
 from flo.core.operator import Deltas, Operator
+from flo.core.persistent import PersistentMap
 from flo.values.element_value import ElementCollection
-from flo.values.operators.zset_topk import TopK
+from flo.values.operators.zset_topk import Order as ValueOrder
+from flo.values.operators.zset_topk import Ranking, TopK
+from flo.values.weighted import canonical_element
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,10 @@ class InOrder(OnTables):
         kept = replace(self.rows, columns=delta.columns, order=order)
         groups = groups_in(delta)
         old = heads_of(self.heads, groups)
-        new = leading([*kept.runs, delta], groups, self.count, order, beginnings(delta, old, groups, order))
+        known = Known.of(delta, old, groups, order)
+        for group in order.not_compared(*known):
+            self._refused(group, groups, delta, old)
+        new = leading([*kept.runs, delta], groups, self.count, order, known.begin(order))
         parts = [
             weighing(head.table, np.multiply(head.times, sign))
             for head, sign in ((old, -1), (new, 1))
@@ -47,11 +56,36 @@ class InOrder(OnTables):
         ]
         changed = run_of(added_up(pa.concat_tables(parts or [delta.table.slice(0, 0)])), delta.columns)
         heads = replace(self.heads, columns=delta.columns).extended(changed)
-        shown = weighing(self.shown(changed, order), numbers_in(changed.table, WEIGHT))
+        shown = beside(self.shown(changed, order), changed.table.select(list(self.keys)))
+        shown = weighing(shown, numbers_in(changed.table, WEIGHT))
         return replace(self, rows=kept.extended(delta), heads=heads), (self.emitted(added_up(shown)),)
+
+    def _refused(self, group: int, groups: Run, delta: Run, old: Leading | None) -> None:
+        """What the namesake raises where it compares rows of the group that cannot be compared."""
+        one = chosen(groups, np.array([group]))
+        before, units = (self._units([(run, pairs(one, run)[1]) for run in runs]) for runs in (self.rows, [delta]))
+        top = [] if old is None else self._elements(old.table, np.flatnonzero(old.groups == group), old.times)
+        ranking = Ranking(PersistentMap(before), tuple(top))
+        ranking.changed(list(units.items()), self.count, self.ranking)
+
+    def _units(self, parts: list[tuple[Run, Places]]) -> dict[Any, int]:
+        weights: Counter[Any] = Counter()
+        for run, places in parts:
+            for element, weight in self._elements(run.table, places, weights_of(run)):
+                weights[element] += weight
+        return {element: weight for element, weight in weights.items() if weight}
+
+    def _elements(self, table: pa.Table, places: Places, weights: Places) -> list[tuple[Any, int]]:
+        elements = layout_of(self.inputs[0]).to_elements(taken(table, places))
+        return list(zip(map(canonical_element, elements), weights[places].tolist(), strict=True))
 
     @property
     def count(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def ranking(self) -> ValueOrder:
+        """The order of the namesake."""
         raise NotImplementedError
 
     def delta(self, table: pa.Table) -> tuple[Run, Order]:
@@ -68,20 +102,39 @@ class InOrder(OnTables):
 
 
 def in_order(
-    table: pa.Table, of: ElementCollection[Any], by: Any, key: Any, descending: bool, by_text: bool
+    table: pa.Table,
+    of: ElementCollection[Any],
+    by: Any,
+    key: Any,
+    descending: bool,
+    by_text: bool,
+    apart: tuple[str, ...] = (),
 ) -> tuple[Run, Order]:
-    """The rows by group and in the order of a key, with columns for both where the rows have none."""
+    """The rows by group and in the order of a key, with columns for both where the rows have none.
+
+    Groups are kept apart by more columns.
+    """
     groups = plain_columns(by, of) if by is not None else None
     if groups is None:
-        keys = group_keys(by, of, table)
-        groups, table = tuple(keys.column_names), beside(table, keys)
+        computed = group_keys(by, of, table)
+        groups, table = tuple(computed.column_names), beside(table, computed)
+    groups = (*groups, *apart)
+    table, columns = by_key(table, of, key)
+    keys = keys_of([table[name] for name in groups])
+    layout = layout_of(of)
+    tells = {name for name in groups if keys.exact and not table.schema.field(name).nullable} | set(columns)
+    order = Order(columns, descending, layout, by_text, result_layout(key, of), set(layout.names) <= tells)
+    return ranked_run(table, groups, keys, order), order
+
+
+def by_key(table: pa.Table, of: ElementCollection[Any], key: Any) -> tuple[pa.Table, tuple[str, ...]]:
+    """The rows with columns for a key, where they have none, and these columns."""
     columns = plain_columns(key, of)
     if columns is None:
         found = results(key, of, table.select(list(layout_of(of).names)))
         columns = tuple(f"{KEY}{KEY}{name}" for name in found.column_names)
         table = beside(table, found.rename_columns(list(columns)))
-    order = Order(columns, descending, layout_of(of), by_text)
-    return ranked_run(table, groups, keys_of([table[name] for name in groups]), order), order
+    return table, columns
 
 
 @final
@@ -97,9 +150,14 @@ class TopKTables(InOrder):
         like: Any = self.like
         return int(like.count)
 
+    @property
+    def ranking(self) -> ValueOrder:
+        like: Any = self.like
+        return ValueOrder(like.key, like.descending, like.name)
+
     def delta(self, table: pa.Table) -> tuple[Run, Order]:
         like: Any = self.like
-        return in_order(table, self.inputs[0], like.by, like.key, like.descending, by_text=True)
+        return in_order(table, self.inputs[0], like.by, like.key, like.descending, by_text=True, apart=self.keys)
 
     def shown(self, heads: Run, order: Order) -> pa.Table:
         return heads.table.select(list(layout_of(self.outputs[0]).names))
@@ -108,4 +166,4 @@ class TopKTables(InOrder):
 @form_of(TopK)
 def top_k(like: TopK, inputs: StreamTypes) -> Operator | None:
     of: Any = inputs[0].collection
-    return TopKTables(like) if orderable(result_layout(like.key, of)) and shown_alike(layout_of(of)) else None
+    return TopKTables(like) if comparisons(result_layout(like.key, of)) and shown_alike(layout_of(of)) else None

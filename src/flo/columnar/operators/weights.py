@@ -48,7 +48,7 @@ def chosen(run: Run, which: Places, weights: Places | None = None) -> Run:
     if len(which) == run.rows and weights is None:
         return run
     table = taken(run.table, which)
-    keys = Keys(run.keys.numbers[which], run.keys.exact)
+    keys = Keys(run.keys.at(which), run.keys.exact)
     return Run(run.columns, keys, table if weights is None else weighing(table, weights))
 
 
