@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 import math
+import types
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Generic, NamedTuple, Union, get_args, get_origin
+
+from typing_extensions import TypeVar
+
+from flo.core.elements import returned_type
 
 EPOCH = datetime(1970, 1, 1)
 UTC_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+M = TypeVar("M", default=Any)
 
 
-class TimeWindow(NamedTuple):
+class TimeWindow(NamedTuple, Generic[M]):
     """[start, end): where a window begins, and where it has just ended. Windows of aware datetimes are in UTC."""
 
-    start: Any
-    end: Any
+    start: M
+    end: M
+
+
+def window_type(time: Any, durations: list[Any]) -> Any:
+    """The `TimeWindow` of these times, with the type of its bounds where that is certain."""
+    kind = returned_type(time)
+    if get_origin(kind) in (Union, types.UnionType):  # no window has a bound that is None
+        kind, *others = [part for part in get_args(kind) if part is not type(None)]
+        kind = Any if others else kind
+    kinds = set(map(type, durations))
+    if kind is int and kinds == {int}:
+        return TimeWindow[int]
+    if kind in (int, float) and kinds <= {int, float}:
+        return TimeWindow[float]
+    if not hasattr(time, "returns"):  # a Python function does not say whether there is a zone
+        return TimeWindow
+    if get_origin(kind) is Annotated and getattr(get_args(kind)[1], "tz", None) is not None:
+        return TimeWindow[Annotated[datetime, UTC]]
+    plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    return TimeWindow[datetime] if plain in (date, datetime) else TimeWindow
 
 
 def origin_of(moment: Any) -> Any:

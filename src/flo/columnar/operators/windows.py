@@ -1,124 +1,139 @@
-"""Windows of event time on tables: the numbers of all windows of a delta at once, and which of its rows are late.
-
-The watermark before each row is the largest time up to it, less the lateness; so a running maximum tells, for every row
-of a delta, what element by element would have told.
-"""
+"""Tumbling and sliding windows on tables: the windows of all rows of a delta at once, and which rows are late."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import timedelta
-from itertools import pairwise
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from flo.columnar.expression import Expression
-from flo.columnar.functions import applied
-from flo.columnar.keys import Places, one_chunk
-from flo.columnar.layout import VALUE
-from flo.columnar.operator import OnTables
-from flo.columnar.rows import Rows
+from flo.columnar.keys import Places
+from flo.columnar.operators.window_times import LARGE, Times, exact, key_of, number
+from flo.columnar.operators.windowing import TimeWindowTables, counted
+from flo.columnar.packing import grouped
 from flo.columnar.run import expanded, taken
-from flo.columnar.streams import StreamColumns, Streams, numbered
 from flo.columnar.translate import form_of
-from flo.core.collection import End
 from flo.core.derivation import StreamTypes
 from flo.core.operator import Delta, Deltas, Operator
-from flo.core.persistent import PersistentMap
+from flo.values.event_time import place
 from flo.values.operators.time_windows import Sliding, Tumbling
-
-Times = npt.NDArray[np.int64]
-Parts = tuple[Rows, ...]
 
 
 @final
 @dataclass(frozen=True)
-class WindowTables(OnTables):
-    """`opened` has the rows of each open window, as the tables that they came in: a checkpoint writes each once."""
+class Grid:
+    """Windows of one size at regular places, and the numbers of those that a time is in."""
 
-    latest: int | None = None
-    opened: PersistentMap[int, Parts] = PersistentMap()  # noqa: RUF009
+    size: Any
+    slide: Any
+
+    def start(self, windows: Any) -> Any:
+        return windows * self.slide
+
+    def end(self, windows: Any) -> Any:
+        next_start = self.start(windows + 1)
+        if self.slide == self.size:
+            return next_start
+        return np.maximum(self.start(windows) + self.size, next_start)  # no gap where floats are rounded
+
+    def holding(self, times: Times) -> tuple[Any, Any]:
+        """The first and the last window that hold each time."""
+        last = self._last(times)
+        return (last if self.slide == self.size else self.after(times)), last
+
+    def _last(self, times: Times) -> Any:
+        if times.dtype == np.int64:
+            return times // self.slide
+        if times.dtype == object:
+            return np.array([place(time, self.slide) for time in times], object)
+        windows = (times // self.slide).astype(np.int64)
+        windows -= self.start(windows) > times
+        return windows + (self.start(windows + 1) <= times)
+
+    def after(self, moments: Times) -> Any:
+        """The first window that ends behind each moment."""
+        windows = (moments - self.size) // self.slide + 1
+        if moments.dtype == np.int64:
+            return windows
+        windows = np.array([int(each) for each in windows], object) if windows.dtype == object else windows.astype(int)
+        while (low := self.end(windows) <= moments).any():
+            windows = windows + low
+        while (high := self.end(windows - 1) > moments).any():
+            windows = windows - high
+        return windows
+
+    def opened(self, times: Times, marks: Times) -> tuple[Any, Any, Places]:
+        """(the first window that holds each time and is open at its watermark, the last one, which times are late)."""
+        first, last = self.holding(times)
+        late = np.flatnonzero(times < marks)  # others are in no window that has ended
+        if len(late):
+            opened = self.after(marks[late])
+            within, first = first[late], first.copy()
+            first[late] = np.maximum(within, opened)
+            late = late[within < opened]
+        return first, last, late
+
+
+@final
+@dataclass(frozen=True)
+class WindowTables(TimeWindowTables):
+    """tumbling(…) and sliding(…): a row waits until no open window holds it."""
 
     name = "window_tables"
 
     @property
-    def rule(self) -> str:  # type: ignore[override]
-        return self.like.name
-
-    @property
-    def _widths(self) -> tuple[int, int, int]:
+    def grid(self) -> Grid:
         like: Any = self.like
-        return microseconds(like.size), microseconds(like.slide), microseconds(like.lateness or 0)
+        return Grid(number(like.size), number(like.slide))
+
+    def _exact(self, times: Times) -> Times:
+        grid = self.grid
+        return exact(times, (grid.size, grid.slide, self.lateness))
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        size, slide, lateness = self._widths
-        times = self._times(table)
-        reached = np.maximum.accumulate(times if self.latest is None else np.maximum(times, self.latest))
-        last = times // slide
-        first = (times - size) // slide + 1
-        counts = last - first + 1
-        windows = expanded(first, counts)
-        rows = np.repeat(np.arange(len(times)), counts)
-        closed = windows * slide + size <= reached[rows] - lateness
-        late = np.unique(rows[closed])
-        opened, latest = self._added(table, rows[~closed], windows[~closed]), int(reached[-1])
-        done = sorted(n for n in opened.to_dict() if n * slide + size <= latest - lateness)
-        after = replace(self, latest=latest, opened=opened.updated(dict.fromkeys(done), drop=None))
-        return after, (self._emitted(opened, done), self.emitted(taken(table, late), 1) if len(late) else None)
+        origin, moments = self.times(table)
+        times, grid = self._exact(moments), self.grid
+        marks = self.marks(times)
+        stop = grid.after(marks[-1:])[0]
+        first, last, late = grid.opened(times, marks)
+        closing = np.flatnonzero((first < stop) & (first <= last) if len(late) else first < stop)
+        windows = self._closed(stop, table, closing, first[closing], None if last is first else last[closing])
+        waiting = self.waiting(table, moments, np.flatnonzero(last >= stop))
+        waiting = waiting.without(key_of(grid.start(stop), self.kind))
+        after = self.after(table, origin, moments, waiting)
+        return after, (windows, self.emitted(taken(table, late), 1) if len(late) else None)
 
-    def _times(self, table: pa.Table) -> Times:
-        like: Any = self.like
-        column = one_chunk(applied(like.time, self.inputs, table)[VALUE])
-        times: Times = column.cast(pa.int64()).to_numpy(zero_copy_only=False)
-        return times
-
-    def _added(self, table: pa.Table, rows: Places, windows: Places) -> PersistentMap[int, Parts]:
-        """The open windows with these rows, in the order of their arrival."""
-        order = np.argsort(windows, kind="stable")
-        windows, parts = windows[order], taken(table, rows[order])
-        starts = np.concatenate([[0], np.flatnonzero(np.diff(windows)) + 1, [len(windows)]]) if len(windows) else [0]
-        changes = {}
-        for low, high in pairwise(starts):
-            number = int(windows[low])
-            changes[number] = (
-                *self.opened.get(number, ()),
-                Rows(self.inputs[0], parts.slice(int(low), int(high - low))),
-            )
-        return self.opened.updated(changes)
-
-    def _emitted(self, opened: PersistentMap[int, Parts], numbers: list[int]) -> Delta:
-        if not numbers:
+    def _closed(self, stop: Any, table: pa.Table | None, places: Places, first: Any, last: Any) -> Delta:
+        """The windows before `stop` that were open, with these rows of a delta, each in the windows from `first` to
+        `last`, or in the first alone; all windows if there is no `stop`."""
+        grid = self.grid
+        begin = None if self.latest is None else grid.after(self._exact(np.array([self.latest])) - self.lateness)[0]
+        if begin is not None and (stop is None or begin < stop):
+            old, order, times = self.oldest(None if stop is None else grid.end(stop - 1))
+            if old is not None:
+                old_first, old_last = grid.holding(self._exact(times))
+                first = np.concatenate([np.maximum(old_first, begin), first])
+                last = None if last is None else np.concatenate([old_last, last])
+                places = np.concatenate([order, places + old.num_rows])
+                table = old if table is None else pa.concat_tables([old, table])
+        if not len(places):
             return None
-        parts = [part.table for number in numbers for part in opened[number]]
-        counts = [sum(part.table.num_rows for part in opened[number]) for number in numbers]
-        whole = numbered(pa.concat_tables(parts), np.repeat(np.arange(len(numbers)), counts))
-        return Streams(self.outputs[0], len(numbers), (whole,))  # type: ignore[arg-type]
+        first = first.astype(np.int64, copy=False)
+        if last is not None:
+            counts = (last if stop is None else np.minimum(last, stop - 1)).astype(np.int64) - first + 1
+            first, places = expanded(first, counts), np.repeat(places, counts)
+        order, numbers, counts = grouped(first)
+        if np.abs(numbers).max().item() * grid.slide + grid.size > LARGE:
+            numbers = numbers.astype(object)
+        streams = np.repeat(np.arange(len(numbers)), counts)
+        return self.closed(taken(table, places[order]), streams, grid.start(numbers), grid.end(numbers))
 
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        like: Any = self.like
-        left = self._emitted(self.opened, sorted(self.opened.to_dict())) if like.flush else None
-        nothing = StreamColumns(self.outputs[0]).bottom()  # type: ignore[arg-type]
-        windows = nothing.concat(left).fix() if isinstance(left, Streams) else nothing.fix()
-        return replace(self, opened=PersistentMap()), (windows, self.ended(1))
-
-
-def microseconds(duration: Any) -> int:
-    """A duration in the unit of the time column: microseconds, or whole numbers as they are."""
-    return duration // timedelta(microseconds=1) if isinstance(duration, timedelta) else duration
+    def remaining(self) -> Delta:
+        nothing = np.zeros(0, np.int64)
+        return self._closed(None, None, nothing, nothing, nothing if self.grid.slide < self.grid.size else None)
 
 
 @form_of(Tumbling, Sliding)
 def windows(like: Any, inputs: StreamTypes) -> Operator | None:
-    """Where times are whole numbers or timestamps without a zone, and windows do not say their bounds."""
-    if like.bounds or not isinstance(like.time, Expression):
-        return None
-    kind = like.time.schema.field(VALUE).type if like.time.schema.names == [VALUE] else None
-    durations = [like.size, like.slide, *([like.lateness] if like.lateness else [])]
-    if kind == pa.int64():
-        return WindowTables(like) if all(type(each) is int for each in durations) else None
-    if kind == pa.timestamp("us"):
-        return WindowTables(like) if all(isinstance(each, timedelta) for each in durations) else None
-    return None
+    return WindowTables(like) if counted(like) else None

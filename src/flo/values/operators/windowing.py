@@ -13,7 +13,8 @@ from flo.core.errors import TypeMismatch
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType
-from flo.values.event_time import TimeWindow, above_zero, expect_durations, offset_of, origin_of
+from flo.values.event_time import TimeWindow, above_zero, expect_durations, offset_of, origin_of, window_type
+from flo.values.operators.functions import as_declared
 from flo.values.operators.sequences import Cut
 from flo.values.operators.unary import ElementKind
 from flo.values.sequence import Sequence, SequenceValue
@@ -53,7 +54,8 @@ class TimeWindows(Cut):
                 raise TypeMismatch(f"the {name} of `{self.name}` windows must be above zero, and is {duration!r}")
         if self.lateness and not above_zero(self.lateness):
             raise TypeMismatch(f"the lateness of `{self.name}` windows is a duration, and not {self.lateness!r}")
-        streams = (inner, Sequence(TimeWindow)) if self.bounds else (inner,)
+        kind = window_type(self.time, list(self.durations().values()))
+        streams = (inner, Sequence(kind)) if self.bounds else (inner,)
         return StreamType(Nested(*streams), inputs[0].bounded), StreamType(inner, inputs[0].bounded)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -71,6 +73,7 @@ class TimeWindows(Cut):
     def offset(self, unit: Any, origin: Any) -> tuple[Any, Any]:
         """(the origin, the element's time from there)."""
         moment = self.time(unit)
+        as_declared(self.time, [moment])
         if origin is None:
             origin = origin_of(moment)
             expect_durations(moment, **self.durations(), lateness=self.lateness)
