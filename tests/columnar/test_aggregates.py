@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from datetime import date, datetime
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import narwhals as nw
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from flo.core.semantics import finish
 from flo.core.stream_type import StreamType
 from flo.core.term import Lifting, Lowering
 from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, Linear, Sum
+from flo.values.operators.zset_count_distinct import CountDistinct
 from flo.values.operators.zset_extremes import Max, Min
 from flo.values.weighted import ZSet
 from tests.columnar.harness import agree, forms, on_tables
@@ -85,6 +87,7 @@ LINEAR = [
     Sum(Expression("price", (LAYOUT,))),
     Avg(count),
     Avg(price),
+    Avg(exact),
     Linear(numbers, spread),
     Linear(count, double),
 ]
@@ -137,6 +140,84 @@ def test_nothing_is_left_when_all_is_taken_back(chunks, by, aggregator):
         return
     (found,) = agree(Aggregate(by, aggregator), TYPES, _retracted(chunks), seeds=1)
     assert not found.weights
+
+
+DISTINCT = [
+    CountDistinct(),
+    CountDistinct(count),
+    CountDistinct(price),
+    CountDistinct(exact),
+    CountDistinct(numbers),
+    CountDistinct(lambda row: row.price if row.count else row.group),
+    CountDistinct(Expression(("group", nw.col("count") % 2), (LAYOUT,))),
+]
+
+
+@given(deltas, st.sampled_from(BY), st.sampled_from(DISTINCT))
+@settings(max_examples=100, deadline=None)
+def test_different_values_are_counted(chunks, by, aggregator):
+    assert [form.name for form in forms(on_tables(Aggregate(by, aggregator), TYPES)[0])] == ["count_distinct_tables"]
+    agree(Aggregate(by, aggregator), TYPES, chunks, seeds=2)
+
+
+@given(deltas, st.sampled_from([group, pair]), st.sampled_from(DISTINCT))
+@settings(max_examples=40, deadline=None)
+def test_values_that_share_a_number_are_told_apart(chunks, by, aggregator):
+    with pytest.MonkeyPatch.context() as patch:
+        colliding(patch)
+        agree(Aggregate(by, aggregator), TYPES, chunks, seeds=1)
+
+
+def test_values_without_a_hash_are_refused_as_on_values():
+    def parts(row: Row) -> list[int]:
+        return [row.count]
+
+    for f in (parts, lambda row: [row.count]):
+        start, _ = on_tables(Aggregate(group, CountDistinct(f)), TYPES)
+        with pytest.raises(FunctionError, match="unhashable"):
+            finish(setinput(start, (TYPES[0].collection.value({Row("a", 1, 0.0, Decimal(0)): 1}),)), ())
+
+
+class Sold(NamedTuple):
+    small: Annotated[Decimal, pa.decimal128(10, 2)]
+    number: Annotated[int, pa.int32()]
+    share: Annotated[float, pa.float32()]
+
+
+SOLD = Layout.of(Sold)
+NARROW = [kind(Expression(name, (SOLD,))) for kind in (Sum, Avg) for name in Sold._fields]
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.builds(
+                Sold,
+                st.decimals(-99999, 99999, places=2),
+                st.integers(-(2**20), 2**20),
+                st.floats(width=32, allow_nan=False),
+            ),
+            weights | st.sampled_from([2**40, -(2**33) - 1]),
+            max_size=4,
+        ).map(lambda rows: (rows,)),
+        max_size=3,
+    ),
+    st.sampled_from(NARROW),
+)
+@settings(max_examples=100, deadline=None)
+def test_sums_of_narrow_columns_need_not_fit_them(chunks, aggregator):
+    types = (StreamType(ZSet(Sold), bounded=True),)
+    assert len(forms(on_tables(Aggregate(None, aggregator), types)[0])) == 1
+    agree(Aggregate(None, aggregator), types, chunks, seeds=1)
+
+
+def test_a_mean_of_decimals_is_rounded_once_to_the_even_one():
+    for numbers_given, weight in (([1, 1, 3], 1), ([5, 0], 1), ([10**37], 3), ([1], -3), ([7], 2**33 + 1)):
+        rows = {Row("a", place, 0.0, Decimal(number).scaleb(-18)): weight for place, number in enumerate(numbers_given)}
+        agree(Aggregate(group, Avg(exact)), TYPES, [(rows,)])
+    rows = {Row("a", 0, 0.0, Decimal(3).scaleb(-18)): 1, Row("a", 1, 0.0, Decimal(0)): 1}
+    (found,) = agree(Aggregate(group, Avg(exact)), TYPES, [(rows,)])
+    assert list(found.weights) == [("a", Decimal("2e-18"))]
 
 
 KEYS = {
@@ -217,6 +298,7 @@ OPERATORS = [
     Aggregate(None, Avg(count)),
     Aggregate(group, Min(price)),
     Aggregate(None, Max(count)),
+    Aggregate(group, CountDistinct(price)),
 ]
 
 

@@ -24,6 +24,7 @@ from flo.core.term import Lifting, Lowering
 from flo.core.typing import derive
 from flo.values.exact import DECIMAL_NAN, NAN, Exact
 from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, Linear, Sum
+from flo.values.operators.zset_count_distinct import CountDistinct
 from flo.values.operators.zset_extremes import Max, Min
 from flo.values.operators.zset_topk import TopK
 from flo.values.weighted import Bag, ZSet
@@ -130,6 +131,20 @@ def test_least_and_greatest(deltas, bounded, by, extreme):
         expected[result if by is None else (key, result)] = 1
     aggregator = Min(number) if extreme is min else Max(number)
     assert run(Aggregate(by, aggregator), deltas, bounded) == expected
+
+
+@few
+@given(pieces(most=5), st.booleans(), st.sampled_from([None, group]), st.sampled_from([None, number, odd]))
+def test_different_values_are_counted(deltas, bounded, by, of):
+    expected = {}
+    for key, members in whole_groups(integrated(deltas), by).items():
+        values = {}
+        for row, weight in members.items():
+            value = repr(row if of is None else of(row))
+            values[value] = values.get(value, 0) + weight
+        if there(values):
+            expected[len(there(values)) if by is None else (key, len(there(values)))] = 1
+    assert run(Aggregate(by, CountDistinct(of)), deltas, bounded) == expected
 
 
 @few
@@ -324,7 +339,12 @@ def test_a_large_decimal_sum_is_not_rounded():
         digits = Decimal("12345678901234567890123456789012345678901234567890.123")
         assert str(total(digits, Decimal("0.001"))) == "12345678901234567890123456789012345678901234567890.124"
         mean = Exact().added([(Decimal(1), 1)]).mean(3)
-        assert str(mean) == "0." + "3" * 28
+        assert str(mean) == "0." + "3" * 18
+        assert str(Exact().added([(Decimal(5), 1)]).mean(2)) == "2.5"
+        tiny = Exact().added([(Decimal("1e-30"), 1)])
+        assert (tiny.mean(1), tiny.mean(2), tiny.mean(-3)) == (Decimal("1e-30"), 0, 0)
+        half = Exact().added([(Decimal("3e-18"), 1)])
+        assert (half.mean(2), half.mean(-2)) == (Decimal("2e-18"), Decimal("-2e-18"))
     assert str(total(Decimal("1E+3"), Decimal("-0"))) == "1000"
 
 

@@ -24,8 +24,8 @@ NAN = math.nan
 DECIMAL_NAN = Decimal("NaN")
 
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
-_ROUNDED = Context(prec=28, traps=[])
-"""For quotients of decimals: the precision of Python's default context, whatever the current one is."""
+PLACES = 18
+"""How many decimal places a quotient of decimals has, unless what is divided has more: as many as a column of them."""
 
 
 @final
@@ -71,6 +71,8 @@ class Exact(Lowerable):
         total = sum(total for _, total, _ in self.parts)
         if weight is None:
             return _FINISH[kind](total)
+        if kind == "Decimal":
+            return divided_decimal(total, weight)
         return _DIVIDE[kind](Fraction(total) / weight)
 
     def _special(self, sign: int) -> float | None:
@@ -118,22 +120,28 @@ def to_float(ratio: int | Fraction) -> float:
 def to_decimal(ratio: int | Fraction) -> Decimal:
     """The same number as a Decimal: the denominator of a sum of decimals has no factors but 2 and 5."""
     ratio = Fraction(ratio)
-    rest, places = ratio.denominator, 0
-    while rest > 1:
-        rest //= math.gcd(rest, 10)
-        places += 1
+    places = decimal_places(ratio)
     digits = ratio.numerator * (10**places // ratio.denominator)
     return Decimal(digits).scaleb(-places, _EXACT)
 
 
-def divided_decimal(ratio: Fraction) -> Decimal:
-    return _ROUNDED.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+def decimal_places(ratio: int | Fraction) -> int:
+    rest, places = ratio.denominator, 0
+    while rest > 1:
+        rest //= math.gcd(rest, 10)
+        places += 1
+    return places
+
+
+def divided_decimal(total: int | Fraction, weight: int) -> Decimal:
+    """The nearest decimal of so many places; of two that are as near, the even one."""
+    unit = 10 ** max(PLACES, decimal_places(total))
+    return to_decimal(Fraction(round(Fraction(total) / weight * unit), unit))
 
 
 _FINISH: dict[str, Any] = {"int": int, "Decimal": to_decimal, "Fraction": Fraction, "float": to_float}
 _DIVIDE: dict[str, Any] = {
     "int": to_float,
-    "Decimal": divided_decimal,
     "Fraction": Fraction,
     "float": to_float,
 }

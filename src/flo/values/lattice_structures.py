@@ -33,6 +33,9 @@ class SetUnion(Lattice[Set[T_co]], Generic[T_co]):
     def join(self, a: Any, b: Any) -> frozenset[T_co]:
         return a | b if b else a  # type: ignore[no-any-return]
 
+    def join_all(self, values: list[Any]) -> frozenset[T_co]:
+        return values[0] if len(values) == 1 else frozenset().union(*values)
+
     def leq(self, a: Any, b: Any) -> bool:
         return bool(a <= b)
 

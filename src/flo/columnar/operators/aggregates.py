@@ -10,10 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columnar.expression import Expression
-from flo.columnar.groups import group_array, group_keys, result_layout, results
+from flo.columnar.functions import called, written
+from flo.columnar.groups import beside, group_array, group_keys, result_layout, result_rows, results
 from flo.columnar.keys import Places, keys_of, one_chunk, same
 from flo.columnar.layout import VALUE, Layout
+from flo.columnar.limbs import has_digits
 from flo.columnar.operator import OnTables
+from flo.columnar.operators.count_distinct import count_distinct
 from flo.columnar.operators.extremes import extreme
 from flo.columnar.rows import WEIGHT, layout_of
 from flo.columnar.run import Run, taken
@@ -21,6 +24,7 @@ from flo.columnar.totals import (
     Sums,
     Totals,
     as_array,
+    as_decimals,
     as_floats,
     as_list,
     grouped,
@@ -35,8 +39,9 @@ from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
 from flo.core.errors import brief
 from flo.core.operator import Deltas, Operator
-from flo.values.exact import terms, to_decimal
+from flo.values.exact import PLACES, terms, to_decimal
 from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, Linear, Sum
+from flo.values.operators.zset_count_distinct import CountDistinct
 from flo.values.operators.zset_extremes import Extreme
 
 
@@ -53,7 +58,7 @@ class AggregateTables(OnTables):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         like: Any = self.like
         table = table.combine_chunks()
-        keys = group_keys(like.by, self.inputs[0], table)
+        keys = beside(group_keys(like.by, self.inputs[0], table), table.select(list(self.keys)))
         delta, sums = grouped(keys, keys_of(keys.columns), numbers_in(table, WEIGHT), self._numbers(table))
         groups = self.groups if self.groups.runs else Totals(delta.columns)
         before = groups.known(delta)
@@ -84,15 +89,11 @@ class AggregateTables(OnTables):
             equal = same([one.take(pa.array(of_old))], [other.take(pa.array(of_new))])
             old, one = _without(old, one, of_old[equal])
             new, other = _without(new, other, of_new[equal])
-        rows = self._rows(taken(keys, np.concatenate([old, new])), pa.concat_arrays([one, other]))
-        return weighing(rows, np.repeat([-1, 1], [len(old), len(new)]))
-
-    def _rows(self, keys: pa.Table, found: pa.Array) -> pa.Table:
         like: Any = self.like
-        schema = layout_of(self.outputs[0]).schema
-        if like.by is not None:
-            return pa.Table.from_arrays([group_array(like.by, keys), found], schema=schema)
-        return pa.Table.from_arrays(found.flatten() if pa.types.is_struct(found.type) else [found], schema=schema)
+        groups = taken(keys, np.concatenate([old, new]))
+        rows = result_rows(like.by, self.outputs[0], groups, pa.concat_arrays([one, other]))
+        rows = beside(rows, groups.select(list(self.keys)))
+        return weighing(rows, np.repeat([-1, 1], [len(old), len(new)]))
 
     def _results(self, keys: pa.Table, sums: Sums, places: Places) -> pa.Array:
         """The results of some of the groups."""
@@ -102,12 +103,13 @@ class AggregateTables(OnTables):
         match like.aggregator:
             case Count():
                 return pa.array(sums[WEIGHT])
-            case Avg():
-                return pa.array(as_floats(sums, 0, mean=True))
             case Linear(of, finish):
                 return _finished(of, finish, sums, self._kinds(of), name)
-            case _:
-                return as_array(sums, 0, self._kinds(like.aggregator.value)[0], name)
+        mean = isinstance(like.aggregator, Avg)
+        given, kind = self._kinds(like.aggregator.value)[0], layout_of(self.outputs[0]).cells[-1].arrow
+        if pa.types.is_decimal(kind):
+            return as_decimals(sums, 0, given, kind, name, mean)
+        return pa.array(as_floats(sums, 0, mean=True)) if mean else as_array(sums, 0, given, name)
 
     def _kinds(self, f: Any) -> list[pa.DataType]:
         layout = result_layout(f, self.inputs[0])
@@ -140,7 +142,7 @@ def _finished(of: Any, finish: Any, sums: Sums, kinds: list[pa.DataType], name: 
     lists = [as_list(sums, place, kind) for place, kind in enumerate(kinds)]
     lists = [[to_decimal(n) for n in ns] if pa.types.is_decimal(k) else ns for ns, k in zip(lists, kinds, strict=True)]
     totals = list(zip(*lists, strict=True)) if _several(of) else lists[0]
-    return layout.as_array(layout.to_table([finish(total) for total in totals]))
+    return layout.as_array(written(called(finish, totals), layout.element))
 
 
 def _several(of: Any) -> bool:
@@ -152,6 +154,8 @@ def _several(of: Any) -> bool:
 def aggregate(like: Aggregate, inputs: StreamTypes) -> Operator | None:
     if isinstance(like.aggregator, Extreme):
         return extreme(like, inputs)
+    if isinstance(like.aggregator, CountDistinct):
+        return count_distinct(like, inputs)
     if isinstance(like.aggregator, Count):
         return AggregateTables(like)
     if not isinstance(like.aggregator, (Sum, Avg, Linear)):
@@ -162,10 +166,9 @@ def aggregate(like: Aggregate, inputs: StreamTypes) -> Operator | None:
     several = isinstance(like.aggregator, Linear) and _several(like.aggregator.of)
     if layout.names != (VALUE,) and not several:
         return None
-    if isinstance(like.aggregator, Avg) and pa.types.is_decimal(layout.cells[0].arrow):
-        return None  # a quotient of decimals has more places than a column
     return AggregateTables(like)
 
 
 def _summable(kind: pa.DataType) -> bool:
-    return kind in (pa.int64(), pa.float64()) or pa.types.is_decimal128(kind)
+    """Whether sums are exact: those of decimals have 18 places."""
+    return has_digits(kind) and not (pa.types.is_decimal(kind) and kind.scale > PLACES)

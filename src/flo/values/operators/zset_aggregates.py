@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, ClassVar, TypeAlias, final
+from typing import Annotated, Any, ClassVar, TypeAlias, final, get_args, get_origin
 
 from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
@@ -107,6 +107,12 @@ def value_type(value: Of, element: Any) -> Any:
     return element if value is None else returned_type(value)
 
 
+def number_type(value: Of, element: Any) -> Any:
+    """The same without what is noted beside it: a sum need not fit the column of its terms."""
+    kind = value_type(value, element)
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+
+
 @final
 @dataclass(frozen=True)
 class Count(LinearAggregator):
@@ -145,14 +151,14 @@ class Sum(Summing):
         return total.value()
 
     def result_type(self, element: Any) -> Any:
-        kind = value_type(self.value, element)
+        kind = number_type(self.value, element)
         return kind if kind in (int, float, Decimal, Fraction) else Any
 
 
 @final
 @dataclass(frozen=True)
 class Avg(Summing):
-    """The sum divided by the sum of the weights: a float of ints and floats, a Decimal of decimals."""
+    """The sum divided by the sum of the weights: a float of ints and floats, of decimals a Decimal to 18 places."""
 
     name = "zset_avg"
 
@@ -160,7 +166,7 @@ class Avg(Summing):
         return total.mean(weight)
 
     def result_type(self, element: Any) -> Any:
-        kind = value_type(self.value, element)
+        kind = number_type(self.value, element)
         return float if kind in (int, float) else kind if kind in (Decimal, Fraction) else Any
 
 
