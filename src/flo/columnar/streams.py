@@ -7,6 +7,7 @@ adding that column to its key.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
@@ -16,11 +17,12 @@ import pyarrow as pa
 
 from flo.columnar.keys import Places
 from flo.columnar.layout import Layout
-from flo.columnar.rows import Rows, rows_of, schema_of
+from flo.columnar.rows import Rows, schema_of, written
 from flo.core.collection import Collection, End, Value, call
+from flo.core.forms import Form, FormedValue
 from flo.core.nested import Nested, NestedValue
 from flo.core.stream_type import StreamType
-from flo.core.term import Call, Lowering, Term, register
+from flo.core.term import Lowering, Term
 from flo.values.element_value import ElementCollection
 
 STREAM = "#"
@@ -30,7 +32,7 @@ NUMBER = pa.field(STREAM, pa.int64(), nullable=False)
 
 @final
 @dataclass(frozen=True, eq=False)
-class Streams(Value):
+class Streams(FormedValue):
     """So many tuples of inner streams that have ended: a table for each place of the tuple, rows by stream."""
 
     of: Nested[*tuple[Any, ...]]
@@ -83,8 +85,15 @@ class Streams(Value):
 
     def value(self) -> NestedValue:
         """The same value of the `values` instance."""
-        inner: list[list[Value]] = [
-            [Rows(of, part, End.ARRIVED).value() for part in self.split(table)]
+        return self._inside(lambda rows: rows.value())
+
+    def one_by_one(self) -> NestedValue:
+        """A table for each inner stream."""
+        return self._inside(lambda rows: rows)
+
+    def _inside(self, turned: Callable[[Rows], Value]) -> NestedValue:
+        inner = [
+            [turned(Rows(of, part, End.ARRIVED)) for part in self.split(table)]
             for of, table in zip(inner_of(self.of), self.tables, strict=True)
         ]
         return replace(NestedValue.pushing(*zip(*inner, strict=True)), end=self.end)
@@ -132,7 +141,7 @@ def streams_of(of: Nested[*tuple[Any, ...]], value: NestedValue) -> Streams:
     tuples = list(value)
     tables = []
     for place, inner in enumerate(inner_of(of)):
-        parts = [rows_of(inner, values[place]).table for values in tuples]
+        parts = [written(inner, values[place]).table for values in tuples]
         counts = [part.num_rows for part in parts]
         schema = schema_of(inner)
         whole = pa.concat_tables([schema.empty_table(), *parts])
@@ -153,13 +162,10 @@ def has_columns(of: Collection) -> bool:
     )
 
 
-class StreamColumns(Collection):
+class StreamColumns(Form[Nested[*tuple[Any, ...]]]):
     """The columnar form of a nested stream."""
 
     name = "StreamColumns"
-
-    def __init__(self, base: Nested[*tuple[Any, ...]]) -> None:
-        self.base = base
 
     def bottom(self) -> Streams:
         return Streams(self.base, 0, tuple(self._schema(stream).empty_table() for stream in self.base.inner))
@@ -175,28 +181,8 @@ class StreamColumns(Collection):
                 return f"the columns are {table.schema.names}, and {self.base} has {self._schema(stream).names}"
         return None
 
-    def accepts(self, other: Collection) -> bool:
-        return isinstance(other, StreamColumns) and self.base.accepts(other.base)
+    def formed(self, value: Any) -> Streams:
+        return streams_of(self.base, value)
 
-    def value(self, data: Any) -> Streams:
-        return streams_of(self.base, self.base.value(data))
-
-    def plain(self, value: Streams) -> Any:
-        return self.base.plain(value.value())
-
-    def lower(self, lower: Lowering) -> Term:
-        return Call(self.name, (lower(self.base),))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StreamColumns) and other.base == self.base
-
-    def __hash__(self) -> int:
-        return hash((StreamColumns, self.base))
-
-    def __str__(self) -> str:
-        return str(self.base)
-
-    __repr__ = __str__
-
-
-register("StreamColumns", StreamColumns)
+    def pieces(self, data: Any) -> list[list[Value]]:
+        return [[self.value([item]) for item in data]]

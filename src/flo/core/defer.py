@@ -34,7 +34,6 @@ class ReadDefer(EmitOnce):
         return Derivation(rule, (), outputs, reads=((self.key, self.collection),), subject=self.name)
 
 
-@final
 @dataclass(frozen=True)
 class WriteDefer(Operator):
     """write_defer(k): takes no step; `nest` reads what has arrived and hands it to the next inner stream."""

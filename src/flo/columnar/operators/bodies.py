@@ -8,33 +8,27 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from flo.columnar.expression import Expression
 from flo.columnar.functions import applied, by_columns
+from flo.columnar.keyed import KEY
 from flo.columnar.keys import Places, one_chunk
 from flo.columnar.layout import VALUE, Layout
-from flo.columnar.rows import WEIGHT, layout_of, ordered
+from flo.columnar.packing import together
+from flo.columnar.rows import WEIGHT, layout_of
 from flo.columnar.run import taken
 from flo.columnar.streams import NUMBER, STREAM, numbered
-from flo.columnar.trace import alike
-from flo.columnar.whole import Whole, Wholes, bounds, run_whole, runs_whole, whole_of
+from flo.columnar.trace import weighing
+from flo.columnar.whole import Outputs, Whole, Wholes, bounds, run_whole, whole_of, whole_types
 from flo.core.collection import Collection
+from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
+from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.operators.bags import Count, Sum
-from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.keyed import Entries, KeyBy
 from flo.values.operators.per_key import PerKey
-from flo.values.operators.sets import ToBag
-from flo.values.operators.zset_conversions import ToZSet
-
-KEY = "key."
-"""What the names of key columns begin with, in the table of a keyed stream."""
-WEIGHTS = pa.field(WEIGHT, pa.int64(), nullable=False)
-Outputs = tuple[Collection, ...]
 
 
 def has_results(f: Any) -> bool:
@@ -46,26 +40,6 @@ def weights_of(whole: Whole) -> Places:
         found: Places = whole.table[WEIGHT].to_numpy()
         return found
     return np.ones(whole.table.num_rows, np.int64)
-
-
-@whole_of(Map, when=lambda operator: has_results(operator.f))
-def mapped(operator: Map, given: Wholes, outputs: Outputs) -> Wholes:
-    (whole,), (of,) = given, outputs
-    table = layout_of(of).fitted(applied(operator.f, (whole.of,), whole.table))  # type: ignore[arg-type]
-    if WEIGHT in whole.table.column_names:
-        table = table.append_column(WEIGHTS, whole.table[WEIGHT])
-    return (Whole(of, whole.count, numbered(table, whole.streams)),)
-
-
-@whole_of(Filter)
-def filtered(operator: Filter, given: Wholes, outputs: Outputs) -> Wholes:
-    (whole,) = given
-    if isinstance(operator.keep, Expression):
-        keep = applied(operator.keep, (whole.of,), whole.table)[VALUE]  # type: ignore[arg-type]
-    else:
-        elements = layout_of(whole.of).to_elements(whole.table)  # type: ignore[arg-type]
-        keep = pa.array([bool(operator.keep(element)) for element in elements], pa.bool_())
-    return (Whole(whole.of, whole.count, whole.table.filter(keep)),)
 
 
 @whole_of(Count)
@@ -121,16 +95,7 @@ def _one_each(results: Any, of: Collection) -> Whole:
     return Whole(of, len(results), numbered(table, np.arange(len(results))))
 
 
-@whole_of(ToBag, ToZSet)
-def with_weights(operator: Any, given: Wholes, outputs: Outputs) -> Wholes:
-    (whole,), (of,) = given, outputs
-    if not ordered(whole.of):
-        return (Whole(of, whole.count, whole.table),)
-    ones = pa.array(np.ones(whole.table.num_rows, np.int64))
-    return (Whole(of, whole.count, whole.table.append_column(WEIGHTS, ones)),)
-
-
-@whole_of(KeyBy, when=lambda operator: has_results(operator.f))
+@whole_of(KeyBy, when=lambda operator, inputs: has_results(operator.f))
 def keyed(operator: KeyBy, given: Wholes, outputs: Outputs) -> Wholes:
     """The key's columns between the number of the stream and those of the element."""
     (whole,) = given
@@ -141,18 +106,23 @@ def keyed(operator: KeyBy, given: Wholes, outputs: Outputs) -> Wholes:
     return (Whole(outputs[0], whole.count, table),)
 
 
-@whole_of(PerKey, when=lambda operator: operator.graph.arity[0] == 1 and runs_whole(operator.graph))
+def _for_every_key(operator: PerKey, inputs: StreamTypes) -> bool:
+    types = tuple(StreamType(stream.collection.inner, bounded=True) for stream in inputs)  # type: ignore[attr-defined]
+    return len(inputs) == 1 and whole_types(operator.graph, types) is not None  # type: ignore[arg-type]
+
+
+@whole_of(PerKey, when=_for_every_key)
 def per_key(operator: PerKey, given: Wholes, outputs: Outputs) -> Wholes:
     """Every key of every stream is a stream of its own for the body."""
     (whole,) = given
     of = whole.of
     assert isinstance(of, Keyed)
     prefix = [name for name in whole.table.column_names if name == STREAM or name.startswith(KEY)]
-    order, firsts = alike(whole.table.select(prefix))
-    rows = taken(whole.table, order)
+    order, firsts = together(whole.table.select(prefix))
+    rows = taken(whole.table.drop_columns(prefix), order)
     ids = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
-    inner = Whole(of.inner, len(firsts), numbered(rows.drop_columns(prefix), ids))
-    keys = taken(rows.select(prefix), firsts)
+    inner = Whole(of.inner, len(firsts), numbered(rows, ids))
+    keys = taken(whole.table.select(prefix), order[firsts])
     found = run_whole(operator.graph, (inner,))  # type: ignore[arg-type]
     return tuple(_back(each, keys, whole.count, of) for each, of in zip(found, outputs, strict=True))
 
@@ -177,6 +147,4 @@ def entries(operator: Entries, given: Wholes, outputs: Outputs) -> Wholes:
     keys = whole.table.select(names).rename_columns([name.removeprefix(KEY) for name in names])
     pair = [key.as_array(keys), inner.as_array(whole.table)]
     table = pa.Table.from_arrays(pair, schema=layout_of(of).schema)  # type: ignore[arg-type]
-    order = pc.sort_indices(whole.table[STREAM])
-    table = table.append_column(WEIGHTS, pa.array(weights_of(whole)))
-    return (Whole(of, whole.count, taken(numbered(table, whole.streams), order.to_numpy())),)
+    return (Whole(of, whole.count, numbered(weighing(table, weights_of(whole)), whole.streams)),)

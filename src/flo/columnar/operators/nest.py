@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, final
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from flo.columnar.operator import OnTables
+from flo.columnar.faults import expect_of_a_row
+from flo.columnar.functions import by_columns
+from flo.columnar.operator import OnTables, functions_in, plain
+from flo.columnar.operators.nested import Choice, flatten_inner, moved, nest_one_by_one
 from flo.columnar.rows import Rows
-from flo.columnar.streams import STREAM, StreamColumns, Streams, has_columns, numbers
-from flo.columnar.translate import form_of
-from flo.columnar.whole import Whole, run_whole, runs_whole
+from flo.columnar.streams import STREAM, StreamColumns, Streams, has_columns
+from flo.columnar.translate import choice_of
+from flo.columnar.whole import Whole, in_order, operators_in, run_whole, whole_types
 from flo.core.collection import End
 from flo.core.derivation import StreamTypes
 from flo.core.nest import Nest
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.values.operators.nested import Flatten
+from flo.values.operators.nested_zip import NestedZip
 
 
 @dataclass(frozen=True)
 class OnStreams(OnTables):
-    """Reads one nested stream."""
+    """Reads one nested stream whose inner streams are complete."""
 
-    def steps(self, inputs: Values) -> Any:
+    def steps(self, inputs: Values) -> Iterator[Step]:
         (value,) = inputs
         assert isinstance(value, Streams)
         if value.count:
-            yield Step(self.rule, (value.drained(),), self, (self.all_of(value),))
+            yield self.take_in(value)
         elif value.end is End.ARRIVED:
             yield Step(f"{self.rule}-terminated", (value.passed(),), self, (self.last(),))
+
+    def take_in(self, value: Streams) -> Step:
+        return Step(self.rule, (value.drained(),), self, (self.all_of(value),))
 
     def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
         raise NotImplementedError
@@ -51,32 +57,59 @@ class NestTables(OnStreams):
     name = "nest_tables"
     rule = "nest"
 
+    @property
+    def by_row(self) -> bool:
+        return not all(by_columns(f) for operator in operators_in(self.like.graph) for f in functions_in(operator))  # type: ignore[attr-defined]
+
+    def take_in(self, value: Streams) -> Step:
+        """All streams, or those before the first at fault; for that one the namesake says what is wrong."""
+        try:
+            return super().take_in(value)
+        except Exception as error:
+            expect_of_a_row(self, error)
+            count = self._without_fault(value)
+            rest, sent = value.send(count)
+            if not count:
+                for _ in self.like.advance((value.send(1)[1].value(),)):
+                    pass
+                raise
+            return Step(self.rule, (rest,), self, (self.all_of(sent),))
+
+    def _without_fault(self, value: Streams) -> int:
+        """How many streams the body runs on before it raises; not all of them."""
+        good, bad = 0, value.count
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            try:
+                self.all_of(value.send(middle)[1])
+            except Exception:
+                bad = middle
+            else:
+                good = middle
+        return good
+
     def all_of(self, value: Streams) -> Delta:
         like: Any = self.like
         inner = tuple(
-            Whole(stream.collection, value.count, table)
+            in_order(Whole(stream.collection, value.count, table))
             for stream, table in zip(value.of.inner, value.tables, strict=True)
         )
-        found = run_whole(like.graph, inner)
-        tables = tuple(_by_stream(each.table) for each in found)
+        tables = tuple(each.table for each in run_whole(like.graph, inner))
         return Streams(self.outputs[0], value.count, tables)  # type: ignore[arg-type]
 
     def last(self) -> Any:
         return StreamColumns(self.outputs[0]).bottom().fix()  # type: ignore[arg-type]
 
 
-def _by_stream(table: pa.Table) -> pa.Table:
-    streams = numbers(table)
-    if np.all(streams[1:] >= streams[:-1]):
-        return table
-    return table.take(pc.sort_indices(table[STREAM]))
-
-
-@form_of(Nest)
-def nest(like: Nest, inputs: StreamTypes) -> Operator | None:
-    outputs = like.judge(inputs).outputs
-    fits = has_columns(outputs[0].collection) and like.original is None
-    return NestTables(like) if fits and runs_whole(like.graph) else None
+@choice_of(Nest)
+def nest(like: Nest, inputs: StreamTypes) -> Choice | None:
+    """All at once where the inner streams are complete and the body can, else one after the other."""
+    (stream,) = inputs
+    of = stream.collection
+    if isinstance(of, StreamColumns) and whole_types(like.graph, of.base.inner) is not None:
+        if has_columns(like.judge((plain(stream),)).outputs[0].collection):
+            return inputs, NestTables(like)
+    return nest_one_by_one(like, stream)
 
 
 @final
@@ -92,6 +125,45 @@ class FlattenTables(OnStreams):
         return Rows(self.outputs[0], rows) if rows.num_rows else None
 
 
-@form_of(Flatten)
-def flatten(like: Flatten, inputs: StreamTypes) -> Operator | None:
-    return FlattenTables(like)
+@choice_of(Flatten)
+def flatten(like: Flatten, inputs: StreamTypes) -> Choice | None:
+    (stream,) = inputs
+    whole = isinstance(stream.collection, StreamColumns)
+    return (inputs, FlattenTables(like)) if whole else flatten_inner(like, stream)
+
+
+@final
+@dataclass(frozen=True)
+class ZipStreams(OnTables):
+    """zip_nested(n) of inner streams that are complete. `done` is true when one of the inputs has ended."""
+
+    done: bool = False
+
+    name = "zip_streams"
+    rule = "zip-nested"
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        values: Any = inputs
+        count = min(value.count for value in values)
+        if self.done:
+            if any(value.size() for value in values):
+                yield Step(f"{self.rule}-drain", tuple(value.take()[0] for value in values), self, (None,))
+        elif count:
+            cut = [value.send(count) if count < value.count else (value.drained(), value) for value in values]
+            tables = tuple(table for _, sent in cut for table in sent.tables)
+            zipped = Streams(self.outputs[0], count, tables)  # type: ignore[arg-type]
+            yield Step(self.rule, tuple(rest for rest, _ in cut), self, (zipped,))
+        elif any(value.end is End.ARRIVED and not value.count for value in values):
+            rests = tuple(value.passed() if value.fixed() else value.drained() for value in values)
+            ended = StreamColumns(self.outputs[0]).bottom().fix()  # type: ignore[arg-type]
+            yield Step(f"{self.rule}-terminated", rests, replace(self, done=True), (ended,))
+
+    def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
+        raise NotImplementedError
+
+
+@choice_of(NestedZip)
+def zip_nested(like: NestedZip, inputs: StreamTypes) -> Choice | None:
+    """As one where all are complete."""
+    whole = all(isinstance(stream.collection, StreamColumns) for stream in inputs)
+    return (inputs, ZipStreams(like)) if whole else moved(like, inputs)
