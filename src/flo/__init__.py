@@ -3,6 +3,8 @@
 An implementation of the paper "Flo: a Semantic Foundation for Progressive Stream Processing".
 """
 
+from typing import TYPE_CHECKING, Any
+
 from flo import verify
 from flo.api.body import Loop
 from flo.api.flow import Flow
@@ -10,7 +12,6 @@ from flo.api.places import Here
 from flo.api.running import FlowLoop, Result
 from flo.api.stream import Stream
 from flo.api.windowed import Windowed
-from flo.columnar.row_types import rows
 from flo.core import data as _data  # noqa: F401  # says how plain Python data lowers
 from flo.core.collection import Collection, Value
 from flo.core.errors import (
@@ -61,10 +62,23 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.views.progress import RunProgress
 
+if TYPE_CHECKING:
+    from flo.columnar.row_types import rows
+
 here = Here(RunProgress)
 """This process: `flow.on(flo.here).run(…)` runs on tables."""
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """`rows` needs Arrow, which is loaded when it is used."""
+    if name == "rows":
+        from flo.columnar.row_types import rows
+
+        return rows
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "verify",

@@ -6,9 +6,8 @@ import random
 from typing import Any
 
 import flo.columnar.operators  # noqa: F401  # registers the columnar forms
+from flo.columnar.conversions import values_of
 from flo.columnar.operator import OnTables, plain
-from flo.columnar.rows import Rows
-from flo.columnar.streams import Streams
 from flo.columnar.translate import translated
 from flo.core.derivation import StreamTypes
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
@@ -83,5 +82,4 @@ def agree(
 
 
 def _same(found: tuple[Any, ...], expected: tuple[Any, ...], how: str) -> None:
-    values = tuple(value.value() if isinstance(value, (Rows, Streams)) else value for value in found)
-    assert values == expected, how
+    assert tuple(map(values_of, found)) == expected, how

@@ -177,3 +177,25 @@ def test_a_loop_diverts_as_well() -> None:
     loop.push(orders=table([0, 2], [1, 1]))
     assert loop.diverted["orders"].num_rows == 2
     assert loop.pull("orders").num_rows == 2
+
+
+def test_what_was_diverted_is_in_the_checkpoint(tmp_path: Path) -> None:
+    """Written once, though every checkpoint holds it."""
+    loop = inverses().on(flo.here).loop(on_error="divert")
+    loop.push(orders=table([0] * 1000, range(1000)))
+    first = loop.checkpoint(tmp_path)
+    loop.push(orders=table([0, 2], [1, 1]))
+    second = loop.checkpoint(tmp_path)
+    assert second.bytes < first.bytes / 2
+    loop.push(orders=table([0], [7]))
+    again = inverses().on(flo.here).loop(on_error="divert")
+    again.restore(tmp_path)
+    assert again.diverted["orders"].num_rows == 1001
+    again.push(orders=table([0], [7]))
+    assert again.diverted["orders"].equals(loop.diverted["orders"])
+    for _ in range(3):
+        third = again.checkpoint(tmp_path, keep=1)
+    assert third.written == 0
+    last = inverses().on(flo.here).loop(on_error="divert")
+    last.restore(tmp_path)
+    assert last.diverted["orders"].equals(loop.diverted["orders"])

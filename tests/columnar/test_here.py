@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -171,6 +173,18 @@ def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     for part in ("1,000 rows", "state 10 rows, 2.5 MB", "50%", "2 rows diverted"):
         assert part in text
     assert "%" not in shown(True, None, monkeypatch)
+
+
+def test_a_program_on_values_does_not_wait_for_arrow() -> None:
+    lines = (
+        "import sys, flo",
+        "flow = flo.Flow()",
+        "flow.output('more', flow.input('numbers', flo.Bag[int]).map(lambda n: n + 1))",
+        "assert flow.run(numbers=[1])['more'] == {2: 1}",
+        "print(*sorted({'pyarrow', 'numpy', 'narwhals'} & sys.modules.keys()), flo.rows.__name__)",
+    )
+    found = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
+    assert found.stdout == "rows\n"
 
 
 def test_a_short_run_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:

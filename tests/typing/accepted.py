@@ -60,6 +60,7 @@ assert_type(windows.nest(lambda w: w.sum()), flo.Stream[flo.Nested[flo.Sequence[
 assert_type(rows.count(), flo.Stream[flo.ZSet[int], flo.Unbounded])
 assert_type(rows.sum(lambda r: r[1]), flo.Stream[flo.ZSet[int], flo.Unbounded])
 assert_type(rows.map(lambda r: r[1]).sum(), flo.Stream[flo.ZSet[int], flo.Unbounded])
+assert_type(rows.count_distinct(lambda r: r[1]), flo.Stream[flo.ZSet[int], flo.Unbounded])
 assert_type(rows.avg(lambda r: r[1]), flo.Stream[flo.ZSet[float], flo.Unbounded])
 assert_type(rows.min(lambda r: r[0]), flo.Stream[flo.ZSet[str], flo.Unbounded])
 assert_type(rows.max(), flo.Stream[flo.ZSet[tuple[str, int]], flo.Unbounded])
@@ -120,6 +121,7 @@ assert_type(
 )
 assert_type(orders.aggregate_by("user", of="price", finish=str), flo.Stream[flo.ZSet[tuple[Any, str]], flo.Unbounded])
 assert_type(orders.count_by("user"), flo.Stream[flo.ZSet[tuple[Any, int]], flo.Unbounded])
+assert_type(orders.count_distinct_by("user", of="price"), flo.Stream[flo.ZSet[tuple[Any, int]], flo.Unbounded])
 assert_type(orders.avg_by("user", of="price"), flo.Stream[flo.ZSet[tuple[Any, float]], flo.Unbounded])
 assert_type(orders.join(orders, on="user", other_on="user"), flo.Stream[flo.ZSet[tuple[Order, Order]], flo.Unbounded])
 assert_type(

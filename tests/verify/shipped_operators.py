@@ -36,6 +36,7 @@ from flo.values.operators.sets import SetUnion as UnionSets
 from flo.values.operators.thresholds import Above, Threshold
 from flo.values.operators.time_windows import Sliding, Tumbling
 from flo.values.operators.zset_conversions import ToZSet, ZSetToBag, ZSetToSet
+from flo.values.operators.zset_count_distinct import CountDistinct
 from flo.values.operators.zset_streams import Differentiate, Integrate
 from flo.values.operators.zset_topk import TopK
 from flo.values.sequence import Sequence
@@ -249,6 +250,7 @@ AGGREGATORS = (
     aggregates.Sum(),
     aggregates.Avg(),
     aggregates.Linear(successor),
+    CountDistinct(),
     extremes.Min(),
     extremes.Max(),
 )

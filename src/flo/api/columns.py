@@ -1,23 +1,32 @@
-"""Columns where a verb takes a function of rows: bound to the rows of the streams that the verb is about."""
+"""Columns where a verb takes a function of rows: bound to the rows of the streams that the verb is about.
+
+Arrow and Narwhals are loaded by the first that is: a program without columns does not wait for them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from flo.api.base import StreamBase
 from flo.api.scope import named
-from flo.columnar.expression import WEIGHTS, Columns, Expression, is_expression, maybe
-from flo.columnar.layout import Layout
-from flo.columnar.trial import expect_of_each_row
 from flo.core.elements import type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
 from flo.values.keyed import Keyed
 
+if TYPE_CHECKING:
+    from flo.columnar.expression import Columns, Expression
+    from flo.columnar.layout import Layout
+else:
+    Columns = Any
+
 T = TypeVar("T")
-Asked: TypeAlias = Callable[[T], Any] | Columns
+Asked: TypeAlias = "Callable[[T], Any] | Columns"
 """A function of rows whose results have no part in the type of what the verb gives."""
+WEIGHTS: Any = object()
+"""The weight of a row, as the second argument of a function of both."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,17 @@ class KeyOf:
     """The key of a keyed stream."""
 
     stream: Any
+
+
+def is_expression(given: Any) -> bool:
+    """A column, several, or some with names."""
+    parts = given.values() if isinstance(given, Mapping) else given if isinstance(given, tuple) else (given,)
+    return bool(parts) and all(map(_is_column, parts))
+
+
+def _is_column(given: Any) -> bool:
+    narwhals = sys.modules.get("narwhals")  # which who has an expression has loaded
+    return isinstance(given, str) or (narwhals is not None and isinstance(given, narwhals.Expr))
 
 
 def bound(verb: str, parameter: str, given: Any, rows: tuple[Any, ...], gives: type | None = None) -> Any:
@@ -54,8 +74,11 @@ def bound(verb: str, parameter: str, given: Any, rows: tuple[Any, ...], gives: t
 
 
 def _layout(verb: str, parameter: str, row: Any) -> Layout:
-    if isinstance(row, Layout):
-        return row
+    from flo.columnar import expression
+    from flo.columnar.layout import Layout
+
+    if row is WEIGHTS or isinstance(row, Layout):
+        return expression.WEIGHTS if row is WEIGHTS else row
     stream = getattr(row, "stream", row)
     collection = stream.collection
     if isinstance(row, KeyOf):
@@ -72,10 +95,13 @@ def _layout(verb: str, parameter: str, row: Any) -> Layout:
                 (f"{parameter}=lambda …", "a function"),
             ),
         )
-    return maybe(layout) if isinstance(row, Perhaps) else layout
+    return expression.maybe(layout) if isinstance(row, Perhaps) else layout
 
 
 def _made(verb: str, parameter: str, given: Any, layouts: tuple[Layout, ...]) -> Expression:
+    from flo.columnar.expression import Expression
+    from flo.columnar.trial import expect_of_each_row
+
     known = Expression.names_of(layouts)
     parts = given.values() if hasattr(given, "values") else given if isinstance(given, tuple) else (given,)
     for part in parts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flo.api.explain import described
-from flo.columnar.plan import BY_ROW, CONVERSION, TABLES, VALUES, plan
+from flo.columnar.plan import BY_ROW, CONVERSION, ONE_VALUE, TABLES, VALUES, plan
 from flo.core.graph import Graph
 
 
@@ -17,9 +17,10 @@ def explained(name: str, graph: Graph) -> str:
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append(("  " + "   ".join([*cells, row[3]])).rstrip())
-    counts = {how: sum(row[1] == how for row in rows) for how in (TABLES, BY_ROW, VALUES, CONVERSION)}
+    counts = {how: sum(row[1] == how for row in rows) for how in (TABLES, BY_ROW, VALUES, ONE_VALUE, CONVERSION)}
+    one = f"{counts[ONE_VALUE]} on one value, " if counts[ONE_VALUE] else ""
     lines.append(
         f"{counts[TABLES]} on tables, {counts[BY_ROW]} row by row in Python, {counts[VALUES]} on values, "
-        f"{counts[CONVERSION]} conversions"
+        f"{one}{counts[CONVERSION]} conversions"
     )
     return "\n".join(lines)

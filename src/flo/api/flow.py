@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from flo.api.compile import compile_scope, live_vertices
 from flo.api.explain import explained
-from flo.api.here import OnHere
 from flo.api.places import Here
 from flo.api.running import FlowLoop, Result, known, schedule_of
 from flo.api.scope import Scope
 from flo.api.stream import Stream
-from flo.columnar.row_types import as_rows
+from flo.columnar.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.derivation import Derivation, StreamTypes
 from flo.core.errors import (
@@ -35,6 +34,9 @@ from flo.verify.exploration.arrivals import channels_of
 from flo.verify.exploration.explore import MOST_STATES, Exploration, explore
 from flo.verify.exploration.replay import Replay, flow_again, replayed
 from flo.verify.programs.flows import Program
+
+if TYPE_CHECKING:
+    from flo.api.here import OnHere
 
 C = TypeVar("C", bound=Collection)
 
@@ -155,6 +157,8 @@ class Flow:
                 instead=(("flow.on(flo.here)", "on tables, in this process"),),
                 where=Origin.here(),
             )
+        from flo.api.here import OnHere  # loads Arrow, which who runs on values does not wait for
+
         return OnHere(self, place)
 
     def explore(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -14,11 +15,13 @@ from flo.api.places import Here
 from flo.api.running import FlowLoop, Result, known
 from flo.columnar.diverted import Aside, OnError
 from flo.columnar.feeding import Feeding
+from flo.columnar.keyed import KeyedColumns
 from flo.columnar.operator import columnar, plain
 from flo.columnar.outputs import refuse_negative, table_of
 from flo.columnar.plan import state_of
 from flo.columnar.rows import Columns, Rows
 from flo.columnar.store import Saved, Store
+from flo.columnar.streams import StreamColumns, has_columns
 from flo.columnar.translate import converting, translated
 from flo.core.checkpoint import Running
 from flo.core.derivation import StreamTypes
@@ -26,6 +29,7 @@ from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, br
 from flo.core.graph import sequence
 from flo.core.stream_type import StreamType
 from flo.core.typing import initial
+from flo.values.keyed import Keyed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,9 +65,9 @@ class OnHere:
         self._flow = flow
         self._place = place
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
-        types: StreamTypes = tuple(columnar(stream.type) or stream.type for stream in self._inputs.values())
+        types: StreamTypes = tuple(_taken(stream.type) for stream in self._inputs.values())
         graph, outputs = translated(flow.graph(), types)
-        wanted = tuple(columnar(plain(output)) or plain(output) for output in outputs)
+        wanted = tuple(o if isinstance(o.collection, KeyedColumns) else _as_table(plain(o)) for o in outputs)
         between = converting(outputs, wanted)
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
         self._types, self._output_types = types, wanted
@@ -211,8 +215,12 @@ class TableLoop(FlowLoop):
         try:
             with self._alone("checkpoint"):
                 running = Running(loop.graph, loop.outputs, frozenset(loop.ended))
-                more = {"taken": self._feeding.aside.taken, "pulled": sorted(self._pulled)}
-                return Store(folder).save(loop.program, loop.input_types, loop.ends, running, more, max(1, keep))
+                aside = self._feeding.aside
+                diverted = {name: [run.name for run in runs] for name, runs in aside.sealed().items()}
+                more = {"taken": aside.taken, "pulled": sorted(self._pulled), "diverted": diverted}
+                beside = chain.from_iterable(aside.runs.values())
+                store = Store(folder)
+                return store.save(loop.program, loop.input_types, loop.ends, running, more, max(1, keep), beside)
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
 
@@ -221,12 +229,25 @@ class TableLoop(FlowLoop):
         loop = self._loop
         try:
             with self._alone("restore"):
-                running, more = Store(folder).load(loop.program, loop.input_types, loop.ends)
+                store = Store(folder)
+                running, more = store.load(loop.program, loop.input_types, loop.ends)
+                diverted = {name: [store.get((), run) for run in runs] for name, runs in more["diverted"].items()}
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
         loop.graph, loop.outputs, loop.ended = running.graph, running.outputs, set(running.ended)
-        self._feeding.aside = Aside(taken=dict(more["taken"]))
+        self._feeding.aside = Aside(runs=diverted, taken=dict(more["taken"]))
         self._pulled = set(more["pulled"])
+
+
+def _taken(stream: StreamType) -> StreamType:
+    """The type of an input: what comes of a nested stream is whole inner streams."""
+    of = stream.collection
+    return StreamType(StreamColumns(of), stream.bounded) if has_columns(of) else _as_table(stream)  # type: ignore[arg-type]
+
+
+def _as_table(stream: StreamType) -> StreamType:
+    """The type of an input or output: keyed streams come and go as plain Python."""
+    return (None if isinstance(stream.collection, Keyed) else columnar(stream)) or stream
 
 
 def _one_of(name: str, given: Any, options: Any) -> Any:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
-from flo.columnar.row_types import from_dicts
+from flo.columnar.dicts import from_dicts
 from flo.core.collection import Value
 from flo.core.derivation import StreamTypes
 from flo.core.errors import ElementError, FloError, NameTakenError, Origin, ScopeError, UnknownNameError, brief

@@ -10,6 +10,7 @@ from flo.api.base import B_co, C_co, StreamBase
 from flo.api.columns import WEIGHTS, Asked, Columns, Perhaps
 from flo.core.stream_type import Unbounded
 from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, Linear, Sum
+from flo.values.operators.zset_count_distinct import CountDistinct
 from flo.values.operators.zset_extremes import Max, Min
 from flo.values.operators.zset_joins import AntiJoin, FullJoin, LeftJoin, SemiJoin
 from flo.values.operators.zset_topk import TopK
@@ -117,6 +118,10 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         """The mean of the whole z-set, of `of` of its elements if given: a row while there are any."""
         return self._then(Aggregate(None, Avg(optional("avg", "of", of, rows=(self,)))))
 
+    def count_distinct(self: ZSetVerbs[ZSet[T], B], of: Asked[T] | None = None) -> Stream[ZSet[int], B]:
+        """How many different elements the z-set has, or `of` of its elements if given: a row while there are any."""
+        return self._then(Aggregate(None, CountDistinct(optional("count_distinct", "of", of, rows=(self,)))))
+
     @overload
     def min(self: ZSetVerbs[ZSet[T], B], of: None = None) -> Stream[ZSet[T], B]: ...
     @overload
@@ -144,6 +149,19 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     def count_by(self, by: Any) -> Any:
         """(group, number of rows)."""
         return self._then(Aggregate(function("count_by", "by", by, rows=(self,)), Count()))
+
+    @overload
+    def count_distinct_by(
+        self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Asked[T]
+    ) -> Stream[ZSet[tuple[K, int]], B]: ...
+    @overload
+    def count_distinct_by(
+        self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]
+    ) -> Stream[ZSet[tuple[Any, int]], B]: ...
+    def count_distinct_by(self, by: Any, of: Any) -> Any:
+        """(group, number of different `of`)."""
+        of = function("count_distinct_by", "of", of, rows=(self,))
+        return self._then(Aggregate(function("count_distinct_by", "by", by, rows=(self,)), CountDistinct(of)))
 
     @overload
     def sum_by(

@@ -7,7 +7,7 @@ import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
@@ -89,16 +89,17 @@ def _cell_of(kind: Any) -> Cell | None:
     if origin is tuple and parts and parts[-1] is not ... and parts != ((),):
         names = [str(place) for place in range(len(parts))]
         return _struct(kind, names, list(parts), each_column, lambda *values: values)
-    if isinstance(kind, type):
+    if isinstance(origin or kind, type):
         return _class(kind)
     return None
 
 
-def _class(kind: type) -> Cell | None:
-    if issubclass(kind, Enum):
+def _class(kind: Any) -> Cell | None:
+    plain = get_origin(kind) or kind
+    if issubclass(plain, Enum):
         read = _some(lambda name: kind[name])
         return Cell(kind, pa.string(), False, _some(lambda member: member.name), read, tuple(kind.__members__))
-    if issubclass(kind, UUID):
+    if issubclass(plain, UUID):
         return Cell(kind, pa.binary(16), False, _some(lambda value: value.bytes), _some(lambda b: UUID(bytes=b)))
     fields = fields_of(kind)
     if fields is None:
@@ -106,11 +107,15 @@ def _class(kind: type) -> Cell | None:
     typed_dict = typing.is_typeddict(kind)
     make = kind if not typed_dict else lambda *values: dict(zip(fields, values, strict=True))
     cell = _struct(kind, list(fields), list(fields.values()), columns_of(kind, tuple(fields)), make)
-    return cell and dataclasses.replace(cell, hashable=cell.hashable and kind.__hash__ is not None)
+    return cell and dataclasses.replace(cell, hashable=cell.hashable and plain.__hash__ is not None)
 
 
 def fields_of(kind: Any) -> dict[str, Any] | None:
     """The columns and types of a row's fields, if the type is one of rows."""
+    parameters = getattr(get_origin(kind), "__parameters__", None)
+    if isinstance(parameters, tuple):  # such as TimeWindow[int]
+        given = dict(zip(parameters, get_args(kind), strict=True))
+        return {name: given.get(each, each) for name, each in (fields_of(get_origin(kind)) or {}).items()} or None
     if not isinstance(kind, type):
         return None
     named_tuple = issubclass(kind, tuple) and hasattr(kind, "_fields")
@@ -138,7 +143,7 @@ def columns_of(kind: Any, fields: tuple[str, ...]) -> Callable[[list[Any]], list
     """What gives a list for each column of some rows."""
     if typing.is_typeddict(kind):
         return lambda rows: [[row[name] for row in rows] for name in fields]
-    if issubclass(kind, tuple):
+    if issubclass(get_origin(kind) or kind, tuple):
         return each_column
     return lambda rows: [[getattr(row, name) for row in rows] for name in fields]
 
@@ -196,6 +201,9 @@ def _optional(parts: tuple[Any, ...]) -> Cell | None:
 def _annotated(kind: Any, *notes: Any) -> Cell | None:
     """`Annotated[datetime, pa.timestamp("us", "UTC")]`: the Arrow type is given."""
     arrow = next((note for note in notes if isinstance(note, pa.DataType)), None)
+    zone = next((note for note in notes if isinstance(note, tzinfo)), None)
+    if arrow is None and zone is not None and kind is datetime:
+        arrow = pa.timestamp("us", str(zone))
     inner = cell_of(kind)
     if inner is None or arrow is None:
         return inner

@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, final
 
 import pyarrow as pa
 
-from flo.columnar.operator import columnar, plain
-from flo.columnar.rows import Rows, layout_of, rows_of
+from flo.columnar.keyed import KeyedRows, inner_of, keyed_rows_of
+from flo.columnar.operator import columnar, in_tables, plain
+from flo.columnar.rows import written
 from flo.columnar.streams import Streams
+from flo.core.collection import Collection
 from flo.core.derivation import StreamTypes
-from flo.core.errors import ElementError, brief
+from flo.core.forms import FormedValue
+from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Operator, Step, Values
+from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType
-from flo.values.element_value import ElementCollection
+from flo.values.keyed import Keyed, KeyedValue
 
 
 @final
 @dataclass(frozen=True)
 class ToColumns(Operator):
-    """Values as tables."""
+    """Values as tables; in nested streams a table for each inner stream."""
 
-    of: ElementCollection[Any] | None = field(default=None, compare=False)
+    of: Collection | None = field(default=None, compare=False)
 
     name = "to_columns"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        found = columnar(inputs[0])
-        assert found is not None, f"{inputs[0]} has no columns"
-        return (found,)
+        return (in_tables(inputs[0]),)
 
     def typed(self, inputs: StreamTypes) -> Self:
-        of = inputs[0].collection
-        assert isinstance(of, ElementCollection)
-        return replace(self, of=of)
+        return replace(self, of=plain(inputs[0]).collection)
 
     def with_origins(self, like: Self) -> Self:
         return like
@@ -44,29 +44,40 @@ class ToColumns(Operator):
         rest, sent = inputs[0].take()
         if inputs[0].size():
             assert self.of is not None
-            yield Step("to-columns", (rest,), self, (written(self.of, sent),))
+            yield Step("to-columns", (rest,), self, (tables_of(self.of, sent),))
 
 
-def shown_columns(of: ElementCollection[Any]) -> str:
-    return ", ".join(f"{field.name}: {field.type}" for field in layout_of(of).schema)
+def tables_of(of: Collection, value: Any) -> Any:
+    """The value with tables where there can be."""
+    if isinstance(value, Streams):
+        return value.one_by_one()
+    if isinstance(value, NestedValue):
+        assert isinstance(of, Nested)
+        inner = [stream.collection for stream in of.inner]
+        return _each_inner(value, lambda values: tuple(map(tables_of, inner, values)))
+    if isinstance(value, FormedValue) or columnar(StreamType(of, bounded=True)) is None:
+        return value
+    return written_keyed(of, value) if isinstance(of, Keyed) else written(of, value)  # type: ignore[arg-type]
 
 
-def written(of: ElementCollection[Any], value: Any) -> Rows:
-    """The rows of a value; an element that fits no column is named."""
+def values_of(value: Any) -> Any:
+    """The value without tables."""
+    if isinstance(value, NestedValue):
+        return _each_inner(value, lambda values: tuple(map(values_of, values)))
+    return value.value() if isinstance(value, FormedValue) else value
+
+
+def _each_inner(value: NestedValue, turned: Callable[[Values], Values]) -> NestedValue:
+    newest = None if value.newest is None else turned(value.newest)
+    return replace(value, older=Elements(map(turned, value.older)), newest=newest)
+
+
+def written_keyed(of: Keyed[Any, Any], value: KeyedValue) -> KeyedRows:
     try:
-        return rows_of(of, value)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError) as error:
-        for element in value.elements_list():
-            try:
-                rows_of(of, of.value_class.of([element] if hasattr(value, "elements") else [(element, 1)]))
-            except Exception as fault:
-                raise ElementError(
-                    f"an element of {{input}} does not fit its columns: {fault}",
-                    facts=(
-                        ("given", brief(element)),
-                        ("columns", shown_columns(of)),
-                    ),
-                ) from error
+        return keyed_rows_of(of, value)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError):
+        for inner in value.entries.to_dict().values():
+            written(inner_of(of), inner)  # names the element
         raise
 
 
@@ -83,5 +94,4 @@ class ToValues(Operator):
     def steps(self, inputs: Values) -> Iterator[Step]:
         rest, sent = inputs[0].take()
         if inputs[0].size():
-            assert isinstance(sent, (Rows, Streams))
-            yield Step("to-values", (rest,), self, (sent.value(),))
+            yield Step("to-values", (rest,), self, (values_of(sent),))

@@ -8,6 +8,8 @@ from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
+from flo.columnar.run import Run
+from flo.columnar.storing import run_of_rows
 from flo.core.errors import ElementError, FloError, FunctionError, brief
 
 OnError: TypeAlias = Literal["raise", "divert"]
@@ -51,6 +53,9 @@ class Aside:
     """What each input has put aside so far, and how many rows it has taken."""
 
     rows: dict[str, list[Diverted]] = field(default_factory=dict)
+    """Since the last checkpoint."""
+    runs: dict[str, list[Run]] = field(default_factory=dict)
+    """Before it."""
     taken: dict[str, int] = field(default_factory=dict)
 
     def add(self, name: str, row: Diverted) -> None:
@@ -60,22 +65,32 @@ class Aside:
         self.taken[name] = self.taken.get(name, 0) + rows
 
     def table(self, name: str) -> pa.Table:
-        found = self.rows.get(name, [])
-        columns = (
-            [_text(each.row) for each in found],
-            [each.reason for each in found],
-            [each.file for each in found],
-            [each.number for each in found],
-        )
-        return pa.table(dict(zip(SCHEMA.names, columns, strict=True)), schema=SCHEMA)
+        return pa.concat_tables([*(run.table for run in self.runs.get(name, ())), _table(self.rows.get(name, []))])
+
+    def sealed(self) -> dict[str, list[Run]]:
+        """All of it as runs, merged as they grow: a checkpoint writes what is new."""
+        for name, rows in self.rows.items():
+            runs, table = self.runs.setdefault(name, []), _table(rows)
+            while runs and runs[-1].rows <= 2 * table.num_rows:
+                table = pa.concat_tables([runs.pop().table, table])
+            runs.append(run_of_rows(table))
+        self.rows = {}
+        return self.runs
 
     def summary(self, names: Iterable[str]) -> list[str]:
         """A line for every input that has put rows aside."""
-        return [
-            f"`{name}`: {len(self.rows[name])} rows diverted, {self.taken.get(name, 0)} taken"
-            for name in names
-            if self.rows.get(name)
-        ]
+        counts = {name: self.table(name).num_rows for name in names}
+        return [f"`{n}`: {c} rows diverted, {self.taken.get(n, 0)} taken" for n, c in counts.items() if c]
+
+
+def _table(rows: list[Diverted]) -> pa.Table:
+    columns = (
+        [_text(each.row) for each in rows],
+        [each.reason for each in rows],
+        [each.file for each in rows],
+        [each.number for each in rows],
+    )
+    return pa.table(dict(zip(SCHEMA.names, columns, strict=True)), schema=SCHEMA)
 
 
 def _text(row: Any, most: int = 2000) -> str | None:

@@ -17,27 +17,17 @@ import narwhals as nw
 import pyarrow as pa
 
 from flo.columnar import trial
+from flo.columnar.faults import calling
 from flo.columnar.keys import one_chunk
 from flo.columnar.layout import VALUE, Layout
 from flo.columnar.row_types import python_type, row_type
 from flo.core.errors import FloError, TypeMismatch
+from flo.values.weighted import canonical_element
 
 Column: TypeAlias = str | nw.Expr
 Columns: TypeAlias = Column | tuple[Column, ...] | Mapping[str, Column]
 """What stands for a function of rows."""
 RIGHT = "_right"
-
-
-def is_expression(given: Any) -> bool:
-    """A column, several, or some with names."""
-    match given:
-        case str() | nw.Expr():
-            return True
-        case tuple():
-            return bool(given) and all(isinstance(each, (str, nw.Expr)) for each in given)
-        case Mapping():
-            return bool(given) and all(isinstance(each, (str, nw.Expr)) for each in given.values())
-    return False
 
 
 WEIGHTS = replace(cast(Layout, Layout.of(int)), names=("weight",))
@@ -141,6 +131,7 @@ class Expression:
             arrays, schema=pa.schema([f.with_name(n) for f, n in zip(fields, names, strict=True)])
         )
 
+    @calling
     def over(self, table: pa.Table) -> pa.Table:
         """The result for every row."""
         frame = nw.from_native(table, eager_only=True)
@@ -150,6 +141,7 @@ class Expression:
             result = result.select(nw.col(f"={name}").alias(name) for name, _ in self.columns)
         return cast(pa.Table, result.to_native())
 
+    @calling
     def results(self, *tables: pa.Table) -> pa.Table:
         """The result for every row of these tables, of exactly the types it says."""
         found = self.over(self.beside(*tables))
@@ -212,7 +204,7 @@ class Expression:
 
     def __call__(self, *elements: Any) -> Any:
         tables = [layout.to_table([element]) for layout, element in zip(self.inputs, elements, strict=True)]
-        return self.layout.to_elements(self.results(*tables))[0]
+        return canonical_element(self.layout.to_elements(self.results(*tables))[0])  # one object for every nan
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Expression):
@@ -262,4 +254,4 @@ def shown(given: Any) -> str:
             return repr(given)
 
 
-__all__ = ["RIGHT", "WEIGHTS", "Column", "Columns", "Expression", "is_expression", "maybe", "shown"]
+__all__ = ["RIGHT", "WEIGHTS", "Column", "Columns", "Expression", "maybe", "shown"]

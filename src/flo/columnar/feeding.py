@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any, is_typeddict
 
 from flo.columnar.cell import fields_of
-from flo.columnar.conversions import written
 from flo.columnar.diverted import Aside, Diverted, OnError
 from flo.columnar.files import opened
 from flo.columnar.fitting import Unfit, fitted
 from flo.columnar.inputs import WEIGHTS, Fault, Part, Piece, Plain, Source, no_files, plainly, source
-from flo.columnar.rows import Columns, Rows, layout_of
+from flo.columnar.rows import Columns, Rows, layout_of, written
 from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, brief
 from flo.core.event_loop import EventLoop
+from flo.core.forms import Form
 from flo.values.element_value import ElementCollection
 
 Place = Callable[[int], Diverted]
@@ -156,7 +156,8 @@ class Feeding:
             value = collection.value(data)
         except FloError as error:
             if isinstance(error, ElementError) and isinstance(error.accepted, Value):
-                self._push(name, error.accepted)
+                accepted = error.accepted
+                self._push(name, collection.formed(accepted) if isinstance(collection, Form) else accepted)
                 self.loop.run()
             error.input_name = f"`{name}`"
             raise

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from flo.columnar.expression import Expression
+from flo.columnar.faults import calling
 from flo.columnar.layout import VALUE, Layout
 from flo.columnar.python_keys import code_of
 from flo.columnar.rows import layout_of
@@ -27,6 +28,7 @@ def by_columns(f: Any) -> bool:
     return f is None or isinstance(f, Expression)
 
 
+@calling
 def applied(f: Callable[..., Any], collections: Collections, *tables: pa.Table) -> pa.Table:
     """The results of a function for every row, as the columns of the type that it says it returns.
 
@@ -39,6 +41,7 @@ def applied(f: Callable[..., Any], collections: Collections, *tables: pa.Table) 
     return written(results, returned_type(f))
 
 
+@calling
 def written(results: list[Any], kind: Any) -> pa.Table:
     """Results of a Python function as columns."""
     layout = Layout.of(kind)
@@ -61,10 +64,14 @@ def row_by_row(f: Callable[..., Any], collections: Collections, *tables: pa.Tabl
     return called(f, *elements)
 
 
+@calling
 def called(f: Callable[..., Any], *elements: list[Any]) -> list[Any]:
+    found: list[Any] = []
     if len(elements) == 1:
-        return list(map(f, elements[0]))
-    found = []
+        found += map(f, elements[0])
+        if len(found) < len(elements[0]):  # it ends `map` silently
+            raise RuntimeError("generator raised StopIteration")
+        return found
     for given in zip(*elements, strict=True):
         try:
             found.append(f(*given))
@@ -89,10 +96,11 @@ def key_columns(on: Any, of: ElementCollection[Any], *, coded: bool = False) -> 
         return (f"{KEY}{VALUE}",)
     if on is None:
         return layout.names
-    return _own_columns(on) or tuple(f"{KEY}{name}" for name in layout.names)
+    return own_columns(on) or tuple(f"{KEY}{name}" for name in layout.names)
 
 
-def _own_columns(on: Any) -> tuple[str, ...] | None:
+def own_columns(on: Any) -> tuple[str, ...] | None:
+    """The element's own columns, where an expression gives nothing else."""
     if not isinstance(on, Expression) or (on.layout.form != "value" and not isinstance(on.given, tuple)):
         return None
     given = on.given if isinstance(on.given, tuple) else (on.given,)
@@ -100,17 +108,20 @@ def _own_columns(on: Any) -> tuple[str, ...] | None:
     return tuple(given) if own else None
 
 
-def keyed(table: pa.Table, on: Any, of: ElementCollection[Any], *, coded: bool = False) -> Run:
-    """The rows by key."""
+def keyed(
+    table: pa.Table, on: Any, of: ElementCollection[Any], *, coded: bool = False, beside: tuple[str, ...] = ()
+) -> Run:
+    """The rows by key, and by other columns beside it."""
     columns = key_columns(on, of, coded=coded)
     missing = [name for name in columns if name not in table.column_names]
     if missing:
         found = _computed(on, of, table, coded=coded)
         for name, field in zip(missing, found.schema, strict=True):
             table = table.append_column(field.with_name(name), found[field.name])
-    return run_of(table.combine_chunks(), columns)
+    return run_of(table.combine_chunks(), (*beside, *columns))
 
 
+@calling
 def _computed(on: Any, of: ElementCollection[Any], table: pa.Table, *, coded: bool) -> pa.Table:
     layout = key_layout(on, of)
     if isinstance(on, Expression) and not coded:

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from flo.columnar.expression import Expression
-from flo.columnar.functions import KEY, applied, row_by_row
+from flo.columnar.functions import KEY, applied, own_columns, row_by_row
 from flo.columnar.keys import one_chunk
 from flo.columnar.layout import VALUE, Layout
 from flo.columnar.python_keys import code_of
@@ -50,10 +49,7 @@ def plain_columns(f: Any, of: ElementCollection[Any]) -> tuple[str, ...] | None:
     """The element's own columns, where the function gives nothing else: they need not be kept twice."""
     if f is None:
         return layout_of(of).names
-    if not isinstance(f, Expression):
-        return None
-    given = f.given if isinstance(f.given, tuple) else (f.given,)
-    return tuple(given) if all(isinstance(each, str) for each in given) else None
+    return own_columns(f)
 
 
 def beside(table: pa.Table, more: pa.Table) -> pa.Table:
@@ -64,7 +60,16 @@ def beside(table: pa.Table, more: pa.Table) -> pa.Table:
 
 
 def group_array(by: Any, keys: pa.Table) -> pa.Array:
-    """The keys as one column of an output row."""
+    """The keys as one column of an output row; other columns may stand behind theirs."""
     layout = Layout.of(returned_type(by))
     assert layout is not None
-    return layout.as_array(keys.rename_columns(list(layout.names)))
+    own = keys.select(keys.column_names[: len(layout.names)])
+    return layout.as_array(own.rename_columns(list(layout.names)))
+
+
+def result_rows(by: Any, of: ElementCollection[Any], keys: pa.Table, found: pa.Array) -> pa.Table:
+    """Output rows of groups and their results; without groups, of the results alone."""
+    schema = layout_of(of).schema
+    if by is not None:
+        return pa.Table.from_arrays([group_array(by, keys), found], schema=schema)
+    return pa.Table.from_arrays(found.flatten() if pa.types.is_struct(found.type) else [found], schema=schema)

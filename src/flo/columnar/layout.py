@@ -54,7 +54,8 @@ class Layout:
     @property
     def hashable(self) -> bool:
         """Whether equal elements can be told from others: what bags, sets and z-sets need."""
-        return all(cell.hashable for cell in self.cells) and getattr(self.element, "__hash__", 1) is not None
+        plain = get_origin(self.element) or self.element
+        return all(cell.hashable for cell in self.cells) and getattr(plain, "__hash__", 1) is not None
 
     @property
     def form(self) -> Any:
@@ -62,7 +63,7 @@ class Layout:
         fields = fields_of(self.element)
         if fields is None:
             return tuple if self.names != (VALUE,) else "value"
-        return tuple if issubclass(self.element, tuple) else self.element
+        return tuple if issubclass(get_origin(self.element) or self.element, tuple) else self.element
 
     def as_array(self, table: pa.Table) -> pa.Array:
         """The elements as one column: what a tuple holds of them."""

@@ -4,42 +4,71 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 
 from flo.columnar.faults import piecewise, unit
+from flo.columnar.functions import by_columns
+from flo.columnar.keyed import KeyedColumns, has_key_columns
 from flo.columnar.layout import Layout
 from flo.columnar.rows import Columns, Rows
 from flo.columnar.streams import StreamColumns, has_columns
 from flo.core.collection import End
 from flo.core.derivation import StreamTypes
+from flo.core.forms import Form
+from flo.core.nested import Nested
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementCollection
+from flo.values.lvar import LVar
+from flo.values.operators.zset_aggregates import Aggregator
 
 
 def columnar(stream: StreamType) -> StreamType | None:
     """The type of the same stream as tables; None if its elements have no columns."""
     of = stream.collection
-    if isinstance(of, (Columns, StreamColumns)):
+    if isinstance(of, Form):
         return stream
     if isinstance(of, ElementCollection) and Layout.of(of.element) is not None:
         return StreamType(Columns(of), stream.bounded)
+    if has_key_columns(of):
+        return StreamType(KeyedColumns(of), stream.bounded)  # type: ignore[arg-type]
     return None
 
 
 def plain(stream: StreamType) -> StreamType:
     """The type of the same stream as values."""
     of = stream.collection
-    return StreamType(of.base, stream.bounded) if isinstance(of, (Columns, StreamColumns)) else stream
+    if isinstance(of, Nested):
+        return StreamType(Nested(*map(plain, of.inner)), stream.bounded)
+    return StreamType(of.base, stream.bounded) if isinstance(of, Form) else stream
+
+
+def in_tables(stream: StreamType) -> StreamType:
+    """The type of the same stream with tables where there can be; in a nested one, for each inner stream."""
+    stream = plain(stream)
+    if isinstance(stream.collection, Nested):
+        return StreamType(Nested(*map(in_tables, stream.collection.inner)), stream.bounded)
+    return columnar(stream) or stream
 
 
 def given(stream: StreamType) -> StreamType | None:
-    """The type that an operator on tables gives a stream: its inner streams are complete."""
+    """The type that an operator on tables gives a stream: its inner streams are complete, an LVar stays one value."""
     of = stream.collection
+    if isinstance(of, LVar):
+        return stream
     return StreamType(StreamColumns(of), stream.bounded) if has_columns(of) else columnar(stream)  # type: ignore[arg-type]
+
+
+def functions_in(holder: Any) -> Iterator[Any]:
+    """The user's functions in an operator."""
+    for part in (getattr(holder, each.name) for each in fields(holder)):
+        if isinstance(part, Aggregator):
+            yield from functions_in(part)
+        elif callable(part) and not isinstance(part, type):
+            yield part
 
 
 @dataclass(frozen=True)
@@ -51,12 +80,18 @@ class OnTables(Operator):
     inputs: tuple[ElementCollection[Any], ...] = field(default=(), compare=False, kw_only=True)
     outputs: tuple[ElementCollection[Any], ...] = field(default=(), compare=False, kw_only=True)
     """What it reads and gives: `typed` fills them in."""
+    keys: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
+    """The columns of a key, where it runs for every key at once: they tell rows apart, and pass to the results."""
 
     rule: ClassVar[str]
 
     @property
     def arity(self) -> tuple[int, int]:  # type: ignore[override]
         return self.like.arity
+
+    @property
+    def called(self) -> str:
+        return self.like.called
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         found = tuple(map(given, self.like.type(tuple(map(plain, inputs)))))
@@ -74,7 +109,7 @@ class OnTables(Operator):
 
     def with_origins(self, like: Self) -> Self:
         """A state does not hold the types either."""
-        return replace(self, like=like.like, inputs=like.inputs, outputs=like.outputs)
+        return replace(self, like=like.like, inputs=like.inputs, outputs=like.outputs, keys=like.keys)
 
     @abstractmethod
     def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
@@ -85,6 +120,11 @@ class OnTables(Operator):
         if all(end is End.ARRIVED for end in ends):
             return self, tuple(self.ended(place) for place in range(len(self.outputs)))
         return None
+
+    @property
+    def by_row(self) -> bool:
+        """Whether it calls Python for every row."""
+        return not all(map(by_columns, functions_in(self.like)))
 
     def emitted(self, table: pa.Table | None, place: int = 0) -> Delta:
         """An output delta; nothing if there are no rows."""
@@ -105,8 +145,8 @@ class OnTables(Operator):
     def _consumed(self, values: list[Rows], *, onwards: bool) -> Iterator[Step]:
         try:
             operator, outputs = self.consume(*(value.table for value in values))
-        except Exception:
-            yield from piecewise(self, tuple(values), onwards=onwards)
+        except Exception as error:
+            yield from piecewise(self, tuple(values), error, onwards=onwards)
         else:
             yield Step(self.rule, tuple(value.drained() for value in values), operator, outputs)
 

@@ -9,16 +9,20 @@ from typing import Any
 import pyarrow as pa
 
 from flo.columnar.conversions import ToColumns, ToValues
-from flo.columnar.functions import by_columns
+from flo.columnar.keyed import KeyedRows
 from flo.columnar.operator import OnTables
 from flo.columnar.rows import Rows
 from flo.columnar.trace import Trace
+from flo.core.forms import Form, FormedValue
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.operator import Operator
 from flo.core.persistent import Elements, PersistentMap
 from flo.core.wire import Wire
+from flo.values.lvar import LVarValue
 
 TABLES, BY_ROW, VALUES, CONVERSION = "on tables", "on tables, row by row in Python", "on values", "conversion"
+ONE_VALUE = "on one value"
+"""Reads LVars only: there are no rows to go through."""
 
 
 @dataclass(frozen=True)
@@ -46,20 +50,26 @@ def plan(graph: Graph, depth: int = 0) -> Iterator[Planned]:
         case Node(_, operator):
             if isinstance(operator, Wire):
                 return
-            yield Planned(graph, _how(operator), tuple(_keeps(operator)), depth)
+            yield Planned(graph, _how(graph), tuple(_keeps(operator)), depth)
             for part in _parts(operator):
                 if isinstance(part, (Node, Sequential, Parallel)):
                     yield from plan(part, depth + 1)
                     break  # the graph as it stands; another one is the graph it began with
 
 
-def _how(operator: Operator) -> str:
+def _how(node: Node) -> str:
+    operator = node.operator
     if isinstance(operator, (ToColumns, ToValues)):
         return CONVERSION
     if not isinstance(operator, OnTables):
-        return VALUES
-    functions = [part for part in _parts(operator.like) if callable(part) and not isinstance(part, type)]
-    return TABLES if all(map(by_columns, functions)) else BY_ROW
+        if _holds_tables((node.state, *_parts(operator))):
+            return TABLES  # moves them as they are, or runs a body on them
+        return ONE_VALUE if node.state and all(isinstance(v, LVarValue) for v in node.state) else VALUES
+    return BY_ROW if operator.by_row else TABLES
+
+
+def _holds_tables(part: Any) -> bool:
+    return any(map(_holds_tables, part)) if type(part) is tuple else isinstance(part, (Form, FormedValue))
 
 
 def _keeps(operator: Operator) -> Iterator[str]:
@@ -71,6 +81,8 @@ def _keeps(operator: Operator) -> Iterator[str]:
             yield f"{field.name}: Python values" + (f", {len(value):,}" if value else "")
         elif isinstance(value, pa.Table):
             yield f"{field.name}: a table" + (f" of {value.num_rows:,} rows" if value.num_rows else "")
+        elif isinstance(value, OnTables):  # what it does for every key
+            yield from _keeps(value)
 
 
 def _parts(operator: Operator) -> Iterator[Any]:
@@ -93,7 +105,7 @@ def _size(part: Any) -> tuple[int, int]:
     match part:
         case Trace():
             return part.rows, part.bytes
-        case Rows():
+        case Rows() | KeyedRows():
             return part.table.num_rows, part.table.nbytes
         case pa.Table():
             return part.num_rows, part.nbytes
@@ -101,5 +113,7 @@ def _size(part: Any) -> tuple[int, int]:
             return len(part), 0
         case Node() | Sequential() | Parallel():
             return state_of(part)
+        case OnTables():
+            return state_of(Node(None, part))
         case _:
             return 0, 0

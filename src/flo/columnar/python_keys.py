@@ -8,10 +8,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from flo.columnar.faults import calling
 from flo.core.data import class_name
 from flo.core.term import Call, Lowering, Term
 
 
+@calling
 def code_of(key: Any) -> bytes:
     return repr(term_of(key)).encode("utf-8", "surrogatepass")
 

@@ -8,7 +8,7 @@ from collections import namedtuple
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
-from typing import Annotated, Any, Optional, is_typeddict
+from typing import Annotated, Any, Optional
 
 import pyarrow as pa
 
@@ -76,24 +76,6 @@ def rows(kind: Any) -> Any:
             where=Origin.here(),
         )
     return row_type(fields)
-
-
-def from_dicts(element: Any, data: Any) -> Any:
-    """Dicts as rows, where the elements are rows that were made from columns; other data as it is."""
-    if not hasattr(element, "_columns") or not isinstance(data, (list, tuple)):
-        return data
-    columns = element._columns
-    return [
-        element(*map(item.__getitem__, columns)) if type(item) is dict and item.keys() == set(columns) else item
-        for item in data
-    ]
-
-
-def as_rows(collection: Any) -> Any:
-    """A bag, set or z-set of TypedDicts holds rows with these fields: a dict has no hash."""
-    if getattr(collection, "unordered", False) and is_typeddict(collection.element):
-        return type(collection)(rows(collection.element))
-    return collection
 
 
 def row_type_of(schema: pa.Schema) -> Any:

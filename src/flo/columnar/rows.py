@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from flo.columnar.layout import Layout
 from flo.core.collection import Collection, End, Value, call
-from flo.core.term import Call, Lowering, Term, register
+from flo.core.errors import ElementError, brief
+from flo.core.forms import Form, FormedValue
+from flo.core.term import Lowering, Term
 from flo.values.element_value import ElementCollection
 from flo.values.sequence import Sequence
 
@@ -20,7 +22,7 @@ WEIGHT = "±"
 
 @final
 @dataclass(frozen=True, eq=False)
-class Rows(Value):
+class Rows(FormedValue):
     """What has arrived, as a table. `++` appends rows; equal rows are added up only where somebody asks."""
 
     of: ElementCollection[Any]
@@ -120,13 +122,29 @@ def rows_of(collection: ElementCollection[Any], value: Any) -> Rows:
     return Rows(collection, table.append_column(pa.field(WEIGHT, pa.int64(), False), weights), value.end)
 
 
-class Columns(Collection):
+def written(of: ElementCollection[Any], value: Any) -> Rows:
+    """The rows of a value; an element that fits no column is named."""
+    try:
+        return rows_of(of, value)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError) as error:
+        for element in value.elements_list():
+            try:
+                rows_of(of, of.value_class.of([element] if hasattr(value, "elements") else [(element, 1)]))
+            except Exception as fault:
+                raise ElementError(
+                    f"an element of {{input}} does not fit its columns: {fault}",
+                    facts=(
+                        ("given", brief(element)),
+                        ("columns", _shown(layout_of(of).schema)),
+                    ),
+                ) from error
+        raise
+
+
+class Columns(Form[ElementCollection[Any]]):
     """The columnar form of a collection: the same type to people, other values."""
 
     name = "Columns"
-
-    def __init__(self, base: ElementCollection[Any]) -> None:
-        self.base = base
 
     def bottom(self) -> Rows:
         return Rows(self.base, schema_of(self.base).empty_table())
@@ -139,35 +157,9 @@ class Columns(Collection):
             return f"the columns are {_shown(value.table.schema)}, and {self.base} has {_shown(expected)}"
         return None
 
-    def accepts(self, other: Collection) -> bool:
-        return isinstance(other, Columns) and self.base.accepts(other.base)
-
-    def value(self, data: Any) -> Rows:
-        return rows_of(self.base, self.base.value(data))
-
-    def pieces(self, data: Any) -> list[list[Value]]:
-        return [[rows_of(self.base, piece) for piece in part] for part in self.base.pieces(data)]
-
-    def plain(self, value: Rows) -> Any:
-        return self.base.plain(value.value())
-
-    def lower(self, lower: Lowering) -> Term:
-        return Call(self.name, (lower(self.base),))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Columns) and other.base == self.base
-
-    def __hash__(self) -> int:
-        return hash((Columns, self.base))
-
-    def __str__(self) -> str:
-        return str(self.base)
-
-    __repr__ = __str__
+    def formed(self, value: Any) -> Rows:
+        return rows_of(self.base, value)
 
 
 def _shown(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name}: {field.type}" for field in schema if field.name != WEIGHT)
-
-
-register("Columns", Columns)

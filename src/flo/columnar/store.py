@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,12 +47,22 @@ class Store:
         self.folder = Path(folder)
 
     def save(
-        self, whole: Graph, inputs: StreamTypes, ends: tuple[str, ...], running: Running, more: Any, keep: int
+        self,
+        whole: Graph,
+        inputs: StreamTypes,
+        ends: tuple[str, ...],
+        running: Running,
+        more: Any,
+        keep: int,
+        beside: Iterable[Run] = (),
     ) -> Saved:
+        """A checkpoint, the oldest ones but so many removed; the runs `beside` the program are kept with it."""
         for name in (PARTS, MANIFESTS, STATES):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         storing = Storing(self, collections(program(whole, inputs)))
         state = save(whole, inputs, ends, running, storing.naming)
+        for run in beside:
+            storing.put(run)
         number = max(self.numbers(), default=0) + 1
         name = hashlib.blake2b(state, digest_size=16).hexdigest()
         written = storing.bytes + self._write(Path(STATES) / name, lambda file: Path(file).write_bytes(state))

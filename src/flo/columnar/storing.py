@@ -7,15 +7,18 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 
+from flo.columnar.keyed import KeyedColumns, KeyedRows
 from flo.columnar.keys import Keys
 from flo.columnar.rows import Columns, Rows
 from flo.columnar.run import Run
-from flo.columnar.streams import StreamColumns
 from flo.core.collection import Collection, End, Value
 from flo.core.derivation import Derivation
+from flo.core.forms import Form
 from flo.core.nested import Nested
 from flo.core.term import Call, Lifting, Lowering, Term
+from flo.values.keyed import Keyed
 
 
 class Runs(Protocol):
@@ -45,10 +48,12 @@ class Storing(Lowering):
 
     def __call__(self, item: Any) -> Term:
         if isinstance(item, Run):
-            return Call("stored", (item.columns, self._put(item)))
+            return Call("stored", (item.columns, self.put(item)))
         if isinstance(item, Rows):
-            name = self._put(run_of_rows(item)) if item.table.num_rows else None
-            return Call("stored_rows", (self._type(item.of), name, item.end.lower(self)))
+            return Call("stored_rows", (self._type(item.of), self._rows(item.table), item.end.lower(self)))
+        if isinstance(item, KeyedRows):
+            parts = (self._type(item.of), self._rows(item.table), self._rows(item.keys), item.end.lower(self))
+            return Call("stored_keyed_rows", parts)
         if isinstance(item, Collection) and self._in_value and item in self.known:
             return self._type(item)
         if not isinstance(item, Value):
@@ -62,7 +67,11 @@ class Storing(Lowering):
     def _type(self, of: Collection) -> Term:
         return Call("type_of_program", (self.known.index(of),))
 
-    def _put(self, run: Run) -> str:
+    def _rows(self, table: pa.Table) -> str | None:
+        return self.put(run_of_rows(table)) if table.num_rows else None
+
+    def put(self, run: Run) -> str:
+        """Keeps a run; gives its name."""
         size = self.store.put(run)
         self.held.add(run.name)
         self.written += size > 0
@@ -84,11 +93,18 @@ class Mapped(Lifting):
                 return self.store.get(tuple(map(str, columns)), name)
             case Call("stored_rows", (of, name, end)):
                 rows = Columns(self(of)).bottom().with_end(End.lift(self(end)))
-                return replace(rows, table=self.store.get((), name).table) if isinstance(name, str) else rows
+                return replace(rows, table=self._table(name, rows.table))
+            case Call("stored_keyed_rows", (of, name, keys, end)):
+                keyed = KeyedColumns(self(of)).bottom()
+                tables = self._table(name, keyed.table), self._table(keys, keyed.keys)
+                return KeyedRows(keyed.of, *tables, End.lift(self(end)))
             case Call("type_of_program", (int(place),)):
                 return self.known[place]
             case _:
                 return super().__call__(term)
+
+    def _table(self, name: Any, empty: pa.Table) -> pa.Table:
+        return self.store.get((), name).table if isinstance(name, str) else empty
 
 
 def collections(derivation: Derivation) -> list[Collection]:
@@ -106,14 +122,16 @@ def collections(derivation: Derivation) -> list[Collection]:
 
 def _within(collection: Collection) -> Iterator[Collection]:
     yield collection
-    if isinstance(collection, (Columns, StreamColumns)):
+    if isinstance(collection, Form):
         of: Any = collection.base
         yield from _within(of)
     if isinstance(collection, Nested):
         for stream in collection.inner:
             yield from _within(stream.collection)
+    if isinstance(collection, Keyed):
+        yield from _within(collection.inner)
 
 
-def run_of_rows(rows: Rows) -> Run:
+def run_of_rows(table: pa.Table) -> Run:
     """What waits in a buffer, as it stands: a run without a key."""
-    return Run((), Keys(np.zeros(rows.table.num_rows, np.uint64), False), rows.table)
+    return Run((), Keys(np.zeros(table.num_rows, np.uint64), False), table)

@@ -8,17 +8,17 @@ from typing import Any, TypeAlias
 
 from flo.columnar.conversions import ToColumns, ToValues
 from flo.columnar.operator import columnar, given, plain
-from flo.columnar.rows import Columns
 from flo.core.derivation import StreamTypes
 from flo.core.graph import Graph, Node, Parallel, Sequential, parallel, sequence
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
+from flo.core.typing import initial
 from flo.core.wire import Wire, identity
 
-Make: TypeAlias = Callable[[Any, StreamTypes], Operator | None]
+Make: TypeAlias = Callable[[Any, StreamTypes], Operator | Graph | None]
 FORMS: dict[type[Operator], Make] = {}
 """For a class of operators on values, what makes the columnar form of one, given its input types on values; None where
-this one has none."""
+this one has none. A graph stands for the operator: its inputs and outputs are those of the form."""
 
 
 def form_of(*kinds: type[Operator]) -> Callable[[Make], Make]:
@@ -27,6 +27,22 @@ def form_of(*kinds: type[Operator]) -> Callable[[Make], Make]:
     def registered(make: Make) -> Make:
         FORMS.update(dict.fromkeys(kinds, make))
         return make
+
+    return registered
+
+
+Choose: TypeAlias = Callable[[Any, StreamTypes], tuple[StreamTypes, Operator | Graph] | None]
+CHOICES: dict[type[Operator], Choose] = {}
+"""For operators on streams that can be tables in more than one way: given the types that are there, the types to read
+and what reads them; None to go by FORMS."""
+
+
+def choice_of(*kinds: type[Operator]) -> Callable[[Choose], Choose]:
+    """Registers what is chosen for these operators."""
+
+    def registered(choose: Choose) -> Choose:
+        CHOICES.update(dict.fromkeys(kinds, choose))
+        return choose
 
     return registered
 
@@ -45,22 +61,25 @@ def translated(graph: Graph, inputs: StreamTypes) -> tuple[Graph, StreamTypes]:
             return Parallel(first, second), some + others
         case Node(_, operator, origin):
             wanted, chosen = _chosen(operator, inputs)
-            node = Node(None, chosen, origin)
-            outputs = chosen.typed(wanted).judge(wanted).outputs
+            node = Node(None, chosen, origin) if isinstance(chosen, Operator) else chosen
+            outputs = initial(node, wanted)[1]
             conversion = converting(inputs, wanted)
             return (node if conversion is None else sequence(conversion, node)), outputs
 
 
-def _chosen(operator: Operator, inputs: StreamTypes) -> tuple[StreamTypes, Operator]:
-    """The operator to run, and the types that it reads."""
+def _chosen(operator: Operator, inputs: StreamTypes) -> tuple[StreamTypes, Operator | Graph]:
+    """The operator to run, or the graph, and the types that it reads."""
     if isinstance(operator, Wire):
         return inputs, operator  # moves values of any kind
+    if type(operator) in CHOICES and (choice := CHOICES[type(operator)](operator, inputs)) is not None:
+        return choice
     make = FORMS.get(type(operator))
     values = tuple(map(plain, inputs))
     tables = tuple(map(columnar, inputs))
     if make is not None and None not in tables:
         form = make(operator, values)
-        if form is not None and all(given(output) is not None for output in operator.judge(values).outputs):
+        is_graph = not isinstance(form, Operator)  # and gives what it can
+        if form is not None and (is_graph or all(given(out) is not None for out in operator.judge(values).outputs)):
             return tables, form  # type: ignore[return-value]
     return values, operator
 
@@ -75,4 +94,4 @@ def converting(found: StreamTypes, wanted: StreamTypes) -> Graph | None:
 def _one(have: StreamType, want: StreamType) -> Graph:
     if have == want:
         return Node(None, identity(1))
-    return Node(None, ToColumns() if isinstance(want.collection, Columns) else ToValues())
+    return Node(None, ToValues() if want == plain(have) else ToColumns())

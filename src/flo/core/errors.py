@@ -216,6 +216,10 @@ class FunctionError(FloError):
     """A function of the user raised while an operator was running it."""
 
 
+class EngineError(Exception):
+    """A mistake of Flo itself, not of the program: nothing that is done about errors of the program is done."""
+
+
 class NotationError(FloError):
     """Text that is not a graph in the paper's notation."""
 

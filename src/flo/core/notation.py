@@ -8,6 +8,7 @@ stands in ⟨ ⟩. `{_}` elides a state; reading it back gives ⊥ of the type t
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -209,14 +210,15 @@ class _Reader:
 
     def literal(self) -> Term:
         if self.token.lstrip("-") in ("inf", "nan"):
-            return float(self.next())
+            value = float(self.next())
+            return value if value == value else math.nan  # one for all, as a state has it
         try:
-            value: Term = ast.literal_eval(self.token)
+            term: Term = ast.literal_eval(self.token)
         except (SyntaxError, ValueError):  # such as a number that begins with 0, or an escape that is none
             self.fail("a value")
             raise
         self.next()
-        return value
+        return term
 
     def term(self) -> Term:
         if self.accept("⟨"):

@@ -89,6 +89,11 @@ class Operator(Lowerable, ABC):
         """Runs to the stuck state, in as few steps as it can. Must agree with taking the steps of `steps`."""
         return run(self, inputs)
 
+    @property
+    def called(self) -> str:
+        """What errors call it."""
+        return self.name
+
     def typed(self, inputs: StreamTypes) -> Self:
         """The operator with whatever it needs to know of its input types filled in."""
         return self

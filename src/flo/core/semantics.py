@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from flo.core.errors import FloError, FunctionError
+from flo.core.errors import EngineError, FloError, FunctionError
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
 from flo.core.operator import Deltas, Measure, Step, Values, concat_all, expect_step, expect_steps
 
@@ -163,10 +163,12 @@ def _guarded(steps: Iterator[Step], node: Node) -> Iterator[Step]:
         yield from steps
     except FloError as error:
         if node.origin is not None and node.origin.verb:
-            error.renamed(node.operator.name, node.origin.verb)
+            error.renamed(node.operator.called, node.origin.verb)
         raise error.located(node.origin) from error.__cause__
+    except EngineError:
+        raise
     except Exception as error:
-        name = (node.origin and node.origin.verb) or node.operator.name
+        name = (node.origin and node.origin.verb) or node.operator.called
         raise FunctionError(
             f"the function of `{name}` raised {type(error).__name__}: {error}",
             facts=tuple(("given", note) for note in getattr(error, "__notes__", ())),

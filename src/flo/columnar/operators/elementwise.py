@@ -27,11 +27,11 @@ from flo.values.operators.zsets import TRIED, MapWeights, Minus, Negate, Plus
 from flo.values.weighted import Set
 
 
-def like_rows(table: pa.Table, rows: pa.Table) -> pa.Table:
-    """Results with the weights of the rows they came from, if these have any."""
-    if WEIGHT not in rows.column_names:
-        return table
-    return table.append_column(pa.field(WEIGHT, pa.int64(), nullable=False), rows[WEIGHT])
+def like_rows(table: pa.Table, rows: pa.Table, keys: tuple[str, ...] = ()) -> pa.Table:
+    """Results with the keys and weights of the rows they came from, if these have any."""
+    for name in (*keys, *([WEIGHT] if WEIGHT in rows.column_names else [])):
+        table = table.append_column(rows.schema.field(name), rows[name])
+    return table
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class MapTables(Stateless):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         found = applied(self.like.f, self.inputs, table)  # type: ignore[attr-defined]
-        return self, (self.emitted(like_rows(layout_of(self.outputs[0]).fitted(found), table)),)
+        return self, (self.emitted(like_rows(layout_of(self.outputs[0]).fitted(found), table, self.keys)),)
 
 
 @final
@@ -63,7 +63,7 @@ class FilterTables(Stateless):
         if isinstance(keep, Expression):
             kept = applied(keep, self.inputs, table).column(0)  # null is not true
         else:
-            kept = pa.array([bool(each) for each in called(keep, elements_of(self.inputs[0], table))], pa.bool_())
+            kept = pa.array(called(bool, called(keep, elements_of(self.inputs[0], table))), pa.bool_())
         return self, (self.emitted(table.filter(kept)),)
 
 
@@ -75,13 +75,13 @@ class FlatMapTables(Stateless):
     name = "flat_map_tables"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        lists = [list(each) for each in called(self.like.f, elements_of(self.inputs[0], table))]  # type: ignore[attr-defined]
+        lists = called(list, called(self.like.f, elements_of(self.inputs[0], table)))  # type: ignore[attr-defined]
         results = [result for each in lists for result in each]
         kind = self.outputs[0].element
         all_declared(self.like.f, results, kind)  # type: ignore[attr-defined]
         found = written(results, kind)
         rows = table.take(pa.array(np.repeat(np.arange(len(lists)), list(map(len, lists)))))
-        return self, (self.emitted(like_rows(found, rows)),)
+        return self, (self.emitted(like_rows(found, rows, self.keys)),)
 
 
 @final
@@ -142,7 +142,7 @@ class UnionTables(Stateless):
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         layout = layout_of(self.outputs[0])
         right = negated(right) if isinstance(self.like, Minus) else right
-        parts = [like_rows(layout.fitted(side), side) for side in (left, right) if side.num_rows]
+        parts = [like_rows(layout.fitted(side), side, self.keys) for side in (left, right) if side.num_rows]
         return self, (self.emitted(pa.concat_tables(parts)),)
 
 

@@ -17,6 +17,7 @@ from typing import Any, Literal, Union, get_origin, is_typeddict
 from flo.core.collection import Collection
 from flo.core.elements import type_name
 from flo.core.errors import LawError
+from flo.core.forms import Form
 from flo.core.nested import Nested
 from flo.values.keyed import Keyed
 from flo.values.lattice import Custom, GCounter, Lattice, MapUnion, NaturalSum, PNCounter, Product, Versioned
@@ -189,6 +190,8 @@ def data(collection: Collection, given: Given) -> Any:
     if own is not None:
         return own if is_strategy(own) else _sampled(own, collection)
     match collection:
+        case Form(base=base):
+            return data(base, given)
         case Nested(inner=inner):
             each = [_inner(stream.collection, given) for stream in inner]
             return st.lists(each[0] if len(each) == 1 else st.tuples(*each), max_size=3)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from flo.core.collection import Collection, Value
 from flo.core.derivation import StreamTypes
 from flo.core.errors import FloError, Origin
+from flo.core.forms import Form
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Values
 from flo.values.keyed import Keyed, KeyedValue
@@ -62,6 +63,8 @@ def pieces(collection: Collection, data: Any) -> list[list[Value]]:
     is added and taken back. Inner streams grow bit by bit.
     """
     match collection:
+        case Form(base=base) if not isinstance(base, Nested):  # whose inner streams come whole
+            return [[collection.formed(delta) for delta in part] for part in pieces(base, data)]
         case LVar(lattice=lattice) if isinstance(data, list):
             own = (LVarValue(lattice, item) if lattice.mismatch(item) is None else None for item in data)
             return [[value or collection.value(item) for value, item in zip(own, data, strict=True)]]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from flo.core.collection import Value
 from flo.core.errors import brief
+from flo.core.forms import FormedValue
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.nested import NestedValue
 from flo.core.semantics import GraphStep
@@ -77,6 +78,8 @@ def taken(before: Value, after: Value) -> Iterator[str]:
     if before is after:
         return
     match before, after:
+        case FormedValue(), FormedValue():
+            yield from taken(before.value(), after.value())
         case WeightedValue(), WeightedValue():
             left = after.weights.to_dict()
             for element, weight in before.weights.to_dict().items():
@@ -105,7 +108,7 @@ def arrival(name: str, delta: Value, is_end: bool) -> Move:
     if is_end:
         return Move(known, f"{known}⊗", f"{people} ends")
     content = shown(delta)
-    match delta:
+    match delta.value() if isinstance(delta, FormedValue) else delta:
         case SequenceValue(elements=elements) if len(elements) == 1:
             element = element_text(elements[0])
         case WeightedValue(weights=weights) if list(weights.values()) == [1]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from flo.core.collection import End, Value
 from flo.core.errors import brief
+from flo.core.forms import FormedValue
 from flo.core.nested import NestedValue
 from flo.core.notation import text
 from flo.core.term import Lowering
@@ -18,6 +19,8 @@ from flo.values.weighted import BagValue, SetValue, ZSetValue
 def shown(value: Value) -> str:
     """The content as plain Python, oldest element first, and ⊗ if it has ended."""
     match value:
+        case FormedValue():
+            return shown(value.value())
         case SequenceValue():
             content = brief(value.elements.to_list())
         case SetValue():

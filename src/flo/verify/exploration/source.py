@@ -17,6 +17,7 @@ from typing import Any, get_args, get_origin
 
 from flo.core.collection import Collection
 from flo.core.errors import is_users
+from flo.core.forms import Form
 from flo.core.labels import label
 from flo.core.nested import Nested
 from flo.core.operator import Operator
@@ -158,6 +159,8 @@ class Source:
     def collection(self, collection: Collection) -> str:
         """As one writes it where a collection is expected: `flo.Bag[int]`."""
         match collection:
+            case Form(base=base):
+                return f"{self.name(type(collection))}({self.value(base)})"
             case LVar(lattice=lattice):
                 return f"flo.LVar[{self.annotation(lattice)}]"
             case Keyed():
@@ -187,6 +190,8 @@ class Source:
     def data(self, collection: Collection, data: Any) -> str:
         """Plain data of a stream; a bag as a list, whose order is that in which its elements may arrive."""
         match collection:
+            case Form(base=base):
+                return self.data(base, data)
             case LVar(lattice=lattice) if isinstance(data, list):
                 return self.value([lattice.plain(v) if lattice.mismatch(v) is None else v for v in data])
             case Bag() if isinstance(data, Mapping):

@@ -12,6 +12,7 @@ from flo.core.collection import Collection
 from flo.core.derivation import StreamTypes
 from flo.core.elements import type_name
 from flo.core.errors import LawError, Origin
+from flo.core.forms import Form
 from flo.core.nested import Nested
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
@@ -93,6 +94,8 @@ def exactly(collection: Collection, size: int, given: Given) -> Iterator[Any]:
         yield from (item for item in given.examples(collection) if _length(item) == size)
         return
     match collection:
+        case Form(base=base):
+            yield from exactly(base, size, given)
         case LVar(lattice=lattice):
             values = lattice_values(lattice, given)[: KINDS + 1]
             values = values[1:2] + values[:1] + values[2:]  # something plain first, and not a zero
@@ -142,6 +145,7 @@ def _inner_tuples(inner: StreamTypes, size: int, given: Given) -> Iterator[Any]:
 
 def _inner(collection: Collection, size: int, given: Given) -> Iterator[Any]:
     """Data of a stream inside another, as `Collection.value` takes it."""
+    collection = collection.base if isinstance(collection, Form) else collection
     for data in exactly(collection, size, given):
         match collection:
             case LVar(lattice=lattice):
@@ -149,7 +153,7 @@ def _inner(collection: Collection, size: int, given: Given) -> Iterator[Any]:
                     yield lattice.plain(data[-1])
                 else:
                     yield lattice.plain(lattice.bottom())
-            case ZSet():
+            case ZSet() if given.own(collection) is None:
                 total: Counter[Any] = Counter()
                 for unit in data:
                     total.update(unit)

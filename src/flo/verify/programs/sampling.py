@@ -6,6 +6,7 @@ from typing import Any
 
 from flo.core.collection import Collection
 from flo.core.errors import ElementError, FunctionError
+from flo.core.forms import Form
 from flo.values.weighted import Set, ZSet
 from flo.verify.data.given import Given
 from flo.verify.effort import Effort
@@ -71,6 +72,8 @@ def plain_data(collection: Collection, given: Given) -> Any:
 
     from flo.verify.data.strategies import LONGEST, data
 
+    if isinstance(collection, Form):
+        return plain_data(collection.base, given)
     if not isinstance(collection, (Set, ZSet)) or given.own(collection) is not None:
         return data(collection, given)
     few = given.examples(collection.element)[:3]

@@ -84,7 +84,7 @@ class LawfulSpace(Space):
 
 def is_users_own(operator: Operator) -> bool:
     """Those that come with Flo do not change themselves."""
-    return not type(operator).__module__.startswith(("flo.core.", "flo.values."))
+    return not type(operator).__module__.startswith(("flo.core.", "flo.values.", "flo.columnar."))
 
 
 def _difference(node: Node, found: list[GraphStep], again: list[GraphStep]) -> tuple[Move, tuple[str, str]]:
