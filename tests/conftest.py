@@ -16,6 +16,7 @@ from tests.paper_rules import SMALL_STEPS, TYPING_RULES
 
 # no test may fail because the machine is slow
 settings.register_profile("flo", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fast", settings.get_profile("flo"), max_examples=25)
 settings.load_profile("flo")
 
 _SELECTING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly", "ignore", "ignore_glob")
@@ -23,6 +24,11 @@ _SELECTING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.markexpr == "not slow":  # `make check`; the whole suite tries four times as many examples
+        settings.load_profile("fast")
 
 
 def unused() -> list[str]:

@@ -26,8 +26,10 @@ from flo.values.keyed import Keyed
 from flo.values.operators.bags import Count
 from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.keyed import Entries, KeyBy
+from flo.values.operators.nested import Flatten
 from flo.values.operators.pairs import UnionSequences
 from flo.values.operators.per_key import PerKey
+from flo.values.operators.sequences import Batch
 from flo.values.operators.time_windows import Sliding, Tumbling
 from flo.values.operators.zset_aggregates import Aggregate, Linear
 from flo.values.operators.zset_joins import Join
@@ -64,9 +66,10 @@ BODIES += each(Nest(sequence(one(KeyBy(sign)), one(PerKey(one(Count()))), one(En
 """What runs on all inner streams at once, as a body."""
 UNDER_KEYS = [
     Case(PerKey(one(case.operator)), tuple(Keyed(int, of) for of in case.over))
-    for case in CASES
+    for case in (*CASES, *MORE)
     if type(case.operator) in EVERY_KEY
 ]
+UNDER_KEYS += each(PerKey(sequence(one(Batch(2)), one(Nest(one(Count()))), one(Flatten()))), Keyed(int, INTS))
 """What runs under all keys at once."""
 
 

@@ -199,3 +199,26 @@ def test_what_was_diverted_is_in_the_checkpoint(tmp_path: Path) -> None:
     last = inverses().on(flo.here).loop(on_error="divert")
     last.restore(tmp_path)
     assert last.diverted["orders"].equals(loop.diverted["orders"])
+
+
+class Basket(NamedTuple):
+    first: Order
+    others: tuple[int, ...]
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (Basket(Order(None, 1), ()), "`id` is None, and int64 without nulls is expected"),  # type: ignore[arg-type]
+        (Basket(Order(1, 1), (1, None)), "`item` is None, and int64 without nulls is expected"),  # type: ignore[arg-type]
+        (Basket(None, ()), "`first` is None"),  # type: ignore[arg-type]
+    ],
+)
+def test_none_in_a_field_that_has_no_nulls(bad: Basket, reason: str) -> None:
+    flow = same(flo.Bag[Basket])
+    good = Basket(Order(1, None), (1,))
+    with pytest.raises(flo.ElementError, match=reason):
+        flow.on(flo.here).run(orders=[good, bad])
+    result = flow.on(flo.here).run(orders=[good, bad], on_error="divert")
+    assert (result["orders"].num_rows, result.diverted["orders"]["number"].to_pylist()) == (1, [2])
+    assert reason in result.diverted["orders"]["reason"][0].as_py()

@@ -113,6 +113,7 @@ BODIES = {
     "max of all": lambda w: left(w).max(col("share")),
     "top_k": lambda w: left(w).top(1, price),
     "top_k by": lambda w: left(w).top(2, price, by=user),
+    "count distinct": lambda w: left(w).count_distinct_by(user, price),
     "zip": lambda w: w.zip(w.filter(cheap)),
     "union of sequences": lambda w: w.filter(cheap).union(w),
     "to_bag of a z-set": lambda w: w.to_zset().to_bag(),
@@ -125,7 +126,6 @@ PYTHON = {
     "fold of a bag": lambda w: w.to_bag().fold(0, added, commutative="a sum"),
     "scan": lambda w: w.scan(0, added),
     "merge": lambda w: w.sort(price).merge(w.filter(cheap).sort(price), price),
-    "count distinct": lambda w: left(w).count_distinct_by(user, price),
 }
 """Those that run on values between passes over tables."""
 

@@ -296,3 +296,20 @@ def test_rows_of_something_without_columns_come_as_python() -> None:
 def test_nothing_at_all(tmp_path: Path) -> None:
     for nothing in ([], iter([]), TABLE.slice(0, 0), pl.from_arrow(TABLE.slice(0, 0))):
         assert through(nothing)["rows"].num_rows == 0
+
+
+def test_dicts_and_lists_within_dicts_are_rows_and_tuples() -> None:
+    """As JSON and `to_pylist` give them, on values too."""
+    place = pa.struct([pa.field("x", pa.int64()), pa.field("names", pa.list_(pa.string()))])
+    data = pa.table(
+        {"at": [{"x": 1, "names": ["a", None]}, None], "all": [[{"x": 2, "names": None}], []]},
+        schema=pa.schema([("at", place), ("all", pa.list_(place))]),
+    )
+    flow = flo.Flow("places")
+    flow.output("places", flow.input("places", flo.Bag[flo.rows(data.schema)]))
+    expected = flow.on(flo.here).run(places=data)["places"]
+    assert flow.on(flo.here).run(places=data.to_pylist())["places"].equals(expected)
+    assert {(row.at and row.at.names, len(row.all)) for row in flow.run(places=data.to_pylist())["places"]} == {
+        (("a", None), 1),
+        (None, 0),
+    }

@@ -182,6 +182,11 @@ def test_bodies_that_wait_for_the_end(body, chunks):
     agree(graph, types, chunks, seeds=2)
 
 
+def test_what_is_complete_and_what_the_end_completes_meet_where_keys_are_never_null():
+    graph, types = program(lambda s: s.batch(2).nest(lambda b: b.count()).flatten(), flo.Sequence, True, col("item"))
+    agree(graph, types, [([Sale("a", number % 3, 1.0)],) for number in range(8)], seeds=5)
+
+
 @pytest.mark.parametrize("body", ZSETS)
 @settings(max_examples=5, deadline=None)
 @given(chunks=pieces(weighted=True), bounded=st.booleans())

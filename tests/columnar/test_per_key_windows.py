@@ -120,7 +120,7 @@ def check(body, kind, seeds):
 
 @pytest.mark.parametrize("body", BODIES)
 def test_whole_times(body):
-    check(BODIES[body], Event, 6)
+    check(BODIES[body], Event, 4)
 
 
 @pytest.mark.parametrize("body", FLOATS)

@@ -108,3 +108,22 @@ def test_a_checkpoint_of_open_sessions_goes_on(tmp_path):
         each.push(events=pa.table({"at": [9000], "what": ["y"]}))
         assert each.pull("counts").to_pylist() == [{"value": 4000}]
         assert each.state[0] == 1
+
+
+def test_a_checkpoint_of_many_open_sessions_writes_what_is_new(tmp_path):
+    flow = flo.Flow("sessions")
+    sessions = flow.input("events", flo.Sequence[Event]).session(5, "at", 1 << 40, bounds=True)
+    flow.output("counts", sessions.nest(lambda events, bounds: events.count()).flatten())
+    loop = flow.on(flo.here).loop()
+    written = []
+    for start in range(0, 6000, 1000):
+        times = 10 * np.arange(start, start + 1000)
+        loop.push(events=pa.table({"at": np.repeat(times, 2) + np.tile([0, 4], 1000), "what": ["x"] * 2000}))
+        written.append(loop.checkpoint(tmp_path).bytes)
+    assert max(written[1:]) < 1.2 * written[0]
+    again = flow.on(flo.here).loop()
+    again.restore(tmp_path)
+    for each in (loop, again):
+        each.push(events=pa.table({"at": [8, 60_005, 1 << 41], "what": ["y"] * 3}))  # the first joins two sessions
+        counts = [row["value"] for row in each.pull("counts").to_pylist()]
+        assert counts == [5, *[2] * 5998, 1]

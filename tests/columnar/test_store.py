@@ -285,3 +285,17 @@ def test_state_of_every_kind(stop: int, tmp_path: Path) -> None:
         name: content(output) for name, output in expected.items()
     }
     assert [content(late) for late in found.late.values()] == [["{'time': 3, 'key': 1}"]]
+
+
+def test_a_sum_goes_on_where_what_is_stored_left_out_the_weights(tmp_path: Path) -> None:
+    flow = flo.Flow("sum")
+    flow.output("sum", flow.input("numbers", flo.Sequence[int], bounded=True).sum())
+    loop = flow.on(flo.here).loop()
+    loop.push(numbers=[1])  # one of weight 1, which follows from nothing being said
+    loop.checkpoint(tmp_path)
+    again = flow.on(flo.here).loop()
+    again.restore(tmp_path)
+    again.push(numbers=[2, 3])
+    again.end("numbers")
+    again.run()
+    assert again.pull("sum").to_pydict() == {"value": [6]}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, is_typeddict
 
 from flo.columnar.cell import fields_of
+from flo.columnar.dicts import row_of
 from flo.columnar.diverted import Aside, Diverted, OnError
 from flo.columnar.files import opened
 from flo.columnar.fitting import Unfit, fitted
@@ -175,7 +176,7 @@ class Feeding:
         made = []
         for place, item in enumerate(items):
             if type(item) is dict and item.keys() >= fields.keys():
-                item = of.element(*(item[field] for field in fields))
+                item = row_of(of.element, item)
             elif type(item) is dict:
                 missing = next(field for field in fields if field not in item)
                 self._refuse(name, Diverted(item, f"it has no `{missing}`", None, place + 1))

@@ -36,6 +36,8 @@ class Layout:
         """Raises what Arrow raises if an element does not fit."""
         columns = self.split(elements) if elements else [[] for _ in self.names]
         arrays = [cell.to_array(values) for cell, values in zip(self.cells, columns, strict=True)]
+        for field, array in zip(self.schema, arrays, strict=True):
+            expect_no_nulls(field, array)
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
     def to_elements(self, table: pa.Table) -> list[Any]:
@@ -85,6 +87,18 @@ class Layout:
             return _layout_of(element)
         except TypeError:  # an annotation that cannot be hashed
             return None
+
+
+def expect_no_nulls(field: pa.Field, array: pa.Array) -> None:
+    """Arrow does not look whether there are nulls where a column, a field or an item has none."""
+    if array.null_count and not field.nullable:
+        raise ValueError(f"`{field.name}` is None, and {field.type} without nulls is expected")
+    if pa.types.is_struct(field.type):
+        there = array.drop_null()
+        for place, part in enumerate(field.type):
+            expect_no_nulls(part, there.field(place))
+    elif pa.types.is_list(field.type):
+        expect_no_nulls(field.type.value_field, array.flatten())
 
 
 @lru_cache(maxsize=1024)

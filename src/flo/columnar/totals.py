@@ -90,13 +90,16 @@ register("totals", lambda columns, runs=(): Totals(tuple(columns), tuple(runs)))
 def _with_all_columns(runs: list[Run], keys: tuple[str, ...]) -> list[Run]:
     """The runs with the same columns: numbers of another size have digits that others have not."""
     names = sorted({name for run in runs for name in run.table.column_names} - {*keys, WEIGHT})
-    return [Run(run.columns, run.keys, _with_columns(run.table, [*keys, WEIGHT, *names])) for run in runs]
+    return [Run(run.columns, run.keys, _with_columns(run.table, keys, [WEIGHT, *names])) for run in runs]
 
 
-def _with_columns(table: pa.Table, names: list[str]) -> pa.Table:
+def _with_columns(table: pa.Table, keys: tuple[str, ...], names: list[str]) -> pa.Table:
+    """The keys as they are, and these sums."""
     nothing = pa.array(np.zeros(table.num_rows, np.int64))
-    there = set(table.column_names)
-    return pa.table({name: table[name] if name in there else nothing for name in names})
+    there, found = set(table.column_names), table.select(keys)
+    for name in names:
+        found = found.append_column(name, table[name] if name in there else nothing)
+    return found
 
 
 def run_of_sums(keys: pa.Table, numbers: Keys, sums: Sums) -> Run:

@@ -54,16 +54,16 @@ class Whole:
 
 Wholes: TypeAlias = tuple[Whole, ...]
 Outputs: TypeAlias = tuple[Collection, ...]
-Run: TypeAlias = Callable[[Any, Wholes, Outputs], Wholes]
+RunWhole: TypeAlias = Callable[[Any, Wholes, Outputs], Wholes]
 When: TypeAlias = Callable[[Any, StreamTypes], bool]
-WHOLE: dict[type[Operator], tuple[Run, When]] = {}
+WHOLE: dict[type[Operator], tuple[RunWhole, When]] = {}
 
 
-def whole_of(*kinds: type[Operator], when: When = lambda operator, inputs: True) -> Callable[[Run], Run]:
+def whole_of(*kinds: type[Operator], when: When = lambda operator, inputs: True) -> Callable[[RunWhole], RunWhole]:
     """Registers how these operators run on whole streams: (operator, inputs, what the outputs are) to outputs; `when`
     says of an operator and its input types whether it does."""
 
-    def registered(run: Run) -> Run:
+    def registered(run: RunWhole) -> RunWhole:
         WHOLE.update(dict.fromkeys(kinds, (run, when)))
         return run
 

@@ -36,7 +36,7 @@ Meeting = tuple[Run, Run, Places, Places]
 
 
 @dataclass(frozen=True)
-class Keyed(OnTables):
+class JoinedByKey(OnTables):
     """What all joins share: both sides by key, and an end when both have ended."""
 
     @property
@@ -120,7 +120,7 @@ def _gathered(meetings: list[Meeting], side: int, names: list[str]) -> pa.Table:
 
 @final
 @dataclass(frozen=True)
-class JoinTables(Keyed):
+class JoinTables(JoinedByKey):
     """join(on, other_on, into) of z-sets and of bags."""
 
     left: Trace = field(default=NOTHING)
@@ -137,7 +137,7 @@ class JoinTables(Keyed):
 
 @final
 @dataclass(frozen=True)
-class SetJoinTables(Keyed):
+class SetJoinTables(JoinedByKey):
     """The same of sets. Each side remembers its rows: what was consumed may come again."""
 
     left: Trace = field(default=NOTHING)

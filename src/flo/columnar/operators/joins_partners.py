@@ -12,7 +12,7 @@ from typing import Any, final
 import pyarrow as pa
 
 from flo.columnar.operators.elementwise import like_rows
-from flo.columnar.operators.joins import Keyed, meeting, paired
+from flo.columnar.operators.joins import JoinedByKey, meeting, paired
 from flo.columnar.operators.joins_into import Joined
 from flo.columnar.operators.weights import NOTHING, Partners, chosen, weights_of
 from flo.columnar.rows import WEIGHT, layout_of
@@ -41,7 +41,7 @@ def shown(delta: Run, trace: Trace, partners: Partners, moved: Run, *, having: b
 
 @final
 @dataclass(frozen=True)
-class FilteringTables(Keyed):
+class FilteringTables(JoinedByKey):
     """semi_join and anti_join: of the right side nothing is kept but what tells which keys it has."""
 
     left: Trace = field(default=NOTHING)
@@ -60,7 +60,7 @@ class FilteringTables(Keyed):
 
 @final
 @dataclass(frozen=True)
-class OuterTables(Keyed):
+class OuterTables(JoinedByKey):
     """left_join and full_join: both sides by key, and which keys they have."""
 
     left: Trace = field(default=NOTHING)

@@ -80,10 +80,11 @@ class Sessions:
 @final
 @dataclass(frozen=True)
 class SessionTables(TimeWindowTables):
-    """session(…): `spans` says where the open sessions begin and end."""
+    """session(…): `spans` says where the open sessions begin and end. It follows from the rows that wait, so a
+    checkpoint does without it."""
 
-    spans: Ordered[Span] = Ordered()  # noqa: RUF009
     horizon: Any = None
+    spans: Ordered[Span] | None = field(default=None, compare=False, kw_only=True)
 
     name = "session_tables"
 
@@ -95,7 +96,7 @@ class SessionTables(TimeWindowTables):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         origin, moments = self.times(table)
         times = exact(moments, (self.gap, self.lateness))
-        sessions = Sessions(self.gap, self.spans, self.horizon)
+        sessions = Sessions(self.gap, self._spans(), self.horizon)
         late = self.meet(sessions, times, keys_of_times(moments))
         kept = np.ones(len(times), bool)
         kept[late] = False
@@ -106,6 +107,17 @@ class SessionTables(TimeWindowTables):
             waiting = waiting.without(key_of(sessions.horizon, self.kind))
         after = self.after(table, origin, moments, waiting, spans=sessions.spans, horizon=sessions.horizon)
         return after, (windows, self.emitted(taken(table, late), 1) if len(late) else None)
+
+    def _spans(self) -> Ordered[Span]:
+        if self.spans is not None:
+            return self.spans
+        times = np.sort(self.oldest()[2])
+        if not len(times):
+            return Ordered()
+        times = exact(times, (self.gap, self.lateness))
+        apart = times[1:] >= times[:-1] + self.gap
+        firsts, lasts = times[np.append(True, apart)], times[np.append(apart, True)]
+        return Ordered(zip(firsts.tolist(), lasts.tolist(), strict=True))
 
     def meet(self, sessions: Sessions, times: Times, keys: Numbers) -> Places:
         """Takes the rows into the sessions, in turns: between two rows behind the watermark, all rows at once. Gives
@@ -152,10 +164,10 @@ class SessionTables(TimeWindowTables):
 
     def remaining(self) -> Delta:
         nothing = np.zeros(0, np.float64 if self.kind is float else np.int64)
-        return self._closed(list(self.spans), None, nothing.astype(np.int64), nothing)
+        return self._closed(list(self._spans()), None, nothing.astype(np.int64), nothing)
 
     def cleared(self) -> Operator:
-        return replace(super().cleared(), spans=Ordered())  # type: ignore[type-var]
+        return replace(super().cleared(), spans=None)  # type: ignore[type-var]
 
 
 @form_of(Session)
