@@ -112,13 +112,21 @@ def keyed(
     table: pa.Table, on: Any, of: ElementCollection[Any], *, coded: bool = False, beside: tuple[str, ...] = ()
 ) -> Run:
     """The rows by key, and by other columns beside it."""
+    table, columns = with_key(table, on, of, coded=coded)
+    return run_of(table.combine_chunks(), (*beside, *columns))
+
+
+def with_key(
+    table: pa.Table, on: Any, of: ElementCollection[Any], *, coded: bool = False
+) -> tuple[pa.Table, tuple[str, ...]]:
+    """The rows with the columns that hold the key, and which these are."""
     columns = key_columns(on, of, coded=coded)
     missing = [name for name in columns if name not in table.column_names]
     if missing:
         found = _computed(on, of, table, coded=coded)
         for name, field in zip(missing, found.schema, strict=True):
             table = table.append_column(field.with_name(name), found[field.name])
-    return run_of(table.combine_chunks(), (*beside, *columns))
+    return table, columns
 
 
 @calling

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columnar.functions import KEY, applied, own_columns, row_by_row
-from flo.columnar.keys import one_chunk
+from flo.columnar.keys import Numbers, keys_of, one_chunk
 from flo.columnar.layout import VALUE, Layout
 from flo.columnar.python_keys import code_of
 from flo.columnar.rows import layout_of
@@ -43,6 +43,11 @@ def group_keys(by: Any, of: ElementCollection[Any], table: pa.Table) -> pa.Table
         return found.rename_columns([f"{KEY}{name}" for name in found.column_names])
     keys = [code_of(key) for key in row_by_row(by, (of,), table)]
     return pa.table({f"{KEY}{VALUE}": pa.array(keys, pa.binary())})
+
+
+def group_numbers(by: Any, of: ElementCollection[Any], table: pa.Table) -> Numbers:
+    """The numbers of the groups of rows."""
+    return keys_of(group_keys(by, of, table).columns).numbers
 
 
 def plain_columns(f: Any, of: ElementCollection[Any]) -> tuple[str, ...] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
+from enum import Enum
 from typing import Any, ClassVar, Self
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pyarrow as pa
 from flo.columnar.faults import piecewise, unit
 from flo.columnar.functions import by_columns
 from flo.columnar.keyed import KeyedColumns, has_key_columns
+from flo.columnar.keys import Numbers
 from flo.columnar.layout import Layout
 from flo.columnar.rows import Columns, Rows
 from flo.columnar.streams import StreamColumns, has_columns
@@ -71,9 +73,21 @@ def functions_in(holder: Any) -> Iterator[Any]:
             yield part
 
 
+class Placement(Enum):
+    """Where the rows of an operator must be, when they are spread over several places."""
+
+    ANYWHERE = "anywhere"
+    """Row by row: wherever they are."""
+    BY_KEY = "by key"
+    """Rows with equal keys in one place."""
+    ONE_PLACE = "in one place"
+
+
 @dataclass(frozen=True)
 class OnTables(Operator):
     """Consumes all that has arrived in one step."""
+
+    placement: ClassVar[Placement] = Placement.ONE_PLACE
 
     like: Operator
     """The same operator on values, as it stands in the program: it has the type and the parameters."""
@@ -114,6 +128,10 @@ class OnTables(Operator):
     @abstractmethod
     def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
         """The operator and its outputs after these rows: a table for each input."""
+
+    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+        """The numbers of the keys of rows on an input, where the placement is by key."""
+        raise NotImplementedError(self.name)
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
         """What is done when nothing is left but ends; None if another end must come first."""

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from flo.columnar.expression import Expression
 from flo.columnar.functions import applied, called, elements_of, written
 from flo.columnar.layout import Layout
-from flo.columnar.operator import OnTables
+from flo.columnar.operator import OnTables, Placement
 from flo.columnar.rows import WEIGHT, layout_of, ordered
 from flo.columnar.trace import weighing
 from flo.columnar.translate import form_of
@@ -37,6 +37,8 @@ def like_rows(table: pa.Table, rows: pa.Table, keys: tuple[str, ...] = ()) -> pa
 @dataclass(frozen=True)
 class Stateless(OnTables):
     """Goes by what arrived alone."""
+
+    placement = Placement.ANYWHERE
 
     @property
     def rule(self) -> str:  # type: ignore[override]

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 
 from flo.columnar.cell import Cell
 from flo.columnar.expression import Expression
-from flo.columnar.functions import key_layout, keyed
-from flo.columnar.keys import Places, comparable
+from flo.columnar.functions import key_layout, keyed, with_key
+from flo.columnar.keys import Numbers, Places, comparable, keys_of
 from flo.columnar.layout import Layout
-from flo.columnar.operator import OnTables
+from flo.columnar.operator import OnTables, Placement
 from flo.columnar.operators.joins_into import Joined
 from flo.columnar.operators.weights import NOTHING, new_rows
 from flo.columnar.rows import WEIGHT, layout_of
@@ -42,6 +42,14 @@ class JoinedByKey(OnTables):
     @property
     def rule(self) -> str:  # type: ignore[override]
         return self.like.rule  # type: ignore[attr-defined,no-any-return]
+
+    placement = Placement.BY_KEY
+
+    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+        ons = key_functions(self.like, self.inputs)
+        coded = must_be_coded(*ons, *self.inputs)
+        rows, columns = with_key(table, ons[place], self.inputs[place], coded=coded)
+        return keys_of([rows[name] for name in columns]).numbers
 
     def by_key(self, *tables: pa.Table) -> list[Run]:
         """What arrived on each side."""

@@ -23,7 +23,7 @@ from flo.columnar.keyed import (
 )
 from flo.columnar.keyed_faults import piecewise_by_key
 from flo.columnar.keyed_streams import keyed_form
-from flo.columnar.operator import OnTables
+from flo.columnar.operator import OnTables, Placement
 from flo.columnar.operators.bodies import has_results
 from flo.columnar.operators.elementwise import like_rows
 from flo.columnar.operators.joins import meeting, paired
@@ -58,6 +58,7 @@ class KeyByTables(OnTables):
     """The columns of the key, and then those of the element."""
 
     name = "key_by_tables"
+    placement = Placement.ANYWHERE
     rule = "key-by"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
@@ -77,6 +78,8 @@ def _no_keys(of: Keyed[Any, Any]) -> pa.Table:
 @dataclass(frozen=True)
 class OnKeyed(OnTables):
     """Reads keyed streams."""
+
+    placement = Placement.BY_KEY  # that of the streams
 
     whole_keys = False
     """Whether a row that a function raises on holds up all that has arrived for its key."""

@@ -14,7 +14,7 @@ from flo.columnar.groups import result_layout, results
 from flo.columnar.keys import one_chunk
 from flo.columnar.layout import VALUE
 from flo.columnar.limbs import BITS, Limbs, has_digits, limbs_of, pieces, summed
-from flo.columnar.operator import OnTables
+from flo.columnar.operator import OnTables, Placement
 from flo.columnar.operators.lattice_columns import finite, joined, natural, proper, reducible
 from flo.columnar.rows import WEIGHT, layout_of, ordered
 from flo.columnar.totals import numbers_in
@@ -43,6 +43,7 @@ class FoldLatticeTables(IntoLVar):
 
     name = "fold_lattice_tables"
     rule = "fold-lattice"
+    placement = Placement.ANYWHERE  # a join of joins is the join of all
 
     @property
     def by_row(self) -> bool:

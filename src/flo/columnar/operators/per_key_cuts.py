@@ -143,7 +143,9 @@ class CutOfEveryKey(WithForm):
         names = list(layout_of(inner_of(of.inner)[0]).names)
         table = numbered(taken(rows.select(names), order), streams)
         whole = Streams(of.inner, len(there), (table,))
-        return there, replace(self.nothing(), streams=whole, owners=taken(cuts.keys, there))
+        nothing = self.nothing()
+        owners = taken(cuts.keys, there).cast(nothing.owners.schema)  # keys of a state may be null, as far as it knows
+        return there, replace(nothing, streams=whole, owners=owners)
 
 
 def _there(which: Places, rows: pa.Table) -> tuple[Places, pa.Table]:

@@ -8,8 +8,8 @@ from typing import Any, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columnar.keys import comparable
-from flo.columnar.operator import OnTables
+from flo.columnar.keys import Numbers, comparable, keys_of
+from flo.columnar.operator import OnTables, Placement
 from flo.columnar.operators.elementwise import Stateless, counted, like_rows
 from flo.columnar.operators.pairs import InTurn
 from flo.columnar.operators.weights import NOTHING, chosen, flips, new_rows, totals, weights_in
@@ -31,6 +31,11 @@ from flo.values.weighted import Set, ZSetValue
 @dataclass(frozen=True)
 class Remembering(Stateless):
     """Keeps rows until the end."""
+
+    placement = Placement.BY_KEY
+
+    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+        return keys_of([table[name] for name in self.names(place)]).numbers
 
     def names(self, side: int = 0) -> tuple[str, ...]:
         return (*self.keys, *layout_of(self.inputs[side]).names)

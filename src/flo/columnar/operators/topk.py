@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columnar.functions import KEY
-from flo.columnar.groups import beside, group_keys, plain_columns, result_layout, results
-from flo.columnar.keys import Places, keys_of
-from flo.columnar.operator import OnTables
+from flo.columnar.groups import beside, group_keys, group_numbers, plain_columns, result_layout, results
+from flo.columnar.keys import Numbers, Places, keys_of
+from flo.columnar.operator import OnTables, Placement
 from flo.columnar.operators.weights import chosen, weights_of
 from flo.columnar.order import Order, shown_alike
 from flo.columnar.python_order import comparisons
@@ -39,6 +39,11 @@ class InOrder(OnTables):
     rows: Ranked = field(default=Ranked(()))
     heads: Trace = field(default=Trace(()))
     """The rows at the heads of groups, as often as they count."""
+
+    placement = Placement.BY_KEY
+
+    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+        return group_numbers(self.like.by, self.inputs[0], table)  # type: ignore[attr-defined]
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         delta, order = self.delta(table.combine_chunks())
