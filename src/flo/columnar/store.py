@@ -1,22 +1,23 @@
 """Checkpoints in a folder: runs as Arrow files named by their content, and a manifest that names them.
 
 A run is written once, whatever the number of checkpoints that hold it: the bytes of a checkpoint follow what is new.
-The manifest is written last, aside and then renamed: a crash leaves the checkpoint before it as it was.
+The manifest is written last: a crash leaves the checkpoint before it as it was. Several may write at once, as long as
+what they write is the same: nobody removes what another has written and not yet named.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from flo.columnar.folders import ASIDE, Folder, folder
 from flo.columnar.run import Run, read_ipc, write_ipc
+from flo.columnar.sealed import damaged, missing, read_sealed, write_sealed
 from flo.columnar.storing import Mapped, Storing, collections
 from flo.core.checkpoint import Running, load, save
 from flo.core.derivation import StreamTypes
@@ -25,6 +26,8 @@ from flo.core.graph import Graph
 from flo.core.typing import program
 
 PARTS, MANIFESTS, STATES = "runs", "manifests", "states"
+STRAY = 86400.0
+"""Seconds after which a file that no manifest names was left behind, and is not on its way to be named."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,8 @@ class Saved:
 class Store:
     """A folder of checkpoints of one program."""
 
-    def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+    def __init__(self, where: str | Path | Folder) -> None:
+        self.folder = where if isinstance(where, Folder) else folder(where)
 
     def save(
         self,
@@ -56,19 +59,19 @@ class Store:
         keep: int,
         beside: Iterable[Run] = (),
     ) -> Saved:
-        """A checkpoint, the oldest ones but so many removed; the runs `beside` the program are kept with it."""
-        for name in (PARTS, MANIFESTS, STATES):
-            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        """A checkpoint behind the others; the runs `beside` the program are kept with it."""
         storing = Storing(self, collections(program(whole, inputs)))
         state = save(whole, inputs, ends, running, storing.naming)
         for run in beside:
             storing.put(run)
-        number = max(self.numbers(), default=0) + 1
+        return self.write(max(self.numbers(), default=0) + 1, state, storing, more, keep)
+
+    def write(self, number: int, state: bytes, storing: Storing, more: Any, keep: int) -> Saved:
+        """A state, and at last the manifest that names it and its runs. `keep` of them stay."""
         name = hashlib.blake2b(state, digest_size=16).hexdigest()
-        written = storing.bytes + self._write(Path(STATES) / name, lambda file: Path(file).write_bytes(state))
-        manifest = {"flo": 1, "number": number, "state": name, "runs": sorted(storing.held), "more": more}
-        text = json.dumps(manifest, indent=1).encode()
-        written += self._write(Path(MANIFESTS) / f"{number:08}.json", lambda file: Path(file).write_bytes(text))
+        written = storing.bytes + self.folder.write(f"{STATES}/{name}", state)
+        manifest = {"number": number, "state": name, "runs": sorted(storing.held), "more": more}
+        written += write_sealed(self.folder, _manifest(number), manifest)
         self._sweep(keep)
         return Saved(number, written, len(storing.held), storing.written)
 
@@ -77,94 +80,84 @@ class Store:
         number = max(self.numbers(), default=None)
         if number is None:
             raise CheckpointError(f"there is no checkpoint in {str(self.folder)!r}")
-        manifest = self._manifest(number)
-        state = self._bytes(Path(STATES) / manifest["state"])
-        if hashlib.blake2b(state, digest_size=16).hexdigest() != manifest["state"]:
-            raise self._damaged(Path(STATES) / manifest["state"])
+        state, more = self.read(number)
         known = collections(program(whole, inputs))
-        return load(whole, inputs, ends, state, lambda names: Mapped(names, self, known)), manifest["more"]
+        return load(whole, inputs, ends, state, lambda names: Mapped(names, self, known)), more
+
+    def read(self, number: int) -> tuple[bytes, Any]:
+        """The state that a manifest names, and what was noted beside it."""
+        manifest = self.manifest(number)
+        name = f"{STATES}/{manifest['state']}"
+        try:
+            state = self.folder.read(name)
+        except FileNotFoundError:
+            raise missing(self.folder, name) from None
+        if hashlib.blake2b(state, digest_size=16).hexdigest() != manifest["state"]:
+            raise damaged(self.folder, name)
+        return state, manifest["more"]
+
+    def manifest(self, number: int) -> Any:
+        return read_sealed(self.folder, _manifest(number))
 
     def numbers(self) -> list[int]:
-        folder = self.folder / MANIFESTS
-        return sorted(int(file.stem) for file in folder.glob("*.json")) if folder.exists() else []
+        return [int(name.removesuffix(".json")) for name in self.folder.names(MANIFESTS)]
 
     def put(self, run: Run) -> int:
         """Writes a run that is not there yet; gives the bytes that were written."""
-        path = Path(PARTS) / f"{run.name}.arrow"
-        if (self.folder / path).exists():
-            return 0
-
-        def write(file: str) -> None:
-            with pa.OSFile(file, "wb") as sink:
-                write_ipc(run, sink)
-
-        return self._write(path, write)
+        name = _run(run.name)
+        return 0 if self.folder.exists(name) else self.folder.keep(name, lambda sink: write_ipc(run, sink))
 
     def get(self, columns: tuple[str, ...], name: str) -> Run:
         """A run, mapped and not read, once it is known to be what was written."""
-        path = Path(PARTS) / f"{name}.arrow"
         try:
-            mapped = pa.memory_map(str(self.folder / path))
-        except OSError:
-            raise self._missing(path) from None
-        digest = hashlib.blake2b(repr(columns).encode(), digest_size=16)
-        if mapped.size():
-            digest.update(memoryview(mapped.read_buffer()))
-        if digest.hexdigest() != name:
-            raise self._damaged(path)
-        mapped.seek(0)
-        run = read_ipc(columns, mapped)
+            data = self.folder.kept(_run(name))
+            if _digest(columns, data) != name:
+                data = self.folder.refetched(_run(name))
+        except FileNotFoundError:
+            raise missing(self.folder, _run(name)) from None
+        if data is None or _digest(columns, data) != name:
+            raise damaged(self.folder, _run(name))
+        run = read_ipc(columns, pa.BufferReader(data))
         run.__dict__["name"] = name
         return run
 
-    def _write(self, path: Path, write: Callable[[str], Any]) -> int:
-        """Aside, to the disk, and then under its name: it is there as a whole or not at all."""
-        target = self.folder / path
-        aside = target.with_name(f".{target.name}.{os.getpid()}")
-        write(str(aside))
-        with aside.open("rb+") as file:
-            os.fsync(file.fileno())
-        size = aside.stat().st_size
-        aside.replace(target)
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-        return size
-
     def _sweep(self, keep: int) -> None:
-        """Removes manifests but the newest, and what none of these names."""
+        """Removes manifests but the newest, and what these have named and the others do not."""
         numbers = self.numbers()
+        gone = [self.manifest(number) for number in numbers[:-keep]]
+        if not gone:
+            return
+        held = _held(self.manifest(number) for number in numbers[-keep:])
         for number in numbers[:-keep]:
-            (self.folder / MANIFESTS / f"{number:08}.json").unlink(missing_ok=True)
-        manifests = [self._manifest(number) for number in numbers[-keep:]]
-        held = {f"{name}.arrow" for manifest in manifests for name in manifest["runs"]}
-        held |= {manifest["state"] for manifest in manifests}
-        for folder in (PARTS, STATES):
-            for file in (self.folder / folder).iterdir():
-                if file.name not in held:
-                    file.unlink(missing_ok=True)
+            self.folder.remove(_manifest(number))
+        for name in _held(gone) - held:
+            self.folder.remove(name)
 
-    def _manifest(self, number: int) -> Any:
-        path = Path(MANIFESTS) / f"{number:08}.json"
-        try:
-            manifest = json.loads(self._bytes(path))
-            if manifest["flo"] != 1:
-                raise CheckpointError(f"the checkpoint is of version {manifest['flo']}, and this Flo reads version 1")
-        except (ValueError, KeyError, TypeError):
-            raise self._damaged(path) from None
-        return manifest
+    def tidy(self, age: float = STRAY) -> None:
+        """Removes what was left by attempts that failed: files aside, and such as no manifest names."""
+        held = _held(self.manifest(number) for number in self.numbers())
+        for under in (PARTS, STATES, MANIFESTS):
+            for name, (_, old) in self.folder.files(under).items():
+                stray = name.startswith(ASIDE) or (under != MANIFESTS and f"{under}/{name}" not in held)
+                if stray and old >= age:
+                    self.folder.remove(f"{under}/{name}")
 
-    def _bytes(self, path: Path) -> bytes:
-        try:
-            return (self.folder / path).read_bytes()
-        except OSError:
-            raise self._missing(path) from None
 
-    def _missing(self, path: Path) -> CheckpointError:
-        return CheckpointError(f"the checkpoint lacks the file `{path}`", facts=(("folder", str(self.folder)),))
+def _manifest(number: int) -> str:
+    return f"{MANIFESTS}/{number:08}.json"
 
-    def _damaged(self, path: Path) -> CheckpointError:
-        facts = (("folder", str(self.folder)),)
-        return CheckpointError(f"the file `{path}` of the checkpoint is truncated or altered", facts=facts)
+
+def _run(name: str) -> str:
+    return f"{PARTS}/{name}.arrow"
+
+
+def _held(manifests: Iterable[Any]) -> set[str]:
+    """The files that manifests name."""
+    every = list(manifests)
+    return {_run(name) for each in every for name in each["runs"]} | {f"{STATES}/{each['state']}" for each in every}
+
+
+def _digest(columns: tuple[str, ...], data: pa.Buffer) -> str:
+    digest = hashlib.blake2b(repr(columns).encode(), digest_size=16)
+    digest.update(memoryview(data))
+    return digest.hexdigest()
