@@ -2,7 +2,7 @@
 # To choose the Python that makes it: make test PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench laws format clean
+.PHONY: help demo test check bench chaos laws format clean java
 
 BIN   := .venv/bin
 READY := .venv/.ready
@@ -13,11 +13,14 @@ SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_inf
 REUSABLE := import sys, pip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))
 
 # `make test PYTEST_ARGS="-k order"` narrows the run; `XDIST=` runs it in one process.
-XDIST ?= -n auto --maxprocesses=8
+XDIST ?= -n auto --maxprocesses=8 --dist loadgroup
 PYTEST_ARGS ?=
 
 # `make bench SCALE=0.1` runs the benchmarks on tables with a tenth of the data.
 SCALE ?= 1
+
+# `make chaos TRIALS=200` disturbs more runs.
+TRIALS ?= 50
 
 # Keeps pyright from asking the network for a newer version of itself.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
@@ -25,22 +28,26 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: $(READY) ## run the demo
+demo: $(READY) java ## run the demo
 	@$(BIN)/python -m examples.demo
 
-test: $(READY) ## run the whole test suite
+test: $(READY) java ## run the whole test suite
 	$(BIN)/python -m pytest $(XDIST) $(PYTEST_ARGS)
 
-check: $(READY) ## lint, formatting, types and the fast tests
+check: $(READY) java ## lint, formatting, types and the fast tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest $(XDIST) -m "not slow" -x -q $(PYTEST_ARGS)
 
-bench: $(READY) ## run the benchmarks
+bench: $(READY) java ## run the benchmarks
 	@$(BIN)/python -m benchmarks.calculus
 	@$(BIN)/python -m benchmarks.exploration
 	@$(BIN)/python -m benchmarks.columnar --scale $(SCALE)
+	@$(BIN)/python -m benchmarks.spark --scale $(SCALE)
+
+chaos: $(READY) java ## crash trials on Spark: make chaos TRIALS=50
+	@$(BIN)/python -m tests.spark.chaos --trials $(TRIALS)
 
 laws: $(READY) ## check all that is shipped, and write docs/laws.md
 	@$(BIN)/python -m tests.verify.laws_table
@@ -52,6 +59,18 @@ format: $(READY) ## fix what ruff can fix, then format
 clean: ## remove caches and build products (keeps .venv)
 	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
 	@find . \( -name .venv -o -name .git \) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Spark runs on Java 17 or newer: a missing one is installed where that is allowed without a password.
+java:
+	@version=$$($${JAVA_HOME:+"$$JAVA_HOME/bin/"}java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p'); \
+	if [ "$${version:-0}" -lt 17 ]; then \
+	  echo "Installing a Java runtime (17 or newer is needed, $${version:-none} found) ..."; \
+	  if [ "$$(id -u)" = 0 ]; then run=; else run="sudo -n"; fi; \
+	  { command -v apt-get >/dev/null && $$run apt-get update -q && $$run apt-get install -qy default-jre-headless; } || \
+	  { command -v dnf >/dev/null && $$run dnf install -qy java-latest-openjdk-headless; } || \
+	  { command -v brew >/dev/null && brew install --quiet openjdk; } || { \
+	    echo "No Java was installed. Install Java 17 or 21, or name one: make JAVA_HOME=/path/to/java" >&2; exit 1; }; \
+	fi
 
 $(READY): pyproject.toml constraints.txt
 	@if ! $(BIN)/python -c '$(REUSABLE)' >/dev/null 2>&1; then \

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flo import verify
 from flo.api.body import Loop
 from flo.api.flow import Flow
-from flo.api.places import Here
+from flo.api.places import PLACES, Here
 from flo.api.running import FlowLoop, Result
 from flo.api.stream import Stream
 from flo.api.windowed import Windowed
@@ -65,6 +65,14 @@ from flo.views.progress import RunProgress
 if TYPE_CHECKING:
     from flo.columnar.row_types import rows
 
+
+def _on_spark(flow: Flow, session: object) -> object:
+    from flo.spark.on_spark import OnSpark  # which needs pyspark
+
+    return OnSpark(flow, session)  # type: ignore[arg-type]
+
+
+PLACES.append((lambda place: type(place).__module__.startswith("pyspark."), _on_spark))
 here = Here(RunProgress)
 """This process: `flow.on(flo.here).run(…)` runs on tables."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from flo.api.compile import compile_scope, live_vertices
 from flo.api.explain import explained
-from flo.api.places import Here
+from flo.api.places import PLACES, Here
 from flo.api.running import FlowLoop, Result, known, schedule_of
 from flo.api.scope import Scope
 from flo.api.stream import Stream
@@ -36,7 +36,10 @@ from flo.verify.exploration.replay import Replay, flow_again, replayed
 from flo.verify.programs.flows import Program
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from flo.api.here import OnHere
+    from flo.spark.on_spark import OnSpark
 
 C = TypeVar("C", bound=Collection)
 
@@ -148,13 +151,20 @@ class Flow:
             raise error.located(Origin.here()) from error.__cause__
         return loop.result()
 
-    def on(self, place: Here) -> OnHere:
-        """The same program on tables, at another place: `flow.on(flo.here)` is this process."""
+    @overload
+    def on(self, place: Here) -> OnHere: ...
+    @overload
+    def on(self, place: SparkSession) -> OnSpark: ...
+    def on(self, place: Any) -> Any:
+        """The same program on tables, at another place: `flo.here` is this process; or a Spark session."""
+        for is_such, program_on in PLACES:
+            if is_such(place):
+                return program_on(self, place)
         if not isinstance(place, Here):
             raise TypeMismatch(
                 f"`on` takes a place to run on, and was given {type(place).__name__}",
                 facts=(("given", brief(place)),),
-                instead=(("flow.on(flo.here)", "on tables, in this process"),),
+                instead=(("flow.on(flo.here)", "on tables, in this process"), ("flow.on(spark)", "on Spark")),
                 where=Origin.here(),
             )
         from flo.api.here import OnHere  # loads Arrow, which who runs on values does not wait for

@@ -75,7 +75,7 @@ class OnHere:
     def loop(self, *, on_error: OnError = "raise", negative: Negative = "refuse") -> TableLoop:
         """The event loop, by hand. What is pulled are changes, and these may take rows back: `negative` is about
         the result."""
-        return TableLoop(self, _one_of("on_error", on_error, OnError), _one_of("negative", negative, Negative))
+        return TableLoop(self, one_of("on_error", on_error, OnError), one_of("negative", negative, Negative))
 
     def run(self, /, *, on_error: OnError = "raise", negative: Negative = "refuse", **inputs: Any) -> TableResult:
         """Runs on this data: tables, frames, files, folders, iterators of them, or plain Python.
@@ -250,7 +250,7 @@ def _as_table(stream: StreamType) -> StreamType:
     return (None if isinstance(stream.collection, Keyed) else columnar(stream)) or stream
 
 
-def _one_of(name: str, given: Any, options: Any) -> Any:
+def one_of(name: str, given: Any, options: Any) -> Any:
     if given not in options.__args__:
         raise TypeMismatch(
             f"`{name}` is {brief(given)}",

@@ -21,6 +21,10 @@ class Quiet:
     def __exit__(self, *error: object) -> None: ...
 
 
+PLACES: list[tuple[Callable[[Any], bool], Callable[[Any, Any], Any]]] = []
+"""Other places: what tells that something is one, and what makes a program of a flow there."""
+
+
 class Here:
     """This process, as a place to run on. `progress` shows how far a run has come."""
 

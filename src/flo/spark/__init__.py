@@ -1,0 +1,8 @@
+"""Flo on Spark: the event loop of the paper, with shards. The only place that imports pyspark."""
+
+from __future__ import annotations
+
+from flo.spark.sinks import Changes, Memory, Sink, SparkSink
+from flo.spark.views import View
+
+__all__ = ["Changes", "Memory", "Sink", "SparkSink", "View"]

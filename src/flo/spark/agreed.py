@@ -1,0 +1,89 @@
+"""What a checkpoint is of: a program, cut into stages, on so many shards. A changed program may go on, or may not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flo.columnar.operator import Placement
+from flo.core.checkpoint import difference, expect_same, functions
+from flo.core.errors import CheckpointError
+from flo.core.graph import Graph, nodes
+from flo.core.notation import text
+from flo.core.term import Lowering
+from flo.spark.files import about, write_about
+from flo.spark.kept import VIEW, Output
+from flo.spark.planning import Plan, Stage, placement
+from flo.spark.state import Shard
+
+Content = dict[str, Any]
+
+
+def content_of(name: str, graph: Graph, plan: Plan, inputs: list[str], outputs: list[Output], shards: int) -> Content:
+    """All that is needed to read, check and cut the state anew without the program."""
+    return {
+        "flow": name,
+        "program": text(Lowering()(graph), states=False),
+        "functions": list(functions(graph)),
+        "inputs": inputs,
+        "outputs": {output.name: output.how for output in outputs},
+        "shards": shards,
+        "stages": [_stage(plan, stage, outputs) for stage in plan.stages],
+    }
+
+
+def _stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Content:
+    vertices = {id(vertex.operator): vertex for _, vertex in plan.vertices}
+    operators = []
+    for node in nodes(stage.graph):
+        vertex = vertices.get(id(node.operator))
+        alone = vertex is not None and bool(vertex.outputs) and vertex.outputs[0].number in plan.alone
+        where = Placement.ONE_PLACE if alone else placement(node.operator) if vertex else Placement.ANYWHERE
+        name = getattr(node.operator, "like", node.operator).name
+        operators.append({"name": name, "line": str(node.origin or ""), "where": where.value})
+    initial = Shard("", 1, stage.level, 0, stage.graph, tuple(each.type for each in stage.inputs)).initial()
+    return {
+        "level": stage.level,
+        "operators": operators,
+        "initial": initial.hex(),
+        "spread": [o.name for o in outputs if o.stream in stage.outputs and o.stream not in stage.alone],
+    }
+
+
+def agreed(where: str, ours: Content, shards: int | None) -> int:
+    """The number of shards: that of the checkpoint, if there is one; refused if its program is another."""
+    before = about(where)
+    if before is not None:
+        _compared(before, ours)
+        if shards is not None and shards != before["shards"]:
+            raise CheckpointError(
+                f"the checkpoint has {before['shards']} shards, and {shards} were asked for",
+                instead=((f"flo state rescale {where} {shards}", "cuts the state anew"),),
+            )
+        ours["shards"] = before["shards"]
+    if before is None or {**before, **ours} != before:  # lines and sinks may have changed
+        write_about(where, ours)
+    return int(ours["shards"])
+
+
+def _compared(before: Content, ours: Content) -> None:
+    if before["program"] != ours["program"]:
+        facts = difference(before["program"], ours["program"])
+        raise CheckpointError("the checkpoint belongs to another program", facts=facts)
+    named = ("def name(…)", "a named function may change; a lambda is its text")
+    expect_same(tuple(before["functions"]), tuple(ours["functions"]), named)
+    expect_same(tuple(before["inputs"]), tuple(ours["inputs"]))
+    expect_same(tuple(before["outputs"]), tuple(ours["outputs"]))
+    for name, how in ours["outputs"].items():
+        if how == VIEW and before["outputs"][name] != VIEW:
+            raise CheckpointError(
+                f"the output `{name}` was no view until now, and what it gave before was not kept",
+                instead=(("another checkpoint", "begins anew"), ("the sink it had", "goes on")),
+            )
+    for their, our in zip(before["stages"], ours["stages"], strict=False):
+        expect_same(_cut(their), _cut(our))
+    if len(before["stages"]) != len(ours["stages"]):
+        raise CheckpointError("the checkpoint was cut into other stages, by another version of Flo")
+
+
+def _cut(stage: Content) -> tuple[str, ...]:
+    return tuple(f"stage {stage['level']}: {each['name']} {each['where']}" for each in stage["operators"])

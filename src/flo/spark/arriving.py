@@ -1,0 +1,183 @@
+"""Rows of an input as a task takes them: what does not fit, or what a function raises on, is refused or put aside."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columnar.diverted import INSTEAD, SCHEMA, Aside, Diverted
+from flo.columnar.fitting import Unfit, fitted
+from flo.columnar.folders import folder
+from flo.columnar.inputs import Piece
+from flo.columnar.rows import Columns, Rows, layout_of
+from flo.columnar.sealed import read_sealed, write_sealed
+from flo.columnar.streams import Streams, has_columns, inner_of, numbered
+from flo.core.collection import Value
+from flo.core.errors import ElementError, FloError, OrderError, brief
+from flo.core.nested import Nested
+from flo.spark.kept import file_of, read_part
+from flo.spark.planning import Entry
+
+ASIDE = "diverted"
+"""The folder of rows that were put aside, one for each input."""
+PARTITION, OFFSET = "partition", "offset"
+"""Columns of sources like Kafka."""
+POSITION = "@"
+"""The column that holds the place of a row in its sequence, on its way to a shard."""
+Taken = tuple[tuple[Any, ...], Any]
+"""What an entry makes of some rows, and their positions."""
+
+
+@dataclass(frozen=True)
+class InnerRows:
+    """Some rows of the inner stream that a turn is, for an input that is a stream of streams."""
+
+    table: pa.Table
+
+    def size(self) -> int:
+        return int(self.table.num_rows)
+
+
+def one_stream(of: Nested[Any], pieces: list[InnerRows], in_order: Callable[[pa.Table], pa.Table]) -> Value:
+    """All rows of a turn as one inner stream, which has ended."""
+    table = pa.concat_tables([piece.table for piece in pieces])
+    if POSITION in table.column_names:
+        table = in_order(table)
+    return Streams(of, 1, (numbered(table, np.zeros(table.num_rows, np.int64)),)).value()
+
+
+def rows_in(of: Any) -> Any:
+    """The collection that the rows of an input are elements of; None if it takes no rows."""
+    if isinstance(of, Nested):
+        return inner_of(of)[0] if len(of.inner) == 1 and has_columns(of) else None
+    return of.base if isinstance(of, Columns) else None
+
+
+@dataclass
+class Arriving:
+    """Takes rows in; `aside` is the checkpoint where rows are put that cannot be taken, None if they are refused."""
+
+    name: str
+    entry: Entry
+    run: Callable[[Entry, Value], tuple[Value, ...]]
+    position: str | None = None
+    aside: str | None = None
+    taken: int = 0
+    files: list[tuple[str, int]] = field(default_factory=list)
+    _odd: list[Diverted] = field(default_factory=list)
+
+    @property
+    def of(self) -> Any:
+        """The collection that rows are elements of; of a stream of streams, that of the inner ones."""
+        return rows_in(self.entry.type.collection)
+
+    def take(self, table: pa.Table) -> Iterator[Taken]:
+        """In pieces, if a row must be left out."""
+        self.taken += table.num_rows
+        self._expect_one_partition(table)
+        try:
+            rows, places, misfits = fitted(Piece(table), self.of)
+        except Unfit as error:
+            raise Diverted(None, f"does not fit: {error}").refused(self.name, self.of) from None
+        for misfit in misfits:
+            self._refuse(Diverted(table.slice(misfit.place, 1).to_pylist()[0], misfit.reason))
+        if misfits:
+            table = table.take(pa.array(places))
+        yield from self._halves(rows, table)
+        if self._odd:
+            self.files.append((_written(str(self.aside), self.name, self._odd), len(self._odd)))
+            self._odd = []
+
+    def _expect_one_partition(self, table: pa.Table) -> None:
+        """Offsets order the rows of one partition. The column is there if nobody has named another order."""
+        if PARTITION in table.column_names and PARTITION not in layout_of(self.of).names:
+            number = pc.max(table[PARTITION]).as_py()
+            if number:
+                raise OrderError(
+                    f"the input `{self.name}` is a Sequence, and each partition of its source has its own order",
+                    facts=((PARTITION, str(number)),),
+                    instead=(
+                        ("flo.Bag[…]", "a collection without order"),
+                        (f'order={{"{self.name}": "timestamp"}}', "a column that orders the rows of all partitions"),
+                    ),
+                )
+
+    def _halves(self, rows: Rows, table: pa.Table) -> Iterator[Taken]:
+        """The rows, without those that a function raises on."""
+        positions = table[self.position] if self.position else None
+        if isinstance(self.entry.type.collection, Nested):
+            inner = rows.table if positions is None else rows.table.append_column(POSITION, positions)
+            yield (InnerRows(inner),) * len(self.entry.outputs), None
+            return
+        try:
+            yield self.run(self.entry, rows), positions
+        except FloError as error:
+            count = table.num_rows
+            if self.aside is None:
+                raise
+            if count == 1:
+                reason = error.summary.replace("{input}", f"`{self.name}`")
+                self._refuse(Diverted(table.to_pylist()[0], reason))
+                return
+            half = count // 2
+            for start, size in ((0, half), (half, count - half)):
+                yield from self._halves(replace(rows, table=rows.table.slice(start, size)), table.slice(start, size))
+
+    def _refuse(self, row: Diverted) -> None:
+        if self.aside is None:
+            facts = (("row", brief(row.row, 120)),) if row.row is not None else ()
+            error = ElementError(f"a row of {{input}} does not fit: {row.reason}", facts=facts, instead=INSTEAD)
+            error.input_name = f"`{self.name}`"
+            raise error
+        self._odd.append(row)
+
+    def said(self) -> dict[str, Any]:
+        """What the driver is told."""
+        return {"taken": {self.name: self.taken}, "aside": {self.name: self.files}}
+
+
+def _written(where: str, name: str, rows: list[Diverted]) -> str:
+    """A file that is named by its content: a task that comes again writes it again."""
+    data = file_of(Aside({name: rows}).table(name))
+    file = f"{ASIDE}/{name}/{hashlib.sha256(data).hexdigest()[:32]}.arrow"
+    folder(where).write(file, data)
+    return file
+
+
+def remember(where: str, name: str, version: int, files: list[str]) -> None:
+    """These rows were put aside in a turn."""
+    write_sealed(folder(where), _manifest(name, version), {"files": files})
+
+
+def forget(where: str, name: str, before: int) -> None:
+    """Removes what a sink has taken in turns that cannot come again."""
+    turns = _turns(where, name)
+    held = {file for version, files in turns.items() if version >= before for file in files}
+    for version, files in turns.items():
+        if version < before:
+            folder(where).remove(_manifest(name, version))
+            for file in set(files) - held:
+                folder(where).remove(file)
+
+
+def put_aside(where: str, name: str) -> pa.Table:
+    """All rows of an input that were put aside and that no sink has taken."""
+    files = [file for files in _turns(where, name).values() for file in files]
+    return pa.concat_tables([SCHEMA.empty_table(), *(read_part(where, file) for file in files)])
+
+
+def _turns(where: str, name: str) -> dict[int, list[str]]:
+    """The files of each turn, in order."""
+    mine = folder(where)
+    versions = [int(each[:8]) for each in mine.names(f"{ASIDE}/{name}") if each.endswith(".json")]
+    return {version: read_sealed(mine, _manifest(name, version))["files"] for version in versions}
+
+
+def _manifest(name: str, version: int) -> str:
+    return f"{ASIDE}/{name}/{version:08}.json"

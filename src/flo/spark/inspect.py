@@ -1,0 +1,139 @@
+"""Checkpoints without their program: what they hold, and whether all of it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flo.columnar.store import PARTS, Store
+from flo.core.encoding import decode, encode
+from flo.core.errors import CheckpointError
+from flo.core.term import Call, Term
+from flo.spark.files import ABOUT, about, committed, read_commit
+from flo.spark.state import place_of, state_of
+
+
+@dataclass(frozen=True)
+class Held:
+    """What an operator or a view holds in one shard."""
+
+    level: int
+    shard: int
+    label: str
+    """Tells it from the others of its stage."""
+    name: str
+    line: str = ""
+    where: str = ""
+    rows: int = 0
+    """Of tables; what is kept as values has none."""
+    bytes: int = 0
+
+
+class Checkpoint:
+    """A checkpoint as it is on disk."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.about: Any = about(where)
+        if self.about is None:
+            raise CheckpointError(f"there is no checkpoint in {where!r}: it would have a file `{ABOUT}`")
+        self.shards = int(self.about["shards"])
+
+    def store(self, level: int, shard: int) -> Store:
+        return Store(state_of(self.where, self.shards).within(place_of(level, shard)))
+
+    def stores(self) -> Iterator[tuple[Any, int, Store]]:
+        """Every stage and shard."""
+        for stage in self.about["stages"]:
+            for shard in range(self.shards):
+                yield stage, shard, self.store(stage["level"], shard)
+
+    def held(self, version: int) -> Iterator[Held]:
+        """What operators and views hold at a version, shard by shard."""
+        for stage, shard, store in self.stores():
+            graph, views = read_terms(store, version)
+            sizes = {name: size for name, (size, _) in store.folder.files(PARTS).items()}
+            first: Any = decode(bytes.fromhex(stage["initial"]))
+            for place, states in enumerate(zip(nodes_in(graph), nodes_in(first[0]), strict=True)):
+                none = Held(stage["level"], shard, f"operator {place}", **stage["operators"][place])
+                yield _measured(none, *states, store, sizes)
+            for name, view in views:
+                none = Held(stage["level"], shard, f"view {name}", name, where="view")
+                yield _measured(none, view, None, store, sizes)
+
+    def problems(self) -> Iterator[str]:
+        """What is missing, truncated or altered, with the file's name."""
+        versions = committed(self.where)
+        for version in versions:
+            yield from _wrong(lambda version=version: read_commit(self.where, version))
+        for stage, shard, store in self.stores():
+            numbers = store.numbers()
+            place = place_of(stage["level"], shard)
+            yield from (
+                f"the version {v} is committed, and {place} does not have it" for v in versions if v not in numbers
+            )
+            for number in numbers:
+                yield from self._problems_at(store, number)
+
+    def _problems_at(self, store: Store, number: int) -> Iterator[str]:
+        faults = list(_wrong(lambda: read_terms(store, number)))
+        yield from faults
+        if faults:
+            return
+        named = {name: columns for columns, name in runs_in(read_terms(store, number))}
+        for name in store.manifest(number)["runs"]:
+            columns = named.pop(name, None)
+            if columns is None:
+                yield f"{store.folder}: the manifest of version {number} names `{name}`, and its state does not"
+            else:
+                yield from _wrong(lambda columns=columns, name=name: store.get(columns, name))
+        yield from (
+            f"{store.folder}: the state of version {number} names `{name}`, not so its manifest" for name in named
+        )
+
+
+def _wrong(look: Any) -> Iterator[str]:
+    try:
+        look()
+    except CheckpointError as error:
+        yield ": ".join([*(str(text) for label, text in error.facts if label == "folder"), error.summary])
+
+
+def _measured(none: Held, term: Term, initial: Term, store: Store, sizes: dict[str, int]) -> Held:
+    """With the rows and bytes of its runs, and the bytes of what else it holds."""
+    if term == initial:
+        return none
+    runs = list(runs_in(term))
+    rows = sum(store.get(columns, name).rows for columns, name in runs)
+    size = len(encode(term)) + sum(sizes.get(f"{name}.arrow", 0) for _, name in set(runs))
+    return replace(none, rows=rows, bytes=size)
+
+
+def read_terms(store: Store, version: int) -> tuple[Term, tuple[tuple[str, Term], ...]]:
+    """The graph and the views, as they were written."""
+    term: Any = decode(store.read(version)[0])
+    return term[0], term[1]
+
+
+def nodes_in(graph: Term) -> list[Call]:
+    """Every {S}[op], left to right."""
+    match graph:
+        case Call(";" | "|", (left, right)):
+            return nodes_in(left) + nodes_in(right)
+        case Call("{}[]"):
+            return [graph]
+    raise CheckpointError("the state holds something else than a graph")
+
+
+def runs_in(term: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The columns of the key, and the name, of every run that a term names."""
+    match term:
+        case Call("stored", (columns, str(name))):
+            yield tuple(columns), name
+        case Call("stored_rows", (_, name, _)):
+            if name is not None:
+                yield (), name
+        case Call(_, parts) | tuple(parts):
+            for part in parts:
+                yield from runs_in(part)

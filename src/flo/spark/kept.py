@@ -1,0 +1,208 @@
+"""What a shard keeps beside the program: views of outputs, and how far inputs have come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from flo.columnar.folders import Local, folder
+from flo.columnar.keys import one_chunk
+from flo.columnar.outputs import table_of
+from flo.columnar.rows import WEIGHT, Columns, Rows, layout_of, ordered
+from flo.columnar.run import run_of
+from flo.columnar.sealed import damaged
+from flo.columnar.trace import Trace, weighing
+from flo.core.collection import Value
+from flo.core.errors import ElementError
+from flo.core.stream_type import StreamType
+from flo.values.element_value import ElementCollection
+
+if TYPE_CHECKING:
+    from flo.spark.blobs import Blob
+    from flo.spark.planning import Delivery
+    from flo.spark.tasks import Turn
+
+VIEW, PARTS, COUNT = "view", "parts", "count"
+"""An output is kept as it stands, or its changes are written for a sink, or they are counted only."""
+OUTPUTS = "outputs"
+PLACE = "="
+"""The column that numbers the rows of a sequence."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """An output of the program: its stream, and what becomes of it."""
+
+    name: str
+    stream: int
+    type: StreamType
+    how: str
+    to: str | None = None
+    """What the names of Parquet files begin with, if tasks write its changes to such."""
+
+
+@dataclass
+class Kept:
+    """`views` has a trace, or a value, for each view; the rest is small."""
+
+    views: dict[str, Any] = field(default_factory=dict)
+    ended: set[int] = field(default_factory=set)
+    """The deliveries whose end was passed on."""
+    done: set[int] = field(default_factory=set)
+    """The outputs of the stage that have ended."""
+    reached: dict[int, Any] = field(default_factory=dict)
+    """The position of the last row of each delivery in order."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """How many rows a sequence has had."""
+
+    @classmethod
+    def read(cls, parts: tuple[tuple[str, Any], ...], more: Any) -> Kept:
+        reached = {int(number): last for number, last in more["reached"].items()}
+        return cls(dict(parts), set(more["ended"]), set(more["done"]), reached, dict(more["counts"]))
+
+    def parts(self, outputs: Iterable[Output]) -> tuple[tuple[str, Any], ...]:
+        """The views. What is no longer one is let go of."""
+        wanted = {output.name for output in outputs if output.how == VIEW}
+        return tuple((name, view) for name, view in sorted(self.views.items()) if name in wanted)
+
+    def more(self, outputs: Iterable[Output]) -> Any:
+        """What is noted beside the state, for whoever reads it without the program."""
+        views = {
+            output.name: described(output.type.collection.base, self.views.get(output.name))
+            for output in outputs
+            if output.how == VIEW and isinstance(output.type.collection, Columns)
+        }
+        return {
+            "ended": sorted(self.ended),
+            "done": sorted(self.done),
+            "reached": {str(number): last for number, last in self.reached.items()},  # as JSON has them
+            "counts": self.counts,
+            "views": views,
+        }
+
+    def copy(self) -> Kept:
+        """A task that fails half way leaves nothing behind."""
+        return Kept(dict(self.views), set(self.ended), set(self.done), dict(self.reached), dict(self.counts))
+
+    def has_ended(self, stream: int, value: Value) -> bool:
+        """Whether an output of the stage has ended, now or in an earlier turn."""
+        if value.fixed():
+            self.done.add(stream)
+        return stream in self.done
+
+    def all_ended(self, delivery: Delivery, received: list[Blob], shards: int) -> bool:
+        """Whether every sender has said that nothing more will come."""
+        senders = {blob.origin for blob in received if blob.delivery == delivery.number and blob.ended}
+        return len(senders) == (1 if delivery.alone else shards)
+
+    def in_order(self, delivery: Delivery, table: pa.Table, position: str) -> pa.Table:
+        """The rows by position; none may come before those of an earlier turn."""
+        order = pc.sort_indices(table, sort_keys=[(position, "ascending")])
+        table = table.take(order)
+        column = one_chunk(table[position])
+        first, last = column[0].as_py(), column[-1].as_py()
+        before = self.reached.get(delivery.number)
+        if before is not None and _plain(first) <= before:
+            raise ElementError(
+                f"a row at the position {first} has come after one at {before}, and a sequence has an order",
+                instead=(("flo.Bag[…]", "a collection without order"), ("order=…", "a column that only rises")),
+            )
+        self.reached[delivery.number] = _plain(last)
+        return table.drop_columns([position])
+
+    def take(self, output: Output, value: Value, turn: Turn, shard: int) -> int:
+        """Takes in what an output gave in this turn; says how many rows."""
+        if output.how == VIEW:
+            self._view(output, value)
+        elif output.how == PARTS:
+            if output.to is None:
+                write_part(turn.folder, output.name, turn.version, shard, value)
+            else:
+                write_file(output.to, turn, shard, value)
+        return value.table.num_rows if isinstance(value, Rows) else value.size()
+
+    def _view(self, output: Output, value: Value) -> None:
+        if not isinstance(value, Rows):
+            before = self.views.get(output.name)
+            if value.size() or before is None:
+                self.views[output.name] = value if before is None else before.concat(value)
+            return
+        if value.table.num_rows:
+            self.views[output.name] = self._extended(output, value)
+
+    def _extended(self, output: Output, rows: Rows) -> Trace:
+        columns = layout_of(rows.of).names
+        table = rows.table.combine_chunks()
+        if ordered(rows.of):
+            start = self.counts.get(output.name, 0)
+            self.counts[output.name] = start + table.num_rows
+            places = pa.array(np.arange(start, start + table.num_rows))
+            table, columns = weighing(table.append_column(PLACE, places), np.ones(len(places), np.int64)), (PLACE,)
+        before: Trace = self.views.get(output.name, Trace(columns))
+        return before.extended(run_of(table, columns))
+
+
+def described(of: ElementCollection[Any], trace: Trace | None) -> Any:
+    """A view as JSON: what it is, and the runs that hold it."""
+    columns = (PLACE,) if ordered(of) else layout_of(of).names
+    schema = layout_of(of).schema
+    if ordered(of):
+        schema = schema.append(pa.field(PLACE, pa.int64()))
+    schema = schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+    runs = [run.name for run in trace.runs] if trace is not None else []
+    return {"kind": of.name, "columns": columns, "schema": schema.serialize().to_pybytes().hex(), "runs": runs}
+
+
+def _plain(position: Any) -> Any:
+    """A position as JSON keeps it."""
+    return position if isinstance(position, (int, str)) else str(position)
+
+
+def write_part(where: str, name: str, version: int, shard: int, value: Any) -> None:
+    """The changes of an output in one turn and one shard, as a file: there as a whole or not at all."""
+    folder(where).write(f"{OUTPUTS}/{name}/{version:08}/{shard:05}.arrow", file_of(table_of(value)))
+
+
+def file_of(table: pa.Table) -> pa.Buffer:
+    """The content of a file that can be mapped."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def write_file(to: str, turn: Turn, shard: int, value: Any) -> None:
+    """The same as Parquet. There is one file at least, so that a turn without changes can be seen."""
+    table = table_of(value)
+    if table.num_rows or shard == 0:
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink)
+        folder(f"{to}{turn.version:08}").write(f"{shard:05}-of-{turn.shards:05}.parquet", sink.getvalue())
+
+
+def parts_of(where: str, name: str, version: int) -> list[str]:
+    """The files with the changes of an output in one turn, by shard."""
+    parts = f"{OUTPUTS}/{name}/{version:08}"
+    return [f"{parts}/{part}" for part in folder(where).names(parts)]
+
+
+def read_part(where: str, name: str) -> pa.Table:
+    parts = folder(where)
+    try:
+        data = parts.kept(name) if isinstance(parts, Local) else parts.read(name)
+        return pa.ipc.open_file(data).read_all()
+    except pa.ArrowInvalid:
+        raise damaged(parts, name) from None
+
+
+def remove_parts(where: str, name: str, before: int) -> None:
+    """Removes what sinks have taken of turns that cannot come again."""
+    for version in folder(where).folders(f"{OUTPUTS}/{name}"):
+        if int(version) < before:
+            folder(where).remove(f"{OUTPUTS}/{name}/{version}")

@@ -1,0 +1,203 @@
+"""`flow.on(spark)`: the same program on Spark."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+import flo.columnar.operators  # noqa: F401  # the columnar forms
+from flo.api.here import one_of
+from flo.api.running import known
+from flo.columnar.diverted import OnError
+from flo.columnar.operator import columnar, plain
+from flo.columnar.rows import Columns
+from flo.columnar.translate import converting, translated
+from flo.core.derivation import StreamTypes
+from flo.core.errors import BoundednessError, FloError, Origin, TypeMismatch, UnknownNameError
+from flo.core.graph import sequence
+from flo.core.notation import names
+from flo.core.typing import initial
+from flo.spark.agreed import agreed, content_of
+from flo.spark.entering import entering
+from flo.spark.explain import explained
+from flo.spark.files import reachable
+from flo.spark.frames import snapshot
+from flo.spark.kept import PARTS, VIEW, Output
+from flo.spark.planning import planned
+from flo.spark.query import Query
+from flo.spark.shipping import resolve_annotations, ship
+from flo.spark.sinks import DIVERTED, Given, Sink, expect_columns, sink_of
+from flo.spark.turns import Turns
+from flo.spark.views import View
+
+if TYPE_CHECKING:
+    from flo.api.flow import Flow
+
+
+class OnSpark:
+    """A flow on Spark: one query, of as many stages as its rows change places."""
+
+    def __init__(self, flow: Flow, spark: SparkSession) -> None:
+        flow.type()
+        self._flow = flow
+        self._spark = spark
+        _use_this_python(spark)
+        ship(spark)
+        self._inputs = {stream.name: stream for stream in flow._scope.inputs}
+        types: StreamTypes = tuple(columnar(stream.type) or stream.type for stream in self._inputs.values())
+        graph, outputs = translated(flow.graph(), types)
+        wanted = tuple(columnar(plain(output)) or plain(output) for output in outputs)
+        between = converting(outputs, wanted)
+        self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
+        for function in names(self._graph).values():
+            resolve_annotations(function)
+        self._plan = planned(self._graph, types)
+        self._types = types
+        self._output_types = dict(zip((*flow._outputs, *flow._late()), wanted, strict=True))
+
+    def start(
+        self,
+        inputs: Mapping[str, DataFrame],
+        outputs: Mapping[str, Any] | None = None,
+        *,
+        checkpoint: str | Path,
+        order: Mapping[str, str] | None = None,
+        shards: int | None = None,
+        trigger: Mapping[str, Any] | None = None,
+        spark_checkpoint: str | Path | None = None,
+        on_error: OnError = "raise",
+    ) -> Query:
+        """Runs on these DataFrames, streaming ones and others, until it is stopped.
+
+        An output without a sink is a view. `order` names the column that has the place of a row, for inputs that are
+        sequences; by default the offset, of a source that has one. An input that is a stream of streams takes the rows
+        of each micro-batch as an inner stream. With `on_error="divert"` rows of `orders` that do not fit, or that a
+        function raises on before they are moved, are put aside: for `query.diverted("orders")`, or for the sink of the
+        output `orders diverted`. `trigger` is Spark's: `{"processingTime": "5 seconds"}`, `{"availableNow": True}`.
+        The checkpoint is a path, or an address that Arrow reaches (`s3a://…`); Spark's own part of it, the offsets,
+        is in its folder `spark`, or at `spark_checkpoint`.
+        """
+        here = Origin.here()
+        try:
+            frames = self._checked(inputs)
+            divert = one_of("on_error", on_error, OnError) == "divert"
+            sinks = self._sinks(outputs or {}, self._aside if divert else [])
+            folder = str(checkpoint) if "://" in str(checkpoint) else str(Path(checkpoint).absolute())
+            reachable(self._spark, folder)
+            planned_outputs = self._planned_outputs(
+                {name: sink.how for name, sink in sinks.items()}, {name: sink.staged() for name, sink in sinks.items()}
+            )
+            for output in planned_outputs:
+                expect_columns(output)
+            names, parallelism = list(self._inputs), shards or self._parallelism()
+            ours = content_of(self._flow.name, self._graph, self._plan, names, planned_outputs, parallelism)
+            turns = Turns(self._spark, self._plan, planned_outputs, folder, agreed(folder, ours, shards))
+            streaming = [name for name, frame in frames.items() if frame.isStreaming]
+            if not streaming:
+                raise BoundednessError(
+                    "`start` was given no streaming DataFrame, and there would be nothing to wait for",
+                    instead=(("flow.on(spark).run(…)", "for inputs that are all bounded"),),
+                )
+            entering = self._entering(turns, frames, order or {}, divert)
+        except FloError as error:
+            raise error.located(here) from error.__cause__
+        static = [entering[name] for name in frames if name not in streaming]
+        ended = {place for place, name in enumerate(self._inputs) if name in frames and name not in streaming}
+        streams = [entering[name] for name in streaming]
+        apart = str(spark_checkpoint) if spark_checkpoint else None
+        return Query(self._flow.name, turns, streams, static, ended, sinks, dict(trigger or {}), apart)
+
+    def run(
+        self,
+        *,
+        order: Mapping[str, str] | None = None,
+        shards: int | None = None,
+        on_error: OnError = "raise",
+        **inputs: DataFrame,
+    ) -> dict[str, Any]:
+        """Runs to the end on bounded DataFrames, as one job. Gives DataFrames; plain Python for what has no columns.
+
+        With `on_error="divert"` rows that `orders` cannot take are `orders diverted`.
+        """
+        here = Origin.here()
+        folder = tempfile.mkdtemp(prefix="flo-")
+        try:
+            frames = self._checked(inputs)
+            kinds = {n: PARTS if isinstance(t.collection, Columns) else VIEW for n, t in self._output_types.items()}
+            outputs = self._planned_outputs(kinds)
+            turns = Turns(self._spark, self._plan, outputs, folder, shards or self._parallelism())
+            divert = one_of("on_error", on_error, OnError) == "divert"
+            entering = self._entering(turns, frames, order or {}, divert)
+            outcome = turns.take(list(entering.values()), 0, True, set(range(len(self._inputs))))
+            aside = {
+                f"{name}{DIVERTED}": snapshot(Given.aside(self._spark, folder, name, outcome, turns.shards).frame())
+                for name in (self._inputs if divert else ())
+            }
+            return aside | {
+                each.name: snapshot(Given.of(self._spark, folder, each, 0, turns.shards).frame())
+                if each.how == PARTS
+                else View(folder, each.name, 0, turns).value()
+                for each in outputs
+            }
+        except FloError as error:
+            raise error.located(here) from error.__cause__
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def explain(self) -> str:
+        """The stages, what is shuffled between them and by which key, how each operator runs and what it keeps."""
+        return explained(self._flow.name, self._plan, list(self._inputs), list(self._output_types), self._parallelism())
+
+    def _parallelism(self) -> int:
+        return max(1, self._spark.sparkContext.defaultParallelism)
+
+    def _checked(self, inputs: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
+        for name, frame in inputs.items():
+            stream = self._inputs[known(name, self._inputs, "input")]
+            if not isinstance(frame, DataFrame):
+                raise TypeMismatch(f"the input `{name}` takes a DataFrame, and was given {type(frame).__name__}")
+            if stream.bounded and frame.isStreaming:
+                raise BoundednessError(f"the input `{name}` is bounded, and a streaming DataFrame may never end")
+        for name in self._inputs:
+            if name not in inputs:
+                raise UnknownNameError(f"the input `{name}` was given no DataFrame")
+        return {name: inputs[name] for name in self._inputs}
+
+    @property
+    def _aside(self) -> list[str]:
+        """The outputs of rows that are put aside."""
+        return [f"{name}{DIVERTED}" for name in self._inputs]
+
+    def _sinks(self, outputs: Mapping[str, Any], aside: list[str]) -> dict[str, Sink]:
+        names = [*self._output_types, *aside]
+        for name in outputs:
+            known(name, dict.fromkeys(names), "output")
+        return {name: sink_of(name, outputs.get(name)) for name in names}
+
+    def _planned_outputs(self, how: Mapping[str, str], to: Mapping[str, str | None] | None = None) -> list[Output]:
+        streams = zip(self._output_types.items(), self._plan.outputs, strict=True)
+        return [Output(name, stream, kind, how[name], (to or {}).get(name)) for (name, kind), stream in streams]
+
+    def _entering(
+        self, turns: Turns, frames: Mapping[str, DataFrame], order: Mapping[str, str], divert: bool
+    ) -> dict[str, DataFrame]:
+        for name in order:
+            known(name, self._inputs, "input")
+        return {
+            name: turns.entering(name, entering(name, frame, entry, order.get(name), divert), divert)
+            for (name, frame), entry in zip(frames.items(), self._plan.entries, strict=False)
+        }
+
+
+def _use_this_python(spark: SparkSession) -> None:
+    """Workers on this machine run the Python that has Flo, unless the user says which."""
+    context = spark.sparkContext
+    if str(context.master).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable

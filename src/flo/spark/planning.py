@@ -1,0 +1,242 @@
+"""From a program to stages: cut where the placement of rows changes, with a shuffle there.
+
+Level 0 are the inputs, with what can be done to their rows wherever these are. Every further level is a stage: all of
+its shards run the same part of the program on what is delivered to them. What must be in one place is in shard 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from flo.columnar.conversions import ToColumns, ToValues
+from flo.columnar.keyed import KeyedColumns
+from flo.columnar.operator import OnTables, Placement
+from flo.core.forms import Form
+from flo.core.graph import Graph
+from flo.core.nested import Nested
+from flo.core.operator import Operator
+from flo.core.source import EmitOnce
+from flo.core.stream_type import StreamType
+from flo.spark.dag import Dag, Stream, Vertex
+from flo.values.element_value import ElementCollection
+from flo.values.keyed import Keyed
+from flo.values.lvar import LVar
+from flo.values.operators.elementwise import Filter, FlatMap, Map
+
+STAY, KEY, KEYS, ONE = "stays where it is", "by key", "by its keys", "to one place"
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A stream on its way to a stage: `by` is the operator whose key says to which shard, at this input of it."""
+
+    number: int
+    stream: int
+    type: StreamType
+    level: int
+    how: str
+    by: OnTables | None = None
+    place: int = 0
+    alone: bool = False
+    """Whether it comes from shard 0 only."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What every shard runs at a level, from deliveries to streams."""
+
+    level: int
+    graph: Graph
+    inputs: tuple[Delivery, ...]
+    outputs: tuple[int, ...]
+    """The streams that it gives: delivered to later stages, or outputs of the program."""
+    types: tuple[StreamType, ...]
+    alone: frozenset[int]
+    """Those of them that come from shard 0 only."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is done to the rows of an input before any is moved."""
+
+    input: int
+    graph: Graph
+    type: StreamType
+    outputs: tuple[int, ...]
+
+
+@dataclass
+class Plan:
+    """A program in stages."""
+
+    entries: list[Entry]
+    stages: list[Stage]
+    deliveries: list[Delivery]
+    outputs: list[int]
+    """The streams that are the outputs of the program."""
+    sources: dict[int, frozenset[int]]
+    """For the streams of level 0, the inputs that they come from: they end when these have."""
+    literals: dict[int, EmitOnce]
+    """Inputs that the program gives itself, by number: behind the others."""
+    alone: frozenset[int]
+    """The streams that are in one place."""
+    vertices: list[tuple[int, Vertex]] = field(default_factory=list)
+    """Every operator and its level."""
+
+    def sent(self, stream: int) -> list[Delivery]:
+        return [each for each in self.deliveries if each.stream == stream]
+
+
+def placement(operator: Operator) -> Placement:
+    if isinstance(operator, OnTables):
+        return operator.placement
+    row_by_row = isinstance(operator, (ToColumns, ToValues, Map, Filter, FlatMap))
+    return Placement.ANYWHERE if row_by_row else Placement.ONE_PLACE
+
+
+def in_order(stream: Stream | Delivery) -> bool:
+    """Whether the order of its rows counts, or it is no collection of rows: then it is not spread."""
+    of = getattr(stream.type.collection, "base", stream.type.collection)
+    of = of.inner if isinstance(of, Keyed) else of
+    return not isinstance(of, LVar) and not (isinstance(of, ElementCollection) and of.unordered)
+
+
+def is_keyed(stream: Stream) -> bool:
+    """Whether it is a keyed stream: its rows go by its keys, and each key has an order of its own."""
+    of = stream.type.collection
+    return isinstance(of.base if isinstance(of, Form) else of, Keyed)
+
+
+class _Planning:
+    def __init__(self, dag: Dag) -> None:
+        self.dag = dag
+        self.level: dict[Stream, int] = {}
+        self.alone: dict[Stream, bool] = {}
+        self.origin: dict[Stream, frozenset[int]] = {}
+        self.by_keys: set[Stream] = set()
+        """Keyed streams whose keys are each in one shard."""
+        self.deliveries: dict[tuple[int, int, str, int, int], Delivery] = {}
+        self.streams: dict[tuple[int, int], Stream] = {}
+        self.vertices: list[tuple[int, Vertex]] = []
+        """With their inputs as they are at their level: delivered, or from there."""
+
+    def plan(self) -> Plan:
+        literals = {}
+        inputs = list(self.dag.inputs)
+        for vertex in self.dag.vertices:
+            if isinstance(vertex.operator, EmitOnce):
+                literals[len(inputs)] = vertex.operator
+                inputs.append(vertex.outputs[0])
+        for number, stream in enumerate(inputs):
+            self.level[stream], self.alone[stream], self.origin[stream] = 0, False, frozenset({number})
+        for vertex in self.dag.vertices:
+            if not isinstance(vertex.operator, EmitOnce):
+                self._put(vertex)
+        outputs = []
+        for stream in self.dag.outputs:
+            if self.level[stream] == 0:  # there is no stage yet that could give it
+                stream = self._passed(stream)
+            outputs.append(stream)
+        return self._cut(inputs, outputs, literals)
+
+    def _put(self, vertex: Vertex) -> None:
+        wanted = placement(vertex.operator)
+        by_keys = bool(vertex.inputs) and all(map(self._goes_by_keys, vertex.inputs))
+        if not by_keys and any(in_order(stream) and not is_keyed(stream) for stream in vertex.outputs):
+            wanted = Placement.ONE_PLACE
+        if any(self.level[s] == 0 and isinstance(s.type.collection, Nested) for s in vertex.inputs):
+            wanted = Placement.ONE_PLACE  # the rows of a turn are one inner stream, wherever they come from
+        levels = [self.level[stream] for stream in vertex.inputs]
+        alone = [self.alone[stream] for stream in vertex.inputs]
+        top = max(levels)
+        if by_keys:
+            here = all(stream in self.by_keys and self.level[stream] == top for stream in vertex.inputs)
+            top, is_alone = top + (not here), False
+            found = [self._delivered(stream, top, KEYS) for stream in vertex.inputs]
+            self.by_keys.update(stream for stream in vertex.outputs if is_keyed(stream))
+        elif wanted is Placement.BY_KEY:
+            top, is_alone = top + 1, False
+            found = [self._delivered(s, top, KEY, vertex, place) for place, s in enumerate(vertex.inputs)]
+        elif wanted is Placement.ONE_PLACE:
+            top, is_alone = (
+                top + (not all(is_one for is_one, level in zip(alone, levels, strict=True) if level == top)),
+                True,
+            )
+            found = [self._delivered(stream, top, ONE) for stream in vertex.inputs]
+        else:
+            origins = [self.origin.get(stream) for stream in vertex.inputs]
+            # what is in one place here has no end in the other shards: it must be sent to where these can see it
+            mixed = not all(alone) and any(is_one for is_one, level in zip(alone, levels, strict=True) if level == top)
+            apart = top == 0 and len(set(origins)) > 1
+            top, is_alone = top + (mixed or apart), all(alone)
+            found = [self._delivered(stream, top, ONE if is_alone else STAY) for stream in vertex.inputs]
+            if top == 0:
+                self.origin.update(dict.fromkeys(vertex.outputs, origins[0] or frozenset()))
+        for stream in vertex.outputs:
+            self.level[stream], self.alone[stream] = top, is_alone
+        self.vertices.append((top, replace(vertex, inputs=tuple(found))))
+
+    def _goes_by_keys(self, stream: Stream) -> bool:
+        """Whether its keys are each in one shard, or can be brought there: tables can."""
+        return is_keyed(stream) and (stream in self.by_keys or isinstance(stream.type.collection, KeyedColumns))
+
+    def _delivered(self, stream: Stream, level: int, how: str, vertex: Vertex | None = None, place: int = 0) -> Stream:
+        """The stream as it is at a level."""
+        if self.level[stream] == level:
+            return stream
+        by = vertex.operator if vertex is not None else None
+        assert by is None or isinstance(by, OnTables)
+        key = (stream.number, level, how, id(by) if how == KEY else 0, place)
+        found = self.deliveries.get(key)
+        if found is None:
+            found = Delivery(
+                len(self.deliveries), stream.number, stream.type, level, how, by, place, self.alone[stream]
+            )
+            self.deliveries[key] = found
+            self.streams[level, found.number] = Stream(stream.type, -1 - found.number)
+            if how == KEYS:
+                self.by_keys.add(self.streams[level, found.number])
+        return self.streams[level, found.number]
+
+    def _passed(self, stream: Stream) -> Stream:
+        """An input that is an output: passed by the first stage."""
+        ordered = in_order(stream)
+        found = self._delivered(stream, 1, ONE if ordered else STAY)
+        self.level[found], self.alone[found] = 1, ordered
+        return found
+
+    def _cut(self, inputs: list[Stream], outputs: list[Stream], literals: dict[int, EmitOnce]) -> Plan:
+        deliveries = list(self.deliveries.values())
+        sent = {each.stream for each in deliveries}
+        entries = []
+        for number, stream in enumerate(inputs):
+            own = [v for level, v in self.vertices if level == 0 and self.origin[v.outputs[0]] == {number}]
+            given = [s for s in (stream, *(s for v in own for s in v.outputs)) if s.number in sent]
+            graph = Dag([stream], own, given).graph()
+            entries.append(Entry(number, graph, stream.type, tuple(s.number for s in given)))
+        stages = []
+        for level in range(1, max([*self.level.values(), 1]) + 1):
+            arriving = [each for each in deliveries if each.level == level]
+            own = [v for at, v in self.vertices if at == level]
+            made = [s for v in own for s in v.outputs]
+            given = [s for s in made if s.number in sent]
+            given += [s for s in dict.fromkeys(outputs) if self.level[s] == level and s not in given]
+            graph = Dag([self.streams[level, each.number] for each in arriving], own, given).graph()
+            stages.append(
+                Stage(
+                    level,
+                    graph,
+                    tuple(arriving),
+                    tuple(s.number for s in given),
+                    tuple(s.type for s in given),
+                    frozenset(s.number for s in given if self.alone[s]),
+                )
+            )
+        sources = {stream.number: origin for stream, origin in self.origin.items()}
+        numbers = [stream.number for stream in outputs]
+        alone = frozenset(stream.number for stream, is_one in self.alone.items() if is_one)
+        return Plan(entries, stages, deliveries, numbers, sources, literals, alone, self.vertices)
+
+
+def planned(graph: Graph, types: tuple[StreamType, ...]) -> Plan:
+    return _Planning(Dag.of(graph, types)).plan()

@@ -1,0 +1,145 @@
+"""A running query: every micro-batch is a turn."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from flo.api.running import known
+from flo.core.errors import Origin, UnknownNameError
+from flo.spark import arriving
+from flo.spark.faults import without_java
+from flo.spark.kept import VIEW
+from flo.spark.sinks import DIVERTED, Given, Kept, Memory, Sink, forget_parts
+from flo.spark.turns import Outcome, Turns
+from flo.spark.views import View
+
+SETTINGS = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.adaptive.enabled": "false",
+}
+"""What the query wants of its session, which is a copy of the user's."""
+
+
+class Query:
+    """The handle of a flow that runs on Spark."""
+
+    def __init__(
+        self,
+        name: str,
+        turns: Turns,
+        streaming: list[DataFrame],
+        static: list[DataFrame],
+        ended: set[int],
+        sinks: Mapping[str, Sink],
+        trigger: dict[str, Any],
+        spark_part: str | None = None,
+    ) -> None:
+        self.name = name
+        self.progress: deque[Outcome] = deque(maxlen=100)
+        """What the last turns did."""
+        self._turns, self._static, self._ended, self._sinks = turns, static, ended, sinks
+        self._fault: Exception | None = None
+        whole = reduce(DataFrame.union, streaming)
+        writer = whole.writeStream.foreachBatch(self._take)
+        writer = writer.option("checkpointLocation", spark_part or f"{turns.folder}/spark")
+        writer = writer.queryName(f"flo {name} {turns.run[:6]}")
+        if trigger:
+            writer = writer.trigger(**trigger)
+        conf = turns.spark.conf
+        before = {setting: str(conf.get(setting)) for setting in SETTINGS}
+        try:
+            for setting, value in SETTINGS.items():
+                conf.set(setting, value)
+            self._query = writer.start()
+        finally:
+            for setting, value in before.items():
+                conf.set(setting, value)
+
+    def _take(self, batch: DataFrame, version: int) -> None:
+        try:
+            frames = [batch, *(self._static if version == 0 else [])]
+            outcome = self._turns.take(frames, version, version == 0, self._ended)
+            turns = self._turns
+            for output in turns.outputs:
+                given = Given.of(batch.sparkSession, turns.folder, output, version, turns.shards)
+                self._sinks[output.name].take(given)
+            self._take_aside(batch.sparkSession, outcome)
+            turns.commit(outcome)
+            forget_parts(turns.folder, turns.outputs, version)
+            self.progress.append(outcome)
+        except Exception as error:
+            self._fault = without_java(error)
+            raise
+
+    def _take_aside(self, spark: SparkSession, outcome: Outcome) -> None:
+        """Rows that were put aside stay in the checkpoint, or go to a sink."""
+        turns = self._turns
+        for name in outcome.aside:
+            given = Given.aside(spark, turns.folder, name, outcome, turns.shards)
+            sink = self._sinks.get(given.output, Kept())
+            if given.files:
+                arriving.remember(turns.folder, name, outcome.version, list(given.files))
+            sink.take(given)
+            if not isinstance(sink, Kept):
+                arriving.forget(turns.folder, name, outcome.version)
+
+    def diverted(self, name: str) -> pa.Table:
+        """The rows that an input has put aside, with the reason, if no sink takes them."""
+        inputs = [each.removesuffix(DIVERTED) for each in self._sinks if each.endswith(DIVERTED)]
+        return arriving.put_aside(self._turns.folder, known(name, dict.fromkeys(inputs), "input"))
+
+    @property
+    def exception(self) -> Exception | None:
+        """What ended the query, if something did."""
+        found: Exception | None = self._query.exception()
+        return found and (self._fault or without_java(found))  # a query that is stopped may have met something too
+
+    @property
+    def active(self) -> bool:
+        return self._query.isActive
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Until the query ends, or so many seconds; whether it has ended. Raises what ended it."""
+        try:
+            done = self._query.awaitTermination(timeout)  # type: ignore[arg-type]  # fractions are fine
+        except PySparkException as error:
+            raise (self._fault or without_java(error)) from None
+        return True if done is None else bool(done)
+
+    def process_all_available(self) -> None:
+        """Until all that the sources have now is taken in."""
+        try:
+            self._query.processAllAvailable()
+        except PySparkException as error:
+            raise (self._fault or without_java(error)) from None
+
+    def stop(self) -> None:
+        """Stops; a checkpoint goes on from here."""
+        self._query.stop()
+
+    def view(self, name: str, version: int | None = None) -> View:
+        """An output that is kept, as it stands after the last turn, or after one before."""
+        return View.of(self._turns.folder, name, version, self._turns)
+
+    def views(self, version: int | None = None) -> dict[str, View]:
+        """All outputs that are kept, of one version."""
+        version = View.newest(self._turns.folder) if version is None else version
+        return {each.name: self.view(each.name, version) for each in self._turns.outputs if each.how == VIEW}
+
+    def changes(self, name: str) -> list[pa.Table]:
+        """What an output whose sink is `"memory"` gave, turn by turn."""
+        sink = self._sinks[known(name, self._sinks, "output")]
+        if not isinstance(sink, Memory):
+            raise UnknownNameError(
+                f"the changes of `{name}` are not kept in memory",
+                instead=((f'outputs={{"{name}": "memory"}}', "keeps them in this process"),),
+                where=Origin.here(),
+            )
+        return sink.tables

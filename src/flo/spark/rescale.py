@@ -1,0 +1,248 @@
+"""The state of a checkpoint on another number of shards, without its program.
+
+Shards are ranges of key numbers, and runs are sorted by these: a shard's part of a run is a slice of it. What is in one
+place stays in shard 0. The new states are written beside the old ones, and at last `flo.json`, which says which count.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columnar.folders import folder
+from flo.columnar.keys import Keys, Numbers, keys_of
+from flo.columnar.operator import Placement
+from flo.columnar.rows import WEIGHT
+from flo.columnar.run import Run, merged, run_of
+from flo.columnar.store import Store
+from flo.columnar.storing import Storing
+from flo.columnar.totals import Totals
+from flo.core.encoding import decode, encode
+from flo.core.errors import CheckpointError
+from flo.core.term import Call, Term
+from flo.spark.files import committed, write_about
+from flo.spark.inspect import Checkpoint, nodes_in, read_terms, runs_in
+from flo.spark.kept import OUTPUTS, PLACE
+from flo.spark.state import STATE, VERSIONS, place_of, state_of
+from flo.spark.tasks import shard_of
+
+TRACES = ("trace", "totals", "ranked")
+BY_KEY = frozenset(
+    {
+        "aggregate_tables",
+        "top_k_tables",
+        "extreme_tables",
+        "distinct_tables",
+        "new_tables",
+        "from_zset_tables",
+        "intersection_tables",
+        "difference_tables",
+        "join_tables",
+        "join_set_tables",
+        "filtering_tables",
+        "outer_tables",
+    }
+)
+"""Operators whose traces are known to be sorted by the key that shards are ranges of, but for those named below."""
+BY_ROW = {"join_set_tables": {3: 1, 4: 2}}
+"""Arguments that hold, by row, what another argument holds by key."""
+
+
+def rescale(where: str, shards: int) -> list[int]:
+    """Cuts every committed version anew; gives these versions."""
+    if shards < 1:
+        raise CheckpointError(f"a checkpoint has at least one shard, and not {shards}")
+    checkpoint, versions = Checkpoint(where), committed(where)
+    if shards == checkpoint.shards:
+        return versions
+    folder(where).remove(f"{STATE}/{shards:05}")  # left by one that was broken off
+    for version in versions:
+        for stage in checkpoint.about["stages"]:
+            _Cutting(checkpoint, stage, shards, version).cut()
+    write_about(where, {**checkpoint.about, "shards": shards})
+    folder(where).remove(OUTPUTS)  # of turns that come again, and then from other shards
+    folder(where).remove(f"{STATE}/{checkpoint.shards:05}")
+    return versions
+
+
+@dataclass
+class _Cutting:
+    """One stage at one version."""
+
+    checkpoint: Checkpoint
+    stage: Any
+    shards: int
+    version: int
+    old: list[Store] = field(default_factory=list)
+    new: list[Storing] = field(default_factory=list)
+
+    def cut(self) -> None:
+        level = self.stage["level"]
+        state = state_of(self.checkpoint.where, self.shards)
+        self.old = [self.checkpoint.store(level, shard) for shard in range(self.checkpoint.shards)]
+        stores = [Store(state.within(place_of(level, shard))) for shard in range(self.shards)]
+        self.new = [Storing(store, []) for store in stores]
+        graphs, views = zip(*(read_terms(store, self.version) for store in self.old), strict=True)
+        first: Any = decode(bytes.fromhex(self.stage["initial"]))
+        nodes = zip(self.stage["operators"], nodes_in(first[0]), *map(nodes_in, graphs), strict=True)
+        found = [self._node(described, initial, list(each)) for described, initial, *each in nodes]
+        kept = [self._views(shard, [dict(each) for each in views]) for shard in range(self.shards)]
+        more = [store.manifest(self.version)["more"] for store in self.old]
+        for shard, (store, storing) in enumerate(zip(stores, self.new, strict=True)):
+            graph = _with_nodes(graphs[0], iter([each[shard] for each in found]))
+            noted = self._noted(shard, more, dict(kept[shard]))
+            store.write(self.version, encode((graph, kept[shard])), storing, noted, VERSIONS)
+
+    def _node(self, described: Any, initial: Call, old: list[Any]) -> list[Call]:
+        """The node of every new shard."""
+        where = described["where"]
+        if where == Placement.ONE_PLACE.value:
+            if any(each != initial for each in old[1:]):
+                raise _uncut(described, "it runs in one place, and other shards hold something too")
+            return [self._moved(old[0]), *[initial] * (self.shards - 1)]
+        if where == Placement.BY_KEY.value and old[0].args[1].name in BY_KEY:
+            return self._by_key(described, old)
+        if any(each != old[0] for each in old) or any(runs_in(old[0])):
+            raise _uncut(described, "it holds rows, and by which key is not known here")
+        return [old[0]] * self.shards
+
+    def _by_key(self, described: Any, old: list[Any]) -> list[Call]:
+        buffers, operators = zip(*(each.args for each in old), strict=True)
+        name = operators[0].name
+        waiting = [self._buffers(described, each) for each in zip(*buffers, strict=True)]
+        count = max(len(operator.args) for operator in operators)
+        parts: list[list[Term]] = [[operators[0].args[0]] * self.shards]
+        for place in range(1, count):
+            given = [operator.args[place] if place < len(operator.args) else None for operator in operators]
+            parts.append(self._part(described, name, place, given, parts))
+        return [
+            Call("{}[]", (tuple(each[shard] for each in waiting), Call(name, tuple(part[shard] for part in parts))))
+            for shard in range(self.shards)
+        ]
+
+    def _part(self, described: Any, name: str, place: int, given: list[Any], parts: list[list[Term]]) -> list[Term]:
+        source = BY_ROW.get(name, {}).get(place)
+        if source is not None:
+            return [self._by_row(shard, given, parts[source][shard]) for shard in range(self.shards)]
+        some = next(each for each in given if each is not None)
+        if some.name in TRACES:
+            return [self._trace(shard, given) for shard in range(self.shards)]
+        if some.name != "partners":
+            raise _uncut(described, f"it keeps `{some.name}`, which has no key")
+        rows, keys = (
+            [each and (each.args[place] if place < len(each.args) else None) for each in given] for place in (0, 1)
+        )
+        key = next((columns for columns, _ in runs_in(tuple(keys))), ())
+        row = next((columns for columns, _ in runs_in(tuple(rows))), ())
+        if not set(key) <= set(row):
+            raise _uncut(described, "its key is computed, and the rows that tell who has a partner do not hold it")
+        return [
+            Call("partners", (self._trace(shard, rows, key), self._trace(shard, keys))) for shard in range(self.shards)
+        ]
+
+    def _trace(self, shard: int, given: list[Any], key: tuple[str, ...] = ()) -> Term:
+        """A trace of a new shard. Old shards have other keys each, so their runs are laid side by side."""
+        some = next((each for each in given if each is not None and each.args[0]), None)
+        some = some or next((each for each in given if each is not None), Call("trace", ((), ())))
+        columns: list[list[Run]] = []
+        for store, each in zip(self.old, given, strict=True):
+            runs = [store.get(*_stored(run)) for run in (each.args[1] if each is not None else ())]
+            columns.append([part for run in runs if (part := self._slice(shard, run, key)).rows])
+        beside = [[run for run in runs if run is not None] for runs in itertools.zip_longest(*columns)]
+        whole = [Totals(runs[0].columns).joined(runs) if some.name == "totals" else merged(runs) for runs in beside]
+        return Call(some.name, (some.args[0], tuple(self.new[shard](run) for run in whole)))
+
+    def _slice(self, shard: int, run: Run, key: tuple[str, ...]) -> Run:
+        if key and key != run.columns:  # sorted by row, and in a shard by key
+            return _chosen(run, self._of(keys_of([run.table[name] for name in key]).numbers) == shard)
+        low, high = np.searchsorted(self._of(run.keys.numbers), [shard, shard + 1])
+        numbers = run.keys.numbers[low:high]
+        return Run(run.columns, Keys(numbers, run.keys.exact), run.table.slice(int(low), int(high - low)))
+
+    def _of(self, numbers: Numbers) -> Any:
+        return shard_of(numbers, self.shards)
+
+    def _by_row(self, shard: int, given: list[Any], by_key: Any) -> Term:
+        """What `by_key` holds, sorted by row."""
+        columns = next((columns for columns, _ in runs_in(tuple(given))), ())
+        runs = [self.new[shard].store.get(*_stored(run)) for run in by_key.args[1]]
+        found = [run_of(run.table.select([*columns, WEIGHT]), columns) for run in runs]
+        return Call("trace", ((), tuple(self.new[shard](run) for run in found)))
+
+    def _buffers(self, described: Any, old: tuple[Any, ...]) -> list[Term]:
+        """What waits on an input: whole rows are the key of the only operators that let some wait."""
+        waiting = [store.get((), each.args[1]).table for store, each in zip(self.old, old, strict=True) if _waits(each)]
+        if not waiting:
+            return [old[0]] * self.shards
+        if described["name"] != "difference":
+            raise _uncut(described, "rows are waiting at its input")
+        table = pa.concat_tables(waiting).combine_chunks()
+        numbers = self._of(keys_of([table[name] for name in table.column_names if name != WEIGHT]).numbers)
+        found: list[Term] = []
+        for shard in range(self.shards):
+            part = table.filter(pa.array(numbers == shard))
+            run = Run((), Keys(np.zeros(part.num_rows, np.uint64), False), part)
+            name = self.new[shard](run).args[1] if part.num_rows else None  # type: ignore[union-attr]
+            found.append(Call("stored_rows", (old[0].args[0], name, old[0].args[2])))
+        return found
+
+    def _moved(self, term: Any) -> Any:
+        """The same in the new shard 0."""
+        for columns, name in runs_in(term):
+            self.new[0](self.old[0].get(columns, name))
+        return term
+
+    def _views(self, shard: int, old: list[dict[str, Any]]) -> tuple[tuple[str, Term], ...]:
+        """A view is the sum of what all shards hold of it, wherever its rows are; a sequence is in one place."""
+        found: list[tuple[str, Term]] = []
+        for name in sorted({name for each in old for name in each}):
+            given = [each.get(name) for each in old]
+            some: Any = next(each for each in given if each is not None)
+            in_order = isinstance(some, Call) and some.name in TRACES and tuple(some.args[0]) == (PLACE,)
+            if isinstance(some, Call) and some.name in TRACES and not in_order:
+                found.append((name, self._trace(shard, given)))
+            elif name in self.stage["spread"]:
+                raise _uncut({"name": name, "line": ""}, "it is a view without columns, in more than one place")
+            elif shard == 0 and given[0] is not None:
+                found.append((name, self._moved(given[0])))
+        return tuple(found)
+
+    def _noted(self, shard: int, old: list[Any], kept: dict[str, Any]) -> Any:
+        """Ends and positions are the same for all; counts of sequences are in shard 0."""
+        reached: dict[str, Any] = {}
+        for delivery, last in ((number, last) for each in old for number, last in each["reached"].items()):
+            reached[delivery] = max(last, reached.get(delivery, last))
+        views = {
+            name: {**view, "runs": [run for _, run in runs_in(kept.get(name))]}
+            for name, view in old[0]["views"].items()
+        }
+        return {**old[0], "reached": reached, "views": views, "counts": old[0]["counts"] if shard == 0 else {}}
+
+
+def _stored(term: Any) -> tuple[tuple[str, ...], str]:
+    columns, name = term.args
+    return tuple(columns), name
+
+
+def _waits(term: Any) -> bool:
+    return isinstance(term, Call) and term.name == "stored_rows" and term.args[1] is not None
+
+
+def _chosen(run: Run, which: Any) -> Run:
+    return Run(run.columns, Keys(run.keys.numbers[which], run.keys.exact), run.table.filter(pa.array(which)))
+
+
+def _with_nodes(graph: Any, nodes: Any) -> Term:
+    if graph.name == "{}[]":
+        found: Term = next(nodes)
+        return found
+    return Call(graph.name, tuple(_with_nodes(part, nodes) for part in graph.args))
+
+
+def _uncut(described: Any, why: str) -> CheckpointError:
+    line = (("line", described["line"]),) if described["line"] else ()
+    return CheckpointError(f"the state of `{described['name']}` cannot be cut into other shards: {why}", facts=line)

@@ -1,0 +1,70 @@
+"""What a program takes along to other processes: Flo, and functions and types that say the same there as here."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import inspect
+import tempfile
+import typing
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from flo.core.errors import is_users
+
+ARCHIVE = "flo_shipped.zip"
+PACKAGES = ("flo", "narwhals")
+"""What tasks import that is no part of PySpark and its needs, and is pure Python."""
+
+
+def ship(spark: SparkSession) -> None:
+    """Brings Flo to workers on other machines, which need not have it. Once for each session."""
+    context = spark.sparkContext
+    if str(context.master).startswith("local") or any(
+        Path(each).name == ARCHIVE for each in context._python_includes or ()
+    ):
+        return
+    context.addPyFile(str(packed_in(Path(tempfile.mkdtemp(prefix="flo-shipped-")))))
+
+
+def packed_in(folder: Path) -> Path:
+    """The packages as a file that Python can import from."""
+    target = folder / ARCHIVE
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in PACKAGES:
+            found = importlib.util.find_spec(package)
+            assert found is not None
+            assert found.origin is not None
+            root = Path(found.origin).parent
+            for file in sorted(root.rglob("*")):
+                if file.is_file() and "__pycache__" not in file.parts:
+                    archive.write(file, Path(package) / file.relative_to(root))
+    return target
+
+
+def resolve_annotations(item: Any, seen: set[int] | None = None) -> None:
+    """A function or a class that travels by value leaves behind the names that only its annotations use.
+
+    So the user's are made to hold types instead of names, and those of the types they name as well.
+    """
+    seen = set() if seen is None else seen
+    for part in typing.get_args(item):
+        resolve_annotations(part, seen)
+    if id(item) in seen or not (inspect.isfunction(item) or inspect.isclass(item)) or not _is_users(item):
+        return
+    seen.add(id(item))
+    with contextlib.suppress(Exception):  # an annotation that cannot be resolved says nothing here either
+        hints = typing.get_type_hints(item, include_extras=True)
+        item.__annotations__.update({name: hints[name] for name in item.__annotations__})
+        for hint in hints.values():
+            resolve_annotations(hint, seen)
+
+
+def _is_users(item: Any) -> bool:
+    try:
+        return is_users(inspect.getsourcefile(item))
+    except TypeError:  # made by no file: a class of the standard library, or typed into a shell
+        return getattr(item, "__module__", "") == "__main__"

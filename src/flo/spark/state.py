@@ -1,0 +1,106 @@
+"""The state of a shard, by version: what a task reads of the turn before, and writes for the next.
+
+A task is a function from (state v-1, Δ v) to (state v, output v). So a task that is tried again, or twice at once, or
+in a turn that is replayed, writes the same once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flo.columnar.folders import Folder, folder
+from flo.columnar.run import Run
+from flo.columnar.store import Saved, Store
+from flo.columnar.storing import Mapped, Storing, collections
+from flo.core.collection import Collection
+from flo.core.encoding import decode, encode
+from flo.core.graph import Graph, with_origins
+from flo.core.notation import names
+from flo.core.stream_type import StreamType
+from flo.core.term import Lowering
+from flo.core.typing import program
+
+VERSIONS = 3
+"""How many versions are kept: of the last turn, of the one before, which a replay begins with, and one for readers."""
+STATE = "state"
+
+
+def state_of(where: str, shards: int) -> Folder:
+    """The states of so many shards: a folder for each level, with one for each shard. Another number of shards has
+    another folder, and `flo.json` says which one counts."""
+    return folder(where).within(f"{STATE}/{shards:05}")
+
+
+def place_of(level: int, shard: int) -> str:
+    return f"{level:02}/{shard:05}"
+
+
+class Shard:
+    """The versions of one shard of a stage."""
+
+    def __init__(
+        self, where: str, shards: int, level: int, shard: int, graph: Graph, types: tuple[StreamType, ...]
+    ) -> None:
+        self.store = Cached(state_of(where, shards).within(place_of(level, shard)))
+        self.graph = graph
+        self.lowering = Lowering()
+        self.lowering(graph)
+        self.names: Mapping[str, Any] = names(graph)
+        self.known: list[Collection] = collections(program(graph, types))
+
+    def load(self, version: int) -> tuple[Graph, Any, Any]:
+        """(the graph as it stood, what was kept beside it, what was noted)."""
+        self.store.tidy()
+        state, more = self.store.read(version)
+        graph, kept = Mapped(self.names, self.store, self.known)(decode(state))
+        return with_origins(graph, self.graph), kept, more
+
+    def save(self, version: int, graph: Graph, kept: Any, more: Any) -> Saved:
+        storing = Storing(self.store, self.known).naming(self.lowering)
+        state = encode(storing((graph, kept)))
+        return self.store.write(version, state, storing, more, VERSIONS)
+
+    def initial(self) -> bytes:
+        """The state before the first turn: for who cuts states anew, without the program."""
+        return encode(Storing(self.store, self.known).naming(self.lowering)((self.graph, ())))
+
+
+class Cached(Store):
+    """Keeps the runs of the last version in memory, with what was built to search them."""
+
+    def __init__(self, where: Folder) -> None:
+        super().__init__(where)
+        self.runs: dict[str, Run] = {}
+        self._manifests: dict[int, Any] = {}
+
+    def put(self, run: Run) -> int:
+        if run.name in self.runs:
+            return 0
+        size = super().put(run)
+        self.runs[run.name] = run
+        return size
+
+    def get(self, columns: tuple[str, ...], name: str) -> Run:
+        if name not in self.runs:
+            self.runs[name] = super().get(columns, name)
+        return self.runs[name]
+
+    def read(self, number: int) -> tuple[bytes, Any]:
+        """Others may have gone on meanwhile: what this version does not name may be gone."""
+        self._manifests.clear()
+        held = set(self.manifest(number)["runs"])
+        self.runs = {name: run for name, run in self.runs.items() if name in held}
+        return super().read(number)
+
+    def manifest(self, number: int) -> Any:
+        if number not in self._manifests:
+            self._manifests[number] = super().manifest(number)
+        return self._manifests[number]
+
+    def write(self, number: int, state: bytes, storing: Storing, more: Any, keep: int) -> Saved:
+        self._manifests.pop(number, None)
+        saved = super().write(number, state, storing, more, keep)
+        self.runs = {name: run for name, run in self.runs.items() if name in storing.held}
+        self._manifests = {version: each for version, each in self._manifests.items() if version > number - keep}
+        return saved

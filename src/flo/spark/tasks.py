@@ -1,0 +1,312 @@
+"""What tasks do: rows of an input to the shards that want them, and a turn of the event loop for each shard."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext, cloudpickle
+
+import flo.columnar.operators  # noqa: F401  # what a state may name
+from flo.columnar.keyed import ENDED, KeyedColumns, KeyedRows
+from flo.columnar.keyed import KEY as OF_KEY
+from flo.columnar.keys import Numbers, Places, keys_of
+from flo.columnar.rows import Columns, Rows
+from flo.core.collection import End, Value
+from flo.core.errors import FloError
+from flo.core.event_loop import EventLoop
+from flo.core.operator import Delta
+from flo.spark.arriving import POSITION, Arriving, InnerRows, one_stream
+from flo.spark.blobs import NOTE, Blob, blobs, note, noted, packed, parts, unpacked
+from flo.spark.kept import Kept
+from flo.spark.planning import KEY, KEYS, ONE, Delivery, Entry, Stage, in_order
+from flo.spark.state import Shard
+
+AT_ONCE = 1 << 18
+"""How many rows of an input are taken together."""
+_loaded: dict[str, Any] = {}
+"""What this process has unpickled, by name."""
+_shards: dict[tuple[str, int, int], tuple[str, Shard, int, Any]] = {}
+"""The shards that this process has worked on, by checkpoint: for which start of the query, and how far they came."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Something pickled, unpickled once in each process."""
+
+    name: str
+    data: bytes
+
+    def load(self) -> Any:
+        if self.name not in _loaded:
+            _loaded[self.name] = pickle.loads(self.data)
+        return _loaded[self.name]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of the loop: a micro-batch, or all of a batch job."""
+
+    version: int
+    first: bool
+    """Whether there is no state yet."""
+    run: str
+    """Names this start of the query: what a process remembers of another is not for it."""
+    folder: str
+    shards: int
+    ended: frozenset[int]
+    """The streams of level 0 that have ended."""
+
+
+def task() -> int:
+    """The number of this task among those of its stage."""
+    context = TaskContext.get()
+    assert context is not None
+    return context.partitionId()
+
+
+def shard_of(numbers: Numbers, shards: int) -> Places:
+    """Ranges of key numbers: another number of shards cuts them elsewhere, and no key must be computed again."""
+    return ((numbers >> np.uint64(32)) * np.uint64(shards) >> np.uint64(32)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Enter:
+    """The task at an input: fits the rows, does what can be done to them here, and sends them."""
+
+    code: Code
+    """An entry, its deliveries, and its name."""
+    shards: int
+    position: str | None = None
+    aside: str | None = None
+    """Where rows are put that cannot be taken; None if they are refused."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        entry, deliveries, name = self.code.load()
+        origin = task()
+        try:
+            sending = Sending(deliveries, self.shards, origin)
+            arriving = Arriving(name, entry, entered, self.position, self.aside)
+            for table in _together(batches):
+                for values, positions in arriving.take(table):
+                    for stream, value in zip(entry.outputs, values, strict=True):
+                        sending.add(stream, value, positions)
+            for blob in sending.blobs():
+                yield blob.batch()
+            yield note(0, origin, arriving.said()).batch()
+        except FloError as error:
+            yield note(0, origin, error).batch()
+
+
+def entered(entry: Entry, value: Value) -> tuple[Value, ...]:
+    """What an entry makes of some rows."""
+    loop = EventLoop(entry.graph, (entry.type,))
+    loop.push((value,))
+    loop.run()
+    return tuple(opened(loop.pull(place)) for place in range(len(entry.outputs)))
+
+
+def opened(value: Any) -> Any:
+    """The value without its end, which would absorb what others send: ends are told apart from what they end."""
+    return replace(value, end=End.OPEN) if value.fixed() else value
+
+
+def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= AT_ONCE:
+            yield pa.Table.from_batches(waiting).combine_chunks()
+            waiting, rows = [], 0
+    if rows:
+        yield pa.Table.from_batches(waiting).combine_chunks()
+
+
+class Sending:
+    """What a task sends: gathered by delivery and shard."""
+
+    def __init__(self, deliveries: tuple[Delivery, ...], shards: int, origin: int) -> None:
+        self.deliveries = deliveries
+        self.shards = shards
+        self.origin = origin
+        self.tables: dict[tuple[int, int, bool], list[pa.Table]] = {}
+        """By delivery and shard; rows apart from keys that are announced."""
+        self.values: list[Blob] = []
+        self.ends: list[Blob] = []
+
+    def add(self, stream: int, value: Value, positions: Any = None, own: int | None = None) -> None:
+        """A value of a stream, to all that wait for it. `own` is the shard that it comes from."""
+        for delivery in self.deliveries:
+            if delivery.stream == stream:
+                places = positions if in_order(delivery) else None
+                self._add(delivery, value, places, self.origin % self.shards if own is None else own)
+
+    def _add(self, delivery: Delivery, value: Value, positions: Any, own: int) -> None:
+        if not isinstance(value, (Rows, KeyedRows)):
+            if value.size():
+                shard = 0 if delivery.how == ONE else own
+                data = pa.py_buffer(cloudpickle.dumps(value))  # type: ignore[no-untyped-call]
+                self.values.append(Blob(shard, delivery.number, self.origin, len(self.values), data=data))
+            return
+        if isinstance(value, KeyedRows):
+            self._add_table(delivery, value.keys, None, own)
+        self._add_table(delivery, value.table, positions, own)
+
+    def _add_table(self, delivery: Delivery, table: pa.Table, positions: Any, own: int) -> None:
+        if not table.num_rows:
+            return
+        if delivery.how in (KEY, KEYS) and self.shards > 1:
+            shards = shard_of(_key_numbers(delivery, table), self.shards)
+            if positions is not None:
+                table = table.append_column(POSITION, positions)
+            order = np.argsort(shards.astype(np.uint16), kind="stable")
+            table = table.take(pa.array(order))
+            ends = np.searchsorted(shards[order], np.arange(self.shards + 1))
+            for shard in range(self.shards):
+                low, high = int(ends[shard]), int(ends[shard + 1])
+                if high > low:
+                    self._gather(delivery, shard, table.slice(low, high - low))
+            return
+        if positions is not None:
+            table = table.append_column(POSITION, positions)
+        shard = 0 if delivery.how == ONE or self.shards == 1 else own
+        self._gather(delivery, shard, table)
+
+    def _gather(self, delivery: Delivery, shard: int, table: pa.Table) -> None:
+        self.tables.setdefault((delivery.number, shard, ENDED in table.column_names), []).append(table)
+
+    def end(self, stream: int) -> None:
+        """Says that nothing more will come."""
+        for delivery in self.deliveries:
+            if delivery.stream == stream:
+                shards = range(1 if delivery.how == ONE else self.shards)
+                self.ends += [Blob(shard, delivery.number, self.origin, ended=True) for shard in shards]
+
+    def blobs(self) -> Iterator[Blob]:
+        for (delivery, shard, _), tables in self.tables.items():
+            whole = pa.concat_tables(tables)
+            for part, table in enumerate(parts(whole)):
+                yield Blob(shard, delivery, self.origin, part, data=packed(table.combine_chunks()))
+        yield from self.values
+        yield from self.ends
+
+
+def _key_numbers(delivery: Delivery, table: pa.Table) -> Numbers:
+    if delivery.by is not None:
+        return delivery.by.key_numbers(delivery.place, table)
+    return keys_of([table[name] for name in table.column_names if name.startswith(OF_KEY)]).numbers
+
+
+@dataclass(frozen=True)
+class Work:
+    """The task of a shard at a stage."""
+
+    code: Code
+    """A stage, the deliveries from it, and its outputs."""
+    turn: Turn
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        number = task()
+        received = list(blobs(batches))
+        onwards = [blob for blob in received if blob.delivery == NOTE]
+        yield from (blob.batch() for blob in onwards)
+        if onwards and any(isinstance(noted(blob.data), FloError) for blob in onwards):
+            return
+        try:
+            for blob in self._worked(number, received):
+                yield blob.batch()
+        except FloError as error:
+            yield note(number, number, error).batch()
+
+    def _worked(self, number: int, received: list[Blob]) -> Iterator[Blob]:
+        stage, deliveries, outputs = self.code.load()
+        shard, graph, kept = self._state(stage, number)
+        later = [blob for blob in received if blob.delivery >= 0 and blob.delivery not in _numbers(stage)]
+        yield from later
+        loop = EventLoop(stage.graph, tuple(each.type for each in stage.inputs))
+        loop.graph = graph
+        loop.push(tuple(self._arrived(each, received, kept) for each in stage.inputs))
+        self._end(stage, number, received, loop, kept)
+        loop.run()
+        sending = Sending(deliveries, self.turn.shards, number)
+        here = [output for output in outputs if output.stream in stage.outputs]
+        said: dict[str, Any] = {"stage": stage.level, "shard": number, "rows": {}}
+        for place, stream in enumerate(stage.outputs):
+            ended = kept.has_ended(stream, loop.outputs[place])
+            value = opened(loop.pull(place))
+            sending.add(stream, value, own=number)
+            if ended and (number == 0 or stream not in stage.alone):
+                sending.end(stream)
+            for output in here:
+                if output.stream == stream:
+                    said["rows"][output.name] = kept.take(output, value, self.turn, number)
+                    said.setdefault("ended", {})[output.name] = ended or (number > 0 and stream in stage.alone)
+        saved = shard.save(self.turn.version, loop.graph, kept.parts(here), kept.more(here))
+        said["written"] = saved.bytes
+        _shards[self._key(stage, number)] = (self.turn.run, shard, self.turn.version, (loop.graph, kept))
+        yield from sending.blobs()
+        yield note(number, number, said)
+
+    def _key(self, stage: Stage, number: int) -> tuple[str, int, int]:
+        return self.turn.folder, stage.level, number
+
+    def _state(self, stage: Stage, number: int) -> tuple[Shard, Any, Kept]:
+        """The state of the turn before: remembered, or read."""
+        turn, key = self.turn, self._key(stage, number)
+        found = _shards.get(key)
+        if found is None or found[0] != turn.run:
+            types = tuple(each.type for each in stage.inputs)
+            shard = Shard(turn.folder, turn.shards, stage.level, number, stage.graph, types)
+            found = (turn.run, shard, -1, (stage.graph, Kept()))
+        _, shard, version, (graph, kept) = found
+        if turn.first:
+            return shard, stage.graph, Kept()
+        if version != turn.version - 1:
+            graph, parts, more = shard.load(turn.version - 1)
+            kept = Kept.read(parts, more)
+        return shard, graph, kept.copy()
+
+    def _arrived(self, delivery: Delivery, received: list[Blob], kept: Kept) -> Delta:
+        """What was sent, in one order, whichever task was first."""
+        mine = [blob for blob in received if blob.delivery == delivery.number and blob.data is not None]
+        mine.sort(key=lambda blob: (blob.origin, blob.part))
+        if not mine:
+            return None
+        of = delivery.type.collection
+        if isinstance(of, (Columns, KeyedColumns)):
+            tables = [unpacked(blob.data) for blob in mine]
+            keys = [table for table in tables if ENDED in table.column_names]
+            rows = [table for table in tables if ENDED not in table.column_names]
+            table = pa.concat_tables(rows) if rows else of.bottom().table
+            if POSITION in table.column_names:
+                table = kept.in_order(delivery, table, POSITION)
+            if isinstance(of, Columns):
+                return Rows(of.base, table)
+            return KeyedRows(of.base, table, pa.concat_tables([of.bottom().keys, *keys]))
+        values = [noted(blob.data) for blob in mine]
+        if isinstance(values[0], InnerRows):
+            return one_stream(of, values, lambda table: kept.in_order(delivery, table, POSITION))  # type: ignore[arg-type]
+        value: Value = of.bottom()
+        for each in values:
+            value = value.concat(each)
+        return value
+
+    def _end(self, stage: Stage, number: int, received: list[Blob], loop: EventLoop, kept: Kept) -> None:
+        for place, delivery in enumerate(stage.inputs):
+            if delivery.number in kept.ended or (delivery.how == ONE and number > 0):
+                continue
+            if delivery.stream in self.turn.ended or kept.all_ended(delivery, received, self.turn.shards):
+                kept.ended.add(delivery.number)
+                deltas: list[Delta] = [None] * len(stage.inputs)
+                deltas[place] = delivery.type.collection.bottom().fix()
+                loop.push(tuple(deltas))
+
+
+def _numbers(stage: Stage) -> set[int]:
+    return {each.number for each in stage.inputs}

@@ -1,0 +1,132 @@
+"""Turns of the loop, as the driver sees them: a plan on Spark from deltas to outputs, and what came of it."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
+
+from flo.core.errors import FloError
+from flo.spark.blobs import NOTE, SPARK, Blob, noted
+from flo.spark.entering import Entering
+from flo.spark.files import commit
+from flo.spark.kept import Kept, Output
+from flo.spark.planning import Plan
+from flo.spark.state import Shard
+from flo.spark.tasks import Code, Enter, Sending, Turn, Work, entered
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one turn did."""
+
+    version: int
+    rows: dict[str, int]
+    """How many rows of changes each output had."""
+    ended: dict[str, bool]
+    written: int
+    """Bytes of state."""
+    taken: dict[str, int]
+    """How many rows came on each input."""
+    seconds: float
+    aside: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    """The files of rows that each input has put aside, and how many there are."""
+
+    @property
+    def diverted(self) -> dict[str, int]:
+        """How many rows each input has put aside."""
+        return {name: sum(count for _, count in files) for name, files in self.aside.items()}
+
+
+class Turns:
+    """A program on Spark: takes deltas, version by version."""
+
+    def __init__(self, spark: SparkSession, plan: Plan, outputs: list[Output], folder: str, shards: int) -> None:
+        self.spark = spark
+        self.plan = plan
+        self.outputs = outputs
+        self.folder = folder
+        self.shards = shards
+        self.run = uuid.uuid4().hex
+        self.stages = [
+            self._code(f"stage {stage.level}", (stage, self._sent(stage.outputs), tuple(outputs)))
+            for stage in plan.stages
+        ]
+
+    def _code(self, name: str, item: Any) -> Code:
+        return Code(f"{self.run} {name}", cloudpickle.dumps(item))  # type: ignore[no-untyped-call]
+
+    def _sent(self, streams: Iterable[int]) -> tuple[Any, ...]:
+        return tuple(each for stream in streams for each in self.plan.sent(stream))
+
+    def entering(self, name: str, given: Entering, divert: bool = False) -> DataFrame:
+        """The rows of an input on their way to shards."""
+        entry = given.entry
+        code = self._code(f"input {entry.input}", (entry, self._sent(entry.outputs), name))
+        return given.frame.mapInArrow(Enter(code, self.shards, given.position, self.folder if divert else None), SPARK)
+
+    def literals(self) -> list[Blob]:
+        """What the program gives itself, in the first turn."""
+        found = []
+        for number, source in self.plan.literals.items():
+            entry = self.plan.entries[number]
+            assert source.value is not None
+            sending = Sending(self._sent(entry.outputs), self.shards, number)
+            for stream, value in zip(entry.outputs, entered(entry, source.value), strict=True):
+                sending.add(stream, value)
+            found += list(sending.blobs())
+        return found
+
+    def take(self, frames: list[DataFrame], version: int, first: bool, ended: set[int]) -> Outcome:
+        """One turn; raises what a task found wrong."""
+        started = time.monotonic()
+        frames = list(frames)
+        spark = frames[0].sparkSession if frames else self.spark
+        if first and self.plan.literals:
+            frames.append(spark.createDataFrame([blob.row() for blob in self.literals()], SPARK))
+        ended = ended | set(self.plan.literals)
+        frame = reduce(DataFrame.union, frames)
+        done = frozenset(stream for stream, inputs in self.plan.sources.items() if inputs <= ended)
+        turn = Turn(version, first, self.run, self.folder, self.shards, done)
+        for code in self.stages:
+            frame = frame.repartitionById(self.shards, col("shard")).mapInArrow(Work(code, turn), SPARK)
+        said = [noted(row.data) for row in frame.where(col("delivery") == NOTE).collect()]
+        faults = [each for each in said if isinstance(each, FloError)]
+        if faults:
+            raise faults[0]
+        return self._outcome(version, said, time.monotonic() - started)
+
+    def _outcome(self, version: int, said: list[Any], seconds: float) -> Outcome:
+        rows, taken = {output.name: 0 for output in self.outputs}, Counter[str]()
+        ended = {output.name: True for output in self.outputs}
+        aside: dict[str, list[tuple[str, int]]] = {}
+        for each in said:
+            for name, files in each.get("aside", {}).items():
+                aside.setdefault(name, []).extend(files)
+            taken.update(each.get("taken", {}))
+            for name, count in each.get("rows", {}).items():
+                rows[name] += count
+            for name, end in each.get("ended", {}).items():
+                ended[name] &= end
+        written = sum(each.get("written", 0) for each in said)
+        return Outcome(version, rows, ended, written, dict(taken), seconds, aside)
+
+    def kept(self, output: Output, version: int) -> Iterator[tuple[int, Kept]]:
+        """What each shard keeps of an output, and beside it."""
+        stage = next(stage for stage in self.plan.stages if output.stream in stage.outputs)
+        types = tuple(each.type for each in stage.inputs)
+        for number in range(self.shards):
+            _, parts, more = Shard(self.folder, self.shards, stage.level, number, stage.graph, types).load(version)
+            yield number, Kept.read(parts, more)
+
+    def commit(self, outcome: Outcome) -> None:
+        """From now on readers see this version."""
+        commit(self.folder, outcome.version, vars(outcome))
