@@ -9,9 +9,9 @@ from io import TextIOWrapper
 
 import flo
 from flo.core.errors import FloError
-from flo.tools import check
+from flo.tools import check, run, state
 
-SUBCOMMANDS = (check,)
+SUBCOMMANDS = (check, run, state)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,185 @@
+"""`flo run FILE`: the flow of a file on Spark, or in this process, with live progress and the results at the end."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+import flo
+from flo.api.flow import Flow
+from flo.core.errors import FloError, UnknownNameError
+from flo.tools.load import load, on_its_own, target
+from flo.tools.subjects import Subject, found_in
+
+ABOUT = """\
+Runs the flow of a file; FILE::NAME names one of several. An input is a file or a folder, or any source of
+Spark with its options:
+
+  flo run auctions.py --input bids=data/bids --order bids=offset --input lots=data/lots
+  flo run clicks.py --input clicks=kafka:kafka.bootstrap.servers=host:9092,subscribe=clicks
+
+An output is shown at the end, unless it goes elsewhere: view, console, noop, changes:FOLDER, or any sink of
+Spark, FORMAT:option=value,…. What the sources have is taken in, and then the run ends; with --every it goes on.
+"""
+SHOWN = 20
+FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".orc": "orc"}
+
+
+def add_to(subcommands: Any) -> None:
+    parser = subcommands.add_parser(
+        "run",
+        help="run the flow of a file, on Spark or here",
+        description=ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "file", metavar="FILE", help="a Python file or a module, and ::NAME of the flow if it has several"
+    )
+    parser.add_argument("--input", action="append", default=[], metavar="NAME=PATH|FORMAT:OPTIONS")
+    parser.add_argument("--output", action="append", default=[], metavar="NAME=WHERE")
+    parser.add_argument("--order", action="append", default=[], metavar="NAME=COLUMN", help="the place of a row")
+    parser.add_argument("--spark", metavar="MASTER", help="a master of Spark (default: embedded, on all cores)")
+    parser.add_argument("--here", action="store_true", help="in this process, without Spark")
+    parser.add_argument("--checkpoint", metavar="FOLDER", help="goes on from there; without one nothing is kept")
+    parser.add_argument("--shards", type=int, metavar="N")
+    parser.add_argument("--every", metavar="TIME", help='go on, with a turn every "10 seconds", say')
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    file, _, name = given.file.partition("::")
+    output = Console(file=sys.stdout, highlight=False)
+    where = target(file)
+    with on_its_own(where):
+        flow = flow_in(load(where), name)
+        inputs: dict[str, Any] = dict(map(_named, given.input))
+        if given.here:
+            shown(output, flow.on(flo.here).run(**inputs))
+        else:
+            _on_spark(given, flow, inputs, output)
+    return 0
+
+
+def flow_in(module: Any, name: str) -> Flow:
+    """The flow of that name, or the only one."""
+    flows = [each for each in found_in(module) if isinstance(each, Subject) and each.kind == "flow"]
+    chosen = [each for each in flows if not name or each.name in (name, f"{name}()")]
+    if len(chosen) != 1:
+        raise UnknownNameError(
+            f"the file has no flow `{name}`" if name else f"the file has {len(flows) or 'no'} flows",
+            facts=(("flows", ", ".join(each.name for each in flows) or "none"),),
+            instead=(("FILE::NAME", "names one of them"),) if flows else (("flow = flo.Flow(…)", "at module level"),),
+        )
+    flow: Flow = chosen[0].make()
+    return flow
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, equals, rest = text.partition("=")
+    if not equals or not name or not rest:
+        raise FloError(f"`{text}` is no NAME=VALUE")
+    return name, rest
+
+
+def _on_spark(given: argparse.Namespace, flow: Flow, inputs: Mapping[str, str], output: Console) -> None:
+    try:
+        from flo.spark.session import embedded
+    except ImportError:
+        raise FloError("pyspark is not installed", instead=(("pip install 'flo-streams[spark]'", ""),)) from None
+    bounded = {stream.name: stream.bounded for stream in flow._scope.inputs}
+    with contextlib.ExitStack() as stack:
+        with Console(stderr=True).status("starting Spark"):
+            spark = embedded(f"flo run {flow.name}", master=given.spark)
+        stack.callback(spark.stop)
+        frames = {name: frame(spark, text, bounded.get(name, True)) for name, text in inputs.items()}
+        sinks = dict(map(_sink, given.output))
+        checkpoint = given.checkpoint or stack.enter_context(tempfile.TemporaryDirectory(prefix="flo-"))
+        order = dict(map(_named, given.order))
+        if all(bounded.values()) and not sinks:
+            shown(
+                output,
+                {
+                    n: f.toArrow() if hasattr(f, "toArrow") else f
+                    for n, f in flow.on(spark).run(order=order, shards=given.shards, **frames).items()
+                },
+            )
+            return
+        trigger = {"processingTime": given.every} if given.every else {"availableNow": True}
+        query = flow.on(spark).start(
+            frames, sinks, checkpoint=checkpoint, order=order, shards=given.shards, trigger=trigger
+        )
+        stack.callback(query.stop)
+        with Live(turns(query), console=Console(stderr=True), refresh_per_second=4) as live:
+            while not query.wait(0.25):
+                live.update(turns(query))
+            live.update(turns(query))
+        views = [name for name in flow._outputs if sinks.get(name, "view") == "view"]
+        shown(output, {name: query.view(name).shown() for name in views})
+
+
+def frame(spark: Any, text: str, bounded: bool) -> Any:
+    """A source: a path by what its files are called, or FORMAT:option=value,…"""
+    path = Path(text)
+    if path.exists():
+        files = sorted(path.rglob("*.*")) if path.is_dir() else [path]
+        kinds = {FORMATS[file.suffix] for file in files if file.suffix in FORMATS}
+        if len(kinds) != 1:
+            raise FloError(f"`{text}` holds files of {len(kinds)} formats", facts=(("known", ", ".join(FORMATS)),))
+        (kind,) = kinds
+        options = {"header": "true", "inferSchema": "true"} if kind == "csv" else {}
+        rows = spark.read.format(kind).options(**options).load(str(path))
+        if bounded:
+            return rows
+        folder = str(path if path.is_dir() else path.parent)
+        pattern = {} if path.is_dir() else {"pathGlobFilter": path.name}
+        return spark.readStream.schema(rows.schema).format(kind).options(**{"header": "true", **pattern}).load(folder)
+    kind, colon, rest = text.partition(":")
+    if not colon and (path.suffix in FORMATS or "/" in text):
+        raise FloError(f"there is no file or folder `{text}`")
+    reader = (spark.read if bounded else spark.readStream).format(kind)
+    return reader.options(**dict(_options(rest))).load()
+
+
+def _options(text: str) -> Iterator[tuple[str, str]]:
+    return (_named(each) for each in text.split(",") if each)
+
+
+def _sink(text: str) -> tuple[str, Any]:
+    from flo.spark import Changes, SparkSink
+
+    name, where = _named(text)
+    kind, colon, rest = where.partition(":")
+    if kind == "changes":
+        return name, Changes(rest)
+    return name, SparkSink(kind, dict(_options(rest))) if colon else where
+
+
+def turns(query: Any) -> Table:
+    """A line for each of the last turns."""
+    table = Table("turn", "rows in", "changes out", "state written", "seconds", box=None, header_style="bold")
+    for each in list(query.progress)[-SHOWN:]:
+        taken, given = sum(each.taken.values()), sum(each.rows.values())
+        written = f"{each.written / 1e6:.1f} MB"
+        table.add_row(str(each.version), f"{taken:,}", f"{given:,}", written, f"{each.seconds:.2f}")
+    return table
+
+
+def shown(output: Console, results: Mapping[str, Any]) -> None:
+    """Every output as a table, or as what it is."""
+    for name, found in results.items():
+        if not hasattr(found, "to_pylist"):
+            output.print(f"{name}: {found!r}", markup=False)
+            continue
+        table = Table(*found.column_names, title=f"{name}, {found.num_rows:,} rows", title_justify="left")
+        for row in found.slice(0, SHOWN).to_pylist():
+            table.add_row(*(str(value) for value in row.values()))
+        output.print(table)

@@ -1,0 +1,89 @@
+"""`flo state show|verify|rescale CHECKPOINT`: what a checkpoint of a flow on Spark holds, without its program."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from flo.spark.inspect import Held
+
+ABOUT = """\
+show      stages, operators and views, with the rows and bytes that each shard holds of them
+verify    reads every file that a retained version names; exit status 1 if one is missing, truncated or altered
+rescale   cuts the state into another number of shards; the query must not be running
+
+A checkpoint is a path, or an address such as s3a://bucket/path.
+"""
+
+
+def add_to(subcommands: Any) -> None:
+    parser = subcommands.add_parser(
+        "state",
+        help="show, verify or rescale a checkpoint",
+        description=ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, run in (("show", show), ("verify", verify), ("rescale", rescale)):
+        action = actions.add_parser(name)
+        action.add_argument("checkpoint", metavar="CHECKPOINT")
+        action.set_defaults(run=run)
+        if name == "rescale":
+            action.add_argument("shards", metavar="N", type=int, help="how many shards it shall have")
+
+
+def show(given: argparse.Namespace) -> int:
+    from flo.spark.files import committed  # needs the extra `spark`
+    from flo.spark.inspect import Checkpoint
+
+    checkpoint, versions = Checkpoint(given.checkpoint), committed(given.checkpoint)
+    output = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    kept = ", ".join(map(str, versions)) or "none"
+    output.print(f"flow {checkpoint.about['flow']}, {checkpoint.shards} shards, versions kept: {kept}", markup=False)
+    if versions:
+        output.print(table(checkpoint.held(versions[-1]), checkpoint.shards))
+    return 0
+
+
+def table(held: Iterable[Held], shards: int) -> Table:
+    """One row for every operator and view that holds something."""
+    found = Table(header_style="bold")
+    for column in ("stage", "operator", "line", "where"):
+        found.add_column(column)
+    for column in ("rows", "bytes", *(f"shard {shard}" for shard in range(shards))):
+        found.add_column(column, justify="right")
+    rows: dict[tuple[int, str], list[Held]] = {}
+    for each in held:
+        rows.setdefault((each.level, each.label), []).append(each)
+    for parts in rows.values():
+        one, rows_of = parts[0], {part.shard: part.rows for part in parts}
+        total, size = sum(rows_of.values()), sum(part.bytes for part in parts)
+        if size:
+            by_shard = [f"{rows_of.get(shard, 0):,}" for shard in range(shards)]
+            found.add_row(str(one.level), one.name, one.line, one.where, f"{total:,}", f"{size:,}", *by_shard)
+    return found
+
+
+def verify(given: argparse.Namespace) -> int:
+    from flo.spark.inspect import Checkpoint
+
+    problems = list(Checkpoint(given.checkpoint).problems())
+    for problem in problems:
+        print(problem)
+    print(f"{len(problems)} problems" if problems else "all of it is there, as it was written")
+    return 1 if problems else 0
+
+
+def rescale(given: argparse.Namespace) -> int:
+    from flo.spark.rescale import rescale
+
+    versions = rescale(given.checkpoint, given.shards)
+    shown = ", ".join(map(str, versions)) or "none yet"
+    print(f"{given.checkpoint} has {given.shards} shards now; versions: {shown}")
+    return 0
