@@ -1,81 +1,99 @@
-"""`make demo`: the programs of the paper, refused where they must be, and run with their traces."""
+"""`make demo`: an auction house on an embedded Spark, with its plan, its progress and its results."""
 
 from __future__ import annotations
 
 import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
 
+from rich.columns import Columns
 from rich.console import Console
-from rich.panel import Panel
-from rich.progress import track
-from rich.text import Text
+from rich.table import Table
 
-import flo
-from examples.paper import (
-    all_together,
-    composition,
-    growing_radius,
-    incremental_join,
-    motivating,
-    reachability,
-    threshold,
-    windowed_aggregation,
-)
-from flo.views.trace import legend, trace_table
+from examples.auctions import HOPS, LIMIT, auctions, generate
+from flo.spark.query import Query
+from flo.spark.session import embedded
 
-console = Console(width=None if sys.stdout.isatty() else 118)
+FILES, ROWS = 10, 50_000
+TURN = "{:>4}  {:>8}  {:>7}  {:>11}  {:>13}  {:>7}"
 
-
-def traced(flow: flo.Flow, title: str, **data: object) -> None:
-    """Runs the flow small step by small step, and shows every rule that fired."""
-    loop = flow.loop(record=True)
-    start = loop.graph
-    loop.push(**data)
-    loop.run()
-    console.print(Text(f"  {flo.show(start, states=False)}", style="dim"))
-    for line in legend(start):
-        console.print(Text(f"  where {line}", style="dim"))
-    console.print(trace_table(start, loop.history, title=title))
-    console.print(f"  result  {dict(loop.result())}\n")
-
-
-def chapter(title: str) -> None:
-    console.rule(f"[bold]{title}")
+console = Console(width=None if sys.stdout.isatty() else 130, highlight=False)
 
 
 def main() -> None:
-    chapter("§2  A fold that would hang is refused")
-    try:
-        motivating.hanging_fold()
-    except flo.BoundednessError as error:
-        console.print(Panel(Text(f"BoundednessError: {error}"), border_style="red"))
-    traced(motivating.batched_fold(2), "one sum for every batch", numbers=[1, 2, 3])
-    traced(motivating.event_when_above(5), "an event when the growing sum passes 5", numbers=[1, 2, 3])
+    started = time.monotonic()
+    flow = auctions()
+    with tempfile.TemporaryDirectory(prefix="flo-demo-") as scratch:
+        folder = Path(scratch)
+        with console.status("generating bids, lots and referrals"):
+            generate(folder, FILES, ROWS)
+        console.print(f"{FILES} files of {ROWS:,} bids each, and lots that are listed and withdrawn")
+        with console.status("starting Spark in this process"):
+            spark = embedded("flo demo", cores=2)
+        try:
+            console.rule("[bold]the plan: what runs where")
+            console.print(flow.on(spark).explain(), markup=False, soft_wrap=True)
+            console.rule("[bold]running: each micro-batch is one turn of the event loop")
+            query = flow.on(spark).start(
+                inputs={
+                    "bids": streaming(spark, folder / "bids"),
+                    "lots": streaming(spark, folder / "lots"),
+                    "referrals": spark.read.parquet(str(folder / "referrals")),
+                },
+                checkpoint=folder / "checkpoint",
+                order={"bids": "offset"},
+                trigger={"availableNow": True},
+            )
+            watch(query)
+            console.rule("[bold]the views, all as of the same turn")
+            show(query)
+        finally:
+            spark.stop()
+    console.print(f"\ndone in {time.monotonic() - started:.0f} s")
 
-    chapter("§4  Composition: the figure's graph, read and typed")
-    composition.main()
 
-    chapter("§5  Nested graphs: reachability")
-    reachability.main()
-    growing_radius.main()
+def streaming(spark: Any, folder: Path) -> Any:
+    """A folder as a stream: one file for each micro-batch."""
+    reader = spark.readStream.schema(spark.read.parquet(str(folder)).schema)
+    return reader.option("maxFilesPerTrigger", 1).parquet(str(folder))
 
-    chapter("§6  Windows, lattices, retractions; and all of them in one program")
-    windowed_aggregation.main()
-    threshold.main()
-    incremental_join.main()
-    all_together.main()
 
-    chapter("Whatever runs first, whenever data comes: one result")
-    flow, data = all_together.monitor(), all_together.BIDS
-    expected = flow.run(bids=data)
-    schedules = 60
-    for seed in track(range(schedules), description=f"{schedules} random schedules", console=console):
-        loop = flow.loop(seed=seed)
-        for cut in range(0, len(data), 1 + seed % 4):
-            loop.push(bids=data[cut : cut + 1 + seed % 4])
-            loop.step(seed % 7)
-        loop.run()
-        assert loop.result() == expected, f"schedule {seed} differs"
-    console.print(f"  all {schedules} agree: {dict(expected)}")
+def watch(query: Query) -> None:
+    """A line for every turn, as soon as it is done."""
+    console.print(TURN.format("turn", "bids", "lots", "changes out", "state written", "seconds"), style="bold")
+    shown, ended = -1, False
+    with console.status("the first turn starts the workers") as status:
+        while not ended:
+            ended = query.wait(0.25)
+            for turn in [turn for turn in list(query.progress) if turn.version > shown]:
+                bids, lots = (f"{turn.taken.get(name, 0):,}" for name in ("bids", "lots"))
+                changes, written = f"{sum(turn.rows.values()):,}", f"{turn.written / 1e6:.1f} MB"
+                console.print(TURN.format(turn.version, bids, lots, changes, written, f"{turn.seconds:.2f}"))
+                shown = turn.version
+                status.update(f"turn {shown + 1} of {FILES}")
+
+
+def show(query: Query) -> None:
+    revenue = Table("category", "revenue", title="revenue, withdrawn lots taken back")
+    for row in query.view("revenue").arrow().sort_by([("1", "descending")]).to_pylist():
+        revenue.add_row(row["0"], f"{row['1']:,}")
+    dearest = Table("lot", "bidder", "price", "second", title="the dearest bids")
+    for row in query.view("dearest").arrow().sort_by([("price", "descending")]).to_pylist():
+        dearest.add_row(*(f"{row[name]:,}" for name in ("lot", "bidder", "price", "second")))
+    windows = query.view("turnover").value()
+    turnover = Table("from second", "turnover", title=f"the last of {len(windows)} windows")
+    for number, total in list(enumerate(windows))[-6:]:
+        turnover.add_row(f"{number * 10}", f"{total:,}")
+    for table in (revenue, dearest, turnover):
+        for column in table.columns:
+            column.justify = "right"
+    console.print(Columns([revenue, dearest, turnover], padding=(0, 4)))
+    alarm = "a bid has passed" if query.view("alarm").value() else "no bid has passed"
+    console.print(f"alarm: {alarm} {LIMIT:,}")
+    console.print(f"behind account 0, within {HOPS} referrals: {len(query.view('ring').value()):,} bidders")
+    console.print(f"too late for their window, on an output of their own: {len(query.view('late').value()):,} bids")
 
 
 if __name__ == "__main__":
