@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import examples.paper
 import flo
+from examples import auctions
 from examples.paper import (
     all_together,
     composition,
@@ -129,8 +134,39 @@ def test_threshold_over_windowed_aggregates() -> None:
     assert blocked["revenue"] == {("bob", 70): 1, ("cleo", 85): 1}
 
 
-@pytest.mark.parametrize("module", [m.name for m in pkgutil.iter_modules(examples.paper.__path__)])
+PROGRAMS = [m.name for m in pkgutil.iter_modules(examples.paper.__path__) if m.name != "__main__"]
+
+
+@pytest.mark.parametrize("module", PROGRAMS)
 def test_every_example_runs_and_has_a_page(module: str, capsys: pytest.CaptureFixture[str]) -> None:
     importlib.import_module(f"examples.paper.{module}").main()
     assert capsys.readouterr().out
     assert (ROOT / "docs" / "programs" / f"{module}.md").exists()
+
+
+@pytest.mark.slow
+def test_all_programs_of_the_paper_in_a_row(capsys: pytest.CaptureFixture[str]) -> None:
+    importlib.import_module("examples.paper.__main__").main()
+    assert "all 60 agree" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.slow
+def test_auctions_on_tables_are_auctions_on_values(tmp_path: Path) -> None:
+    auctions.generate(tmp_path, files=2, rows=300)
+    tables = {name: pq.read_table(tmp_path / name) for name in ("bids", "lots", "referrals")}
+    tables["referrals"] = tables["referrals"].slice(0, 50)
+    bids = [auctions.Bid(*row) for row in _rows(tables["bids"].drop_columns("offset"))]
+    lots: Counter[auctions.Lot] = Counter()
+    for lot, category, weight in _rows(tables["lots"]):
+        lots[auctions.Lot(lot, category)] += weight
+    expected = auctions.auctions().run(bids=bids, lots=lots, referrals=set(_rows(tables["referrals"])))
+    found = auctions.auctions().on(flo.here).run(**tables)
+    assert sorted(_rows(found["revenue"])) == sorted((*row, count) for row, count in expected["revenue"].items())
+    assert sorted(_rows(found["dearest"])) == sorted((*bid, count) for bid, count in expected["dearest"].items())
+    assert found["turnover"].column(0).to_pylist() == expected["turnover"]
+    assert expected["turnover"]
+    assert expected["ring"]
+
+
+def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in table.to_pylist()]

@@ -1,4 +1,4 @@
-"""The layers of the package: core ← values ← verify ← columnar ← api ← views ← tools.
+"""The layers of the package: core ← values ← verify ← columnar ← api ← spark ← views ← tools.
 
 Each imports only those to its left.
 """
@@ -14,13 +14,13 @@ import pytest
 import flo.core
 
 ROOT = Path(flo.core.__file__).parent.parent
-LAYERS = ("core", "values", "verify", "columnar", "api", "views", "tools")
+LAYERS = ("core", "values", "verify", "columnar", "api", "spark", "views", "tools")
 MODULES = sorted(ROOT.rglob("*.py"))
 ALLOWED_OUTSIDE = {"rich", "typing_extensions"}
 FOR_TABLES = {"narwhals", "numpy", "pyarrow"}
-"""What tables are made of: `columnar` alone imports it."""
-EXTRAS = {"hypothesis", "z3"}
-"""Installed by an extra: imported inside functions only, so that Flo works without them."""
+"""What tables are made of: `columnar` imports it, and `spark`, which runs on it."""
+EXTRAS = {"hypothesis", "polars", "z3"}
+"""Installed by an extra, or by the user: imported inside functions only, so that Flo works without them."""
 FOR_PYTEST = "flo.tools.pytest_plugin"
 """Imported by pytest only."""
 
@@ -79,14 +79,24 @@ def test_what_is_imported_from_outside(path):
     allowed = set(sys.stdlib_module_names) | {"flo"}
     if layer_of(name_of(path)) != 0:  # core needs nothing but the standard library
         allowed |= ALLOWED_OUTSIDE | EXTRAS
-    if layer_of(name_of(path)) == LAYERS.index("columnar"):
+    if layer_of(name_of(path)) in (LAYERS.index("columnar"), LAYERS.index("spark")):
         allowed |= FOR_TABLES
+    if layer_of(name_of(path)) == LAYERS.index("spark"):
+        allowed |= {"pyspark"}
     if name_of(path) == FOR_PYTEST:
         allowed |= {"pytest"}
     for module, line in imports(path):
         assert module.split(".")[0] in allowed, f"{path}:{line} imports {module}"
     for module, line in imports(path, inside_functions=False):
         assert module.split(".")[0] not in EXTRAS, f"{path}:{line} imports {module}, which is an extra, at the top"
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if layer_of(name_of(path)) != LAYERS.index("spark")], ids=name_of
+)
+def test_flo_is_imported_without_spark(path):
+    for module, line in imports(path, inside_functions=False):
+        assert layer_of(module) != LAYERS.index("spark"), f"{path}:{line} imports {module} at the top"
 
 
 FOLDERS = ({"data", "solver", "functions"}, {"exploration"}, {"programs"})

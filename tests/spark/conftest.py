@@ -1,0 +1,23 @@
+"""One Spark session for all tests, in one process: the others of a parallel run have none."""
+
+from __future__ import annotations
+
+import pytest
+
+from flo.spark.session import embedded
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+            item.add_marker(pytest.mark.spark)
+        elif "yard" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("chaos"))  # sessions of their own, one after the other
+
+
+@pytest.fixture(scope="session")
+def spark():
+    session = embedded("flo tests", cores=2)
+    yield session
+    session.stop()

@@ -1,0 +1,79 @@
+"""A program on Spark against the same program on values: cut into micro-batches, on several numbers of shards."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import flo
+from flo.columnar.inputs import WEIGHTS
+from flo.columnar.rows import WEIGHT, ordered, rows_of
+from flo.spark.query import Query
+
+POSITION = "_position"
+
+
+def table(of: Any, data: Any, start: int = 0) -> pa.Table:
+    """Plain data as a table that an input takes."""
+    found = rows_of(of, of.value(data)).table
+    if ordered(of):
+        return found.append_column(POSITION, pa.array(range(start, start + found.num_rows), pa.int64()))
+    return found.rename_columns([WEIGHTS if name == WEIGHT else name for name in found.column_names])
+
+
+def frame(spark: Any, of: Any, data: Any) -> Any:
+    return spark.createDataFrame(table(of, data))
+
+
+def cut(data: Any, parts: int, rng: random.Random) -> list[Any]:
+    """The data in order, in so many pieces, some of them empty."""
+    items = list(data.items()) if isinstance(data, dict) else list(data)
+    places = sorted(rng.randint(0, len(items)) for _ in range(parts - 1))
+    pieces = [items[low:high] for low, high in zip([0, *places], [*places, len(items)], strict=True)]
+    return [dict(piece) if isinstance(data, dict) else piece for piece in pieces]
+
+
+def streamed(
+    spark: Any, flow: flo.Flow, data: dict[str, Any], folder: Path, *, parts: int = 3, shards: int = 2, seed: int = 0
+) -> Query:
+    """The query that has taken all of the data, bounded inputs as tables, others in micro-batches."""
+    rng = random.Random(seed)
+    inputs, order = {}, {}
+    for stream in flow._scope.inputs:
+        of: Any = stream.type.collection
+        items = data.get(stream.name, [])
+        if ordered(of):
+            order[stream.name] = POSITION
+        if stream.bounded:
+            inputs[stream.name] = frame(spark, of, items)
+            continue
+        source, start = folder / "in" / stream.name, 0
+        source.mkdir(parents=True, exist_ok=True)
+        for number, piece in enumerate(cut(items, parts, rng)):
+            rows = table(of, piece, start)
+            start += rows.num_rows
+            file = source / f"{number:03}.parquet"
+            pq.write_table(rows, file)
+            os.utime(file, (number, number))  # Spark takes the oldest file first
+        schema = spark.read.parquet(str(source)).schema
+        reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).option("latestFirst", "false")
+        inputs[stream.name] = reader.parquet(str(source))
+    query = flow.on(spark).start(
+        inputs, checkpoint=folder / "checkpoint", order=order, shards=shards, trigger={"availableNow": True}
+    )
+    query.wait()
+    return query
+
+
+def agree(spark: Any, flow: flo.Flow, data: dict[str, Any], folder: Path, **options: Any) -> dict[str, Any]:
+    """The outputs, the same as on values."""
+    expected = flow.run(**data)
+    query = streamed(spark, flow, data, folder, **options)
+    found = {name: query.view(name).value() for name in expected}
+    assert found == dict(expected)
+    return found

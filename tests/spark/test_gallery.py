@@ -1,0 +1,59 @@
+"""Every program of the gallery gives the same on values, on tables and on Spark, however its data is cut."""
+
+from __future__ import annotations
+
+import pytest
+
+import flo
+from tests.spark.harness import agree
+from tests.spark.programs import GALLERY
+from tests.spark.simulated import agree_as_one_job, agree_simulated, as_plain
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_on_tables(name):
+    case = GALLERY[name]
+    flow = case.build()
+    expected = flow.run(**case.data)
+    here = flow.on(flo.here)
+    found = here.run(**case.data, negative="allow")
+    kinds = zip(expected, here._output_types, strict=False)
+    assert {each: as_plain(kind, found[each]) for each, kind in kinds} == dict(expected)
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_in_tasks(tmp_path, name):
+    """All numbers of shards, in this process."""
+    for seed, shards in enumerate((1, 2, 7)):
+        case = GALLERY[name]
+        agree_simulated(case.build(), case.data, tmp_path / str(shards), parts=3 - seed, shards=shards, seed=seed)
+
+
+QUICK = {"all together": 7, "incremental join": 2, "votes": 1}
+"""One number of shards for each of those that are run every time."""
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_on_spark(spark, tmp_path, name):
+    case = GALLERY[name]
+    agree(spark, case.build(), case.data, tmp_path, shards=QUICK[name], parts=2, seed=QUICK[name])
+
+
+BOUNDED = {name for name, case in GALLERY.items() if all(each.bounded for each in case.build()._scope.inputs)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shards", [1, 2, 7])
+@pytest.mark.parametrize("name", [name for name in GALLERY if name not in BOUNDED])
+def test_streaming(spark, tmp_path, name, shards):
+    if QUICK.get(name) != shards:
+        case = GALLERY[name]
+        agree(spark, case.build(), case.data, tmp_path, shards=shards, parts=1 + shards % 3, seed=shards)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shards", [1, 2, 7])
+@pytest.mark.parametrize("name", sorted(BOUNDED))
+def test_as_one_job(spark, name, shards):
+    case = GALLERY[name]
+    agree_as_one_job(spark, case, shards)

@@ -1,0 +1,194 @@
+"""The same program on values and on Spark: one result, however the data is cut and on however many shards."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+import flo
+from tests.spark.harness import agree
+from tests.spark.programs import add, apart, first, second, thirds
+from tests.spark.simulated import agree_simulated
+
+
+class Sale(NamedTuple):
+    shop: str
+    price: int
+
+
+SALES = {Sale("a", 1): 1, Sale("b", 2): 2, Sale("a", 3): -1, Sale("c", 5): 1}
+
+
+def sums() -> flo.Flow:
+    flow = flo.Flow("sums")
+    flow.output("sums", flow.input("sales", flo.ZSet[Sale]).sum_by("shop", "price"))
+    return flow
+
+
+def joined_with_a_table() -> flo.Flow:
+    flow = flo.Flow("joined with a table")
+    sales, shops = flow.input("sales", flo.ZSet[Sale]), flow.input("shops", flo.ZSet[Sale], bounded=True)
+    flow.output("joined", sales.join(shops, "shop", "shop"))
+    flow.output("shops", shops.count())
+    return flow
+
+
+def with_a_constant() -> flo.Flow:
+    flow = flo.Flow("constant")
+    shops = flow.constant(flo.ZSet[Sale], {Sale("a", 7): 1})
+    flow.output("joined", flow.input("sales", flo.ZSet[Sale]).join(shops, "shop", "shop"))
+    return flow
+
+
+def two_outputs() -> flo.Flow:
+    flow = flo.Flow("two outputs")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    flow.output("best", sales.top(1, "price", "shop"))
+    flow.output("sums", sales.sum_by("shop", "price").map(lambda row: row[1]).distinct())
+    return flow
+
+
+@pytest.mark.parametrize("shards", [1, 2, 7])
+@pytest.mark.parametrize(
+    ("program", "data"),
+    [
+        (sums, {"sales": SALES}),
+        (joined_with_a_table, {"sales": SALES, "shops": {Sale("a", 7): 1, Sale("b", 1): 3}}),
+        (with_a_constant, {"sales": SALES}),
+        (two_outputs, {"sales": SALES}),
+    ],
+)
+def test_zsets(spark, tmp_path, program, data, shards):
+    agree(spark, program(), data, tmp_path, shards=shards, seed=shards)
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_sequences_keep_their_order(spark, tmp_path, shards):
+    flow = flo.Flow("batches")
+    numbers = flow.input("numbers", flo.Sequence[int])
+    flow.output("running", numbers.scan(0, lambda total, n: total + n))
+    flow.output("sums", numbers.batch(2).nest(lambda batch: batch.sum()))
+    found = agree(spark, flow, {"numbers": [1, 2, 3, 4, 5]}, tmp_path, shards=shards)
+    assert found == {"running": [1, 3, 6, 10, 15], "sums": [[3], [7]]}
+
+
+def test_bounded_inputs_end(spark, tmp_path):
+    flow = flo.Flow("ends")
+    flow.output("count", flow.input("some", flo.Bag[int], bounded=True).count())
+    flow.output("more", flow.input("more", flo.Bag[int]).map(lambda n: n + 1))
+    agree(spark, flow, {"some": [1, 2, 3, 3], "more": [1, 2, 2]}, tmp_path)
+
+
+NUMBERS = [5, 1, 4, 4, 2, 7, 9, 3]
+WEIGHTED = {5: 1, 1: 2, 4: -1, 7: 3, 2: 1}
+
+
+def in_one_place_beside_spread() -> flo.Flow:
+    """What is in one place meets what is spread, at each level that either can have: all must end."""
+    flow = flo.Flow("in one place beside spread")
+    bag, some = flow.input("bag", flo.Bag[int], bounded=True), flow.input("some", flo.ZSet[int], bounded=True)
+    sorted_, spread = bag.sort(), some.distinct()
+    flow.output("one and spread", sorted_.to_bag().union(bag))
+    flow.output("count", sorted_.to_bag().union(bag).count())
+    flow.output("spread below", sorted_.distinct().to_zset().union(some).to_bag().count())
+    later = spread.to_bag().sort().to_zset()
+    flow.output("later", later.union(spread).union(some).to_bag().count())
+    flow.output("spread above", sorted_.to_zset().union(later.distinct()).to_bag().count())
+    return flow
+
+
+def read_more_than_once() -> flo.Flow:
+    """A stream is two outputs, an input is one, and both are read by others too, by several keys."""
+    flow = flo.Flow("read more than once")
+    numbers = flow.input("numbers", flo.ZSet[int])
+    once = numbers.distinct()
+    for name, stream in {"a": once, "b": once, "c": numbers, "d": numbers, "e": numbers.union(numbers)}.items():
+        flow.output(name, stream)
+    flow.output("joined", once.join(once, thirds, lambda n: n % 2))
+    flow.output("again", numbers.count_by(thirds).union(numbers.count_by(lambda n: n % 2)))
+    return flow
+
+
+def without_columns() -> flo.Flow:
+    flow = flo.Flow("without columns")
+    numbers = flow.input("numbers", flo.Bag[int], bounded=True)
+    sets = numbers.map(apart)
+    flow.output("sets", sets)
+    flow.output("different", sets.to_set())
+    flow.output("count", sets.count())
+    flow.output("sizes", sets.to_zset().count_by(len))
+    return flow
+
+
+def lattices() -> flo.Flow:
+    """Every shard has a part of an LVar; what reads it sees the join."""
+    flow = flo.Flow("lattices")
+    numbers, ended = flow.input("numbers", flo.Bag[int]), flow.input("ended", flo.Set[int], bounded=True)
+    seen = numbers.fold_lattice(flo.SetUnion(int), apart)
+    flow.output("seen", seen)
+    flow.output("alarm", seen.map_monotone(len, flo.Max(int)).event_when_above(3))
+    flow.output("above", numbers.fold_lattice(flo.Max(int)).above(8))
+    flow.output("sum", numbers.sum_lattice())
+    flow.output("largest", ended.fold_lattice(flo.Max(int)).to_sequence())
+    return flow
+
+
+def nested() -> flo.Flow:
+    flow = flo.Flow("nested")
+    numbers, others = flow.input("numbers", flo.Sequence[int]), flow.input("others", flo.ZSet[int])
+    batches = numbers.batch(2)
+    flow.output("batches", batches)
+    flow.output("in order", batches.flatten())
+    flow.output("changes", batches.nest(lambda batch: batch.to_zset()).integrate())
+    flow.output("with others", batches.nest(lambda batch: batch.to_zset()).flatten().union(others))
+    return flow
+
+
+def keyed() -> flo.Flow:
+    """Keys that have no rows, at several levels."""
+    flow = flo.Flow("keyed")
+    numbers, pairs = flow.input("numbers", flo.Sequence[int]), flow.input("pairs", flo.ZSet[tuple[int, int]])
+    by_third = numbers.key_by(thirds)
+    flow.output("large", by_third.per_key(lambda stream: stream.filter(lambda n: n > 4)))
+    flow.output("running", numbers.scan(0, add).key_by(thirds).per_key(lambda stream: stream.scan(0, add)))
+    flow.output("batches", by_third.per_key(lambda stream: stream.batch(2).nest(lambda batch: batch.sum())))
+    changed = pairs.key_by(first).per_key(lambda stream: stream.map(second).count())
+    flow.output("joined", changed.join(pairs.sum_by(second, first).key_by(first)))
+    return flow
+
+
+def constants() -> flo.Flow:
+    flow = flo.Flow("constants")
+    numbers, some = flow.input("numbers", flo.ZSet[int]), flow.constant(flo.ZSet[int], {1: 1, 2: 2})
+    nothing = flow.constant(flo.ZSet[int], {})
+    flow.output("some", some)
+    flow.output("all", numbers.union(some).union(nothing))
+    flow.output("none", nothing.to_bag().count())
+    flow.output("sets", flow.constant(flo.Bag[frozenset[int]], [frozenset({1})]))
+    flow.output("order", flow.constant(flo.Sequence[int], [3, 1, 2]).union(flow.constant(flo.Sequence[int], [9])))
+    return flow
+
+
+CORNERS = [
+    (in_one_place_beside_spread, {"bag": NUMBERS, "some": {5: 1, 1: 2, 7: 3}}),
+    (read_more_than_once, {"numbers": WEIGHTED}),
+    (without_columns, {"numbers": NUMBERS}),
+    (lattices, {"numbers": NUMBERS, "ended": {1, 8, 3}}),
+    (nested, {"numbers": NUMBERS, "others": WEIGHTED}),
+    (keyed, {"numbers": NUMBERS, "pairs": {(1, 2): 1, (2, 2): 1, (1, 3): 2, (3, 1): 1, (2, 1): -1}}),
+    (constants, {"numbers": WEIGHTED}),
+]
+
+
+@pytest.mark.parametrize(("program", "data"), CORNERS)
+def test_corners(tmp_path, program, data):
+    """Values and ends, in this process."""
+    for parts, shards in ((2, 1), (3, 2), (1, 7)):
+        agree_simulated(program(), data, tmp_path / str(shards), parts=parts, shards=shards, seed=shards)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("program", "data"), CORNERS[3:])
+def test_corners_on_spark(spark, tmp_path, program, data):
+    agree(spark, program(), data, tmp_path, shards=3, parts=2)
