@@ -16,19 +16,10 @@ class Spark:
     """A session on two cores, with the default state store."""
 
     def __init__(self, scratch: Path) -> None:
-        from pyspark.sql import SparkSession
+        from flo.spark.session import embedded
 
         self.scratch = scratch
-        self.session: Any = (
-            SparkSession.builder.master("local[2]")
-            .config("spark.ui.enabled", "false")
-            .config("spark.ui.showConsoleProgress", "false")
-            .config("spark.driver.memory", "6g")
-            .config("spark.sql.adaptive.enabled", "false")
-            .config("spark.sql.shuffle.partitions", "2")
-            .getOrCreate()
-        )
-        self.session.sparkContext.setLogLevel("ERROR")
+        self.session: Any = embedded("join", cores=2, memory="6g")
 
     def beside(self, workload: Workload, expected: int, ours: float) -> tuple[str, str]:
         """Its rate and how many times as fast we are; nothing for programs that Spark has no operator for."""

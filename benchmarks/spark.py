@@ -1,0 +1,201 @@
+"""Part of `make bench`: programs on Spark beside what Spark has for the same, as tables in Markdown.
+
+    python -m benchmarks.spark --scale 0.1
+    python -m benchmarks.spark --only soak --minutes 10
+
+Every side runs in a process and a session of its own, one after the other, and every result is compared with what
+Polars gives on all of the data. A side that is slower or wrong is shown like the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks import spark_data
+from benchmarks.spark_data import SETTLED
+from benchmarks.spark_soak import soak
+
+Measured = dict[str, Any]
+
+
+class Bench:
+    """A scale, and a folder for data and for what the sides write."""
+
+    def __init__(self, scale: float, folder: Path) -> None:
+        self.scale, self.folder = scale, folder
+        self._count = 0
+
+    def side(self, name: str, data: Path) -> Measured:
+        """What a side measured, in a process of its own."""
+        self._count += 1
+        scratch = self.folder / f"scratch-{self._count}"
+        command = [sys.executable, "-m", "benchmarks.spark_sides", name, str(data), str(scratch)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"{name} failed:\n{done.stderr[-4000:]}")
+        found: Measured = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+
+def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
+    print(f"\n**{title}**\n")
+    print(f"| {' | '.join(columns)} |")
+    print("|" + "---|" * len(columns))
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
+    sys.stdout.flush()
+
+
+def rate(found: Measured) -> str:
+    return f"{found['rows'] / found['seconds']:,.0f}"
+
+
+def settled(found: Measured) -> float:
+    """The median of the last ten micro-batches, in ms."""
+    return float(statistics.median(found["batches"][-SETTLED:]))
+
+
+def flat(found: Measured) -> str:
+    """The last five micro-batches beside the five before: whether the time grows with the state."""
+    batches = found["batches"][-SETTLED:]
+    half = len(batches) // 2
+    return f"{statistics.mean(batches[half:]) / statistics.mean(batches[:half]):.2f}"
+
+
+def times(found: Measured, ours: Measured) -> str:
+    return f"{settled(found) / settled(ours):.2f}"
+
+
+def join(bench: Bench) -> None:
+    data = bench.folder / "join"
+    expected = spark_data.join(bench.scale, data)
+    sides = {
+        "flo": "join-flo",
+        "native, default store": "join-native",
+        "native, RocksDB": "join-rocksdb",
+    }
+    found = {name: bench.side(side, data) for name, side in sides.items()}
+    ours, rows = found["flo"], []
+    for name, each in found.items():
+        out = next(iter(each["out"].values()))
+        exact = f"{out:,}" if out == expected else f"{out:,}, and {expected:,} are right"
+        last = sum(each["batches"][-SETTLED:]) / 1e3
+        rows.append(
+            [name, rate(each), f"{settled(each):,.0f} ms", f"{last:.1f} s", times(each, ours), flat(each), exact]
+        )
+    columns = [
+        "join",
+        "rows/s, whole run",
+        "median of the last ten",
+        "all of them",
+        "/ flo",
+        "last 5 / 5 before",
+        "rows",
+    ]
+    table("Incremental join of two streams, 20 micro-batches", columns, rows)
+
+
+def windows(bench: Bench) -> None:
+    data = bench.folder / "windows"
+    count, still_open, total = spark_data.windows(bench.scale, data)
+    sides = {
+        "native, watermark": "windows-native",
+        "flo, windows in one place": "windows-one-place",
+        "flo, windows per key": "windows-per-key",
+        "flo, window in the group": "windows-aggregate",
+    }
+    found = {name: bench.side(side, data) for name, side in sides.items()}
+    native, rows = found["native, watermark"], []
+    for name, each in found.items():
+        at_end = each.get("bounded", each)
+        right = "yes" if (at_end["windows"], at_end["sum"]) == (count, total) else "no"
+        whole = f"{each['bounded']['seconds']:.1f} s" if "bounded" in each else "has none"
+        cells = [rate(each), f"{settled(each):,.0f} ms", f"{settled(native) / settled(each):.2f}"]
+        rows.append([name, *cells, f"{each['windows']:,}", f"{at_end['windows']:,}", right, whole])
+    columns = ["windowed sums", "rows/s", "median of the last ten", "times as fast as native", "sums so far"]
+    columns += ["sums at the end", "all there, and right", "as a bounded run"]
+    table(f"Windows of 10 s: {count:,} sums, {still_open:,} of them in windows that are open", columns, rows)
+
+
+def chain(bench: Bench) -> None:
+    data = bench.folder / "chain"
+    expected = [list(row) for row in spark_data.chain(bench.scale, data).rows()]
+    ours, again = bench.side("chain-flo", data), bench.side("chain-native", data)
+    rows = []
+    for name, each in (("flo", ours), ("all anew in foreachBatch", again)):
+        right = "yes" if each["result"] == expected else "no"
+        rows.append(
+            [name, f"{each['seconds']:.1f} s", f"{settled(each):,.0f} ms", times(each, ours), flat(each), right]
+        )
+    columns = ["sum, join, sum", "whole run", "median of the last ten", "/ flo", "last 5 / 5 before", "right"]
+    table("Grouped sum, join, grouped sum, with retractions", columns, rows)
+    print(f"\nNative streaming says: {again['refused']}")
+
+
+def floor(bench: Bench) -> None:
+    data = bench.folder / "floor"
+    spark_data.ten_rows(data)
+    sides = {"flo": "floor-flo", "native": "floor-native", "native, in foreachBatch": "floor-each"}
+    found = {name: bench.side(side, data) for name, side in sides.items()}
+    rows = [
+        [name, f"{settled(each):,.0f} ms", f"{min(each['batches']):,.0f} ms", times(each, found["flo"])]
+        for name, each in found.items()
+    ]
+    table("A micro-batch of ten rows, grouped sum", ["", "median of the last ten", "least", "/ flo"], rows)
+
+
+def growth(bench: Bench) -> None:
+    delta = max(1, int(100_000 * bench.scale))
+    found, rows = [], []
+    for size in (10 * delta, 100 * delta):
+        data = bench.folder / f"growth-{size}"
+        spark_data.growth(size, delta, data)
+        found.append((size, bench.side("join-flo", data)))
+    for size, each in found:
+        written = each["written"][1:]
+        share = statistics.median(written) / (2 * delta * 24)
+        cells = [f"{settled(each):,.0f} ms", f"{settled(each) / settled(found[0][1]):.2f}"]
+        cells += [f"{statistics.median(written) / 1e6:.2f} MB", f"{max(written) / 1e6:.2f} MB", f"{share:.2f}"]
+        rows.append([f"2 x {size:,} rows", *cells])
+    columns = ["state", "median", "/ the first", "written, median", "written, most", "written / delta as a table"]
+    table(f"The same delta of 2 x {delta:,} rows into a join", columns, rows)
+
+
+PARTS: dict[str, Callable[[Bench], None]] = {
+    "join": join,
+    "windows": windows,
+    "chain": chain,
+    "floor": floor,
+    "growth": growth,
+}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.spark", description=__doc__)
+    parser.add_argument("--scale", type=float, default=1.0, help="the share of the full size, such as 0.1")
+    parser.add_argument("--minutes", type=float, default=3.0, help="of the soak")
+    parser.add_argument("--only", choices=[*PARTS, "soak"], action="append", help="one part; may be given again")
+    given = parser.parse_args(arguments)
+    wanted = given.only or [*PARTS, "soak"]
+    print(f"{os.cpu_count()} cores, {os.getloadavg()[0]:.1f} processes at work before, scale {given.scale}")
+    with tempfile.TemporaryDirectory(prefix="flo-bench-") as temporary:
+        bench = Bench(given.scale, Path(temporary))
+        for name, part in PARTS.items():
+            if name in wanted:
+                part(bench)
+        if "soak" in wanted:
+            columns, rows = soak(given.scale, given.minutes, Path(temporary))
+            table(f"A soak of {given.minutes:g} minutes", columns, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""The programs of `benchmarks.spark`; the join is that of `benchmarks.columnar`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import narwhals as nw
+
+import flo
+from benchmarks.columnar_programs import LATENESS, WINDOW, Event, Row, groups_flow
+
+
+class Region(NamedTuple):
+    k: int
+    region: int
+
+
+def one_place(bounded: bool = False) -> flo.Flow:
+    """Windows of all events, with one clock."""
+    flow: Any = flo.Flow("windows in one place")
+    windows = flow.input("events", flo.Sequence[Event], bounded=bounded).tumbling(WINDOW, "time", LATENESS)
+    sums = windows.nest(lambda w: w.key_by("k").per_key(lambda s: s.map("v").sum()).entries()).flatten()
+    flow.output("sums", sums)
+    flow.output("late", windows.late)
+    return flow
+
+
+def per_key_windows(bounded: bool = False) -> flo.Flow:
+    """Each key has windows, and its own time: every shard works on its keys."""
+    flow: Any = flo.Flow("windows per key")
+    keyed = flow.input("events", flo.Sequence[Event], bounded=bounded).key_by("k")
+    sums, late = keyed.per_key(_windows_of_one_key)
+    flow.output("sums", sums.entries())
+    flow.output("late", late.entries())
+    return flow
+
+
+def _windows_of_one_key(events: Any) -> Any:
+    windows = events.tumbling(WINDOW, "time", LATENESS)
+    return windows.nest(lambda window: window.map("v").sum()).flatten(), windows.late
+
+
+def by_window(bounded: bool = False) -> flo.Flow:
+    """The window is part of the group. A sum is there at once, and is taken back when it changes: nothing is late."""
+    flow: Any = flo.Flow("sums by window")
+    events = flow.input("events", flo.ZSet[Event], bounded=bounded)
+    placed = events.map({"window": nw.col("time") // WINDOW, "k": nw.col("k"), "v": nw.col("v")})
+    flow.output("sums", placed.sum_by(("window", "k"), "v"))
+    return flow
+
+
+def chain_flow() -> flo.Flow:
+    """A grouped sum, a join, and another grouped sum, with retractions through all of it."""
+    flow = flo.Flow("totals by region")
+    orders = flow.input("orders", flo.ZSet[Row])
+    regions = flow.input("regions", flo.ZSet[Region], bounded=True)
+    by_customer = orders.sum_by("k", "v")
+    placed = by_customer.join(regions, "0", "k", {"region": "region", "v": "1"})
+    flow.output("totals", placed.sum_by("region", "v"))
+    return flow
+
+
+ONE_PLACE, PER_KEY, BY_WINDOW = one_place, per_key_windows, by_window
+sums_flow = groups_flow
