@@ -56,7 +56,8 @@ def test_equal_where_the_values_are(kind, data):
     expected = np.array([listed[a] == listed[b] for a, b in zip(left.ravel(), right.ravel(), strict=True)])
     assert (same([one], [other]) == expected).all()
     alike = numbers.numbers[left.ravel()] == numbers.numbers[right.ravel()]
-    assert (alike == expected).all()
+    assert (alike >= expected).all(), "equal values have equal numbers"
+    assert (alike == expected).all() or not numbers.exact
     assert not numbers.exact or not array.null_count
 
 

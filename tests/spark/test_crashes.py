@@ -25,12 +25,7 @@ def yard(tmp_path_factory):
         ("driver killed", 1),
         ("worker killed", 2),
         ("task fails twice", 1),
-        ("task fails twice", 2),
-        ("disk full", 1),
         ("state truncated", 1),
-        ("callback aborts", 1),
-        ("stopped in a turn", 1),
-        ("started twice", 1),
         ("executor lost", 1),
     ],
 )
