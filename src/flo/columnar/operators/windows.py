@@ -95,8 +95,8 @@ class WindowTables(TimeWindowTables):
         origin, moments = self.times(table)
         times, grid = self._exact(moments), self.grid
         marks = self.marks(times)
+        first, last, late = grid.opened(times, marks)  # refuses a time that is too large for its window
         stop = grid.after(marks[-1:])[0]
-        first, last, late = grid.opened(times, marks)
         closing = np.flatnonzero((first < stop) & (first <= last) if len(late) else first < stop)
         windows = self._closed(stop, table, closing, first[closing], None if last is first else last[closing])
         waiting = self.waiting(table, moments, np.flatnonzero(last >= stop))
