@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401  how plain data lowers
+from flo.columnar.keyed import KeyedColumns
+from flo.columnar.keyed_streams import KeyedStreamColumns
 from flo.columnar.rows import Columns
 from flo.columnar.streams import StreamColumns
 from flo.core.collection import Collection, End, Value
@@ -41,6 +43,12 @@ COLLECTIONS: list[tuple[Collection, st.SearchStrategy]] = [
     (Columns(Set(int)), several),
     (Columns(ZSet(int)), weighted),
     (StreamColumns(Nested(Sequence(int), Bag(int))), st.lists(st.tuples(several, several), max_size=3)),
+    (KeyedColumns(Keyed(int, Sequence(int))), st.dictionaries(numbers, several, max_size=3)),
+    (KeyedColumns(Keyed(int, ZSet(int))), st.dictionaries(numbers, weighted, max_size=3)),
+    (
+        KeyedStreamColumns(Keyed(int, Nested(Sequence(int)))),
+        st.dictionaries(numbers, st.lists(several, max_size=2), max_size=3),
+    ),
 ]
 
 every_collection = pytest.mark.parametrize(("collection", "plain"), COLLECTIONS, ids=[str(c) for c, _ in COLLECTIONS])
