@@ -140,9 +140,7 @@ class Bench:
             ordered = isinstance(data.get(name), list)
             rows = table(of, data.get(name, []), self.place if ordered else 0)
             entry = self.turns.plan.entries[number]
-            code = Code(
-                f"{self.turns.run} in {number}", cloudpickle.dumps((entry, self.turns._sent(entry.outputs), name))
-            )
+            code = Code(cloudpickle.dumps((entry, self.turns._sent(entry.outputs), name)))
             enter = Enter(code, self.shards, "_position" if "_position" in rows.column_names else None)
             found += self._run(number, enter, rows.to_batches())
         self.place += 100
@@ -603,3 +601,23 @@ def test_a_query_with_its_state_on_s3(spark: Any, s3: str, tmp_path: Path, monke
         pq.write_table(sales_table(sales(30, 10)), source / "1.parquet")
     assert list((tmp_path / "cache").iterdir()), "tasks keep what they write"
     assert not list(Checkpoint(s3).problems())
+
+
+def test_what_a_program_begins_with_is_named_and_written_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A body with rows of its own: saying what the checkpoint is of puts none of them into the working folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def hop(edges: Any, loop: flo.Loop) -> Any:
+        known = loop.read_defer("known", flo.Set[int], initial={0})
+        reached = known.union(known.join(edges))
+        loop.write_defer("known", reached)
+        return reached
+
+    flow = flo.Flow("reached")
+    edges = flow.input("edges", flo.Set[tuple[int, int]], bounded=True)
+    flow.output("reached", edges.repeat_nested(2).nest(hop))
+    on = OnSpark(flow, SimpleNamespace(sparkContext=SimpleNamespace(master="local", defaultParallelism=2)))  # type: ignore[arg-type]
+    assert content_of(flow.name, on._graph, on._plan, list(on._inputs), [], 2)["stages"]
+    assert list(tmp_path.iterdir()) == []
