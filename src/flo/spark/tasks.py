@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,23 +29,24 @@ from flo.spark.state import Shard
 
 AT_ONCE = 1 << 18
 """How many rows of an input are taken together."""
-_loaded: dict[str, Any] = {}
-"""What this process has unpickled, by name."""
 _shards: dict[tuple[str, int, int], tuple[str, Shard, int, Any]] = {}
 """The shards that this process has worked on, by checkpoint: for which start of the query, and how far they came."""
 
 
 @dataclass(frozen=True)
 class Code:
-    """Something pickled, unpickled once in each process."""
+    """Something pickled."""
 
-    name: str
     data: bytes
 
     def load(self) -> Any:
-        if self.name not in _loaded:
-            _loaded[self.name] = pickle.loads(self.data)
-        return _loaded[self.name]
+        return _unpickled(self.data)
+
+
+@lru_cache(maxsize=64)
+def _unpickled(data: bytes) -> Any:
+    """Once in each process, for as long as it is in use."""
+    return pickle.loads(data)
 
 
 @dataclass(frozen=True)
