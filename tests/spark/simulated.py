@@ -24,7 +24,7 @@ from flo.spark import tasks
 from flo.spark.blobs import NOTE, SCHEMA, noted
 from flo.spark.kept import VIEW
 from flo.spark.on_spark import OnSpark
-from flo.spark.tasks import Enter, Turn, Work
+from flo.spark.tasks import Code, Enter, Turn, Work
 from flo.spark.turns import Turns
 from flo.spark.views import View
 from tests.spark.harness import POSITION, cut, frame, table
@@ -72,7 +72,7 @@ class Simulated:
             of: Any = stream.type.collection
             rows = table(of, given[stream.name], started.get(stream.name, 0))
             position = POSITION if ordered(of) else None
-            code = self.turns._code(f"input {entry.input}", (entry, self.turns._sent(entry.outputs), stream.name))
+            code = Code.of((entry, self.turns._sent(entry.outputs), stream.name))
             for number, part in enumerate(self._partitions(rows)):
                 yield from _run(Enter(code, self.turns.shards, position), number, part.to_batches())
 

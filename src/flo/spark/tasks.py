@@ -39,6 +39,10 @@ class Code:
 
     data: bytes
 
+    @classmethod
+    def of(cls, item: Any) -> Code:
+        return cls(cloudpickle.dumps(item))  # type: ignore[no-untyped-call]
+
     def load(self) -> Any:
         return _unpickled(self.data)
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
-from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
@@ -56,7 +55,7 @@ class Turns:
         self.folder = folder
         self.shards = shards
         self.run = uuid.uuid4().hex
-        self.stages = [_code((stage, self._sent(stage.outputs), tuple(outputs))) for stage in plan.stages]
+        self.stages = [Code.of((stage, self._sent(stage.outputs), tuple(outputs))) for stage in plan.stages]
 
     def _sent(self, streams: Iterable[int]) -> tuple[Any, ...]:
         return tuple(each for stream in streams for each in self.plan.sent(stream))
@@ -64,7 +63,7 @@ class Turns:
     def entering(self, name: str, given: Entering, divert: bool = False) -> DataFrame:
         """The rows of an input on their way to shards."""
         entry = given.entry
-        code = _code((entry, self._sent(entry.outputs), name))
+        code = Code.of((entry, self._sent(entry.outputs), name))
         return given.frame.mapInArrow(Enter(code, self.shards, given.position, self.folder if divert else None), SPARK)
 
     def literals(self) -> list[Blob]:
@@ -124,7 +123,3 @@ class Turns:
     def commit(self, outcome: Outcome) -> None:
         """From now on readers see this version."""
         commit(self.folder, outcome.version, vars(outcome))
-
-
-def _code(item: Any) -> Code:
-    return Code(cloudpickle.dumps(item))  # type: ignore[no-untyped-call]
