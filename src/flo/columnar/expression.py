@@ -77,6 +77,12 @@ class Expression:
             case _:
                 return {VALUE: self.given}
 
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        """These columns of the first row as columns of the result, if they all are."""
+        named = {each: name for name, each in self._named.items() if isinstance(each, str)}
+        found = tuple(named.get(self.arguments[0][column]) for column in columns)
+        return None if None in found else found  # type: ignore[return-value]
+
     @cached_property
     def arguments(self) -> tuple[dict[str, str], ...]:
         """For the columns of each row, what they are called in the expression."""

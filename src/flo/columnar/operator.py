@@ -133,6 +133,14 @@ class OnTables(Operator):
         """The numbers of the keys of rows on an input, where the placement is by key."""
         raise NotImplementedError(self.name)
 
+    def key_columns(self, place: int) -> tuple[str, ...] | None:
+        """The columns of an input that are the key, where it is made of nothing else."""
+        return None
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        """These columns of the first input as columns of the output, where it has them."""
+        return None
+
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
         """What is done when nothing is left but ends; None if another end must come first."""
         if all(end is End.ARRIVED for end in ends):

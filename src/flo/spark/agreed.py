@@ -12,7 +12,8 @@ from flo.core.notation import text
 from flo.core.term import Lowering
 from flo.spark.files import about, write_about
 from flo.spark.kept import VIEW, Output
-from flo.spark.planning import Plan, Stage, placement
+from flo.spark.planning import placement
+from flo.spark.stages import Plan, Stage
 from flo.spark.state import Shard
 
 Content = dict[str, Any]

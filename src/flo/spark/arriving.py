@@ -22,7 +22,7 @@ from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, OrderError, brief
 from flo.core.nested import Nested
 from flo.spark.kept import file_of, read_part
-from flo.spark.planning import Entry
+from flo.spark.stages import Entry
 
 ASIDE = "diverted"
 """The folder of rows that were put aside, one for each input."""

@@ -26,7 +26,7 @@ from flo.core.graph import Graph, Node, Sequential, sequence
 from flo.core.operator import Operator
 from flo.core.wire import identity
 from flo.spark.arriving import OFFSET, PARTITION, rows_in
-from flo.spark.planning import Entry
+from flo.spark.stages import Entry
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,30 @@ class Entering:
 
     frame: DataFrame
     entry: Entry
-    native: tuple[Operator, ...]
-    """What Spark does itself."""
     position: str | None = None
     """The column that has the place of a row."""
 
 
-def entering(name: str, frame: DataFrame, entry: Entry, position: str | None, divert: bool = False) -> Entering:
+@dataclass(frozen=True)
+class Native:
+    """What Spark does itself at an input, and what is left."""
+
+    operators: tuple[Operator, ...]
+    entry: Entry
+
+    @classmethod
+    def of(cls, spark: SparkSession, entry: Entry) -> Native:
+        operators: tuple[Operator, ...] = ()
+        while isinstance(entry.type.collection, Columns) and (found := _first(entry.graph)) is not None:
+            operator, rest = found
+            if not runs_alike(spark, operator):
+                break
+            operators = (*operators, operator)
+            entry = replace(entry, graph=rest, type=operator.type((entry.type,))[0])
+        return cls(operators, entry)
+
+
+def entering(name: str, frame: DataFrame, entry: Entry, native: Native | None, position: str | None) -> Entering:
     """Refuses a frame that cannot fit, before anything runs."""
     of: Any = rows_in(entry.type.collection)
     if of is None:
@@ -60,16 +77,9 @@ def entering(name: str, frame: DataFrame, entry: Entry, position: str | None, di
     beside = [each for each in (WEIGHTS, position, partition) if each is not None and each in frame.columns]
     names = [each for each in layout_of(of).names if each in frame.columns]
     frame = frame.select(*dict.fromkeys([*(names or frame.columns), *beside]))
-    native: tuple[Operator, ...] = ()
-    # rows that do not fit are put aside as they came
-    while not divert and isinstance(entry.type.collection, Columns) and (found := _first(entry.graph)) is not None:
-        operator, rest = found
-        if not runs_alike(frame.sparkSession, operator):
-            break
+    for operator in native.operators if native else ():
         frame = _native(frame, operator, beside)
-        native = (*native, operator)
-        entry = replace(entry, graph=rest, type=operator.type((entry.type,))[0])
-    return Entering(frame, entry, native, position)
+    return Entering(frame, native.entry if native else entry, position)
 
 
 def _ordered_by(name: str, of: Any, frame: DataFrame, position: str | None) -> str | None:

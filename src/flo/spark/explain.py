@@ -8,20 +8,21 @@ from collections.abc import Iterator
 from flo.api.explain import described
 from flo.columnar.plan import plan as operators
 from flo.core.graph import Node
-from flo.spark.planning import KEY, KEYS, Delivery, Plan
+from flo.spark.stages import KEY, KEYS, Delivery, Plan
 
 ROW = tuple[str, str, str, str]
+NATIVE = "native, in Catalyst"
 WIDEST = 36
 """How much of an operator is shown."""
 
 
-def explained(name: str, plan: Plan, inputs: list[str], outputs: list[str], shards: int) -> str:
+def explained(name: str, plan: Plan, inputs: list[str], outputs: list[str], shards: int, native: set[int]) -> str:
     """One block for the inputs and for every stage: operators first, then what they send on."""
     names = dict(enumerate(inputs)) | dict.fromkeys(plan.literals, "constant")
     blocks: list[tuple[str, list[ROW]]] = []
     for level in range(len(plan.stages) + 1):
         title = f"stage {level}, {shards} shards" if level else "where the rows are"
-        rows = [*_operators(plan, level)]
+        rows = [*_operators(plan, level, native)]
         sent = [each for each in plan.deliveries if _level_of(plan, each) == level]
         rows += [("  → " + _called(plan, each, names), _way(each), f"to stage {each.level}", "") for each in sent]
         streams = plan.stages[level - 1].outputs if level else ()
@@ -37,7 +38,7 @@ def explained(name: str, plan: Plan, inputs: list[str], outputs: list[str], shar
     return "\n".join(lines)
 
 
-def _operators(plan: Plan, level: int) -> Iterator[ROW]:
+def _operators(plan: Plan, level: int, native: set[int]) -> Iterator[ROW]:
     for at, vertex in plan.vertices:
         if at != level:
             continue
@@ -45,7 +46,8 @@ def _operators(plan: Plan, level: int) -> Iterator[ROW]:
             place = "in one place, " if level and vertex.outputs and vertex.outputs[0].number in plan.alone else ""
             name = _short("  " * each.depth + described(each.operator))
             keeps = ", ".join(kept.removesuffix(": a trace") for kept in each.keeps)
-            yield name, f"{place}{each.how}", f"keeps {keeps}" if keeps else "", str(each.node.origin or "")
+            how = NATIVE if id(vertex.operator) in native else f"{place}{each.how}"
+            yield name, how, f"keeps {keeps}" if keeps else "", str(each.node.origin or "")
 
 
 def _short(text: str) -> str:
@@ -70,4 +72,7 @@ def _called(plan: Plan, delivery: Delivery, names: dict[int, str]) -> str:
 def _way(delivery: Delivery) -> str:
     if delivery.how != KEY or delivery.by is None:
         return "shuffled by its keys" if delivery.how == KEYS else delivery.how
-    return f"shuffled by the key of {delivery.by.like.name}"
+    columns = delivery.by.key_columns(delivery.place)
+    if columns == ():
+        return "to one shard, as one group"
+    return f"shuffled by {', '.join(columns)}" if columns else f"shuffled by the key of {delivery.by.like.name}"

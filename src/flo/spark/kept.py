@@ -25,7 +25,7 @@ from flo.values.element_value import ElementCollection
 
 if TYPE_CHECKING:
     from flo.spark.blobs import Blob
-    from flo.spark.planning import Delivery
+    from flo.spark.stages import Delivery
     from flo.spark.tasks import Turn
 
 VIEW, PARTS, COUNT = "view", "parts", "count"

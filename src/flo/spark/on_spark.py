@@ -7,6 +7,8 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
+from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +27,7 @@ from flo.core.graph import sequence
 from flo.core.notation import names
 from flo.core.typing import initial
 from flo.spark.agreed import agreed, content_of
-from flo.spark.entering import entering
+from flo.spark.entering import Native, entering
 from flo.spark.explain import explained
 from flo.spark.files import reachable
 from flo.spark.frames import snapshot
@@ -153,7 +155,9 @@ class OnSpark:
 
     def explain(self) -> str:
         """The stages, what is shuffled between them and by which key, how each operator runs and what it keeps."""
-        return explained(self._flow.name, self._plan, list(self._inputs), list(self._output_types), self._parallelism())
+        native = {id(operator) for each in self._natives for operator in each.operators}
+        names = list(self._inputs), list(self._output_types)
+        return explained(self._flow.name, self._plan, *names, self._parallelism(), native)
 
     def _parallelism(self) -> int:
         return max(1, self._spark.sparkContext.defaultParallelism)
@@ -190,10 +194,16 @@ class OnSpark:
     ) -> dict[str, DataFrame]:
         for name in order:
             known(name, self._inputs, "input")
+        # rows that do not fit are put aside as they came
+        natives = repeat(None) if divert else self._natives
         return {
-            name: turns.entering(name, entering(name, frame, entry, order.get(name), divert), divert)
-            for (name, frame), entry in zip(frames.items(), self._plan.entries, strict=False)
+            name: turns.entering(name, entering(name, frame, entry, native, order.get(name)), divert)
+            for (name, frame), entry, native in zip(frames.items(), self._plan.entries, natives, strict=False)
         }
+
+    @cached_property
+    def _natives(self) -> list[Native]:
+        return [Native.of(self._spark, entry) for entry in self._plan.entries]
 
 
 def _use_this_python(spark: SparkSession) -> None:

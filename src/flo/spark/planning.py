@@ -6,11 +6,13 @@ its shards run the same part of the program on what is delivered to them. What m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import Any
 
 from flo.columnar.conversions import ToColumns, ToValues
 from flo.columnar.keyed import KeyedColumns
 from flo.columnar.operator import OnTables, Placement
+from flo.columnar.rows import Columns, layout_of
 from flo.core.forms import Form
 from flo.core.graph import Graph
 from flo.core.nested import Nested
@@ -18,73 +20,9 @@ from flo.core.operator import Operator
 from flo.core.source import EmitOnce
 from flo.core.stream_type import StreamType
 from flo.spark.dag import Dag, Stream, Vertex
-from flo.values.element_value import ElementCollection
+from flo.spark.stages import KEY, KEYS, ONE, STAY, Delivery, Entry, Plan, Stage, in_order
 from flo.values.keyed import Keyed
-from flo.values.lvar import LVar
 from flo.values.operators.elementwise import Filter, FlatMap, Map
-
-STAY, KEY, KEYS, ONE = "stays where it is", "by key", "by its keys", "to one place"
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """A stream on its way to a stage: `by` is the operator whose key says to which shard, at this input of it."""
-
-    number: int
-    stream: int
-    type: StreamType
-    level: int
-    how: str
-    by: OnTables | None = None
-    place: int = 0
-    alone: bool = False
-    """Whether it comes from shard 0 only."""
-
-
-@dataclass(frozen=True)
-class Stage:
-    """What every shard runs at a level, from deliveries to streams."""
-
-    level: int
-    graph: Graph
-    inputs: tuple[Delivery, ...]
-    outputs: tuple[int, ...]
-    """The streams that it gives: delivered to later stages, or outputs of the program."""
-    types: tuple[StreamType, ...]
-    alone: frozenset[int]
-    """Those of them that come from shard 0 only."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What is done to the rows of an input before any is moved."""
-
-    input: int
-    graph: Graph
-    type: StreamType
-    outputs: tuple[int, ...]
-
-
-@dataclass
-class Plan:
-    """A program in stages."""
-
-    entries: list[Entry]
-    stages: list[Stage]
-    deliveries: list[Delivery]
-    outputs: list[int]
-    """The streams that are the outputs of the program."""
-    sources: dict[int, frozenset[int]]
-    """For the streams of level 0, the inputs that they come from: they end when these have."""
-    literals: dict[int, EmitOnce]
-    """Inputs that the program gives itself, by number: behind the others."""
-    alone: frozenset[int]
-    """The streams that are in one place."""
-    vertices: list[tuple[int, Vertex]] = field(default_factory=list)
-    """Every operator and its level."""
-
-    def sent(self, stream: int) -> list[Delivery]:
-        return [each for each in self.deliveries if each.stream == stream]
 
 
 def placement(operator: Operator) -> Placement:
@@ -94,17 +32,16 @@ def placement(operator: Operator) -> Placement:
     return Placement.ANYWHERE if row_by_row else Placement.ONE_PLACE
 
 
-def in_order(stream: Stream | Delivery) -> bool:
-    """Whether the order of its rows counts, or it is no collection of rows: then it is not spread."""
-    of = getattr(stream.type.collection, "base", stream.type.collection)
-    of = of.inner if isinstance(of, Keyed) else of
-    return not isinstance(of, LVar) and not (isinstance(of, ElementCollection) and of.unordered)
-
-
 def is_keyed(stream: Stream) -> bool:
     """Whether it is a keyed stream: its rows go by its keys, and each key has an order of its own."""
     of = stream.type.collection
     return isinstance(of.base if isinstance(of, Form) else of, Keyed)
+
+
+def _kinds(stream: Stream, columns: tuple[str, ...]) -> list[Any]:
+    """The types of columns: of equal ones, equal values have equal numbers."""
+    of = stream.type.collection
+    return [layout_of(of.base).schema.field(name).type for name in columns] if isinstance(of, Columns) else []
 
 
 class _Planning:
@@ -115,7 +52,9 @@ class _Planning:
         self.origin: dict[Stream, frozenset[int]] = {}
         self.by_keys: set[Stream] = set()
         """Keyed streams whose keys are each in one shard."""
-        self.deliveries: dict[tuple[int, int, str, int, int], Delivery] = {}
+        self.columns: dict[Stream, tuple[str, ...]] = {}
+        """Streams whose rows are in shards by a key that these columns of theirs are."""
+        self.deliveries: dict[tuple[int, int, str, Any], Delivery] = {}
         self.streams: dict[tuple[int, int], Stream] = {}
         self.vertices: list[tuple[int, Vertex]] = []
         """With their inputs as they are at their level: delivered, or from there."""
@@ -155,7 +94,12 @@ class _Planning:
             found = [self._delivered(stream, top, KEYS) for stream in vertex.inputs]
             self.by_keys.update(stream for stream in vertex.outputs if is_keyed(stream))
         elif wanted is Placement.BY_KEY:
-            top, is_alone = top + 1, False
+            keys = [vertex.operator.key_columns(place) for place in range(len(levels))]  # type: ignore[attr-defined]
+            here = all(
+                level < top or (key is not None and self.columns.get(stream) == key)
+                for stream, level, key in zip(vertex.inputs, levels, keys, strict=True)
+            )
+            top, is_alone = top + (not here), False
             found = [self._delivered(s, top, KEY, vertex, place) for place, s in enumerate(vertex.inputs)]
         elif wanted is Placement.ONE_PLACE:
             top, is_alone = (
@@ -174,7 +118,18 @@ class _Planning:
                 self.origin.update(dict.fromkeys(vertex.outputs, origins[0] or frozenset()))
         for stream in vertex.outputs:
             self.level[stream], self.alone[stream] = top, is_alone
+        self._follow(vertex, found, wanted)
         self.vertices.append((top, replace(vertex, inputs=tuple(found))))
+
+    def _follow(self, vertex: Vertex, inputs: list[Stream], wanted: Placement) -> None:
+        """Rows that come out of an operator are together by the columns that it has passed on."""
+        columns = self.columns.get(inputs[0]) if inputs else None
+        alike = wanted is Placement.BY_KEY or all(self.columns.get(stream) == columns for stream in inputs)
+        if columns is None or not alike or not isinstance(vertex.operator, OnTables) or len(vertex.outputs) != 1:
+            return
+        passed, output = vertex.operator.passed(columns), vertex.outputs[0]
+        if passed is not None and _kinds(inputs[0], columns) == _kinds(output, passed):
+            self.columns[output] = passed
 
     def _goes_by_keys(self, stream: Stream) -> bool:
         """Whether its keys are each in one shard, or can be brought there: tables can."""
@@ -186,7 +141,9 @@ class _Planning:
             return stream
         by = vertex.operator if vertex is not None else None
         assert by is None or isinstance(by, OnTables)
-        key = (stream.number, level, how, id(by) if how == KEY else 0, place)
+        columns = by.key_columns(place) if by is not None else None
+        same = columns if by is None or columns is not None else (id(by), place)
+        key = (stream.number, level, how, same)
         found = self.deliveries.get(key)
         if found is None:
             found = Delivery(
@@ -196,6 +153,8 @@ class _Planning:
             self.streams[level, found.number] = Stream(stream.type, -1 - found.number)
             if how == KEYS:
                 self.by_keys.add(self.streams[level, found.number])
+            if columns is not None:
+                self.columns[self.streams[level, found.number]] = columns
         return self.streams[level, found.number]
 
     def _passed(self, stream: Stream) -> Stream:

@@ -24,7 +24,7 @@ from flo.core.operator import Delta
 from flo.spark.arriving import POSITION, Arriving, InnerRows, one_stream
 from flo.spark.blobs import NOTE, Blob, blobs, note, noted, packed, parts, unpacked
 from flo.spark.kept import Kept
-from flo.spark.planning import KEY, KEYS, ONE, Delivery, Entry, Stage, in_order
+from flo.spark.stages import KEY, KEYS, ONE, Delivery, Entry, Stage, in_order
 from flo.spark.state import Shard
 
 AT_ONCE = 1 << 18

@@ -18,7 +18,7 @@ from flo.spark.blobs import NOTE, SPARK, Blob, noted
 from flo.spark.entering import Entering
 from flo.spark.files import commit
 from flo.spark.kept import Kept, Output
-from flo.spark.planning import Plan
+from flo.spark.stages import Plan
 from flo.spark.state import Shard
 from flo.spark.tasks import Code, Enter, Sending, Turn, Work, entered
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 import flo
-from flo.core.errors import FloError
+from flo.core.errors import FloError, Origin
 from flo.tools import check, run, state
 
 SUBCOMMANDS = (check, run, state)
@@ -20,9 +20,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, TextIOWrapper):  # a terminal that has no ⊔ shows another sign, and we go on
             stream.reconfigure(errors="replace")
     given = parser().parse_args(arguments)
+    caller = Origin.here()
     try:
         return int(given.run(given))
     except FloError as error:
+        if error.where == caller:  # the command itself is no line of the user's program
+            error.where = None
         print(f"flo {given.subcommand}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

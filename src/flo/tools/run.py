@@ -7,7 +7,9 @@ import contextlib
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from rich.console import Console
@@ -16,7 +18,8 @@ from rich.table import Table
 
 import flo
 from flo.api.flow import Flow
-from flo.core.errors import FloError, UnknownNameError
+from flo.api.running import known
+from flo.core.errors import FloError, UnknownNameError, is_users
 from flo.tools.load import load, on_its_own, target
 from flo.tools.subjects import Subject, found_in
 
@@ -60,12 +63,13 @@ def run(given: argparse.Namespace) -> int:
     output = Console(file=sys.stdout, highlight=False)
     where = target(file)
     with on_its_own(where):
+        before = set(sys.modules)
         flow = flow_in(load(where), name)
         inputs: dict[str, Any] = dict(map(_named, given.input))
         if given.here:
             shown(output, flow.on(flo.here).run(**inputs))
         else:
-            _on_spark(given, flow, inputs, output)
+            _on_spark(given, [sys.modules[each] for each in set(sys.modules) - before], flow, inputs, output)
     return 0
 
 
@@ -90,20 +94,28 @@ def _named(text: str) -> tuple[str, str]:
     return name, rest
 
 
-def _on_spark(given: argparse.Namespace, flow: Flow, inputs: Mapping[str, str], output: Console) -> None:
+def _on_spark(
+    given: argparse.Namespace, loaded: list[ModuleType], flow: Flow, inputs: Mapping[str, str], output: Console
+) -> None:
     try:
+        from pyspark import cloudpickle
+
         from flo.spark.session import embedded
     except ImportError:
         raise FloError("pyspark is not installed", instead=(("pip install 'flo-streams[spark]'", ""),)) from None
+    for module in loaded:
+        if is_users(module.__dict__.get("__file__")):
+            cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # workers cannot import it
     bounded = {stream.name: stream.bounded for stream in flow._scope.inputs}
+    order, sinks = dict(map(_named, given.order)), dict(map(_sink, given.output))
+    _expect(flow, inputs, order, sinks)
+    sources = {name: Source.of(text) for name, text in inputs.items()}
     with contextlib.ExitStack() as stack:
         with Console(stderr=True).status("starting Spark"):
             spark = embedded(f"flo run {flow.name}", master=given.spark)
         stack.callback(spark.stop)
-        frames = {name: frame(spark, text, bounded.get(name, True)) for name, text in inputs.items()}
-        sinks = dict(map(_sink, given.output))
+        frames = {name: source.frame(spark, bounded[name]) for name, source in sources.items()}
         checkpoint = given.checkpoint or stack.enter_context(tempfile.TemporaryDirectory(prefix="flo-"))
-        order = dict(map(_named, given.order))
         if all(bounded.values()) and not sinks:
             shown(
                 output,
@@ -126,27 +138,53 @@ def _on_spark(given: argparse.Namespace, flow: Flow, inputs: Mapping[str, str], 
         shown(output, {name: query.view(name).shown() for name in views})
 
 
-def frame(spark: Any, text: str, bounded: bool) -> Any:
-    """A source: a path by what its files are called, or FORMAT:option=value,…"""
-    path = Path(text)
-    if path.exists():
+def _expect(flow: Flow, inputs: Mapping[str, str], order: Mapping[str, str], sinks: Mapping[str, Any]) -> None:
+    """What can be said before Spark starts, which takes seconds."""
+    names = {stream.name: stream for stream in flow._scope.inputs}
+    for name in (*inputs, *order):
+        known(name, names, "input")
+    for name in names:
+        if name not in inputs:
+            raise UnknownNameError(f"the input `{name}` was given no source", instead=((f"--input {name}=PATH", ""),))
+    for name in sinks:
+        known(name, {**flow._outputs, **flow._late()}, "output")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A path, whose files tell by their names what they are, or a format of Spark with options."""
+
+    kind: str
+    options: dict[str, str]
+    path: Path | None = None
+
+    @classmethod
+    def of(cls, text: str) -> Source:
+        path = Path(text)
+        kind, colon, rest = text.partition(":")
+        if not path.exists():
+            if not colon and (path.suffix in FORMATS or "/" in text):
+                raise FloError(f"there is no file or folder `{text}`")
+            return cls(kind, dict(_options(rest)))
         files = sorted(path.rglob("*.*")) if path.is_dir() else [path]
         kinds = {FORMATS[file.suffix] for file in files if file.suffix in FORMATS}
         if len(kinds) != 1:
             raise FloError(f"`{text}` holds files of {len(kinds)} formats", facts=(("known", ", ".join(FORMATS)),))
         (kind,) = kinds
-        options = {"header": "true", "inferSchema": "true"} if kind == "csv" else {}
-        rows = spark.read.format(kind).options(**options).load(str(path))
+        return cls(kind, {"header": "true"} if kind == "csv" else {}, path)
+
+    def frame(self, spark: Any, bounded: bool) -> Any:
+        read = spark.read.format(self.kind).options(**self.options)
+        if self.path is None:
+            return (read if bounded else spark.readStream.format(self.kind).options(**self.options)).load()
+        rows = read.option("inferSchema", "true").load(str(self.path))
         if bounded:
             return rows
-        folder = str(path if path.is_dir() else path.parent)
-        pattern = {} if path.is_dir() else {"pathGlobFilter": path.name}
-        return spark.readStream.schema(rows.schema).format(kind).options(**{"header": "true", **pattern}).load(folder)
-    kind, colon, rest = text.partition(":")
-    if not colon and (path.suffix in FORMATS or "/" in text):
-        raise FloError(f"there is no file or folder `{text}`")
-    reader = (spark.read if bounded else spark.readStream).format(kind)
-    return reader.options(**dict(_options(rest))).load()
+        folder, pattern = (
+            (self.path, {}) if self.path.is_dir() else (self.path.parent, {"pathGlobFilter": self.path.name})
+        )
+        stream = spark.readStream.schema(rows.schema).format(self.kind).options(**self.options, **pattern)
+        return stream.load(str(folder))
 
 
 def _options(text: str) -> Iterator[tuple[str, str]]:

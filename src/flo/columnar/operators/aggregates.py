@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from flo.columnar.expression import Expression
 from flo.columnar.functions import called, written
-from flo.columnar.groups import beside, group_array, group_keys, group_numbers, result_layout, result_rows, results
-from flo.columnar.keys import Numbers, Places, keys_of, one_chunk, same
+from flo.columnar.groups import beside, group_array, group_keys, result_layout, result_rows, results
+from flo.columnar.keys import Places, keys_of, one_chunk, same
 from flo.columnar.layout import VALUE, Layout
 from flo.columnar.limbs import has_digits
-from flo.columnar.operator import OnTables, Placement
+from flo.columnar.operators.by_group import ByGroup
 from flo.columnar.operators.count_distinct import count_distinct
 from flo.columnar.operators.extremes import extreme
 from flo.columnar.rows import WEIGHT, layout_of
@@ -47,17 +47,13 @@ from flo.values.operators.zset_extremes import Extreme
 
 @final
 @dataclass(frozen=True)
-class AggregateTables(OnTables):
+class AggregateTables(ByGroup):
     """Old rows are taken back and new ones inserted, of the groups whose result changed."""
 
     groups: Totals = field(default=Totals(()))
 
     name = "aggregate_tables"
     rule = "aggregate"
-    placement = Placement.BY_KEY
-
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        return group_numbers(self.like.by, self.inputs[0], table)  # type: ignore[attr-defined]
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         like: Any = self.like

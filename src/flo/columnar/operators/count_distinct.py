@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columnar.functions import KEY, row_by_row
-from flo.columnar.groups import beside, group_keys, group_numbers, result_layout, result_rows, results
-from flo.columnar.keys import Numbers
+from flo.columnar.groups import beside, group_keys, result_layout, result_rows, results
 from flo.columnar.layout import VALUE
-from flo.columnar.operator import OnTables, Placement
+from flo.columnar.operators.by_group import ByGroup
 from flo.columnar.operators.weights import NOTHING, flips, totals, weights_in, weights_of
 from flo.columnar.python_keys import code_of
 from flo.columnar.rows import WEIGHT
@@ -26,7 +25,7 @@ from flo.values.operators.zset_aggregates import Aggregate
 
 @final
 @dataclass(frozen=True)
-class CountDistinctTables(OnTables):
+class CountDistinctTables(ByGroup):
     """A delta is looked up by value and by group, however many values a group has."""
 
     values: Trace = field(default=NOTHING)
@@ -34,10 +33,6 @@ class CountDistinctTables(OnTables):
 
     name = "count_distinct_tables"
     rule = "aggregate"
-    placement = Placement.BY_KEY
-
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        return group_numbers(self.like.by, self.inputs[0], table)  # type: ignore[attr-defined]
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         like: Any = self.like

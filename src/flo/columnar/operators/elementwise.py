@@ -44,6 +44,9 @@ class Stateless(OnTables):
     def rule(self) -> str:  # type: ignore[override]
         return self.like.rule  # type: ignore[attr-defined,no-any-return]
 
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        return columns  # the rows of most are those that came
+
 
 @final
 @dataclass(frozen=True)
@@ -53,6 +56,10 @@ class MapTables(Stateless):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         found = applied(self.like.f, self.inputs, table)  # type: ignore[attr-defined]
         return self, (self.emitted(like_rows(layout_of(self.outputs[0]).fitted(found), table, self.keys)),)
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        f = self.like.f  # type: ignore[attr-defined]
+        return f.passed(columns) if isinstance(f, Expression) else None
 
 
 @final
@@ -84,6 +91,9 @@ class FlatMapTables(Stateless):
         found = written(results, kind)
         rows = table.take(pa.array(np.repeat(np.arange(len(lists)), list(map(len, lists)))))
         return self, (self.emitted(like_rows(found, rows, self.keys)),)
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        return None
 
 
 @final

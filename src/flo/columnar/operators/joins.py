@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from flo.columnar.cell import Cell
 from flo.columnar.expression import Expression
 from flo.columnar.functions import key_layout, keyed, with_key
+from flo.columnar.groups import plain_columns
 from flo.columnar.keys import Numbers, Places, comparable, keys_of
 from flo.columnar.layout import Layout
 from flo.columnar.operator import OnTables, Placement
@@ -50,6 +51,13 @@ class JoinedByKey(OnTables):
         coded = must_be_coded(*ons, *self.inputs)
         rows, columns = with_key(table, ons[place], self.inputs[place], coded=coded)
         return keys_of([rows[name] for name in columns]).numbers
+
+    def key_columns(self, place: int) -> tuple[str, ...] | None:
+        ons = key_functions(self.like, self.inputs)
+        return None if must_be_coded(*ons, *self.inputs) else plain_columns(ons[place], self.inputs[place])
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        return Joined.of(self).passed(columns)
 
     def by_key(self, *tables: pa.Table) -> list[Run]:
         """What arrived on each side."""

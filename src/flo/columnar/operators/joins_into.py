@@ -62,6 +62,11 @@ class Joined:
         ]
         return pa.Table.from_arrays(sides, schema=layout.schema)
 
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        """These columns of the left side as columns of the output, if it has them."""
+        into = self.like.into
+        return into.passed(columns) if isinstance(into, Expression) else columns if self._only_left() else None
+
     def _only_left(self) -> bool:
         """A z-set's join on whole elements gives these, not pairs of equal ones."""
         return (

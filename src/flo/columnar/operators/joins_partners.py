@@ -49,6 +49,9 @@ class FilteringTables(JoinedByKey):
 
     name = "filtering_tables"
 
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        return columns
+
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
         partners, moved = self.right.met(other, (*self.keys, *layout_of(self.inputs[1]).names))
@@ -71,6 +74,9 @@ class OuterTables(JoinedByKey):
     """Those of the left one, where rows of the right may stand alone."""
 
     name = "outer_tables"
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        return None if isinstance(self.like, FullJoin) else super().passed(columns)  # a row may have no left side
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)

@@ -37,6 +37,9 @@ class Remembering(Stateless):
     def key_numbers(self, place: int, table: pa.Table) -> Numbers:
         return keys_of([table[name] for name in self.names(place)]).numbers
 
+    def key_columns(self, place: int) -> tuple[str, ...] | None:
+        return self.names(place)
+
     def names(self, side: int = 0) -> tuple[str, ...]:
         return (*self.keys, *layout_of(self.inputs[side]).names)
 

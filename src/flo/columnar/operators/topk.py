@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columnar.functions import KEY
-from flo.columnar.groups import beside, group_keys, group_numbers, plain_columns, result_layout, results
-from flo.columnar.keys import Numbers, Places, keys_of
-from flo.columnar.operator import OnTables, Placement
+from flo.columnar.groups import beside, group_keys, plain_columns, result_layout, results
+from flo.columnar.keys import Places, keys_of
+from flo.columnar.operators.by_group import ByGroup
 from flo.columnar.operators.weights import chosen, weights_of
 from flo.columnar.order import Order, shown_alike
 from flo.columnar.python_order import comparisons
@@ -33,17 +33,12 @@ from flo.values.weighted import canonical_element
 
 
 @dataclass(frozen=True)
-class InOrder(OnTables):
+class InOrder(ByGroup):
     """Keeps rows by group and in order, and emits how the heads of groups change."""
 
     rows: Ranked = field(default=Ranked(()))
     heads: Trace = field(default=Trace(()))
     """The rows at the heads of groups, as often as they count."""
-
-    placement = Placement.BY_KEY
-
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        return group_numbers(self.like.by, self.inputs[0], table)  # type: ignore[attr-defined]
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         delta, order = self.delta(table.combine_chunks())
@@ -163,6 +158,9 @@ class TopKTables(InOrder):
     def delta(self, table: pa.Table) -> tuple[Run, Order]:
         like: Any = self.like
         return in_order(table, self.inputs[0], like.by, like.key, like.descending, by_text=True, apart=self.keys)
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        return columns
 
     def shown(self, heads: Run, order: Order) -> pa.Table:
         return heads.table.select(list(layout_of(self.outputs[0]).names))

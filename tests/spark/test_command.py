@@ -1,0 +1,83 @@
+"""`flo run` on Spark, and in this process: the same flow of a file, the same results."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from flo.tools.cli import main
+
+FLOW = """
+import flo
+
+from rows import Sale
+
+def sums(bounded):
+    flow = flo.Flow("sums")
+    flow.output("sums", flow.input("sales", flo.ZSet[Sale], bounded=bounded).sum_by("shop", "price"))
+    return flow
+
+streamed, whole = sums(False), sums(True)
+"""
+
+ROWS = """
+from typing import NamedTuple
+
+class Sale(NamedTuple):
+    shop: str
+    price: int
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "sums.py").write_text(FLOW)
+    (tmp_path / "rows.py").write_text(ROWS)
+    sales = tmp_path / "sales"
+    sales.mkdir()
+    (sales / "1.csv").write_text("shop,price\na,1\nb,2\n")
+    (sales / "2.csv").write_text("shop,price\na,5\n")
+    return tmp_path
+
+
+@pytest.fixture
+def shared(spark, monkeypatch):
+    monkeypatch.setattr("flo.spark.session.embedded", lambda *given, **more: spark)
+    monkeypatch.setattr(SparkSession, "stop", lambda self: None)
+
+
+def cells(text):
+    """The rows of a table that was printed."""
+    lines = [line.strip("│ ") for line in text.splitlines() if line.startswith("│")]
+    return sorted([cell.strip() for cell in line.split("│")] for line in lines)
+
+
+@pytest.mark.parametrize("name", ["streamed", "whole"])
+def test_on_spark(folder, shared, capsys, name):
+    assert main(["run", f"{folder / 'sums.py'}::{name}", "--input", f"sales={folder / 'sales'}"]) == 0
+    shown = capsys.readouterr().out
+    assert "sums, 2 rows" in shown
+    assert cells(shown) == [["a", "6", "1"], ["b", "2", "1"]]
+
+
+def test_goes_on_from_a_checkpoint(folder, shared, capsys):
+    given = ["--checkpoint", str(folder / "checkpoint"), "--input", f"sales={folder / 'sales'}"]
+    second = (folder / "sales" / "2.csv").rename(folder / "later.csv")
+    assert main(["run", f"{folder / 'sums.py'}::streamed", *given]) == 0
+    assert cells(capsys.readouterr().out) == [["a", "1", "1"], ["b", "2", "1"]]
+    second.rename(folder / "sales" / "2.csv")
+    assert main(["run", f"{folder / 'sums.py'}::streamed", *given]) == 0
+    assert cells(capsys.readouterr().out) == [["a", "6", "1"], ["b", "2", "1"]]
+
+
+def test_changes_as_files(folder, shared, spark, capsys):
+    out = f"sums=changes:{folder / 'out'}"
+    given = ["--input", f"sales={folder / 'sales'}", "--output", out]
+    assert main(["run", f"{folder / 'sums.py'}::streamed", *given]) == 0
+    assert {(row["0"], row["1"]) for row in spark.read.parquet(str(folder / "out")).collect()} == {("a", 6), ("b", 2)}
+
+
+def test_here(folder, capsys):
+    given = ["--here", "--input", f"sales={folder / 'sales' / '1.csv'}"]
+    assert main(["run", f"{folder / 'sums.py'}::whole", *given]) == 0
+    assert cells(capsys.readouterr().out) == [["a", "1", "1"], ["b", "2", "1"]]

@@ -1,0 +1,125 @@
+"""Where a program is cut: rows that are together by a key are not shuffled by it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import pytest
+
+import flo
+from flo.spark.on_spark import OnSpark
+from tests.spark.simulated import NO_SPARK, agree_simulated
+
+
+class Order(NamedTuple):
+    customer: int
+    price: int
+
+
+class Customer(NamedTuple):
+    number: int
+    region: str
+
+
+def _orders(flow: flo.Flow) -> Any:
+    return flow.input("orders", flo.ZSet[Order])
+
+
+def _inputs(flow: flo.Flow) -> tuple[Any, Any]:
+    return _orders(flow), flow.input("customers", flo.ZSet[Customer])
+
+
+def sum_then_join(flow: flo.Flow) -> Any:
+    orders, customers = _inputs(flow)
+    into = {"region": "region", "customer": "0", "spent": "1"}
+    return orders.sum_by("customer", "price").join(customers, "0", "number", into)
+
+
+def join_then_sum(flow: flo.Flow) -> Any:
+    orders, customers = _inputs(flow)
+    joined = orders.join(customers, "customer", "number", {"who": "customer", "price": "price"})
+    return (
+        joined.filter(nw.col("price") > 1).map({"buyer": "who", "twice": nw.col("price") * 2}).sum_by("buyer", "twice")
+    )
+
+
+def left_join_then_sum(flow: flo.Flow) -> Any:
+    orders, customers = _inputs(flow)
+    return orders.left_join(customers, "customer", "number", {"who": "customer", "price": "price"}).sum_by(
+        "who", "price"
+    )
+
+
+def semi_join_then_distinct_sum(flow: flo.Flow) -> Any:
+    orders, customers = _inputs(flow)
+    return orders.semi_join(customers, "customer", "number").top(1, "price", by="customer").sum_by("customer", "price")
+
+
+def sums_added(flow: flo.Flow) -> Any:
+    orders = _orders(flow)
+    return orders.sum_by("customer", "price").union(orders.count_by("customer")).sum_by("0", "1")
+
+
+TOGETHER = [sum_then_join, join_then_sum, left_join_then_sum, semi_join_then_distinct_sum, sums_added]
+
+
+def by_another_column(flow: flo.Flow) -> Any:
+    orders, customers = _inputs(flow)
+    return orders.join(customers, "customer", "number", {"region": "region", "price": "price"}).sum_by(
+        "region", "price"
+    )
+
+
+def full_join_then_sum(flow: flo.Flow) -> Any:
+    """A customer without orders is where its number is, and its key is null."""
+    orders, customers = _inputs(flow)
+    return orders.full_join(customers, "customer", "number", {"who": "customer", "price": "price"}).count_by("who")
+
+
+def computed(flow: flo.Flow) -> Any:
+    orders = _orders(flow)
+    return orders.sum_by("customer", "price").map({"0": nw.col("0") // 2, "1": "1"}).sum_by("0", "1")
+
+
+def of_another_type(flow: flo.Flow) -> Any:
+    """The key of a float that is whole is no number of an int."""
+    orders = _orders(flow)
+    sums = orders.sum_by("customer", "price")
+    return sums.map({"0": nw.col("0").cast(nw.Float64), "1": "1"}).sum_by("0", "1")
+
+
+APART = [by_another_column, full_join_then_sum, computed, of_another_type]
+DATA: dict[str, Any] = {
+    "orders": {Order(n % 5, n): 1 if n % 3 else -1 for n in range(1, 20)},
+    "customers": {Customer(n, "north" if n % 2 else "south"): 1 for n in range(2, 9)},
+}
+
+
+@pytest.mark.parametrize(
+    ("made", "stages"),
+    [*((each, 1) for each in TOGETHER), *((each, 2) for each in APART)],
+    ids=lambda x: getattr(x, "__name__", str(x)),
+)
+def test_shuffled_where_the_placement_changes(made: Callable[[flo.Flow], Any], stages: int, tmp_path: Any) -> None:
+    flow = flo.Flow("cut")
+    flow.output("out", made(flow))
+    assert len(OnSpark(flow, NO_SPARK)._plan.stages) == stages
+    for seed, shards in enumerate((1, 2, 7)):
+        data = {stream.name: DATA[stream.name] for stream in flow._scope.inputs}
+        agree_simulated(flow, data, tmp_path / str(shards), parts=3, shards=shards, seed=seed)
+
+
+def test_one_delivery_for_one_key() -> None:
+    flow = flo.Flow("shared")
+    orders = _orders(flow)
+    flow.output("sums", orders.sum_by("customer", "price"))
+    flow.output("counts", orders.count_by("customer"))
+    flow.output("by price", orders.count_by("price"))
+    flow.output("all", orders.count())
+    explained = OnSpark(flow, NO_SPARK).explain()
+    assert explained.count("→ orders") == 3
+    assert "shuffled by customer" in explained
+    assert "shuffled by price" in explained
+    assert "to one shard, as one group" in explained

@@ -1,0 +1,51 @@
+"""`flo run`: what is wrong with the command is said before Spark starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flo.tools.cli import main
+
+FLOW = """
+import flo
+
+flow = flo.Flow("sums")
+flow.output("sums", flow.input("rows", flo.ZSet[tuple[str, int]]).sum_by("0", "1"))
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    def started(*given: object, **more: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr("flo.spark.session.embedded", started)
+    file = tmp_path / "sums.py"
+    file.write_text(FLOW)
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--input", "row=x.csv"], "the flow has no input called `row`\n  inputs   rows\n"),
+        ([], "the input `rows` was given no source\n  instead   --input rows=PATH\n"),
+        (["--input", "rows=missing.csv"], "there is no file or folder `missing.csv`\n"),
+        (["--input", "rows"], "`rows` is no NAME=VALUE\n"),
+        (
+            ["--input", "rows=rate:", "--output", "sum=noop"],
+            "the flow has no output called `sum`\n  outputs   sums\n",
+        ),
+        (
+            ["--input", "rows=rate:", "--order", "row=value"],
+            "the flow has no input called `row`\n  inputs   rows\n",
+        ),
+    ],
+)
+def test_refused_before_spark_starts(
+    program: str, given: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", program, *given]) == 2
+    assert capsys.readouterr().err == f"flo run: {said}"
