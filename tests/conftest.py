@@ -9,15 +9,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
+import tests.quick  # noqa: F401  # the profiles
 from tests.harness import derived, fired
 from tests.paper_rules import SMALL_STEPS, TYPING_RULES
-
-# no test may fail because the machine is slow
-settings.register_profile("flo", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("fast", settings.get_profile("flo"), max_examples=25)
-settings.load_profile("flo")
 
 _SELECTING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly", "ignore", "ignore_glob")
 
@@ -27,8 +23,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.option.markexpr == "not slow":  # `make check`; the whole suite tries four times as many examples
-        settings.load_profile("fast")
+    if config.option.markexpr == "not slow":  # `make check`
+        settings.load_profile("quick")
 
 
 def unused() -> list[str]:

@@ -7,7 +7,7 @@ from operator import add
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.collection import End
@@ -33,6 +33,7 @@ from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import ZSet, ZSetValue
 from tests.core.graphs import RUNNING_TOTAL
 from tests.harness import check_operator, derivation, fires, refusal, run_steps
+from tests.quick import tried
 
 INTS = Sequence(int)
 
@@ -322,7 +323,7 @@ def test_nest_run_fixed():
     st.booleans(),
     st.sampled_from([BODY, RUNNING_TOTAL, SUM]),
 )
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_nest_is_an_operator_like_any_other(data, flag, closed, body):
     """Well-formedness, preservation, determinism, eager execution and streaming progress of nest (§5.5)."""
     chunks = []

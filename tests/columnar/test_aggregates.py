@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 import narwhals as nw
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.columnar.expression import Expression
@@ -28,6 +28,7 @@ from flo.values.operators.zset_extremes import Max, Min
 from flo.values.weighted import ZSet
 from tests.columnar.harness import agree, forms, on_tables
 from tests.columnar.patches import colliding, whole_deltas
+from tests.quick import tried
 
 pytestmark = pytest.mark.slow
 
@@ -117,7 +118,7 @@ def _fits(chunks):
 
 
 @given(deltas, st.sampled_from(BY), st.sampled_from(LINEAR))
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_as_on_values(chunks, by, aggregator):
     if not _fits(chunks) and isinstance(aggregator, Sum):
         return  # a sum may not fit its column: below
@@ -134,7 +135,7 @@ def _retracted(chunks):
 
 
 @given(deltas, st.sampled_from(BY), st.sampled_from(LINEAR))
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_nothing_is_left_when_all_is_taken_back(chunks, by, aggregator):
     if not _fits(chunks):
         return
@@ -154,14 +155,14 @@ DISTINCT = [
 
 
 @given(deltas, st.sampled_from(BY), st.sampled_from(DISTINCT))
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_different_values_are_counted(chunks, by, aggregator):
     assert [form.name for form in forms(on_tables(Aggregate(by, aggregator), TYPES)[0])] == ["count_distinct_tables"]
     agree(Aggregate(by, aggregator), TYPES, chunks, seeds=2)
 
 
 @given(deltas, st.sampled_from([group, pair]), st.sampled_from(DISTINCT))
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_values_that_share_a_number_are_told_apart(chunks, by, aggregator):
     with pytest.MonkeyPatch.context() as patch:
         colliding(patch)
@@ -204,7 +205,7 @@ NARROW = [kind(Expression(name, (SOLD,))) for kind in (Sum, Avg) for name in Sol
     ),
     st.sampled_from(NARROW),
 )
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_sums_of_narrow_columns_need_not_fit_them(chunks, aggregator):
     types = (StreamType(ZSet(Sold), bounded=True),)
     assert len(forms(on_tables(Aggregate(None, aggregator), types)[0])) == 1
@@ -236,7 +237,7 @@ KEYS = {
 
 @pytest.mark.parametrize("kind", KEYS, ids=str)
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@tried(15)
 def test_groups_of_every_type(kind, data):
     def key(row):
         return row[0]
@@ -255,7 +256,7 @@ def test_groups_of_every_type(kind, data):
 
 
 @given(deltas, st.sampled_from([group, pair]), st.sampled_from(LINEAR))
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_groups_that_share_a_number_are_told_apart(chunks, by, aggregator):
     if not _fits(chunks):
         return
@@ -303,7 +304,7 @@ OPERATORS = [
 
 
 @given(deltas, st.sampled_from(OPERATORS))
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_it_goes_on_from_a_checkpoint(chunks, operator):
     if not _fits(chunks):
         return

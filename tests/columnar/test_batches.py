@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
@@ -16,6 +16,7 @@ from flo.core.stream_type import StreamType
 from flo.values.operators.sequences import Batch, Window
 from flo.values.sequence import Sequence
 from tests.columnar.harness import agree, forms, on_tables
+from tests.quick import tried
 
 
 class Row(NamedTuple):
@@ -46,7 +47,7 @@ def arrivals(elements):
 @bounded
 @pytest.mark.parametrize("kind", VALUES, ids=str)
 @given(data=st.data(), count=st.integers(1, 5))
-@settings(max_examples=15, deadline=None)
+@tried(15)
 def test_batches(bounded, kind, data, count):
     types = (StreamType(Sequence(kind), bounded),)
     assert [form.name for form in forms(on_tables(Batch(count), types)[0])] == ["batch_tables"]
@@ -56,7 +57,7 @@ def test_batches(bounded, kind, data, count):
 @bounded
 @pytest.mark.parametrize(("time", "interval", "times"), TIMES)
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@tried(20)
 def test_windows(bounded, time, interval, times, data):
     kind = data.draw(st.sampled_from(list(VALUES)))
     types = (StreamType(Sequence(tuple[kind, time]), bounded),)

@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
@@ -20,6 +20,7 @@ from flo.core.stream_type import StreamType
 from flo.core.typing import derive
 from flo.core.wire import Wire
 from tests.columnar.harness import agree, forms, on_tables
+from tests.quick import tried
 
 
 class Event(NamedTuple):
@@ -146,7 +147,7 @@ def batched(body):
 
 @pytest.mark.parametrize("name", ALL)
 @given(st.lists(st.tuples(events), max_size=3))
-@settings(max_examples=6)
+@tried(6)
 def test_bodies(name, chunks):
     agree(*batched(ALL[name]), chunks, seeds=1)
 

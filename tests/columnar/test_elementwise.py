@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.columnar.expression import WEIGHTS, Expression
@@ -25,6 +25,7 @@ from flo.values.operators.zsets import MapWeights, Minus, Negate, Plus
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from tests.columnar.harness import agree, forms, on_tables
+from tests.quick import tried
 
 
 class Row(NamedTuple):
@@ -78,7 +79,7 @@ EACH = [
 @pytest.mark.parametrize("kind", list(DATA))
 @pytest.mark.parametrize("operator", EACH)
 @given(st.data())
-@settings(max_examples=8)
+@tried(8)
 def test_each_row(kind, operator, data):
     types = (StreamType(kind(Row), data.draw(st.booleans())),)
     assert len(forms(on_tables(operator, types)[0])) == 1
@@ -90,7 +91,7 @@ UNIONS = [(Plus, ZSet), (Minus, ZSet), (BagUnion, Bag), (SetUnion, Set)]
 
 @pytest.mark.parametrize(("operator", "kind"), UNIONS)
 @given(st.data())
-@settings(max_examples=15)
+@tried(15)
 def test_unions(operator, kind, data):
     types = (StreamType(kind(Row), True), StreamType(kind(Row), data.draw(st.booleans())))
     assert len(forms(on_tables(operator(), types)[0])) == 1
@@ -105,7 +106,7 @@ def test_a_union_with_a_type_that_has_more_values():
 
 @pytest.mark.parametrize("kind", [Sequence, Bag, Set])
 @given(st.data())
-@settings(max_examples=10)
+@tried(10)
 def test_ways_between_collections(kind, data):
     types = (StreamType(kind(Row), True),)
     chunks = data.draw(st.lists(st.tuples(DATA[kind]), max_size=4))
@@ -125,7 +126,7 @@ WEIGHT_FUNCTIONS = [
 
 @pytest.mark.parametrize("operator", WEIGHT_FUNCTIONS)
 @given(st.lists(st.tuples(DATA[ZSet]), max_size=3))
-@settings(max_examples=15)
+@tried(15)
 def test_weights(operator, chunks):
     types = (StreamType(ZSet(Row), False),)
     assert len(forms(on_tables(operator, types)[0])) == 1

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
@@ -19,6 +19,7 @@ from flo.core.elements import returned_type
 from flo.core.encoding import decode, encode
 from flo.core.term import Lifting, Lowering
 from tests.columnar.harness import agree, forms, on_tables
+from tests.quick import tried
 
 pytestmark = pytest.mark.slow
 
@@ -125,7 +126,7 @@ def both_ways(flow: Any, streams: list[Any], *data: Any) -> dict[str, Any]:
 
 
 @given(zsets, zsets)
-@settings(max_examples=10)
+@tried(10)
 def test_verbs_with_columns_on_values_and_on_tables(some, others):
     flow, left, right = flow_of(flo.ZSet[Order], flo.ZSet[Order], bounded=True)
     total = {"user": "user", "total": nw.col("price") * nw.col("count")}

@@ -13,7 +13,7 @@ from uuid import UUID
 import narwhals as nw
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.columnar import ranked
@@ -31,6 +31,7 @@ from flo.values.operators.zset_topk import TopK
 from flo.values.weighted import ZSet
 from tests.columnar.harness import agree, forms, on_tables
 from tests.columnar.patches import colliding, whole_deltas
+from tests.quick import tried
 
 pytestmark = pytest.mark.slow
 
@@ -91,13 +92,13 @@ def test_it_runs_on_tables(by, of):
 
 
 @given(deltas, st.sampled_from(OF), st.sampled_from(BY), st.sampled_from([Min, Max]))
-@settings(max_examples=300, deadline=None)
+@tried(300)
 def test_as_on_values(chunks, of, by, kind):
     agree(Aggregate(by, kind(of)), TYPES, chunks, seeds=1)
 
 
 @given(deltas, st.sampled_from(OF), st.sampled_from(BY), st.sampled_from([Min, Max]))
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_groups_and_rows_that_share_a_number_are_told_apart(chunks, of, by, kind):
     with pytest.MonkeyPatch.context() as patch:
         colliding(patch)
@@ -105,7 +106,7 @@ def test_groups_and_rows_that_share_a_number_are_told_apart(chunks, of, by, kind
 
 
 @given(deltas, st.sampled_from(OF), st.sampled_from(BY), st.sampled_from([Min, Max]))
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_as_on_values_where_the_beginning_is_searched(chunks, of, by, kind):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranked, "WORTH_A_SEARCH", 0)
@@ -177,7 +178,7 @@ VALUES = {
 
 @pytest.mark.parametrize("kind", VALUES, ids=str)
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@tried(20)
 def test_values_of_every_type(kind, data):
     chunks = data.draw(
         st.lists(st.dictionaries(st.sampled_from(VALUES[kind]), weights, max_size=5).map(lambda c: (c,)), max_size=4)

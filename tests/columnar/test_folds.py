@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.errors import ElementError
@@ -17,6 +17,7 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
 from tests.columnar.harness import agree, forms, on_tables
 from tests.columnar.patches import whole_deltas
+from tests.quick import tried
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +37,7 @@ NUMBERS = {
 @pytest.mark.parametrize("kind", NUMBERS)
 @pytest.mark.parametrize("collection", [Sequence, Bag, Set])
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_as_on_values(kind, collection, data):
     types = (StreamType(collection(kind), bounded=True),)
     chunks = data.draw(st.lists(st.lists(NUMBERS[kind], max_size=6).map(lambda some: (some,)), max_size=4))

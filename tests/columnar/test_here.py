@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
 import flo
 from flo.views import progress
+from tests.quick import tried
 
 
 class Order(NamedTuple):
@@ -60,7 +61,7 @@ def weights(table: pa.Table) -> dict[Any, int]:
 
 
 @given(orders, users)
-@settings(max_examples=30, deadline=None)
+@tried(30)
 def test_the_same_result_as_on_values(orders: Any, users: Any) -> None:
     expected = joined().run(orders=orders, users=users)
     found = joined().on(flo.here).run(orders=orders, users=users, negative="allow")

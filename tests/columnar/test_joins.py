@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import narwhals as nw
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.columnar import run as run_module
@@ -30,6 +30,7 @@ from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, 
 from flo.values.weighted import Bag, Set, ZSet
 from tests.columnar.harness import agree, forms, on_tables
 from tests.columnar.test_elementwise import outcome
+from tests.quick import tried
 
 pytestmark = pytest.mark.slow
 
@@ -81,7 +82,7 @@ def on_its_tables(operator: Any, types: Any = TYPES) -> None:
 
 @pytest.mark.parametrize("keys", KEYS)
 @given(chunks)
-@settings(max_examples=15)
+@tried(15)
 def test_joins_on_keys_of_every_making(keys, chunks):
     for kind in (Join, SemiJoin, AntiJoin, LeftJoin, FullJoin):
         on_its_tables(kind(*keys))
@@ -89,7 +90,7 @@ def test_joins_on_keys_of_every_making(keys, chunks):
 
 
 @given(chunks)
-@settings(max_examples=30)
+@tried(30)
 def test_joins_of_whole_rows_and_what_they_become(chunks):
     for operator in (
         Join(),
@@ -107,7 +108,7 @@ def test_joins_of_whole_rows_and_what_they_become(chunks):
 
 
 @given(st.lists(st.tuples(deltas, deltas), max_size=4))
-@settings(max_examples=25)
+@tried(25)
 def test_numbers_that_many_keys_share(chunks):
     """Keys are told apart by their columns where their numbers are equal."""
 
@@ -125,7 +126,7 @@ def test_numbers_that_many_keys_share(chunks):
 
 
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2)), max_size=8), st.integers(1, 40))
-@settings(max_examples=25)
+@tried(25)
 def test_a_key_that_has_nearly_all_rows(moves, many):
     start = {Row(0, str(number)): 1 for number in range(many)}
     chunks = [(start, start), *(({Row(0, "1"): one}, {Row(0, "2"): other}) for one, other in moves)]
@@ -202,7 +203,7 @@ bags = st.dictionaries(rows, st.integers(1, 3), max_size=4)
 
 
 @given(st.lists(st.tuples(bags, bags), max_size=3))
-@settings(max_examples=25)
+@tried(25)
 def test_joins_of_bags(chunks):
     types = (StreamType(Bag(Row), True), StreamType(Bag(Row), True))
     for operator in (BagJoin(), BagJoin(key, by_column), BagJoin(by_two, by_two, both), BagJoin(key, key, into)):
@@ -215,7 +216,7 @@ edges = st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=5)
 
 
 @given(st.lists(st.tuples(nodes, edges), max_size=4))
-@settings(max_examples=25)
+@tried(25)
 def test_joins_of_sets(chunks):
     types = (StreamType(Set(int), True), StreamType(Set(tuple[int, int]), True))
     second = Expression("1", (Layout.of(tuple[int, int]),))

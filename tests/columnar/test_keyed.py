@@ -7,7 +7,7 @@ from typing import NamedTuple
 import narwhals as nw
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.columnar.expression import Expression
@@ -24,6 +24,7 @@ from flo.values.operators.keyed_joins import KeyedJoin
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from tests.columnar.harness import agree, forms, on_tables
+from tests.quick import tried
 
 
 class Sale(NamedTuple):
@@ -93,7 +94,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("program", PROGRAMS)
-@settings(max_examples=5, deadline=None)
+@tried(5)
 @given(data=st.data())
 def test_programs_agree(program, kind, data):
     graph = sequence(*map(op, PROGRAMS[program]))
@@ -104,7 +105,7 @@ def test_programs_agree(program, kind, data):
 
 @pytest.mark.parametrize("kind", [Sequence, Bag, ZSet])
 @pytest.mark.parametrize("into", [None, both, col(nw.col("item") + nw.col("item_right"), (LAYOUT, LAYOUT))])
-@settings(max_examples=5, deadline=None)
+@tried(5)
 @given(data=st.data())
 def test_joins_agree(into, kind, data):
     graph = sequence(parallel(op(KeyBy(shop)), op(KeyBy(shop))), op(KeyedJoin(into)))
@@ -117,7 +118,7 @@ KEYED = Keyed(str, Sequence(int))
 keyed_data = st.dictionaries(st.sampled_from("abc"), st.lists(st.integers(0, 2), max_size=3), max_size=3)
 
 
-@settings(max_examples=30, deadline=None)
+@tried(30)
 @given(st.lists(keyed_data, max_size=3), st.booleans(), st.integers(0, 5))
 def test_values_are_those_of_the_collection(pieces, ends, at_most):
     values = [KEYED.value(data) for data in pieces] + [KEYED.bottom().fix()] * ends

@@ -9,11 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.columnar.keys import comparable, keys_of, numbers_of, same
 from flo.columnar.python_keys import code_of
+from tests.quick import tried
 
 inner = st.one_of(st.none(), st.text(max_size=20))
 KINDS = {
@@ -42,7 +43,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", list(KINDS), ids=str)
 @given(st.data())
-@settings(max_examples=25)
+@tried(25)
 def test_equal_where_the_values_are(kind, data):
     values = data.draw(st.lists(st.one_of(st.none(), KINDS[kind]), min_size=1, max_size=6))
     places = data.draw(st.lists(st.integers(0, len(values) - 1), min_size=1, max_size=12))

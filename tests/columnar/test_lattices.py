@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 import narwhals as nw
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
@@ -24,6 +24,7 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
 from tests.columnar.harness import agree, forms, on_tables
 from tests.columnar.patches import whole_deltas
+from tests.quick import tried
 
 KINDS = {
     int: [0, -1, 7, 2**63 - 1, -(2**63)],
@@ -63,7 +64,7 @@ def _whole_deltas(request):
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@tried(20)
 def test_chains_and_agreement(kind, data):
     lattice = data.draw(st.sampled_from([flo.Max(kind), flo.Min(kind), flo.Max(), flo.Flat(kind)]))
     chunks = data.draw(chunks_of(st.sampled_from(KINDS[kind])))
@@ -109,7 +110,7 @@ ON_COLUMNS = [
 
 
 @given(st.data(), chunks_of(rows), st.sampled_from(COLLECTIONS), st.booleans())
-@settings(max_examples=80, deadline=None)
+@tried(80)
 def test_lattices_with_a_join_of_columns(data, chunks, collection, bounded):
     lattice, f = data.draw(st.sampled_from(ON_COLUMNS))
     check(FoldLattice(lattice, f), Row, collection, chunks, bounded)
@@ -149,7 +150,7 @@ IN_PYTHON = [
 
 
 @given(st.data(), chunks_of(rows), st.sampled_from(COLLECTIONS), st.booleans())
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_python_functions_are_called_for_every_row(data, chunks, collection, bounded):
     lattice, f = data.draw(st.sampled_from(IN_PYTHON))
     check(FoldLattice(lattice, f), Row, collection, chunks, bounded, by_row=True)
@@ -174,7 +175,7 @@ numbers = {
 
 @pytest.mark.parametrize("kind", numbers, ids=str)
 @given(data=st.data())
-@settings(max_examples=30, deadline=None)
+@tried(30)
 def test_sums(kind, data):
     chunks = data.draw(chunks_of(numbers[kind]))
     check(SumLattice(), kind, Sequence, chunks, data.draw(st.booleans()))

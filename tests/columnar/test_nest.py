@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
 from flo.columnar.expression import Expression
 from flo.columnar.layout import Layout
 from tests.columnar.harness import agree, forms, on_tables
+from tests.quick import tried
 
 
 class Event(NamedTuple):
@@ -67,7 +68,7 @@ def windowed(body, bounded=False, flat=False):
 @pytest.mark.parametrize("flat", [True, False])
 @pytest.mark.parametrize("name", BODIES)
 @given(st.lists(st.tuples(events), max_size=4))
-@settings(max_examples=10)
+@tried(10)
 def test_bodies(name, flat, bounded, chunks):
     agree(*windowed(BODIES[name], bounded, flat), chunks, seeds=1)
 

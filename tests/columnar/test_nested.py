@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
@@ -18,6 +18,7 @@ from flo.core.nested import NestedValue
 from flo.core.semantics import finish
 from flo.core.typing import initial
 from tests.columnar.harness import agree, forms, on_tables
+from tests.quick import tried
 
 Edge = tuple[int, int]
 
@@ -91,13 +92,13 @@ inner = st.lists(st.lists(pairs, max_size=5), max_size=3)
 @pytest.mark.parametrize("bounded", [True, False])
 @pytest.mark.parametrize("name", ["hop", "totals", "in turn", "inside", "zip"])
 @given(st.lists(st.tuples(inner), max_size=3))
-@settings(max_examples=6)
+@tried(6)
 def test_nested_inputs(name, bounded, chunks):
     agree(*program(name, bounded), chunks, seeds=2)
 
 
 @given(st.lists(st.tuples(st.lists(st.dictionaries(pairs, st.integers(-1, 2), max_size=4), max_size=3)), max_size=3))
-@settings(max_examples=6)
+@tried(6)
 def test_constants(chunks):
     agree(*program("constant", True), chunks, seeds=1)
 
@@ -111,7 +112,7 @@ def test_everything_runs_on_tables(name):
 
 
 @given(st.lists(st.tuples(st.booleans(), st.lists(pairs, max_size=2), st.booleans()), max_size=6))
-@settings(max_examples=20)
+@tried(20)
 def test_inner_streams_that_come_in_parts(parts):
     """The same stuck state after every part."""
     graph, types = program("in turn", False)

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
@@ -23,6 +23,7 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
 from tests.columnar.failing import fails_alike
 from tests.columnar.harness import agree, forms, on_tables
+from tests.quick import tried
 
 
 class Row(NamedTuple):
@@ -73,7 +74,7 @@ def arrivals(elements):
 @collections
 @pytest.mark.parametrize("key", KEYS)
 @given(chunks=arrivals(rows))
-@settings(max_examples=20, deadline=None)
+@tried(20)
 def test_by_a_key(collection, key, chunks):
     types = (StreamType(collection(Row), bounded=True),)
     assert [form.name for form in forms(on_tables(Sort(key), types)[0])] == ["sort_tables"]
@@ -83,7 +84,7 @@ def test_by_a_key(collection, key, chunks):
 @collections
 @pytest.mark.parametrize("kind", PLAIN, ids=str)
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@tried(15)
 def test_by_themselves(collection, kind, data):
     types = (StreamType(collection(kind), bounded=True),)
     assert forms(on_tables(Sort(), types)[0])

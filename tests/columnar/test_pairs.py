@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
@@ -20,6 +20,7 @@ from flo.values.operators.pairs import MergeSorted, UnionSequences, Zip
 from flo.values.sequence import Sequence
 from tests.columnar.failing import fails_alike
 from tests.columnar.harness import agree, forms, on_tables
+from tests.quick import tried
 
 
 class Row(NamedTuple):
@@ -56,7 +57,7 @@ def sequences(*kinds, bounded=(True, True)):
 @bounded
 @pytest.mark.parametrize(("left", "right"), [(int, Row), (Row, str | None), (Row, Row)], ids=str)
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@tried(15)
 def test_zip(bounded, left, right, data):
     types = sequences(left, right, bounded=bounded)
     assert [form.name for form in forms(on_tables(Zip(), types)[0])] == ["zip_tables"]
@@ -66,7 +67,7 @@ def test_zip(bounded, left, right, data):
 @pytest.mark.parametrize("bounded", [(True, True), (True, False)])
 @pytest.mark.parametrize(("left", "right"), [(Row, Row), (str, str | None), (str | None, str)], ids=str)
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@tried(15)
 def test_one_after_the_other(bounded, left, right, data):
     types = sequences(left, right, bounded=bounded)
     assert [form.name for form in forms(on_tables(UnionSequences(), types)[0])] == ["one_then_other_tables"]
@@ -107,7 +108,7 @@ FLAT = {
 
 @pytest.mark.parametrize("kind", FLAT, ids=str)
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@tried(20)
 def test_merge(kind, data):
     types = sequences(kind, kind)
     assert [form.name for form in forms(on_tables(MergeSorted(), types)[0])] == ["merge_tables"]
@@ -117,7 +118,7 @@ def test_merge(kind, data):
 @pytest.mark.parametrize("key", [number, BY_NUMBER, BY_BOTH])
 @pytest.mark.parametrize("at_once", [1, 2, 1024])
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@tried(15)
 def test_merge_by_a_key(key, at_once, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(merges, "AT_ONCE", at_once)
@@ -125,13 +126,13 @@ def test_merge_by_a_key(key, at_once, data):
 
 
 @given(arrivals(st.integers(0, 5), st.integers(0, 5)))
-@settings(max_examples=20, deadline=None)
+@tried(20)
 def test_merge_of_what_may_not_be_sorted(chunks):
     fails_alike(MergeSorted(), sequences(int, int), [tuple(each or [] for each in chunk) for chunk in chunks])
 
 
 @given(arrivals(rows, rows))
-@settings(max_examples=20, deadline=None)
+@tried(20)
 def test_merge_by_a_key_that_may_go_wrong(chunks):
     filled = [tuple(each or [] for each in chunk) for chunk in chunks]
     for key in (inverse, text):
@@ -144,7 +145,7 @@ def place(row: Row) -> float:
 
 
 @given(arrivals(rows, rows))
-@settings(max_examples=20, deadline=None)
+@tried(20)
 def test_merge_by_keys_that_are_no_numbers(chunks):
     fails_alike(MergeSorted(place), sequences(Row, Row), [tuple(each or [] for each in chunk) for chunk in chunks])
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import narwhals as nw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
@@ -18,6 +18,7 @@ from flo.core.semantics import attempt
 from flo.core.stream_type import StreamType
 from flo.core.typing import initial
 from tests.columnar.harness import agree, on_tables
+from tests.quick import tried
 
 
 class Sale(NamedTuple):
@@ -165,7 +166,7 @@ def pieces(draw, weighted=False):
 
 
 @pytest.mark.parametrize("body", SEQUENCES)
-@settings(max_examples=5, deadline=None)
+@tried(5)
 @given(chunks=pieces(), bounded=st.booleans())
 def test_bodies_on_sequences(body, chunks, bounded):
     graph, types = program(SEQUENCES[body], flo.Sequence, bounded, col("shop") if bounded else shop)
@@ -174,7 +175,7 @@ def test_bodies_on_sequences(body, chunks, bounded):
 
 
 @pytest.mark.parametrize("body", ENDING)
-@settings(max_examples=5, deadline=None)
+@tried(5)
 @given(chunks=pieces())
 def test_bodies_that_wait_for_the_end(body, chunks):
     graph, types = program(ENDING[body], flo.Sequence, bounded=True, key=col(("item", "shop")))
@@ -188,7 +189,7 @@ def test_what_is_complete_and_what_the_end_completes_meet_where_keys_are_never_n
 
 
 @pytest.mark.parametrize("body", ZSETS)
-@settings(max_examples=5, deadline=None)
+@tried(5)
 @given(chunks=pieces(weighted=True), bounded=st.booleans())
 def test_bodies_on_z_sets(body, chunks, bounded):
     graph, types = program(ZSETS[body], flo.ZSet, bounded)
@@ -198,7 +199,7 @@ def test_bodies_on_z_sets(body, chunks, bounded):
 
 @pytest.mark.parametrize("kind", [flo.Bag, flo.Set])
 @pytest.mark.parametrize("body", [lambda s: s.count(), lambda s: s.map(item).sum(), lambda s: s.map(item)])
-@settings(max_examples=6, deadline=None)
+@tried(6)
 @given(chunks=pieces())
 def test_bodies_on_bags_and_sets(kind, body, chunks):
     graph, types = program(body, kind, bounded=True)
@@ -226,7 +227,7 @@ keyed_data = st.dictionaries(st.sampled_from("abc"), st.lists(st.integers(0, 2),
         lambda s: (s.last(), s.take(1)),
     ],
 )
-@settings(max_examples=10, deadline=None)
+@tried(10)
 @given(st.lists(st.tuples(keyed_data), max_size=3))
 def test_keys_without_elements_are_there(body, chunks):
     graph, types = keyed_inputs(body, 1, bounded=True)
@@ -235,7 +236,7 @@ def test_keys_without_elements_are_there(body, chunks):
 
 
 @pytest.mark.parametrize("bounded", [False, True])
-@settings(max_examples=5, deadline=None)
+@tried(5)
 @given(st.lists(st.tuples(keyed_data, st.none() | keyed_data), max_size=2))
 def test_a_key_of_one_input_is_a_key_of_all(bounded, chunks):
     def body(one, other):
@@ -343,7 +344,7 @@ MIXED = {
 
 
 @pytest.mark.parametrize("body", MIXED)
-@settings(max_examples=8, deadline=None)
+@tried(8)
 @given(chunks=pieces(), bounded=st.booleans())
 def test_an_operator_without_a_form_leaves_the_others_on_tables(body, chunks, bounded):
     make, without = MIXED[body]
@@ -352,7 +353,7 @@ def test_an_operator_without_a_form_leaves_the_others_on_tables(body, chunks, bo
     agree(graph, types, chunks, seeds=2)
 
 
-@settings(max_examples=8, deadline=None)
+@tried(8)
 @given(chunks=pieces(), early=st.booleans())
 def test_pairs_of_streams_that_end(chunks, early):
     def body(s):

@@ -7,12 +7,13 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.columnar import run as module
 from flo.columnar.rows import WEIGHT
 from flo.columnar.run import expanded, merged, pairs, run_of, stable_order
+from tests.quick import tried
 
 keys = st.lists(st.one_of(st.integers(0, 6), st.integers(0, 2**62)), max_size=30)
 texts = st.lists(st.sampled_from(["", "a", "b", None, "a long text of many bytes"]), max_size=12)
@@ -55,7 +56,7 @@ def test_a_merge_has_all_rows_in_their_order(parts):
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=40), st.lists(st.integers(0, 2**64 - 1), max_size=40))
-@settings(max_examples=200)
+@tried(200)
 def test_find(there, asked):
     from flo.columnar.keys import Keys
     from flo.columnar.run import Run

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.errors import ElementError
@@ -19,6 +19,7 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
 from tests.columnar.failing import fails_alike
 from tests.columnar.harness import agree, forms, on_tables
+from tests.quick import tried
 
 
 class Row(NamedTuple):
@@ -62,7 +63,7 @@ def longest(best: Row, row: Row) -> Row:
 @pytest.mark.parametrize("kind", ELEMENTS, ids=str)
 @pytest.mark.parametrize("bounded", [True, False])
 @given(data=st.data())
-@settings(max_examples=15, deadline=None)
+@tried(15)
 def test_of_any_elements(kind, bounded, data):
     types = (StreamType(Sequence(kind), bounded),)
     chunks = data.draw(arrivals(ELEMENTS[kind]))
@@ -74,7 +75,7 @@ def test_of_any_elements(kind, bounded, data):
 
 @pytest.mark.parametrize("collection", [Bag, Set])
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@tried(20)
 def test_folds_without_an_order(collection, data):
     for kind, operator in ((int, FoldUnordered(5, add)), (Row, FoldUnordered(Row(0, None), longest))):
         types = (StreamType(collection(kind), bounded=True),)

@@ -22,6 +22,7 @@ from flo.values.operators.zset_topk import TopK
 from flo.values.weighted import ZSet
 from tests.columnar.harness import agree, forms, on_tables
 from tests.columnar.patches import colliding, whole_deltas
+from tests.quick import tried
 
 pytestmark = pytest.mark.slow
 
@@ -82,13 +83,13 @@ def test_it_runs_on_tables(by, key):
 
 
 @given(deltas, st.integers(0, 4), st.sampled_from(KEY), st.sampled_from(BY), st.booleans())
-@settings(max_examples=300, deadline=None)
+@tried(300)
 def test_as_on_values(chunks, count, key, by, descending):
     agree(TopK(count, key, by, descending), TYPES, chunks, seeds=1)
 
 
 @given(deltas, st.integers(0, 4), st.sampled_from(KEY), st.sampled_from(BY), st.booleans())
-@settings(max_examples=150, deadline=None)
+@tried(150)
 def test_as_on_values_where_the_beginning_is_searched(chunks, count, key, by, descending):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranked, "WORTH_A_SEARCH", 0)
@@ -96,7 +97,7 @@ def test_as_on_values_where_the_beginning_is_searched(chunks, count, key, by, de
 
 
 @given(deltas, st.integers(1, 3), st.sampled_from(KEY), st.sampled_from(BY))
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_groups_and_rows_that_share_a_number_are_told_apart(chunks, count, key, by):
     with pytest.MonkeyPatch.context() as patch:
         colliding(patch)

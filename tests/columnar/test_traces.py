@@ -18,6 +18,7 @@ from flo.columnar.trace import Trace, added_up
 from flo.core.encoding import decode, encode
 from flo.core.term import Lifting, Lowering
 from tests.columnar.patches import colliding
+from tests.quick import tried
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +61,7 @@ chunks = st.lists(st.lists(rows, max_size=6), max_size=6)
 
 
 @given(chunks, st.booleans(), st.sampled_from([("key",), ("key", "value")]))
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_weights_are_added_and_zeros_disappear(chunks, collide, columns):
     with pytest.MonkeyPatch.context() as patch:
         if collide:  # every row has one of two numbers
@@ -143,7 +144,7 @@ def test_a_probe_looks_at_what_is_asked_for(monkeypatch):
 
 
 @given(chunks)
-@settings(max_examples=30, deadline=None)
+@tried(30)
 def test_it_lowers_to_its_runs_and_back(chunks):
     trace = trace_of(chunks)
     again = Lifting()(decode(encode(Lowering()(trace))))

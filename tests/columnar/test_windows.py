@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
@@ -25,8 +25,9 @@ from flo.values.operators.sessions import Session
 from flo.values.operators.time_windows import Sliding, Tumbling
 from flo.values.sequence import Sequence
 from tests.columnar.harness import agree, forms, on_tables
+from tests.quick import tried
 
-few = settings(max_examples=20)
+few = tried(20)
 
 
 class Event(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
@@ -21,6 +21,7 @@ from flo.values.operators.zset_streams import Differentiate, Integrate
 from flo.values.weighted import ZSet
 from tests.columnar.harness import agree, forms, on_tables
 from tests.columnar.patches import colliding
+from tests.quick import tried
 from tests.values.zset_cases import zset
 
 
@@ -62,7 +63,7 @@ def windowed(verb, bounded=False, flat=False):
 @pytest.mark.parametrize("flat", [True, False])
 @pytest.mark.parametrize("name", VERBS)
 @given(st.lists(st.tuples(events), max_size=4))
-@settings(max_examples=8, deadline=None)
+@tried(8)
 def test_as_on_values(name, flat, bounded, chunks):
     agree(*windowed(VERBS[name], bounded, flat), chunks, seeds=1)
 
@@ -81,7 +82,7 @@ inner = st.lists(st.dictionaries(rows, st.integers(-2, 2), max_size=3), max_size
 
 
 @given(st.lists(inner, max_size=3), st.sampled_from([Integrate(), Differentiate()]), st.booleans())
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_weights_of_every_sign(deltas, operator, collide):
     values = [NestedValue.pushing(*((zset(weights, end=True),) for weights in delta)) for delta in deltas]
     values.append(OF.bottom().fix())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401  how plain data lowers
@@ -21,6 +21,7 @@ from flo.values.lattice import Max, SetUnion
 from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
+from tests.quick import tried
 
 numbers = st.integers(-3, 3)
 several = st.lists(numbers, max_size=4)
@@ -52,7 +53,7 @@ COLLECTIONS: list[tuple[Collection, st.SearchStrategy]] = [
 ]
 
 every_collection = pytest.mark.parametrize(("collection", "plain"), COLLECTIONS, ids=[str(c) for c, _ in COLLECTIONS])
-few = settings(max_examples=30)
+few = tried(30)
 
 
 def value_of(data, collection, plain):

@@ -14,7 +14,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.data import canonical, find_class
@@ -23,6 +23,7 @@ from flo.core.errors import CheckpointError, UnknownNameError
 from flo.core.persistent import Elements, PersistentMap
 from flo.core.term import Call, Lifting, Lowering, Name
 from tests.harness import refusal
+from tests.quick import tried
 
 
 class Point(NamedTuple):
@@ -180,7 +181,7 @@ anything = st.recursive(
 
 
 @given(anything)
-@settings(max_examples=150, deadline=None)
+@tried(150)
 def test_any_data_comes_back(value):
     assert there_and_back(value) == value
 

@@ -7,7 +7,7 @@ import json
 import zlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.encoding import MAGIC, VERSION, decode, encode
@@ -21,6 +21,7 @@ from flo.values.sequence import Sequence
 from tests.core.checkpoint_program import first_half, program
 from tests.core.graphs import INTS, increment, unbounded
 from tests.harness import refusal
+from tests.quick import tried
 
 
 def sealed(body):
@@ -60,7 +61,7 @@ terms = st.recursive(
 
 
 @given(terms)
-@settings(max_examples=150, deadline=None)
+@tried(150)
 def test_every_term_comes_back(term):
     assert decode(encode(term)) == term
 

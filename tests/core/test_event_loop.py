@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.defer import ReadDefer
@@ -23,6 +23,7 @@ from flo.values.sequence import Sequence
 from tests.core import checkpoint_program
 from tests.core.graphs import INTS, add, bounded, even, increment, program, programs, unbounded
 from tests.harness import fired, refusal, run_steps
+from tests.quick import tried
 
 U = unbounded(INTS)
 
@@ -79,7 +80,7 @@ def act(loop, receiver, waiting, rng):
 
 @every_schedule
 @given(programs(), st.integers(0, 1000))
-@settings(max_examples=20, deadline=None)
+@tried(20)
 def test_event_loop(schedule, example, seed):
     """Whatever the loop does when, those who receive its outputs have the same in the end."""
     graph, types, chunks = example
@@ -220,7 +221,7 @@ def test_a_function_that_raises_only_once():
 
 
 @given(programs(), st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_checkpoints_go_on_as_if_nothing_had_happened(example, seed):
     graph, types, chunks = example
     rng = RandomSchedule(seed).random

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401  how plain data lowers
@@ -26,6 +26,7 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
 from tests.core.graphs import INTS, RUNNING_TOTAL, add, bounded, increment, tee, unbounded
 from tests.harness import check_graph, check_operator, derivation, fires, refusal, run_steps
+from tests.quick import tried
 from tests.values.building import seq
 
 NESTED = Nested(INTS)
@@ -326,7 +327,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("name", BODIES)
-@settings(max_examples=20, deadline=None)
+@tried(20)
 @given(case=nested_chunks())
 def test_nest_laws(name, case):
     body, kind, by_hand = BODIES[name]

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from flo.core.errors import FloError, NotationError, TypeMismatch, UnknownNameError
@@ -27,6 +27,7 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Bag
 from tests.core.graphs import INTS, RUNNING_TOTAL, add, even, increment, programs, unbounded
 from tests.harness import refusal
+from tests.quick import tried
 
 SUPPLIED = {"f": increment, "g": even}
 F, G = Node(None, Map(increment)), Node(None, Filter(even))
@@ -37,7 +38,7 @@ def round_trip(graph):
 
 
 @given(programs(), st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_random_graphs_come_back(example, random):
     """Elided, typed, and in the middle of a run."""
     graph, types, chunks = example
@@ -288,7 +289,7 @@ def test_what_reads_well_and_means_nothing():
 @given(st.text(alphabet="{}[]()|;,_⊗⟨⟩:'1af \n", max_size=30))
 @example("{'\n'")
 @example("{01}[take(1)]")
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_any_text_is_read_or_refused(source):
     try:
         graph = parse(source, SUPPLIED)

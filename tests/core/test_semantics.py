@@ -4,7 +4,7 @@ each as it is defined; and `advance`, which must agree with the steps."""
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.errors import FunctionError
@@ -23,8 +23,9 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Bag
 from tests.core.graphs import INTS, add, even, graphs, increment, programs, tee, unbounded
 from tests.harness import bottoms, check_graph, check_progress, fired, run_steps, take_steps
+from tests.quick import tried
 
-some = settings(max_examples=40, deadline=None)
+some = tried(40)
 whole = programs()
 single = programs(depth=0)
 """One operator for each input: what the definitions say of operators, beside one another."""
@@ -89,7 +90,7 @@ def test_graph_preservation(example, random):
 
 
 @given(programs(depth=2))
-@settings(max_examples=30, deadline=None)
+@tried(30)
 def test_determinism(example):
     """Of all states that any order of steps leads to, one is stuck."""
     start, _, output_types, chunks = started(example)
@@ -99,7 +100,7 @@ def test_determinism(example):
 
 
 @given(whole)
-@settings(max_examples=30, deadline=None)
+@tried(30)
 def test_random_schedules_reach_one_stuck_state(example):
     """… and deltas may come between any two steps; text, terms and `advance` agree, too."""
     check_graph(*example, seeds=2)

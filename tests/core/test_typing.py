@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.errors import BoundednessError, CollectionError, DeferError, TypeMismatch
@@ -22,6 +22,7 @@ from flo.values.sequence import Sequence
 from flo.values.weighted import Bag
 from tests.core.graphs import INTS, RUNNING_TOTAL, add, bounded, increment, programs, tee, unbounded
 from tests.harness import derivation, refusal
+from tests.quick import tried
 
 U, B = unbounded(INTS), bounded(INTS)
 NOTHING = INTS.value([]).fix()
@@ -283,7 +284,7 @@ def is_instance_of_its_rule(found):
 
 
 @given(programs())
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_derivations_are_proofs(example):
     graph, types, _ = example
     found = derivation(graph, types)

@@ -13,8 +13,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))
             item.add_marker(pytest.mark.spark)
+            item.add_marker(pytest.mark.slow)  # `make check` is for turns that are simulated
         elif "yard" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("chaos"))  # sessions of their own, one after the other
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)  # what is longest begins first
 
 
 @pytest.fixture(scope="session")

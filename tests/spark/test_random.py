@@ -21,13 +21,13 @@ def tried(seed: int, folder: Path) -> None:
     agree_simulated(case.build(), case.data, folder, parts=1 + seed % 3, shards=(1, 2, 7)[seed % 3], seed=seed)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_in_tasks(tmp_path, seed):
     tried(seed, tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12, 24))
+@pytest.mark.parametrize("seed", range(6, 24))
 def test_more_in_tasks(tmp_path, seed):
     tried(seed, tmp_path)
 

@@ -229,6 +229,7 @@ def test_on_a_local_disk(tmp_path: Path) -> None:
     assert bench.values() == expected(4)
 
 
+@pytest.mark.slow
 def test_on_s3(s3: str) -> None:
     bench = Bench(everything(), s3, shards=2)
     for version, data in enumerate(DATA[:2]):
@@ -426,10 +427,10 @@ def test_show(tmp_path: Path, capsys: Any) -> None:
     assert main(["state", "show", str(tmp_path / "elsewhere")]) == 2
 
 
-MORE = [pytest.param(*pair, marks=pytest.mark.slow) for pair in [(2, 7), (7, 2), (3, 4)]]
+MORE = [pytest.param(*pair, marks=pytest.mark.slow) for pair in [(1, 3), (2, 7), (7, 2), (3, 4)]]
 
 
-@pytest.mark.parametrize(("before", "after"), [(1, 3), (3, 1), *MORE])
+@pytest.mark.parametrize(("before", "after"), [(3, 1), *MORE])
 def test_another_number_of_shards(tmp_path: Path, capsys: Any, before: int, after: int) -> None:
     where = str(tmp_path)
     bench = Bench(everything(), where, shards=before)

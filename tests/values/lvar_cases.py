@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401
@@ -16,8 +15,9 @@ from flo.values.lattice import (
     SetUnion,
 )
 from tests.harness import check_operator
+from tests.quick import tried
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = tried(40)
 MAX = Max(int)
 SETS = SetUnion(int)
 BOUNDED = pytest.mark.parametrize("bounded", [True, False], ids=["bounded", "unbounded"])

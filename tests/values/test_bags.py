@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.collection import End
@@ -22,6 +22,7 @@ from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUn
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
 from tests.harness import check_operator, fired, fires, refusal
+from tests.quick import tried
 from tests.values.building import (
     END,
     MAKERS,
@@ -39,7 +40,7 @@ from tests.values.building import (
 
 INTS = Bag(int)
 SMALL = st.integers(0, 3)
-few = settings(max_examples=40, deadline=None)
+few = tried(40)
 KINDS = [Sequence, Bag, Set]
 ENDING = bag(end=End.ARRIVED)
 PASSED = bag(end=End.PASSED)

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401
@@ -32,6 +32,7 @@ from flo.values.operators.per_key import PerKey
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from tests.harness import check_graph, check_operator, fired, refusal
+from tests.quick import tried
 from tests.values.building import bounded, seq, unbounded
 from tests.values.keyed_cases import (
     END,
@@ -140,7 +141,7 @@ def test_membership():
 
 
 @pytest.mark.parametrize("kind", [Sequence, Bag, Set, ZSet])
-@settings(max_examples=25, deadline=None)
+@tried(25)
 @given(chunks=st.lists(st.lists(st.integers(0, 5), max_size=4), max_size=3), ends=st.booleans())
 def test_key_by(kind, chunks, ends):
     deltas = [(kind(int).value(chunk),) for chunk in chunks] + [(kind(int).bottom().fix(),)] * ends
@@ -156,7 +157,7 @@ def test_key_by(kind, chunks, ends):
     assert fired["key-by" + suffix + kind(int).value_class.end_suffix] or not ends
 
 
-@settings(max_examples=30, deadline=None)
+@tried(30)
 @given(st.lists(st.dictionaries(st.integers(0, 3), st.integers(-2, 2), max_size=3), max_size=4))
 def test_key_by_of_z_sets_that_cancel(chunks):
     deltas = [(ZSet(int).value(chunk),) for chunk in chunks]
@@ -176,7 +177,7 @@ def test_key_by_type():
 
 
 @pytest.mark.parametrize(("kind", "target"), [(Sequence, Bag), (Bag, Bag), (Set, Set), (ZSet, ZSet)])
-@settings(max_examples=20, deadline=None)
+@tried(20)
 @given(data=st.data())
 def test_entries(kind, target, data):
     chunks = data.draw(keyed_chunks(kind(int)))
@@ -229,7 +230,7 @@ def test_largest_element_of_each_key():
 
 
 @pytest.mark.parametrize("kind", [Sequence(int), Bag(int), ZSet(int)])
-@settings(max_examples=30, deadline=None)
+@tried(30)
 @given(data=st.data())
 def test_join_keyed(kind, data):
     chunks = data.draw(keyed_chunks(kind, sides=2))
@@ -272,7 +273,7 @@ def test_join_keyed_refuses_other_inputs():
 
 
 @pytest.mark.parametrize("kind", [Sequence(int), Bag(int), Set(int), ZSet(int)])
-@settings(max_examples=15, deadline=None)
+@tried(15)
 @given(data=st.data())
 def test_map_values_and_filter_keys(kind, data):
     chunks = data.draw(keyed_chunks(kind))

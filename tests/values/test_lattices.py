@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401
@@ -32,6 +32,7 @@ from flo.values.lattice import (
     Versioned,
 )
 from tests.harness import refusal
+from tests.quick import tried
 
 
 def gcd_join(a: int, b: int) -> int:
@@ -100,7 +101,7 @@ each = pytest.mark.parametrize("name", LATTICES)
 
 @each
 @given(data=st.data())
-@settings(max_examples=60)
+@tried(60)
 def test_laws(name, data):
     lattice, strategy = LATTICES[name]
     a, b, c = (lattice.value(data.draw(strategy)) for _ in range(3))
@@ -129,7 +130,7 @@ def test_laws(name, data):
 
 @each
 @given(data=st.data())
-@settings(max_examples=20)
+@tried(20)
 def test_expressions_and_plain_data(name, data):
     lattice, strategy = LATTICES[name]
     value = lattice.value(data.draw(strategy))

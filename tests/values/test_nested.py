@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401
@@ -26,6 +26,7 @@ from flo.values.operators.sequences import Batch, Fold
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from tests.harness import check_graph, check_operator, fired, refusal
+from tests.quick import tried
 from tests.values.building import bounded, unbounded
 
 INTS = Sequence(int)
@@ -165,7 +166,7 @@ def test_zip_nested_of_nested_inner_streams_that_are_open():
     assert Nested(inner, INTS).plain(zipped) == [([[1, 2], [3]], [9]), ([], [8])]
 
 
-@settings(max_examples=60, deadline=None)
+@tried(60)
 @given(st.data(), st.booleans())
 def test_zip_nested_laws(data, ends):
     (left, lefts), (right, rights) = data.draw(nested_deltas(ends=ends)), data.draw(nested_deltas(ends=ends))
@@ -201,7 +202,7 @@ def test_last_nested_gives_all_streams_of_the_tuple():
     assert outputs == tuples[1]
 
 
-@settings(max_examples=30, deadline=None)
+@tried(30)
 @given(nested_deltas())
 def test_last_nested_laws(stream):
     deltas, contents = stream
@@ -243,7 +244,7 @@ def test_flatten_passes_on_what_arrives_and_no_end_of_an_inner_stream():
 
 
 @pytest.mark.parametrize("kind", [INTS, Bag(int), Set(int), ZSet(int)], ids=str)
-@settings(max_examples=15, deadline=None)
+@tried(15)
 @given(data=st.data())
 def test_flatten_laws(kind, data):
     deltas, contents = data.draw(nested_deltas(kind))
@@ -338,7 +339,7 @@ def test_nest_once_without_an_inner_stream_ends_with_its_driver():
     assert_fired("nest-once-terminated")
 
 
-@settings(max_examples=60, deadline=None)
+@tried(60)
 @given(st.data(), st.booleans())
 def test_nest_once_laws(data, ends):
     deltas, contents = data.draw(nested_deltas(ends=ends))

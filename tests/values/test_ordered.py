@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.term import Lifting, Lowering
 from flo.values.ordered import Ordered
+from tests.quick import tried
 
 changes = st.lists(st.tuples(st.booleans(), st.integers(-8, 8)), max_size=40)
 
 
-@settings(max_examples=100, deadline=None)
+@tried(100)
 @given(changes, st.integers(-9, 9))
 def test_against_a_sorted_list(steps, key):
     ordered, model = Ordered(), set()

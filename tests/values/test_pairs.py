@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.collection import End
@@ -17,6 +17,7 @@ from flo.values.operators.pairs import MergeSorted, UnionSequences, Zip
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag
 from tests.harness import check_operator, fires, refusal
+from tests.quick import tried
 from tests.values.building import (
     END,
     beside,
@@ -30,7 +31,7 @@ from tests.values.building import (
 )
 
 INTS, WORDS = Sequence(int), Sequence(str)
-few = settings(max_examples=40, deadline=None)
+few = tried(40)
 both = two_sides(Sequence, st.integers(0, 3), Sequence, st.sampled_from("abc"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401
@@ -42,6 +42,7 @@ from flo.values.operators.zsets import Distinct
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet, ZSetValue
 from tests.harness import check_graph, check_operator, fired, refusal
+from tests.quick import tried
 from tests.values.building import bounded, seq, unbounded, zset
 from tests.values.keyed_cases import (
     END,
@@ -79,7 +80,7 @@ def test_per_key_runs_a_graph_for_every_key():
     ],
     ids=["map", "take", "filter-scan", "batch-nest"],
 )
-@settings(max_examples=25, deadline=None)
+@tried(25)
 @given(chunks=keyed_chunks())
 def test_per_key_on_unbounded_streams(body, by_hand, chunks):
     (output,) = check_operator(PerKey(body), (unbounded(KEYED),), chunks, seeds=3)
@@ -87,14 +88,14 @@ def test_per_key_on_unbounded_streams(body, by_hand, chunks):
         assert KEYED.plain(output) == {key: by_hand(xs) for key, xs in content(chunks, KEYED).items()}
 
 
-@settings(max_examples=30, deadline=None)
+@tried(30)
 @given(keyed_chunks(ends=True))
 def test_per_key_on_bounded_streams(chunks):
     (output,) = check_operator(PerKey(op(Fold(0, plus))), (bounded(KEYED),), chunks, seeds=3)
     assert KEYED.plain(output) == {key: [sum(xs)] for key, xs in content(chunks, KEYED).items()}
 
 
-@settings(max_examples=25, deadline=None)
+@tried(25)
 @given(keyed_chunks(ends=True))
 def test_per_key_of_a_composition_is_the_composition_of_per_keys(chunks):
     some, other = op(Filter(lambda x: x > 0)), op(Fold(0, plus))
@@ -103,7 +104,7 @@ def test_per_key_of_a_composition_is_the_composition_of_per_keys(chunks):
 
 
 @pytest.mark.parametrize("kind", [Bag(int), Set(int)])
-@settings(max_examples=15, deadline=None)
+@tried(15)
 @given(data=st.data())
 def test_per_key_of_other_collections(kind, data):
     chunks = data.draw(keyed_chunks(kind, ends=True))
@@ -115,7 +116,7 @@ def test_per_key_of_other_collections(kind, data):
     assert {key: list(INTS.plain(value)) for key, value in output.entries.items()} == expected
 
 
-@settings(max_examples=25, deadline=None)
+@tried(25)
 @given(keyed_chunks(sides=2))
 def test_per_key_of_two_inputs(chunks):
     types = (unbounded(KEYED), unbounded(KEYED))
@@ -251,7 +252,7 @@ def test_per_key_refuses_other_inputs():
 # per_key on z-sets, whose keys come and go
 
 
-@settings(max_examples=40, deadline=None)
+@tried(40)
 @given(keyed_chunks(ZSet(int)))
 def test_per_key_of_z_sets(chunks):
     (output,) = check_operator(PerKey(op(Distinct())), (unbounded(ZKEYED),), chunks, seeds=3)
@@ -259,7 +260,7 @@ def test_per_key_of_z_sets(chunks):
     assert ZKEYED.plain(output) == {key: group for key, group in positive.items() if group}
 
 
-@settings(max_examples=40, deadline=None)
+@tried(40)
 @given(keyed_chunks(ZSet(int), sides=2))
 def test_per_key_of_two_z_sets_is_their_join(chunks):
     types = (unbounded(ZKEYED), unbounded(ZKEYED))
@@ -271,7 +272,7 @@ def test_per_key_of_two_z_sets_is_their_join(chunks):
     assert ZKEYED.plain(output) == {key: group for key, group in products.items() if group}
 
 
-@settings(max_examples=40, deadline=None)
+@tried(40)
 @given(
     keyed_chunks(ZSet(int), st.dictionaries(st.integers(0, 2), st.integers(0, 1)), ends=False),
     st.lists(st.booleans(), min_size=4, max_size=4),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.collection import End
@@ -20,6 +20,7 @@ from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, T
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from tests.harness import check_operator, fired, fires, refusal
+from tests.quick import tried
 from tests.values.building import (
     END,
     MAKERS,
@@ -37,7 +38,7 @@ from tests.values.building import (
 
 INTS = Sequence(int)
 SMALL = st.integers(-3, 3)
-few = settings(max_examples=30, deadline=None)
+few = tried(30)
 
 
 def double(x: int) -> int:

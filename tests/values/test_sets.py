@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.collection import End
@@ -17,6 +17,7 @@ from flo.values.operators.sets import Difference, Intersection, SetJoin, SetUnio
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from tests.harness import check_operator, fired, fires, refusal
+from tests.quick import tried
 from tests.values.building import (
     END,
     bag,
@@ -35,7 +36,7 @@ from tests.values.building import (
 INTS = Set(int)
 SMALL = st.integers(0, 4)
 NODES, EDGES = Set(int), Set(tuple[int, int])
-few = settings(max_examples=40, deadline=None)
+few = tried(40)
 two_sets = two_sides(Set, SMALL)
 ENDING = elements_of(end=End.ARRIVED)
 PASSED = elements_of(end=End.PASSED)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.collection import End
@@ -26,9 +26,10 @@ from flo.values.operators.time_windows import Sliding, Tumbling
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag
 from tests.harness import check_operator, fires, refusal
+from tests.quick import tried
 from tests.values.building import END, bounded, content, cuts, ended, has_end, seq, unbounded
 
-few = settings(max_examples=40, deadline=None)
+few = tried(40)
 
 
 class Event(NamedTuple):

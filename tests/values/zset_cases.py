@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from flo.core.collection import End
 from flo.core.stream_type import StreamType
 from flo.values.weighted import ZSet, ZSetValue
 from tests.harness import check_operator
+from tests.quick import tried
 
-few = settings(max_examples=40, deadline=None)
+few = tried(40)
 
 weights = st.integers(-2, 2)
 rows = st.tuples(st.sampled_from("ab"), st.integers(0, 3))

@@ -101,6 +101,7 @@ def twice(x: int) -> list[int]:
     return [x, x]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "operator",
     [

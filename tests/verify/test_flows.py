@@ -48,6 +48,7 @@ class Tiring(flo.Operator):
                 yield flo.Step("tiring-terminator", (value.passed(),), self, (SequenceValue.terminator(),))
 
 
+@pytest.mark.slow
 def test_a_legal_program_passes() -> None:
     report = flo.verify.check(branching(), tries=30)
     assert report.ok, str(report)

@@ -7,10 +7,11 @@ import math
 import operator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.verify.solver.prove import Proved, Refuted, Unknown, prove, stays
+from tests.quick import tried
 from tests.verify.test_prove import GENEROUS
 
 SIGNED = [-7, -3, -1, 1, 2, 7]
@@ -74,7 +75,7 @@ EXPRESSIONS = st.recursive(LEAVES, larger, max_leaves=5)
 REWRITTEN = st.sampled_from(["{0}", "({0} + 0)", "-(-{0})", "max({0}, {0})", "({0} - b + b)", "({0} * 1)", "({0} % 2)"])
 
 
-@settings(max_examples=80, deadline=None)
+@tried(80)
 @given(EXPRESSIONS, EXPRESSIONS, REWRITTEN, st.booleans(), st.lists(st.tuples(st.integers(), st.integers(-6, 6))))
 def test_verdicts_on_random_arithmetic_hold(one, other, rewritten, related, tries):
     sides = eval(f"lambda a, b: ({one}, {rewritten.format(one) if related else other})")

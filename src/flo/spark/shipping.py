@@ -9,8 +9,10 @@ import tempfile
 import typing
 import zipfile
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 from flo.core.errors import is_users
@@ -28,6 +30,11 @@ def ship(spark: SparkSession) -> None:
     ):
         return
     context.addPyFile(str(packed_in(Path(tempfile.mkdtemp(prefix="flo-shipped-")))))
+
+
+def take_along(module: ModuleType) -> None:
+    """A module that workers cannot import goes with what the program has of it."""
+    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
 
 
 def packed_in(folder: Path) -> Path:

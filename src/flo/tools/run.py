@@ -98,14 +98,13 @@ def _on_spark(
     given: argparse.Namespace, loaded: list[ModuleType], flow: Flow, inputs: Mapping[str, str], output: Console
 ) -> None:
     try:
-        from pyspark import cloudpickle
-
         from flo.spark.session import embedded
+        from flo.spark.shipping import take_along
     except ImportError:
         raise FloError("pyspark is not installed", instead=(("pip install 'flo-streams[spark]'", ""),)) from None
     for module in loaded:
         if is_users(module.__dict__.get("__file__")):
-            cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # workers cannot import it
+            take_along(module)
     bounded = {stream.name: stream.bounded for stream in flow._scope.inputs}
     order, sinks = dict(map(_named, given.order)), dict(map(_sink, given.output))
     _expect(flow, inputs, order, sinks)

@@ -1,0 +1,16 @@
+"""How much is tried: `make check` tries a part of what the whole suite does."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+# no test may fail because the machine is slow
+settings.register_profile("whole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("whole"), max_examples=10)
+settings.load_profile("whole")
+
+
+def tried(examples: int) -> settings:
+    """So many examples; in a quick run fewer, but some."""
+    profile = settings.get_current_profile_name()
+    return settings(max_examples=max(3, examples // 8) if profile == "quick" else examples)
