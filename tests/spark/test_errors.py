@@ -10,8 +10,8 @@ import pytest
 from pyspark.errors import PySparkException
 
 import flo
-from flo.core.errors import EngineError
-from flo.spark.faults import without_java
+from flo.core.errors import EngineError, FloError
+from flo.spark.faults import LONG, for_java, without_java
 from tests.spark.sources import files
 
 NOW = {"availableNow": True}
@@ -114,3 +114,16 @@ def test_an_error_of_ours_is_told_without_java():
     assert found.__cause__ is given
     other = PySparkException("the table is not there")
     assert without_java(other) is other
+
+
+def test_spark_is_told_briefly():
+    """And in words by which it knows that a turn was interrupted, and did not fail."""
+    trace = "An error occurred while calling o1.collectToPython.\n: {}\n" + "\tat a.b.c(D.java:1)\n" * 1000
+    stopped = for_java(Exception(trace.format("java.lang.InterruptedException")))
+    words = "py4j.protocol.Py4JJavaError: An error occurred while calling a turn: java.lang.InterruptedException"
+    assert str(stopped) == words
+    failed = for_java(Exception(trace.format("java.lang.IllegalStateException: no")))
+    assert "IllegalStateException: no" in str(failed)
+    assert len(str(failed)) == LONG
+    short = FloError("no")
+    assert for_java(short) is short

@@ -14,6 +14,21 @@ SHOWN = 3
 """How many frames of the traceback are shown."""
 
 
+_INTERRUPTED = re.compile(r"java\.(?:lang|io|nio\.channels)\.(?:Interrupted|InterruptedIO|ClosedByInterrupt)Exception")
+LONG = 2_000
+"""Of a text with more characters, Java's expressions may overflow the stack."""
+
+
+def for_java(error: Exception) -> Exception:
+    """What Spark is told of a turn that raised: it searches the text for the words with which py4j says that `stop` has
+    interrupted a call, by an expression that a stack trace of Java is too long for."""
+    interrupted = _INTERRUPTED.search(str(error))
+    if interrupted:
+        return RuntimeError(f"py4j.protocol.Py4JJavaError: An error occurred while calling a turn: {interrupted[0]}")
+    told = without_java(error)
+    return told if len(str(told)) <= LONG else RuntimeError(str(told)[:LONG])
+
+
 def without_java(error: Exception) -> Exception:
     """What Python raised in a task, if Spark wraps something like that; its cause is all that Spark says."""
     _, found, text = str(error).rpartition(_TRACEBACK)

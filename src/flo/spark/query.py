@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from flo.api.running import known
 from flo.core.errors import Origin, UnknownNameError
 from flo.spark import arriving
-from flo.spark.faults import without_java
+from flo.spark.faults import for_java, without_java
 from flo.spark.kept import VIEW
 from flo.spark.sinks import DIVERTED, Given, Kept, Memory, Sink, forget_parts
 from flo.spark.turns import Outcome, Turns
@@ -76,7 +76,7 @@ class Query:
             self.progress.append(outcome)
         except Exception as error:
             self._fault = without_java(error)
-            raise
+            raise for_java(error) from None
 
     def _take_aside(self, spark: SparkSession, outcome: Outcome) -> None:
         """Rows that were put aside stay in the checkpoint, or go to a sink."""
