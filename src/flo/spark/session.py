@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import sys
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from flo.core.errors import FloError
 
+LOGGING = Path(__file__).with_name("log4j2.properties")
 SETTINGS = {
-    "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "OFF",
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
+    "spark.sql.session.timeZone": "UTC",
+    # by TCP, a task waits 40 ms for its first rows
+    "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
+}
+HERE = {
+    "spark.ui.enabled": "false",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    "spark.log.level": "OFF",
-    "spark.sql.session.timeZone": "UTC",
 }
+"""On this machine alone: executors elsewhere must reach the driver."""
 
 
 class NoJava(FloError):
@@ -35,6 +44,6 @@ def embedded(name: str, *, cores: int | None = None, master: str | None = None, 
     cores = cores or os.cpu_count() or 1
     builder = SparkSession.builder.appName(name).master(master or f"local[{cores}]")
     builder = builder.config("spark.driver.memory", memory).config("spark.sql.shuffle.partitions", str(cores))
-    for setting, value in SETTINGS.items():
+    for setting, value in {**SETTINGS, **({} if master and not master.startswith("local") else HERE)}.items():
         builder = builder.config(setting, value)
     return builder.getOrCreate()
