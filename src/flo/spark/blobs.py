@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema
 
 MOST_BYTES = 1 << 25
 """How much data a row carries, about."""
 NOTE = -1
 """The delivery of what is said to the driver."""
-SPARK = "shard int, delivery int, origin int, part int, ended boolean, data binary"
 SCHEMA = pa.schema(
     [
         ("shard", pa.int32()),
@@ -29,6 +29,7 @@ SCHEMA = pa.schema(
         ("data", pa.binary()),
     ]
 )
+SPARK = from_arrow_schema(SCHEMA)
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.conf import RuntimeConfig
 
 from flo.api.running import known
 from flo.core.errors import Origin, UnknownNameError
@@ -25,6 +27,25 @@ SETTINGS = {
     "spark.sql.adaptive.enabled": "false",
 }
 """What the query wants of its session, which is a copy of the user's."""
+ON_DISK = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    )
+}
+"""On a local disk, for Spark's own part: by default it starts a process, `chmod`, for each file that it writes."""
+
+
+@contextmanager
+def _set(conf: RuntimeConfig, settings: Mapping[str, str]) -> Iterator[None]:
+    """For what is started inside: it takes a copy."""
+    before = {setting: conf.get(setting, None) for setting in settings}
+    try:
+        for setting, value in settings.items():
+            conf.set(setting, value)
+        yield
+    finally:
+        for setting, old in before.items():
+            conf.unset(setting) if old is None else conf.set(setting, old)
 
 
 class Query:
@@ -48,19 +69,13 @@ class Query:
         self._fault: Exception | None = None
         whole = reduce(DataFrame.union, streaming)
         writer = whole.writeStream.foreachBatch(self._take)
-        writer = writer.option("checkpointLocation", spark_part or f"{turns.folder}/spark")
+        offsets = spark_part or f"{turns.folder}/spark"
+        writer = writer.option("checkpointLocation", offsets)
         writer = writer.queryName(f"flo {name} {turns.run[:6]}")
         if trigger:
             writer = writer.trigger(**trigger)
-        conf = turns.spark.conf
-        before = {setting: str(conf.get(setting)) for setting in SETTINGS}
-        try:
-            for setting, value in SETTINGS.items():
-                conf.set(setting, value)
+        with _set(turns.spark.conf, SETTINGS | (ON_DISK if "://" not in offsets else {})):
             self._query = writer.start()
-        finally:
-            for setting, value in before.items():
-                conf.set(setting, value)
 
     def _take(self, batch: DataFrame, version: int) -> None:
         try:

@@ -7,10 +7,10 @@ import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col
 
 from flo.core.errors import FloError
@@ -57,6 +57,14 @@ class Turns:
         self.run = uuid.uuid4().hex
         self.stages = [Code.of((stage, self._sent(stage.outputs), tuple(outputs))) for stage in plan.stages]
 
+    @cached_property
+    def _shard(self) -> Column:
+        return col("shard")
+
+    @cached_property
+    def _is_note(self) -> Column:
+        return col("delivery") == NOTE
+
     def _sent(self, streams: Iterable[int]) -> tuple[Any, ...]:
         return tuple(each for stream in streams for each in self.plan.sent(stream))
 
@@ -90,8 +98,8 @@ class Turns:
         done = frozenset(stream for stream, inputs in self.plan.sources.items() if inputs <= ended)
         turn = Turn(version, first, self.run, self.folder, self.shards, done)
         for code in self.stages:
-            frame = frame.repartitionById(self.shards, col("shard")).mapInArrow(Work(code, turn), SPARK)
-        said = [noted(row.data) for row in frame.where(col("delivery") == NOTE).collect()]
+            frame = frame.repartitionById(self.shards, self._shard).mapInArrow(Work(code, turn), SPARK)
+        said = [noted(row.data) for row in frame.where(self._is_note).collect()]
         faults = [each for each in said if isinstance(each, FloError)]
         if faults:
             raise faults[0]
