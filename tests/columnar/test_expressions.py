@@ -17,6 +17,7 @@ from flo.columnar.expression import Expression, maybe
 from flo.columnar.layout import Layout
 from flo.core.elements import returned_type
 from flo.core.encoding import decode, encode
+from flo.core.labels import identity
 from flo.core.term import Lifting, Lowering
 from tests.columnar.harness import agree, forms, on_tables
 from tests.quick import tried
@@ -96,6 +97,11 @@ def test_long_expressions_are_told_apart():
     assert one == Expression(long, (ORDER,))
     assert hash(one) == hash(Expression(long, (ORDER,)))
     assert len(one.__name__) <= 80
+    assert one.__name__ == other.__name__
+    assert identity(one) != identity(other)
+    lowering = Lowering()
+    assert lowering(one) != lowering(other)
+    assert list(lowering.names.values()) == [one, other]
 
 
 def test_rows_of_a_dict_are_written_down_and_read_again():

@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import narwhals as nw
+
 import flo
 from examples import auctions
 from examples.paper import (
@@ -179,33 +181,38 @@ class Drawn:
         self._put(*self.rng.choice(verbs)())
 
     def _of_pairs(self) -> tuple[str, Any]:
-        one = self._get("pairs")
+        one, (left, right) = self._get("pairs"), self._sides()
         return "pairs", self.rng.choice(
             [
-                lambda: one.map(swapped),
-                lambda: one.filter(rising).union(one),
+                lambda: one.map(self.rng.choice([swapped, ("1", "0")])),
+                lambda: one.filter(self.rng.choice([rising, nw.col("0") <= nw.col("1")])).union(one),
                 lambda: one.distinct(),
-                lambda: one.sum_by(first, second),
-                lambda: one.count_by(second),
-                lambda: one.max_by(first, second),
-                lambda: one.top(2, second),
+                lambda: one.sum_by(left, right),
+                lambda: one.count_by(right),
+                lambda: one.max_by(left, right),
+                lambda: one.top(2, right, by=self.rng.choice([None, left])),
                 lambda: one.negate(),
                 lambda: one.count().map(paired),
-                lambda: one.count_distinct_by(second, first),
+                lambda: one.count_distinct_by(right, left),
                 lambda: one.map(lambda pair: pair).sum_by(first, second),
             ]
         )()
 
+    def _sides(self) -> tuple[Any, Any]:
+        """What gives the halves of a pair: columns, which are known to the planner, or functions."""
+        return self.rng.choice([(first, second), ("0", "1"), ("0", "1")])
+
     def _of_two_pairs(self) -> tuple[str, Any]:
-        one, two = self._get("pairs"), self._get("pairs")
+        one, two, (left, right) = self._get("pairs"), self._get("pairs"), self._sides()
+        into = self.rng.choice([ends_of, ("1", "1_right"), ("0", "1_right")])
         return "pairs", self.rng.choice(
             [
                 lambda: one.union(two),
                 lambda: one.minus(two),
-                lambda: one.join(two, first, first, ends_of),
-                lambda: one.join(two, first, second, ends_of).distinct(),
-                lambda: one.semi_join(two, second, first),
-                lambda: one.anti_join(two, first, first),
+                lambda: one.join(two, left, left, into),
+                lambda: one.join(two, left, right, into).distinct(),
+                lambda: one.semi_join(two, right, left),
+                lambda: one.anti_join(two, left, left),
             ]
         )()
 

@@ -77,6 +77,13 @@ def test_changes_as_files(folder, shared, spark, capsys):
     assert {(row["0"], row["1"]) for row in spark.read.parquet(str(folder / "out")).collect()} == {("a", 6), ("b", 2)}
 
 
+def test_a_whole_result_as_files(folder, shared, spark, capsys):
+    given = ["--input", f"sales={folder / 'sales'}", "--output", f"sums=json:path={folder / 'out'}"]
+    assert main(["run", f"{folder / 'sums.py'}::whole", *given]) == 0
+    assert {(row["0"], row["1"]) for row in spark.read.json(str(folder / "out")).collect()} == {("a", 6), ("b", 2)}
+    assert not capsys.readouterr().out
+
+
 def test_here(folder, capsys):
     given = ["--here", "--input", f"sales={folder / 'sales' / '1.csv'}"]
     assert main(["run", f"{folder / 'sums.py'}::whole", *given]) == 0

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import zipfile
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import pyarrow as pa
 import pytest
 
 import flo
+from flo.spark.arriving import Arriving
+from flo.spark.kept import Kept
+from flo.spark.on_spark import OnSpark
 from flo.spark.shipping import packed_in
+from flo.spark.tasks import entered
+from tests.spark.harness import frame
+from tests.spark.simulated import NO_SPARK
 from tests.spark.sources import files, stream
 
 
@@ -120,6 +131,57 @@ def test_offsets_are_an_order(spark, tmp_path):
         query.wait()
 
 
+def placed(*turns: pa.Array) -> str:
+    """What the turns of a sequence with these positions are refused with; nothing if they are taken."""
+    kept, delivery = Kept(), SimpleNamespace(number=3)
+    try:
+        for positions in turns:
+            kept = Kept.read((), json.loads(json.dumps(kept.more([]))))  # as after a restart
+            kept.in_order(delivery, pa.table({"@": positions}), "@")  # type: ignore[arg-type]
+    except flo.ElementError as error:
+        return str(error)
+    return ""
+
+
+def moments(zone: str, *hours: int) -> pa.Array:
+    times = [datetime(2024, 10, 26, 20, tzinfo=UTC) + timedelta(hours=hour) for hour in hours]
+    return pa.array(times, pa.timestamp("us", zone))
+
+
+RISING: list[pa.Array] = [
+    pa.array([9, 10, 11]),
+    pa.array([-9.5, 9.5, 10.5]),
+    pa.array([float("-inf"), 1e16, float("inf")]),
+    pa.array([Decimal("-10.5"), Decimal("9.5"), Decimal("12345678901234567890123456789012.3")], pa.decimal128(38, 1)),
+    pa.array([date(999, 1, 1), date(1969, 1, 1), date(2024, 1, 1)]),
+    moments("Europe/Oslo", 3, 4, 5),  # when the clocks are set back
+    moments("UTC", 3, 4, 5),
+    pa.array(["B", "a", "é"]),
+]
+
+
+@pytest.mark.parametrize("positions", RISING, ids=lambda positions: str(positions.type))
+def test_positions_of_every_type_are_compared_across_turns(positions):
+    one, two, three = (positions.slice(place, 1) for place in range(3))
+    assert not placed(one, two, three)
+    assert not placed(positions.slice(0, 2).take(pa.array([1, 0])), three)
+    assert f"has come after one at {three[0]}" in placed(one, three, two)
+    assert f"two rows are at the position {two[0]}," in placed(one, two, two)
+    assert f"two rows are at the position {two[0]}," in placed(one, pa.concat_arrays([two, three, two]))
+
+
+@pytest.mark.parametrize("place", [None, float("nan")])
+def test_a_row_without_a_place_does_not_fit(place):
+    flow = flo.Flow("one")
+    flow.output("same", flow.input("numbers", flo.Sequence[int]))
+    arriving = Arriving("numbers", OnSpark(flow, NO_SPARK)._plan.entries[0], entered, "at")
+    rows = pa.table({"value": [1, 2], "at": pa.array([1.5, place], from_pandas=False)})
+    with pytest.raises(flo.ElementError, match=r"a row of `numbers` does not fit: `at` is (null|nan)") as caught:
+        list(arriving.take(rows))
+    assert 'on_error="divert"' in str(caught.value)
+    assert [values[0].size() for values, _ in arriving.take(rows.slice(0, 1))] == [1]
+
+
 def refused(spark: Any, flow: flo.Flow, inputs: dict[str, Any], outputs: Any = None, **options: Any) -> str:
     with pytest.raises(flo.FloError) as caught:
         flow.on(spark).start(inputs, outputs, checkpoint="/nowhere/at all", **options)
@@ -146,13 +208,15 @@ def test_what_does_not_fit_is_refused_before_it_runs(spark, tmp_path):
     def taking(of: Any, **order: str) -> str:
         flow = flo.Flow("one")
         flow.output("same", flow.input("sales", of))
-        source = files(spark, ODD, tmp_path / "sales")
+        odd = [table.append_column("tags", pa.array([[1]] * table.num_rows)) for table in ODD]
+        source = files(spark, odd, tmp_path / "sales")
         with pytest.raises(flo.FloError) as caught:
             flow.on(spark).start({"sales": source}, checkpoint=tmp_path / "c", order=order)
         return str(caught.value)
 
     assert "rows of a DataFrame have no order" in taking(flo.Sequence[Sale])
     assert "has no column `at`" in taking(flo.Sequence[Sale], sales="at")
+    assert "is array<bigint>, and is to say the order" in taking(flo.Sequence[Sale], sales="tags")
     assert "no input called `others`" in taking(flo.Bag[Sale], others="at")
     assert "no elements of it" in taking(flo.Keyed[str, flo.Bag[int]])
 
@@ -160,6 +224,90 @@ def test_what_does_not_fit_is_refused_before_it_runs(spark, tmp_path):
         city: str
 
     assert "there is no column `city`" in taking(flo.Bag[Other])
+
+
+class Tagged(NamedTuple):
+    shop: str
+    price: float
+    n: int
+    note: str | None
+
+
+TAGGED = [
+    Tagged("a", float("nan"), 2**62, None),
+    Tagged("straße", 7.5, 1, "x"),
+    Tagged("bb", 5.0, 2 - 2**63, ""),
+]
+TRIED: dict[str, tuple[Any, bool]] = {
+    "nan": (lambda rows: rows.filter(nw.col("price") > 5.0), False),
+    "case": (lambda rows: rows.map({"shop": nw.col("shop").str.to_uppercase()}), False),
+    "overflow": (lambda rows: rows.map({"n": nw.col("n") * 4}), False),
+    "a narrower result": (lambda rows: rows.map({"n": nw.col("shop").str.len_chars()}), False),
+    "comparison": (lambda rows: rows.filter(nw.col("n") > 0), True),
+    "texts": (lambda rows: rows.filter(nw.col("shop") == "bb"), True),
+    "a null": (lambda rows: rows.map({"note": nw.col("note").fill_null("none")}), True),
+    "columns": (lambda rows: rows.map({"shop": "shop", "note": "note", "price": "price"}), True),
+}
+
+
+@pytest.mark.parametrize("case", TRIED)
+def test_what_spark_runs_itself_gives_the_same(spark, case, capfd):
+    built, native = TRIED[case]
+    flow = flo.Flow("tagged")
+    flow.output("found", built(flow.input("rows", flo.Bag[Tagged], bounded=True)))
+    on_spark = flow.on(spark)
+    assert ("native" in on_spark.explain()) is native
+    assert "ERROR" not in capfd.readouterr().err
+    found = on_spark.run(rows=frame(spark, flow._scope.inputs[0].type.collection, TAGGED))["found"]
+    expected = flow.on(flo.here).run(rows=TAGGED)["found"]
+    assert sorted(map(repr, found.toArrow().to_pylist())) == sorted(map(repr, expected.to_pylist()))
+
+
+def selling(built: Any) -> flo.Flow:
+    flow = flo.Flow("selling")
+    flow.output("found", built(flow.input("sales", flo.Bag[Sale])))
+    return flow
+
+
+@pytest.mark.parametrize(
+    "built",
+    [
+        lambda sales: sales.map({"shop": "shop"}),
+        lambda sales: sales.filter(nw.col("price") > 5),
+        lambda sales: sales.filter(nw.col("shop") == "c"),
+    ],
+    ids=["of a column that is not read", "of a column that is compared", "of a row that is left out"],
+)
+def test_a_null_is_refused_where_spark_itself_reads_first(spark, tmp_path, built):
+    flow = selling(built)
+    assert "native" in flow.on(spark).explain()
+    query = flow.on(spark).start(
+        {"sales": files(spark, ODD[1:], tmp_path / "sales")}, checkpoint=tmp_path / "c", trigger=NOW
+    )
+    with pytest.raises(flo.ElementError, match="a row of `sales` does not fit: `price` is null") as caught:
+        query.wait()
+    assert 'on_error="divert"' in str(caught.value)
+
+
+def test_a_weight_is_refused_where_spark_itself_reads_first(spark, tmp_path):
+    rows = pa.table({"shop": ["a", "b"], "price": [1, 2], "_weight": [1, 0]})
+    flow = selling(lambda sales: sales.filter(nw.col("shop") == "a"))
+    query = flow.on(spark).start(
+        {"sales": files(spark, [rows], tmp_path / "sales")}, checkpoint=tmp_path / "c", trigger=NOW
+    )
+    with pytest.raises(flo.ElementError, match="a row of `sales` does not fit: `_weight` is less than 1"):
+        query.wait()
+
+
+def test_columns_of_other_types_are_fitted_before_they_are_read(spark, tmp_path):
+    """A narrower column, of which Spark would have narrower results."""
+    rows = pa.table({"shop": ["a", "b"], "price": pa.array([1, 2], pa.int32())})
+    flow = selling(lambda sales: sales.filter(nw.col("price") > 1))
+    query = flow.on(spark).start(
+        {"sales": files(spark, [rows], tmp_path / "sales")}, checkpoint=tmp_path / "c", trigger=NOW
+    )
+    query.wait()
+    assert query.view("found").value() == {Sale("b", 2): 1}
 
 
 def test_what_is_shipped(tmp_path):

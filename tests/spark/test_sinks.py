@@ -104,7 +104,7 @@ def test_sinks(spark, tmp_path, capsys):
 def test_files_of_a_turn_that_comes_again(tmp_path):
     """Also if it was broken off on other shards; what is staged is not seen."""
     sink = Changes(str(tmp_path / "files"))
-    given = Given(None, "", "sums", 3, 2, pa.schema([]), ())
+    given = Given(None, "", "sums", 3, 2, pa.schema([]), (), staged=True)
     for before in (0, 2):
         staged = Path(f"{sink.staged()}00000003")
         staged.mkdir(parents=True)

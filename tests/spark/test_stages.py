@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import narwhals as nw
 import pytest
 
 import flo
+from flo.spark import tasks
 from flo.spark.on_spark import OnSpark
 from tests.spark.simulated import NO_SPARK, agree_simulated
 
@@ -123,3 +126,31 @@ def test_one_delivery_for_one_key() -> None:
     assert "shuffled by customer" in explained
     assert "shuffled by price" in explained
     assert "to one shard, as one group" in explained
+
+
+class Pair(NamedTuple):
+    one: int
+    other: int
+
+
+class Paired(NamedTuple):
+    pair: Pair
+
+
+def test_a_column_of_rows_becomes_their_columns(tmp_path: Any) -> None:
+    flow = flo.Flow("pairs")
+    flow.output("pairs", flow.input("rows", flo.ZSet[Paired]).distinct().map("pair"))
+    rows = {Paired(Pair(n, n % 2)): 2 for n in range(5)}
+    agree_simulated(flow, {"rows": rows}, tmp_path, parts=2, shards=2, seed=0)
+
+
+def test_workers_forget_what_is_of_no_use(tmp_path: Any) -> None:
+    flow = flo.Flow("sums")
+    flow.output("sums", _orders(flow).sum_by("customer", "price"))
+    orders = {"orders": DATA["orders"]}
+    tasks._shards.clear()
+    for name in ("ended", "ended", "live"):
+        agree_simulated(flow, orders, tmp_path / name, parts=2, shards=2, seed=0)
+        if name == "ended":
+            shutil.rmtree(tmp_path / name)
+    assert {Path(folder).name for folder, _, _ in tasks._shards} == {"live"}

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import FunctionType, SimpleNamespace
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -17,7 +18,7 @@ from flo.columnar import folders
 from flo.columnar.folders import folder
 from flo.columnar.store import Store
 from flo.spark import tasks
-from flo.spark.agreed import agreed, content_of
+from flo.spark.agreed import agreed, content_of, write_agreed
 from flo.spark.blobs import NOTE, blobs, noted
 from flo.spark.files import commit, committed
 from flo.spark.inspect import Checkpoint
@@ -29,6 +30,7 @@ from flo.spark.turns import Turns
 from flo.spark.views import View
 from flo.tools.cli import main
 from tests.spark.harness import streamed, table
+from tests.spark.programs import add, thirds
 
 
 class Sale(NamedTuple):
@@ -127,6 +129,7 @@ class Bench:
         outputs = on._planned_outputs(dict.fromkeys(on._output_types, how))
         ours = content_of(flow.name, on._graph, on._plan, list(on._inputs), outputs, shards or 2)
         self.turns = Turns(None, on._plan, outputs, where, agreed(where, ours, shards))  # type: ignore[arg-type]
+        write_agreed(where, ours)
         self.shards, self.place = self.turns.shards, 0
 
     def _run(self, number: int, task: Any, batches: Any) -> list[Any]:
@@ -512,6 +515,17 @@ def test_what_cannot_be_cut_is_refused(tmp_path: Path) -> None:
     assert Checkpoint(str(tmp_path)).shards == 2
 
 
+def test_what_runs_by_key_on_values_is_not_taken_for_one_place(tmp_path: Path) -> None:
+    """One shard has all keys, and three would each have some."""
+    flow = flo.Flow("running sums")
+    keyed = flow.input("numbers", flo.Sequence[int]).key_by(thirds)
+    flow.output("sums", keyed.per_key(lambda some: some.scan(0, add)).entries())
+    bench = Bench(flow, str(tmp_path), shards=1)
+    bench.turn({"numbers": [1, 2, 3, 4, 5, 6]}, 0)
+    with pytest.raises(flo.CheckpointError, match="cannot be cut into other shards"):
+        rescale(str(tmp_path), 3)
+
+
 def test_changes_of_the_program_that_go_on(tmp_path: Path) -> None:
     bench = Bench(sums(), str(tmp_path))
     bench.turn({"sales": sales(0, 10)}, 0)
@@ -546,10 +560,23 @@ def test_changes_of_the_program_that_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_lambda_is_its_text(tmp_path: Path) -> None:
-    Bench(sums(lambda sale: sale.shop), str(tmp_path))
+    Bench(sums(lambda sale: sale.shop), str(tmp_path)).turn({"sales": sales(0, 10)}, 0)
     Bench(sums(lambda sale: sale.shop), str(tmp_path))
     with pytest.raises(flo.CheckpointError, match="another program"):
         Bench(sums(lambda sale: sale.shop + "!"), str(tmp_path))
+
+
+def test_a_long_expression_is_its_whole_text(tmp_path: Path) -> None:
+    def filtered(least: int) -> flo.Flow:
+        flow, wanted = flo.Flow("filtered"), nw.col("shop") != "a shop with so long a name that what follows is cut"
+        sold = flow.input("sales", flo.ZSet[Sale]).filter(wanted & (nw.col("price") > least))
+        flow.output("sums", sold.sum_by("shop", "price"))
+        return flow
+
+    Bench(filtered(1), str(tmp_path)).turn({"sales": sales(0, 10)}, 0)
+    Bench(filtered(1), str(tmp_path))
+    with pytest.raises(flo.CheckpointError, match="another program"):
+        Bench(filtered(2), str(tmp_path))
 
 
 def test_a_version_that_is_not_kept(tmp_path: Path) -> None:

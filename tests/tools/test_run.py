@@ -49,3 +49,10 @@ def test_refused_before_spark_starts(
 ) -> None:
     assert main(["run", program, *given]) == 2
     assert capsys.readouterr().err == f"flo run: {said}"
+
+
+def test_a_checkpoint_of_a_flow_that_runs_once(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    file = Path(program)
+    file.write_text(FLOW.replace("int]])", "int]], bounded=True)"))
+    assert main(["run", program, "--input", "rows=rate:", "--checkpoint", str(file.parent / "kept")]) == 2
+    assert "it runs once, and --checkpoint would keep nothing" in capsys.readouterr().err

@@ -79,6 +79,8 @@ class Expression:
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         """These columns of the first row as columns of the result, if they all are."""
+        if not isinstance(self.given, (Mapping, tuple)) and self.layout.form != "value":
+            return None  # one column of rows becomes their columns
         named = {each: name for name, each in self._named.items() if isinstance(each, str)}
         found = tuple(named.get(self.arguments[0][column]) for column in columns)
         return None if None in found else found  # type: ignore[return-value]

@@ -8,7 +8,7 @@ what they write is the same: nobody removes what another has written and not yet
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -124,18 +124,27 @@ class Store:
     def _sweep(self, keep: int) -> None:
         """Removes manifests but the newest, and what these have named and the others do not."""
         numbers = self.numbers()
-        gone = [self.manifest(number) for number in numbers[:-keep]]
+        gone = list(self._there(numbers[:-keep]))
         if not gone:
             return
-        held = _held(self.manifest(number) for number in numbers[-keep:])
+        held = _held(self._there(numbers[-keep:]))
         for number in numbers[:-keep]:
             self.folder.remove(_manifest(number))
         for name in _held(gone) - held:
             self.folder.remove(name)
 
+    def _there(self, numbers: Iterable[int]) -> Iterator[Any]:
+        """The manifests that nobody else has removed meanwhile."""
+        for number in numbers:
+            try:
+                yield self.manifest(number)
+            except CheckpointError:
+                if self.folder.exists(_manifest(number)):
+                    raise
+
     def tidy(self, age: float = STRAY) -> None:
         """Removes what was left by attempts that failed: files aside, and such as no manifest names."""
-        held = _held(self.manifest(number) for number in self.numbers())
+        held = _held(self._there(self.numbers()))
         for under in (PARTS, STATES, MANIFESTS):
             for name, (_, old) in self.folder.files(under).items():
                 stray = name.startswith(ASIDE) or (under != MANIFESTS and f"{under}/{name}" not in held)

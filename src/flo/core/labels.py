@@ -21,11 +21,12 @@ def label(function: Any) -> str:
 
 
 def identity(function: Any) -> str:
-    """What tells a function from others when a state is restored: its name, or of a lambda what it does."""
+    """What tells a function from others when a state is restored: its name, or its text if it has none."""
     name = getattr(function, "__qualname__", "")
     if name and "<lambda>" not in name:
         return str(name)
-    text = label(function)
+    whole = getattr(function, "text", None)
+    text = whole if isinstance(whole, str) else label(function)  # people are shown a long text cut
     return text if text != "lambda" else f"lambda {_code_text(function.__code__)}"  # no source
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from flo.columnar.folders import folder
 from flo.columnar.operator import Placement
+from flo.columnar.rows import Columns, layout_of
 from flo.core.checkpoint import difference, expect_same, functions
 from flo.core.errors import CheckpointError
 from flo.core.graph import Graph, nodes
 from flo.core.notation import text
+from flo.core.operator import Operator
 from flo.core.term import Lowering
-from flo.spark.files import about, write_about
+from flo.spark.arriving import rows_in
+from flo.spark.files import about, committed, write_about
 from flo.spark.kept import VIEW, Output
 from flo.spark.planning import placement
-from flo.spark.stages import Plan, Stage
-from flo.spark.state import Shard
+from flo.spark.stages import Entry, Plan, Stage
+from flo.spark.state import STATE, Shard
 
 Content = dict[str, Any]
 
@@ -25,11 +30,20 @@ def content_of(name: str, graph: Graph, plan: Plan, inputs: list[str], outputs: 
         "flow": name,
         "program": text(Lowering()(graph), states=False),
         "functions": list(functions(graph)),
-        "inputs": inputs,
+        "inputs": [line for name, entry in zip(inputs, plan.entries, strict=False) for line in _input(name, entry)],
         "outputs": {output.name: output.how for output in outputs},
         "shards": shards,
         "stages": [_stage(plan, stage, outputs) for stage in plan.stages],
     }
+
+
+def _input(name: str, entry: Entry) -> Iterator[str]:
+    """An input and its columns, line by line: the text of the program leaves types out."""
+    of, rows = entry.type.collection, rows_in(entry.type.collection)
+    kind = rows.name if isinstance(of, Columns) else str(of)
+    yield f"{name}: {kind}, {'bounded' if entry.type.bounded else 'unbounded'}"
+    for column in layout_of(rows).schema if rows else ():
+        yield f"{name}.{column.name}: {column.type}{'' if column.nullable else ' not null'}"
 
 
 def _stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Content:
@@ -38,7 +52,7 @@ def _stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Content:
     for node in nodes(stage.graph):
         vertex = vertices.get(id(node.operator))
         alone = vertex is not None and bool(vertex.outputs) and vertex.outputs[0].number in plan.alone
-        where = Placement.ONE_PLACE if alone else placement(node.operator) if vertex else Placement.ANYWHERE
+        where = Placement.ONE_PLACE if alone else _spread(node.operator) if vertex else Placement.ANYWHERE
         name = getattr(node.operator, "like", node.operator).name
         operators.append({"name": name, "line": str(node.origin or ""), "where": where.value})
     initial = Shard("", 1, stage.level, 0, stage.graph, tuple(each.type for each in stage.inputs)).initial()
@@ -50,10 +64,19 @@ def _stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Content:
     }
 
 
+def _spread(operator: Operator) -> Placement:
+    """Where the rows of an operator are that runs in all shards: on values it does so by the keys of its streams."""
+    wanted = placement(operator)
+    return Placement.BY_KEY if wanted is Placement.ONE_PLACE else wanted
+
+
 def agreed(where: str, ours: Content, shards: int | None) -> int:
-    """The number of shards: that of the checkpoint, if there is one; refused if its program is another."""
+    """The number of shards: that of the checkpoint, if there is one; refused if its program is another.
+
+    A program of which no turn is committed has left nothing behind that another could not replace.
+    """
     before = about(where)
-    if before is not None:
+    if before is not None and committed(where):
         _compared(before, ours)
         if shards is not None and shards != before["shards"]:
             raise CheckpointError(
@@ -61,9 +84,16 @@ def agreed(where: str, ours: Content, shards: int | None) -> int:
                 instead=((f"flo state rescale {where} {shards}", "cuts the state anew"),),
             )
         ours["shards"] = before["shards"]
-    if before is None or {**before, **ours} != before:  # lines and sinks may have changed
-        write_about(where, ours)
     return int(ours["shards"])
+
+
+def write_agreed(where: str, ours: Content) -> None:
+    """Says what the checkpoint is of from now on. Lines and sinks may have changed."""
+    before = about(where)
+    if before is None or {**before, **ours} != before:
+        if not committed(where):
+            folder(where).remove(STATE)  # of another program, whose first turn was broken off
+        write_about(where, ours)
 
 
 def _compared(before: Content, ours: Content) -> None:

@@ -15,7 +15,7 @@ from flo.columnar.diverted import INSTEAD, SCHEMA, Aside, Diverted
 from flo.columnar.fitting import Unfit, fitted
 from flo.columnar.folders import folder
 from flo.columnar.inputs import Piece
-from flo.columnar.rows import Columns, Rows, layout_of
+from flo.columnar.rows import Columns, Rows, layout_of, ordered
 from flo.columnar.sealed import read_sealed, write_sealed
 from flo.columnar.streams import Streams, has_columns, inner_of, numbered
 from flo.core.collection import Value
@@ -81,6 +81,8 @@ class Arriving:
         """In pieces, if a row must be left out."""
         self.taken += table.num_rows
         self._expect_one_partition(table)
+        if self.position and ordered(self.of):
+            table = self._placed(table)
         try:
             rows, places, misfits = fitted(Piece(table), self.of)
         except Unfit as error:
@@ -107,6 +109,14 @@ class Arriving:
                         (f'order={{"{self.name}": "timestamp"}}', "a column that orders the rows of all partitions"),
                     ),
                 )
+
+    def _placed(self, table: pa.Table) -> pa.Table:
+        """The rows that have a place."""
+        nowhere = pc.is_null(table[self.position], nan_is_null=True)
+        for row in table.filter(nowhere).to_pylist():
+            shown = "null" if row[self.position] is None else row[self.position]
+            self._refuse(Diverted(row, f"`{self.position}` is {shown}, and it has to say the place of the row"))
+        return table.filter(pc.invert(nowhere))
 
     def _halves(self, rows: Rows, table: pa.Table) -> Iterator[Taken]:
         """The rows, without those that a function raises on."""
@@ -151,8 +161,11 @@ def _written(where: str, name: str, rows: list[Diverted]) -> str:
 
 
 def remember(where: str, name: str, version: int, files: list[str]) -> None:
-    """These rows were put aside in a turn."""
-    write_sealed(folder(where), _manifest(name, version), {"files": files})
+    """These rows were put aside in a turn, and not those of an attempt that was broken off."""
+    if files:
+        write_sealed(folder(where), _manifest(name, version), {"files": files})
+    else:
+        folder(where).remove(_manifest(name, version))
 
 
 def forget(where: str, name: str, before: int) -> None:

@@ -1,8 +1,8 @@
 """Inputs as the program reads them: the columns that it names, and at their start what Spark can do itself.
 
 Maps and filters that are column expressions, and that come first, are handed to Catalyst: it reads no more columns and
-rows than they need. Before that each is tried on examples, here and on Spark: one that does not give the same on both
-stays where it is.
+rows than they need, but for the columns that must be seen to be without nulls. Before that each is tried on examples,
+here and on Spark: one that does not give the same on both stays where it is.
 """
 
 from __future__ import annotations
@@ -13,20 +13,23 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 
 from flo.columnar.expression import Expression
 from flo.columnar.fitting import Unfit, fitted
 from flo.columnar.inputs import WEIGHTS, Piece
 from flo.columnar.operators.elementwise import FilterTables, MapTables
 from flo.columnar.rows import Columns, layout_of, ordered
-from flo.columnar.trial import example_rows, tables
 from flo.core.errors import ElementError, OrderError, TypeMismatch
 from flo.core.graph import Graph, Node, Sequential, sequence
 from flo.core.operator import Operator
 from flo.core.wire import identity
+from flo.spark.alike import runs_alike
 from flo.spark.arriving import OFFSET, PARTITION, rows_in
+from flo.spark.faults import MISFIT
 from flo.spark.stages import Entry
+from flo.values.weighted import Bag, ZSet
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Native:
         operators: tuple[Operator, ...] = ()
         while isinstance(entry.type.collection, Columns) and (found := _first(entry.graph)) is not None:
             operator, rest = found
-            if not runs_alike(spark, operator):
+            if not runs_alike(spark, _expression(operator)):
                 break
             operators = (*operators, operator)
             entry = replace(entry, graph=rest, type=operator.type((entry.type,))[0])
@@ -77,9 +80,12 @@ def entering(name: str, frame: DataFrame, entry: Entry, native: Native | None, p
     beside = [each for each in (WEIGHTS, position, partition) if each is not None and each in frame.columns]
     names = [each for each in layout_of(of).names if each in frame.columns]
     frame = frame.select(*dict.fromkeys([*(names or frame.columns), *beside]))
-    for operator in native.operators if native else ():
+    if native is None or not native.operators or not _has_types_of(frame, of):
+        return Entering(frame, entry, position)
+    frame = _refusing(name, frame, of)
+    for operator in native.operators:
         frame = _native(frame, operator, beside)
-    return Entering(frame, native.entry if native else entry, position)
+    return Entering(frame, native.entry, position)
 
 
 def _ordered_by(name: str, of: Any, frame: DataFrame, position: str | None) -> str | None:
@@ -96,7 +102,17 @@ def _ordered_by(name: str, of: Any, frame: DataFrame, position: str | None) -> s
         )
     if position is not None and position not in frame.columns:
         raise ElementError(f"the input `{name}` has no column `{position}`, which is to say the order of its rows")
+    if position is not None and not _orders(to_arrow_type(frame.schema[position].dataType, timezone="UTC")):
+        raise ElementError(
+            f"the column `{position}` of the input `{name}` is {frame.schema[position].dataType.simpleString()}, "
+            "and is to say the order of its rows: numbers, dates, times and texts do"
+        )
     return position
+
+
+def _orders(kind: pa.DataType) -> bool:
+    t = pa.types
+    return any(test(kind) for test in (t.is_integer, t.is_floating, t.is_decimal, t.is_temporal, t.is_string))
 
 
 def _first(graph: Graph) -> tuple[Any, Graph] | None:
@@ -108,34 +124,53 @@ def _first(graph: Graph) -> tuple[Any, Graph] | None:
     if not isinstance(graph, Node):
         return None
     operator = graph.operator
-    function = getattr(operator, "like", None)
-    f = getattr(function, "f", getattr(function, "keep", None))
-    if isinstance(operator, (MapTables, FilterTables)) and isinstance(f, Expression):
+    if isinstance(operator, (MapTables, FilterTables)) and isinstance(_expression(operator), Expression):
         after = Node((Columns(operator.outputs[0]).bottom(),), identity(1))
         return operator, sequence(*(before[::-1] or [after]))
     return None
 
 
+def _expression(operator: Any) -> Any:
+    """The function of a map, or of a filter."""
+    return getattr(operator.like, "keep" if isinstance(operator, FilterTables) else "f")
+
+
+def _has_types_of(frame: DataFrame, of: Any) -> bool:
+    """Whether the columns are of the very types of the rows: then nulls and weights are all that might not fit."""
+    layout, there = layout_of(of), to_arrow_schema(frame.schema, timezone="UTC")
+    wanted = list(layout.schema)
+    if _weighed(frame, of):
+        wanted.append(pa.field(WEIGHTS, pa.int64()))
+    same = all(field.name in there.names and there.field(field.name).type == field.type for field in wanted)
+    return same and all(cell.among is None for cell in layout.cells)
+
+
+def _weighed(frame: DataFrame, of: Any) -> bool:
+    return isinstance(of, (Bag, ZSet)) and WEIGHTS in frame.columns and WEIGHTS not in layout_of(of).names
+
+
+def _refusing(name: str, frame: DataFrame, of: Any) -> DataFrame:
+    """The same frame, which raises where a row does not fit: what Spark leaves out is not seen in Python."""
+    never_null = [
+        field.name for field in layout_of(of).schema if not field.nullable and frame.schema[field.name].nullable
+    ]
+    checks = [(sf.col(column).isNull(), f"`{column}` is null") for column in never_null]
+    if _weighed(frame, of):
+        checks.append((sf.col(WEIGHTS).isNull(), f"`{WEIGHTS}` is null"))
+    if _weighed(frame, of) and isinstance(of, Bag):
+        checks.append((sf.col(WEIGHTS) < 1, f"`{WEIGHTS}` is less than 1, and a Bag counts from there"))
+    if not checks:
+        return frame
+    fits: Any = sf
+    for odd, reason in checks:
+        fits = fits.when(odd, sf.raise_error(sf.lit(MISFIT.format(name, reason))))
+    # not the same for equal rows, as far as Catalyst knows: it moves no filter to before this one
+    return frame.where(fits.otherwise(sf.spark_partition_id() >= 0))
+
+
 def _native(frame: DataFrame, operator: Any, beside: list[str]) -> DataFrame:
     rows = nw.from_native(frame)
     if isinstance(operator, FilterTables):
-        return rows.filter(operator.like.keep.columns[0][1]).to_native()  # type: ignore[attr-defined]
-    columns = dict(operator.like.f.columns)
+        return rows.filter(_expression(operator).columns[0][1]).to_native()
+    columns = dict(_expression(operator).columns)
     return rows.select(**columns, **{name: nw.col(name) for name in beside}).to_native()
-
-
-def runs_alike(spark: SparkSession, operator: Any) -> bool:
-    """Whether Spark gives of examples what Arrow gives."""
-    function: Expression = getattr(operator.like, "f", None) or operator.like.keep
-    try:
-        rows = tables(function, example_rows(function.inputs))
-        expected = function.over(rows)
-        given = spark.createDataFrame(rows)
-        found = nw.from_native(given).select(**dict(function.columns)).to_native().toArrow()
-        return bool(found.schema.types == expected.schema.types and _texts(found) == _texts(expected))
-    except Exception:  # one of them cannot run it: rows stay what they are
-        return False
-
-
-def _texts(table: pa.Table) -> list[str]:
-    return sorted(map(repr, table.to_pylist()))

@@ -6,7 +6,8 @@ import re
 
 from pyspark.errors import PySparkException
 
-from flo.core.errors import EngineError
+from flo.columnar.diverted import INSTEAD
+from flo.core.errors import ElementError, EngineError
 
 _TRACEBACK = "Traceback (most recent call last):"
 _JAVA = re.compile(r"\s*(at [\w.$/]+\(|\.\.\. \d+ more|Caused by: |Driver stacktrace:)")
@@ -15,6 +16,9 @@ SHOWN = 3
 
 
 _INTERRUPTED = re.compile(r"java\.(?:lang|io|nio\.channels)\.(?:Interrupted|InterruptedIO|ClosedByInterrupt)Exception")
+MISFIT = "a row of `{}` does not fit: {}"
+"""What Spark raises where a row of an input does not fit."""
+_MISFIT = re.compile("a row of `(.*)` does not fit: (.*)")
 LONG = 2_000
 """Of a text with more characters, Java's expressions may overflow the stack."""
 
@@ -27,6 +31,17 @@ def for_java(error: Exception) -> Exception:
         return RuntimeError(f"py4j.protocol.Py4JJavaError: An error occurred while calling a turn: {interrupted[0]}")
     told = without_java(error)
     return told if len(str(told)) <= LONG else RuntimeError(str(told)[:LONG])
+
+
+def misfit(error: PySparkException) -> Exception:
+    """The refusal of a row that Spark has checked itself; of another error, the error."""
+    raised = error.getCondition() == "USER_RAISED_EXCEPTION"
+    found = _MISFIT.fullmatch((error.getMessageParameters() or {}).get("errorMessage", "")) if raised else None
+    if found is None:
+        return error
+    refused = ElementError(f"a row of {{input}} does not fit: {found[2]}", instead=INSTEAD)
+    refused.input_name = f"`{found[1]}`"
+    return refused
 
 
 def without_java(error: Exception) -> Exception:

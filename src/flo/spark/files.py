@@ -7,6 +7,7 @@ from typing import Any
 
 from flo.columnar.folders import folder
 from flo.columnar.sealed import read_sealed, write_sealed
+from flo.core.errors import CheckpointError
 from flo.spark.state import VERSIONS
 
 ABOUT, COMMITS = "flo.json", "commits"
@@ -41,6 +42,22 @@ def commit(where: str, version: int, content: dict[str, Any]) -> None:
     write_sealed(folder(where), _name(version), content)
     for old in committed(where)[:-READABLE]:
         folder(where).remove(_name(old))
+
+
+def expect_next(where: str, version: int) -> None:
+    """Refuses a turn that is neither the newest committed one, which comes again after a crash, nor the next."""
+    newest = max(committed(where), default=-1)
+    if version in (newest, newest + 1):
+        return
+    expected = f"version {newest} again, or {newest + 1}" if newest >= 0 else "version 0: nothing is committed"
+    raise CheckpointError(
+        f"Spark's checkpoint is not that of the state: it goes on with version {version}",
+        facts=(("expected", expected), ("checkpoint", where)),
+        instead=(
+            ("spark_checkpoint=…", "the one that the query has had until now; without it, the folder `spark`"),
+            ("another checkpoint", "begins anew"),
+        ),
+    )
 
 
 def read_commit(where: str, version: int) -> Any:

@@ -57,7 +57,7 @@ class Kept:
     done: set[int] = field(default_factory=set)
     """The outputs of the stage that have ended."""
     reached: dict[int, Any] = field(default_factory=dict)
-    """The position of the last row of each delivery in order."""
+    """The position of the last row of each delivery in order: to compare, and to show."""
     counts: dict[str, int] = field(default_factory=dict)
     """How many rows a sequence has had."""
 
@@ -102,18 +102,17 @@ class Kept:
         return len(senders) == (1 if delivery.alone else shards)
 
     def in_order(self, delivery: Delivery, table: pa.Table, position: str) -> pa.Table:
-        """The rows by position; none may come before those of an earlier turn."""
+        """The rows by position: no two may be at one, in this turn or in others, nor one before an earlier turn's."""
         order = pc.sort_indices(table, sort_keys=[(position, "ascending")])
         table = table.take(order)
         column = one_chunk(table[position])
-        first, last = column[0].as_py(), column[-1].as_py()
-        before = self.reached.get(delivery.number)
-        if before is not None and _plain(first) <= before:
-            raise ElementError(
-                f"a row at the position {first} has come after one at {before}, and a sequence has an order",
-                instead=(("flo.Bag[…]", "a collection without order"), ("order=…", "a column that only rises")),
-            )
-        self.reached[delivery.number] = _plain(last)
+        twice = pc.index(pc.equal(column.slice(1), column.slice(0, len(column) - 1)), True).as_py()
+        if twice >= 0:
+            raise _misplaced(_comparable(column[twice]), _comparable(column[twice]))
+        first, before = _comparable(column[0]), self.reached.get(delivery.number)
+        if before is not None and first[0] <= before[0]:
+            raise _misplaced(first, before)
+        self.reached[delivery.number] = _comparable(column[-1])
         return table.drop_columns([position])
 
     def take(self, output: Output, value: Value, turn: Turn, shard: int) -> int:
@@ -159,9 +158,23 @@ def described(of: ElementCollection[Any], trace: Trace | None) -> Any:
     return {"kind": of.name, "columns": columns, "schema": schema.serialize().to_pybytes().hex(), "runs": runs}
 
 
-def _plain(position: Any) -> Any:
-    """A position as JSON keeps it."""
-    return position if isinstance(position, (int, str)) else str(position)
+def _comparable(position: pa.Scalar) -> list[Any]:
+    """A position as JSON keeps it: a number or a text that compares as the position does, and what people read."""
+    place = position.as_py()
+    if pa.types.is_temporal(position.type):
+        return [position.value, str(place)]
+    if pa.types.is_decimal(position.type):
+        return [int(f"{place:f}".replace(".", "")), str(place)]  # all decimals of a column have the same scale
+    return [place, str(place)]
+
+
+def _misplaced(position: list[Any], before: list[Any]) -> ElementError:
+    said = f"a row at the position {position[1]} has come after one at {before[1]}, and a sequence has an order"
+    if position[0] == before[0]:
+        said = f"two rows are at the position {position[1]}, and nothing says which of them is first"
+    return ElementError(
+        said, instead=(("flo.Bag[…]", "a collection without order"), ("order=…", "a column that only rises"))
+    )
 
 
 def write_part(where: str, name: str, version: int, shard: int, value: Any) -> None:
@@ -179,17 +192,20 @@ def file_of(table: pa.Table) -> pa.Buffer:
 
 def write_file(to: str, turn: Turn, shard: int, value: Any) -> None:
     """The same as Parquet. There is one file at least, so that a turn without changes can be seen."""
-    table = table_of(value)
+    table, files, name = table_of(value), folder(f"{to}{turn.version:08}"), f"{shard:05}-of-{turn.shards:05}.parquet"
     if table.num_rows or shard == 0:
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink)
-        folder(f"{to}{turn.version:08}").write(f"{shard:05}-of-{turn.shards:05}.parquet", sink.getvalue())
+        files.write(name, sink.getvalue())
+    else:
+        files.remove(name)  # an attempt that was broken off may have had rows
 
 
-def parts_of(where: str, name: str, version: int) -> list[str]:
-    """The files with the changes of an output in one turn, by shard."""
+def parts_of(where: str, name: str, version: int, shards: int) -> list[str]:
+    """The files with the changes of an output in one turn, by shard; not those of a turn that was broken off on more
+    shards."""
     parts = f"{OUTPUTS}/{name}/{version:08}"
-    return [f"{parts}/{part}" for part in folder(where).names(parts)]
+    return [f"{parts}/{part}" for part in folder(where).names(parts) if int(part.removesuffix(".arrow")) < shards]
 
 
 def read_part(where: str, name: str) -> pa.Table:

@@ -26,7 +26,7 @@ from flo.core.errors import BoundednessError, FloError, Origin, TypeMismatch, Un
 from flo.core.graph import sequence
 from flo.core.notation import names
 from flo.core.typing import initial
-from flo.spark.agreed import agreed, content_of
+from flo.spark.agreed import agreed, content_of, write_agreed
 from flo.spark.entering import Native, entering
 from flo.spark.explain import explained
 from flo.spark.files import reachable
@@ -108,6 +108,7 @@ class OnSpark:
                     instead=(("flow.on(spark).run(…)", "for inputs that are all bounded"),),
                 )
             entering = self._entering(turns, frames, order or {}, divert)
+            write_agreed(folder, ours)
         except FloError as error:
             raise error.located(here) from error.__cause__
         static = [entering[name] for name in frames if name not in streaming]

@@ -17,6 +17,7 @@ from flo.api.running import known
 from flo.core.errors import Origin, UnknownNameError
 from flo.spark import arriving
 from flo.spark.faults import for_java, without_java
+from flo.spark.files import expect_next
 from flo.spark.kept import VIEW
 from flo.spark.sinks import DIVERTED, Given, Kept, Memory, Sink, forget_parts
 from flo.spark.turns import Outcome, Turns
@@ -79,6 +80,7 @@ class Query:
 
     def _take(self, batch: DataFrame, version: int) -> None:
         try:
+            expect_next(self._turns.folder, version)
             frames = [batch, *(self._static if version == 0 else [])]
             outcome = self._turns.take(frames, version, version == 0, self._ended)
             turns = self._turns
@@ -99,8 +101,7 @@ class Query:
         for name in outcome.aside:
             given = Given.aside(spark, turns.folder, name, outcome, turns.shards)
             sink = self._sinks.get(given.output, Kept())
-            if given.files:
-                arriving.remember(turns.folder, name, outcome.version, list(given.files))
+            arriving.remember(turns.folder, name, outcome.version, list(given.files))
             sink.take(given)
             if not isinstance(sink, Kept):
                 arriving.forget(turns.folder, name, outcome.version)

@@ -106,7 +106,8 @@ class _Cutting:
             return [self._moved(old[0]), *[initial] * (self.shards - 1)]
         if where == Placement.BY_KEY.value and old[0].args[1].name in BY_KEY:
             return self._by_key(described, old)
-        if any(each != old[0] for each in old) or any(runs_in(old[0])):
+        only = where == Placement.BY_KEY.value and len(old) == 1 and old[0] != initial
+        if only or any(each != old[0] for each in old) or any(runs_in(old[0])):
             raise _uncut(described, "it holds rows, and by which key is not known here")
         return [old[0]] * self.shards
 

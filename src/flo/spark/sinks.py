@@ -42,12 +42,14 @@ class Given:
     shards: int
     schema: pa.Schema
     files: tuple[str, ...]
+    staged: bool = False
+    """Whether tasks have written them where the sink wants them."""
 
     @classmethod
     def of(cls, spark: SparkSession, folder: str, output: Output, version: int, shards: int) -> Given:
-        files = tuple(parts_of(folder, output.name, version)) if output.to is None else ()
+        files = tuple(parts_of(folder, output.name, version, shards)) if output.to is None else ()
         schema = schema_of(output) if isinstance(output.type.collection, Columns) else pa.schema([])
-        return cls(spark, folder, output.name, version, shards, schema, files)
+        return cls(spark, folder, output.name, version, shards, schema, files, staged=output.to is not None)
 
     @classmethod
     def aside(cls, spark: SparkSession, folder: str, name: str, outcome: Outcome, shards: int) -> Given:
@@ -159,7 +161,7 @@ class Changes(Sink):
     def take(self, given: Given) -> None:
         staged, target = f"{STAGED}/{given.version:08}", f"version={given.version:08}"
         written = self.folder.within(staged if isinstance(self.folder, Local) else target)
-        if given.files:  # of no shard
+        if not given.staged:  # of no shard
             data = pa.BufferOutputStream()
             pq.write_table(given.table(), data)
             written.write(f"00000-of-{given.shards:05}.parquet", data.getvalue())

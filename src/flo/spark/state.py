@@ -50,8 +50,12 @@ class Shard:
         self.known: list[Collection] = collections(program(graph, types))
 
     def load(self, version: int) -> tuple[Graph, Any, Any]:
-        """(the graph as it stood, what was kept beside it, what was noted)."""
+        """For who goes on from there: what was left behind by others is removed."""
         self.store.tidy()
+        return self.read(version)
+
+    def read(self, version: int) -> tuple[Graph, Any, Any]:
+        """(the graph as it stood, what was kept beside it, what was noted)."""
         state, more = self.store.read(version)
         graph, kept = Mapped(self.names, self.store, self.known)(decode(state))
         return with_origins(graph, self.graph), kept, more

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -232,6 +233,7 @@ class Work:
 
     def _worked(self, number: int, received: list[Blob]) -> Iterator[Blob]:
         stage, deliveries, outputs = self.code.load()
+        self._forget()
         shard, graph, kept = self._state(stage, number)
         later = [blob for blob in received if blob.delivery >= 0 and blob.delivery not in _numbers(stage)]
         yield from later
@@ -258,6 +260,17 @@ class Work:
         _shards[self._key(stage, number)] = (self.turn.run, shard, self.turn.version, (loop.graph, kept))
         yield from sending.blobs()
         yield note(number, number, said)
+
+    def _forget(self) -> None:
+        """Shards that nobody can go on with: of earlier starts, gone on elsewhere, or of jobs that have ended."""
+        turn = self.turn
+        for key, (run, _, version, _) in list(_shards.items()):
+            if key[0] != turn.folder:
+                useless = "://" not in key[0] and not os.path.exists(key[0])
+            else:
+                useless = run != turn.run or version < turn.version - 1
+            if useless:
+                _shards.pop(key, None)
 
     def _key(self, stage: Stage, number: int) -> tuple[str, int, int]:
         return self.turn.folder, stage.level, number

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col
 
 from flo.core.errors import FloError
 from flo.spark.blobs import NOTE, SPARK, Blob, noted
 from flo.spark.entering import Entering
+from flo.spark.faults import misfit
 from flo.spark.files import commit
 from flo.spark.kept import Kept, Output
 from flo.spark.stages import Plan
@@ -99,7 +101,10 @@ class Turns:
         turn = Turn(version, first, self.run, self.folder, self.shards, done)
         for code in self.stages:
             frame = frame.repartitionById(self.shards, self._shard).mapInArrow(Work(code, turn), SPARK)
-        said = [noted(row.data) for row in frame.where(self._is_note).collect()]
+        try:
+            said = [noted(row.data) for row in frame.where(self._is_note).collect()]
+        except PySparkException as error:
+            raise misfit(error) from error.__cause__
         faults = [each for each in said if isinstance(each, FloError)]
         if faults:
             raise faults[0]
@@ -125,7 +130,7 @@ class Turns:
         stage = next(stage for stage in self.plan.stages if output.stream in stage.outputs)
         types = tuple(each.type for each in stage.inputs)
         for number in range(self.shards):
-            _, parts, more = Shard(self.folder, self.shards, stage.level, number, stage.graph, types).load(version)
+            _, parts, more = Shard(self.folder, self.shards, stage.level, number, stage.graph, types).read(version)
             yield number, Kept.read(parts, more)
 
     def commit(self, outcome: Outcome) -> None:

@@ -108,6 +108,9 @@ def _on_spark(
     bounded = {stream.name: stream.bounded for stream in flow._scope.inputs}
     order, sinks = dict(map(_named, given.order)), dict(map(_sink, given.output))
     _expect(flow, inputs, order, sinks)
+    at_once = all(bounded.values())
+    if at_once and given.checkpoint:
+        raise FloError("all inputs of the flow are bounded: it runs once, and --checkpoint would keep nothing")
     sources = {name: Source.of(text) for name, text in inputs.items()}
     with contextlib.ExitStack() as stack:
         with Console(stderr=True).status("starting Spark"):
@@ -115,14 +118,10 @@ def _on_spark(
         stack.callback(spark.stop)
         frames = {name: source.frame(spark, bounded[name]) for name, source in sources.items()}
         checkpoint = given.checkpoint or stack.enter_context(tempfile.TemporaryDirectory(prefix="flo-"))
-        if all(bounded.values()) and not sinks:
-            shown(
-                output,
-                {
-                    n: f.toArrow() if hasattr(f, "toArrow") else f
-                    for n, f in flow.on(spark).run(order=order, shards=given.shards, **frames).items()
-                },
-            )
+        if at_once:
+            results = flow.on(spark).run(order=order, shards=given.shards, **frames)
+            left = {name: found for name, found in results.items() if not _put(name, found, sinks.get(name, "view"))}
+            shown(output, {name: each.toArrow() if hasattr(each, "toArrow") else each for name, each in left.items()})
             return
         trigger = {"processingTime": given.every} if given.every else {"availableNow": True}
         query = flow.on(spark).start(
@@ -198,6 +197,21 @@ def _sink(text: str) -> tuple[str, Any]:
     if kind == "changes":
         return name, Changes(rest)
     return name, SparkSink(kind, dict(_options(rest))) if colon else where
+
+
+def _put(name: str, result: Any, sink: Any) -> bool:
+    """Whether the sink has taken the whole result; one that shows it is left to us."""
+    from flo.spark import Changes, SparkSink
+
+    if not isinstance(sink, (Changes, SparkSink)):
+        return bool(sink == "noop")
+    if not hasattr(result, "write"):
+        raise FloError(f"the output `{name}` has no columns, and can only be shown")
+    if isinstance(sink, Changes):
+        result.write.parquet(sink.path)
+    else:
+        result.write.format(sink.format).options(**sink.options).save()
+    return True
 
 
 def turns(query: Any) -> Table:

@@ -1,0 +1,223 @@
+"""What a turn that was broken off has left, and checkpoints that do not belong to what is started on them."""
+
+from __future__ import annotations
+
+import shutil
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import pyarrow.parquet as pq
+import pytest
+
+import flo
+from flo.columnar.diverted import Diverted
+from flo.columnar.folders import folder
+from flo.columnar.rows import rows_of
+from flo.columnar.store import Store
+from flo.spark import Changes, arriving, tasks
+from flo.spark.files import about, commit, expect_next
+from flo.spark.kept import parts_of, write_file, write_part
+from flo.spark.on_spark import OnSpark
+from flo.spark.query import Query
+from flo.spark.sinks import Given
+from flo.spark.tasks import Turn
+from flo.spark.turns import Outcome
+from tests.spark.harness import streamed
+from tests.spark.simulated import NO_SPARK
+from tests.spark.test_state import Bench, _task, sales, sums
+
+OF = flo.ZSet[int]
+
+
+@pytest.fixture(autouse=True)
+def tasks_by_hand(request, monkeypatch):
+    if "spark" not in request.fixturenames:
+        monkeypatch.setattr(tasks, "task", lambda: _task.number)
+
+
+def changes(*numbers):
+    of = flo.Flow("numbers").input("numbers", OF).type.collection
+    return rows_of(of, of.value(dict.fromkeys(numbers, 1)))
+
+
+def test_a_file_that_a_broken_off_turn_has_staged_is_not_published(tmp_path):
+    """A named function may have changed meanwhile: the shard that had rows has none."""
+    sink, turn = Changes(str(tmp_path)), Turn(3, False, "", "", 3, frozenset())
+    for attempt in ([1, 2], [3], [4, 5]), ([1], [], [4]):
+        for shard, numbers in enumerate(attempt):
+            write_file(sink.staged(), turn, shard, changes(*numbers))
+    sink.take(Given(None, "", "numbers", 3, 3, changes().table.schema, (), staged=True))
+    assert sorted(pq.read_table(tmp_path)["value"].to_pylist()) == [1, 4]
+    assert len(list(tmp_path.rglob("*.parquet"))) == 2, "no file for a shard without changes"
+
+
+def test_parts_of_a_turn_that_was_broken_off_on_more_shards_are_not_taken(tmp_path):
+    """As after `flo state rescale`: nobody writes the files of the other shards anew."""
+    where = str(tmp_path)
+    for shards in (3, 2):
+        for shard in range(shards):
+            write_part(where, "numbers", 5, shard, changes(shard))
+    assert parts_of(where, "numbers", 5, 2) == [f"outputs/numbers/00000005/{shard:05}.arrow" for shard in (0, 1)]
+
+
+def test_rows_that_only_a_broken_off_turn_has_put_aside_are_forgotten(tmp_path):
+    """They fit now; neither the checkpoint nor a sink has them."""
+    where, sink = str(tmp_path), Changes(str(tmp_path / "aside"))
+    file = arriving._written(where, "sales", [Diverted({"shop": 1}, "does not fit")])
+    for sinks in ({}, {"sales diverted": sink}):
+        query = SimpleNamespace(_turns=SimpleNamespace(folder=where, shards=2), _sinks=sinks)
+        for files, count in ([(file, 1)], 1), ([], 0):
+            Query._take_aside(query, None, Outcome(0, {}, {}, 0, {}, 0.0, {"sales": files}))
+            assert arriving.put_aside(where, "sales").num_rows == count
+            if sinks:
+                assert pq.read_table(tmp_path / "aside").num_rows == count
+
+
+@pytest.mark.parametrize(("newest", "version"), [(None, 1), (1, 0), (4, 0), (4, 3), (4, 6)])
+def test_offsets_of_another_query_are_refused(tmp_path, newest, version):
+    """Spark's part was removed, or another one was given: going on would leave out rows, or take them twice."""
+    for each in range(0 if newest is None else newest + 1):
+        commit(str(tmp_path), each, {})
+    query = Query.__new__(Query)
+    query._turns = SimpleNamespace(folder=str(tmp_path), take=lambda *_: pytest.fail("the turn was taken"))
+    query._static, query._ended = [], set()
+    with pytest.raises(flo.CheckpointError, match=f"goes on with version {version}") as caught:
+        query._take(None, version)
+    assert "expected" in str(caught.value)
+    assert "spark_checkpoint" in str(caught.value)
+
+
+def test_the_newest_version_may_come_again(tmp_path):
+    """After a crash between the commit of a turn and Spark's own."""
+    expect_next(str(tmp_path), 0)
+    for version in range(4):
+        commit(str(tmp_path), version, {})
+        expect_next(str(tmp_path), version)
+        expect_next(str(tmp_path), version + 1)
+
+
+def test_a_query_whose_offsets_were_removed_is_refused(spark, tmp_path):
+    """And goes on as before once they are back."""
+    query = streamed(spark, sums(), {"sales": sales(0, 40)}, tmp_path, parts=2)
+    before, offsets, source = query.view("sums").value(), tmp_path / "checkpoint" / "spark", tmp_path / "in" / "sales"
+    reader = spark.readStream.schema(spark.read.parquet(str(source)).schema).parquet(str(source))
+
+    def again():
+        started = (
+            sums()
+            .on(spark)
+            .start({"sales": reader}, checkpoint=tmp_path / "checkpoint", trigger={"availableNow": True})
+        )
+        started.wait()
+        return started.view("sums").value()
+
+    offsets.rename(tmp_path / "elsewhere")
+    with pytest.raises(flo.CheckpointError, match="goes on with version 0"):
+        again()
+    shutil.rmtree(offsets)
+    (tmp_path / "elsewhere").rename(offsets)
+    assert again() == before
+
+
+class Sale(NamedTuple):
+    shop: str
+    price: int
+
+
+class FloatSale(NamedTuple):
+    shop: str
+    price: float
+
+
+class PerhapsSale(NamedTuple):
+    shop: str
+    price: int | None
+
+
+def copied(row, bounded=False):
+    flow = flo.Flow("copied")
+    flow.output("copied", flow.input("sales", flo.ZSet[row], bounded=bounded))
+    return flow
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (copied(FloatSale), "sales.price: double not null"),
+        (copied(PerhapsSale), "sales.price: int64'"),
+        (copied(Sale, bounded=True), "sales: ZSet, bounded"),
+    ],
+)
+def test_inputs_of_other_types_are_refused(tmp_path, changed, said):
+    """Rows of both types would meet in one state."""
+    Bench(copied(Sale), str(tmp_path)).turn({"sales": {Sale("a", 1): 1}}, 0)
+    Bench(copied(Sale), str(tmp_path))
+    with pytest.raises(flo.CheckpointError, match="another program") as caught:
+        Bench(changed, str(tmp_path))
+    assert said in str(caught.value)
+    assert about(str(tmp_path))["inputs"] == [
+        "sales: ZSet, unbounded",
+        "sales.shop: string not null",
+        "sales.price: int64 not null",
+    ]
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_start_that_fails_writes_nothing(tmp_path, monkeypatch, streaming):
+    """No streaming DataFrame, or one that does not fit."""
+
+    def does_not_fit(*_):
+        raise flo.TypeMismatch("does not fit")
+
+    monkeypatch.setattr(OnSpark, "_checked", lambda *_: {"sales": SimpleNamespace(isStreaming=streaming)})
+    monkeypatch.setattr(OnSpark, "_entering", does_not_fit)
+    with pytest.raises(flo.FloError, match="does not fit" if streaming else "no streaming DataFrame"):
+        OnSpark(sums(), NO_SPARK).start({}, checkpoint=tmp_path)
+    assert about(str(tmp_path)) is None
+
+
+def test_a_program_that_has_committed_nothing_may_be_replaced(tmp_path):
+    """Its first turn was broken off; what that has left is not taken for a part of the other program's state."""
+    Bench(sums(), str(tmp_path), shards=2).take({"sales": sales(0, 10)}, 0)
+    flow = flo.Flow("copied")
+    flow.output("copied", flow.input("sales", flo.ZSet[Sale]))
+    bench = Bench(flow, str(tmp_path), shards=3)
+    assert bench.shards == 3
+    assert not folder(tmp_path).folders("state")
+    bench.turn({"sales": {Sale("a", 1): 1}}, 0)
+    assert bench.values() == {"copied": {Sale("a", 1): 1}}
+
+
+def kept_by(where):
+    """The store of a shard, and its query after some turns."""
+    bench = Bench(sums(), str(where), shards=1)
+    for version in range(5):
+        bench.turn({"sales": sales(version * 10, 10)}, version)
+    return Store(where / "state" / "00001" / "01" / "00000"), bench
+
+
+def test_manifests_that_another_attempt_removes_meanwhile_are_passed_by(tmp_path, monkeypatch):
+    """Between listing them and reading them."""
+    store, bench = kept_by(tmp_path)
+    numbers = store.numbers()
+    monkeypatch.setattr(store, "numbers", lambda: [0, *numbers, 9])
+    store.tidy(age=-1)
+    store._sweep(4)
+    store._sweep(3)
+    assert folder(tmp_path).names("state/00001/01/00000/manifests") == ["00000003.json", "00000004.json"]
+    assert bench.values() == dict(sums().run(sales=sales(0, 50)))
+
+
+def test_a_damaged_manifest_is_not_passed_by(tmp_path):
+    """What it names must not be taken for something left behind."""
+    store, _ = kept_by(tmp_path)
+    store.folder.write("manifests/00000003.json", b"{")
+    with pytest.raises(flo.CheckpointError, match="truncated or altered"):
+        store.tidy(age=-1)
+
+
+def test_readers_remove_nothing(tmp_path, monkeypatch):
+    """The query that they look at may be writing."""
+    _, bench = kept_by(tmp_path)
+    monkeypatch.setattr(Store, "tidy", lambda *_: pytest.fail("a reader tidies"))
+    assert [shard for shard, _ in bench.turns.kept(bench.turns.outputs[0], 4)] == [0]
