@@ -27,8 +27,8 @@ from flo.core.term import Call, Term
 from flo.spark.files import committed, write_about
 from flo.spark.inspect import Checkpoint, nodes_in, read_terms, runs_in
 from flo.spark.kept import OUTPUTS, PLACE
+from flo.spark.sending import shard_of
 from flo.spark.state import STATE, VERSIONS, place_of, state_of
-from flo.spark.tasks import shard_of
 
 TRACES = ("trace", "totals", "ranked")
 BY_KEY = frozenset(

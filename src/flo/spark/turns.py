@@ -20,9 +20,10 @@ from flo.spark.entering import Entering
 from flo.spark.faults import misfit
 from flo.spark.files import commit
 from flo.spark.kept import Kept, Output
+from flo.spark.sending import Sending
 from flo.spark.stages import Plan
 from flo.spark.state import Shard
-from flo.spark.tasks import Code, Enter, Sending, Turn, Work, entered
+from flo.spark.tasks import Code, Enter, Turn, Work, entered
 
 
 @dataclass(frozen=True)
