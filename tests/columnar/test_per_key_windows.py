@@ -131,7 +131,7 @@ def test_floats(body):
 @pytest.mark.slow
 @pytest.mark.parametrize("body", BODIES)
 def test_whole_times_at_length(body):
-    check(BODIES[body], Event, 20)
+    check(BODIES[body], Event, 8)
 
 
 def test_times_near_the_largest_ints():
