@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 
 import flo
-from benchmarks.columnar_programs import LATENESS, WINDOW, Event, Row, groups_flow
+from benchmarks.columnar_programs import LATENESS, WINDOW, Event, Row
 
 
 class Region(NamedTuple):
@@ -58,7 +58,3 @@ def chain_flow() -> flo.Flow:
     placed = by_customer.join(regions, "0", "k", {"region": "region", "v": "1"})
     flow.output("totals", placed.sum_by("region", "v"))
     return flow
-
-
-ONE_PLACE, PER_KEY, BY_WINDOW = one_place, per_key_windows, by_window
-sums_flow = groups_flow

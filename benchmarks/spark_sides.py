@@ -17,8 +17,8 @@ from typing import Any
 from pyspark.sql import SparkSession, functions
 
 import flo
-from benchmarks.columnar_programs import LATENESS, SECOND, WEIGHTS, join_flow
-from benchmarks.spark_flows import BY_WINDOW, ONE_PLACE, PER_KEY, chain_flow, sums_flow
+from benchmarks.columnar_programs import LATENESS, SECOND, WEIGHTS, groups_flow, join_flow
+from benchmarks.spark_flows import by_window, chain_flow, one_place, per_key_windows
 from flo.spark.session import embedded
 
 Measured = dict[str, Any]
@@ -86,7 +86,7 @@ def join_rocksdb(side: Side) -> Measured:
 def windows_flo(flow: Callable[..., flo.Flow]) -> Callable[[Side], Measured]:
     def run(side: Side) -> Measured:
         made = flow()
-        order = {"events": "offset"} if flow is not BY_WINDOW else {}
+        order = {"events": "offset"} if flow is not by_window else {}
         outputs = dict.fromkeys(made._outputs, "noop") | {"sums": "view"}
         found = side.flo(made, {"events": side.stream("events")}, outputs, order=order)
         view = found["query"].view("sums").arrow()
@@ -165,7 +165,7 @@ def chain_native(side: Side) -> Measured:
 
 
 def floor_flo(side: Side) -> Measured:
-    return side.flo(sums_flow(), {"rows": side.stream("rows")}, {"sums": "noop"})
+    return side.flo(groups_flow(), {"rows": side.stream("rows")}, {"sums": "noop"})
 
 
 def floor_native(side: Side) -> Measured:
@@ -189,9 +189,9 @@ SIDES: dict[str, Callable[[Side], Measured]] = {
     "join-flo": join_flo,
     "join-native": join_native,
     "join-rocksdb": join_rocksdb,
-    "windows-one-place": windows_flo(ONE_PLACE),
-    "windows-per-key": windows_flo(PER_KEY),
-    "windows-aggregate": windows_flo(BY_WINDOW),
+    "windows-one-place": windows_flo(one_place),
+    "windows-per-key": windows_flo(per_key_windows),
+    "windows-aggregate": windows_flo(by_window),
     "windows-native": windows_native,
     "chain-flo": chain_flo,
     "chain-native": chain_native,

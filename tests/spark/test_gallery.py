@@ -29,29 +29,16 @@ def test_in_tasks(tmp_path, name):
         agree_simulated(case.build(), case.data, tmp_path / str(shards), parts=3 - seed, shards=shards, seed=seed)
 
 
-QUICK = {"all together": 7, "incremental join": 2, "votes": 1}
-"""One number of shards for each of those that are run every time."""
-
-
-@pytest.mark.parametrize("name", QUICK)
-def test_on_spark(spark, tmp_path, name):
-    case = GALLERY[name]
-    agree(spark, case.build(), case.data, tmp_path, shards=QUICK[name], parts=2, seed=QUICK[name])
-
-
 BOUNDED = {name for name, case in GALLERY.items() if all(each.bounded for each in case.build()._scope.inputs)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shards", [1, 2, 7])
 @pytest.mark.parametrize("name", [name for name in GALLERY if name not in BOUNDED])
 def test_streaming(spark, tmp_path, name, shards):
-    if QUICK.get(name) != shards:
-        case = GALLERY[name]
-        agree(spark, case.build(), case.data, tmp_path, shards=shards, parts=1 + shards % 3, seed=shards)
+    case = GALLERY[name]
+    agree(spark, case.build(), case.data, tmp_path, shards=shards, parts=1 + shards % 3, seed=shards)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shards", [1, 2, 7])
 @pytest.mark.parametrize("name", sorted(BOUNDED))
 def test_as_one_job(spark, name, shards):

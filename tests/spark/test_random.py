@@ -16,34 +16,27 @@ from tests.spark.simulated import agree_as_one_job, agree_simulated
 ROOT = Path(__file__).parent.parent.parent
 
 
-def tried(seed: int, folder: Path) -> None:
+def agree_drawn(seed: int, folder: Path) -> None:
     case = drawn(seed)
     agree_simulated(case.build(), case.data, folder, parts=1 + seed % 3, shards=(1, 2, 7)[seed % 3], seed=seed)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_in_tasks(tmp_path, seed):
-    tried(seed, tmp_path)
+    agree_drawn(seed, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6, 24))
 def test_more_in_tasks(tmp_path, seed):
-    tried(seed, tmp_path)
+    agree_drawn(seed, tmp_path)
 
 
-@pytest.mark.parametrize("seed", [100, pytest.param(101, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", range(100, 120))
 def test_as_one_job(spark, seed):
-    agree_as_one_job(spark, drawn(seed, bounded=True), 2)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(102, 120))
-def test_more_as_one_job(spark, seed):
     agree_as_one_job(spark, drawn(seed, bounded=True), (1, 2, 7)[seed % 3])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(200, 203))
 def test_streaming(spark, tmp_path, seed):
     case = drawn(seed, bounded=False)
@@ -55,7 +48,7 @@ def test_streaming(spark, tmp_path, seed):
 def test_the_hash_seed_changes_nothing(tmp_path, hash_seed):
     """Sets of texts stand in another order in every process that draws its own."""
     code = "import sys; from pathlib import Path; from tests.spark import test_random, test_programs\n"
-    code += "test_random.tried(5, Path(sys.argv[1]) / 'drawn')\n"
+    code += "test_random.agree_drawn(5, Path(sys.argv[1]) / 'drawn')\n"
     code += "program, data = test_programs.CORNERS[2]; test_programs.test_corners(Path(sys.argv[1]), program, data)"
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, env=environment, check=True, timeout=120)

@@ -11,7 +11,6 @@ import narwhals as nw
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark import cloudpickle
 
 import flo
 from flo.columnar import folders
@@ -143,7 +142,7 @@ class Bench:
             ordered = isinstance(data.get(name), list)
             rows = table(of, data.get(name, []), self.place if ordered else 0)
             entry = self.turns.plan.entries[number]
-            code = Code(cloudpickle.dumps((entry, self.turns._sent(entry.outputs), name)))
+            code = Code.of((entry, self.turns._sent(entry.outputs), name))
             enter = Enter(code, self.shards, "_position" if "_position" in rows.column_names else None)
             found += self._run(number, enter, rows.to_batches())
         self.place += 100

@@ -29,8 +29,7 @@ def for_java(error: Exception) -> Exception:
     interrupted = _INTERRUPTED.search(str(error))
     if interrupted:
         return RuntimeError(f"py4j.protocol.Py4JJavaError: An error occurred while calling a turn: {interrupted[0]}")
-    told = without_java(error)
-    return told if len(str(told)) <= LONG else RuntimeError(str(told)[:LONG])
+    return error if len(str(error)) <= LONG else RuntimeError(str(error)[:LONG])
 
 
 def misfit(error: PySparkException) -> Exception:

@@ -93,7 +93,7 @@ class Query:
             self.progress.append(outcome)
         except Exception as error:
             self._fault = without_java(error)
-            raise for_java(error) from None
+            raise for_java(self._fault) from None
 
     def _take_aside(self, spark: SparkSession, outcome: Outcome) -> None:
         """Rows that were put aside stay in the checkpoint, or go to a sink."""
