@@ -20,11 +20,13 @@ import flo
 from flo.columnar.inputs import WEIGHTS
 from flo.columnar.rows import WEIGHT, Rows, layout_of, ordered, schema_of
 from flo.core.errors import FloError
+from flo.core.graph import nodes
 from flo.spark import tasks
 from flo.spark.blobs import NOTE, SCHEMA, noted
 from flo.spark.kept import VIEW
 from flo.spark.on_spark import OnSpark
-from flo.spark.tasks import Code, Enter, Turn, Work
+from flo.spark.state import Shard
+from flo.spark.tasks import Code, Enter, Work
 from flo.spark.turns import Turns
 from flo.spark.views import View
 from tests.spark.harness import POSITION, cut, frame, table
@@ -50,10 +52,8 @@ class Simulated:
         if self.version == 0:
             moving += [blob.batch() for blob in self.turns.literals()]
         ended = {place for place, stream in enumerate(self.flow._scope.inputs) if stream.bounded}
-        ended |= set(self.turns.plan.literals)
-        done = frozenset(stream for stream, inputs in self.turns.plan.sources.items() if inputs <= ended)
         turns = self.turns
-        turn = Turn(self.version, self.version == 0, turns.run, turns.folder, turns.shards, done)
+        turn = turns.turn(self.version, ended)
         for code in turns.stages:
             if self.rng.random() < 0.3:
                 tasks._shards.clear()  # as if another process had it
@@ -95,6 +95,13 @@ class Simulated:
             columns = zip(*rows, strict=True) if rows else [[] for _ in SCHEMA]
             arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
             yield from _run(work, shard, [pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)])
+
+    def operators(self, level: int, shard: int) -> list[Any]:
+        """Of a shard of a stage, as its state has them."""
+        stage, turns = self.turns.plan.stages[level - 1], self.turns
+        types = tuple(each.type for each in stage.inputs)
+        read = Shard(turns.folder, turns.shards, level, shard, stage.graph, types).read(self.version - 1)
+        return [node.operator for node in nodes(read[0])]
 
     def value(self, name: str) -> Any:
         return View(self.turns.folder, name, self.version - 1, self.turns).value()

@@ -42,7 +42,7 @@ def changes(*numbers):
 
 def test_a_file_that_a_broken_off_turn_has_staged_is_not_published(tmp_path):
     """A named function may have changed meanwhile: the shard that had rows has none."""
-    sink, turn = Changes(str(tmp_path)), Turn(3, False, "", "", 3, frozenset())
+    sink, turn = Changes(str(tmp_path)), Turn(3, "", "", 3, frozenset())
     for attempt in ([1, 2], [3], [4, 5]), ([1], [], [4]):
         for shard, numbers in enumerate(attempt):
             write_file(sink.staged(), turn, shard, changes(*numbers))

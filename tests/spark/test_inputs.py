@@ -21,9 +21,8 @@ from flo.spark.arriving import Arriving
 from flo.spark.kept import Kept
 from flo.spark.on_spark import OnSpark
 from flo.spark.shipping import packed_in
-from flo.spark.tasks import entered
 from tests.spark.harness import frame
-from tests.spark.simulated import NO_SPARK
+from tests.spark.simulated import NO_SPARK, simulated
 from tests.spark.sources import files, stream
 
 
@@ -65,6 +64,38 @@ def test_rows_that_cannot_be_taken_are_put_aside(spark, tmp_path):
     assert "`price` is null" in reasons["{'shop': 'd', 'price': None}"]
     with pytest.raises(flo.UnknownNameError):
         query.diverted("sale")
+
+
+def tenth(sale: Sale) -> int:
+    return 10 // sale.price
+
+
+def with_key() -> flo.Flow:
+    flow = flo.Flow("with a key")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    flow.output("sums", sales.sum_by(tenth, "price"))
+    flow.output("pairs", sales.join(sales, tenth, tenth))
+    return flow
+
+
+def test_a_function_that_says_to_which_shard_names_its_operator(tmp_path):
+    with pytest.raises(flo.FunctionError, match=r"`(sum_by|join)` raised ZeroDivisionError") as caught:
+        simulated(with_key(), {"sales": {Sale("a", 2): 1, Sale("b", 0): 1}}, tmp_path, parts=1, shards=3, seed=0)
+    assert "Sale(shop='b', price=0)" in str(caught.value)
+    assert "test_inputs.py" in str(caught.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shards", [1, 2])
+def test_rows_that_go_to_no_shard_are_put_aside(spark, tmp_path, shards):
+    source = files(spark, [ODD[0].filter(pa.array([True, False, True])), ODD[1].slice(0, 1)], tmp_path / "sales")
+    options = {"checkpoint": tmp_path / "c", "trigger": NOW, "on_error": "divert", "shards": shards}
+    query = with_key().on(spark).start({"sales": source}, **options)
+    query.wait()
+    assert query.view("sums").value() == {(10, 1): 1, (2, 5): 1}
+    assert query.view("pairs").value() == {(sale, sale): 1 for sale in (Sale("a", 1), Sale("c", 5))}
+    (aside,) = query.diverted("sales").to_pylist()
+    assert "ZeroDivisionError" in aside["reason"]
 
 
 @pytest.mark.slow
@@ -174,12 +205,12 @@ def test_positions_of_every_type_are_compared_across_turns(positions):
 def test_a_row_without_a_place_does_not_fit(place):
     flow = flo.Flow("one")
     flow.output("same", flow.input("numbers", flo.Sequence[int]))
-    arriving = Arriving("numbers", OnSpark(flow, NO_SPARK)._plan.entries[0], entered, "at")
+    arriving = Arriving("numbers", OnSpark(flow, NO_SPARK)._plan.entries[0], lambda entry, rows: rows, "at")
     rows = pa.table({"value": [1, 2], "at": pa.array([1.5, place], from_pandas=False)})
     with pytest.raises(flo.ElementError, match=r"a row of `numbers` does not fit: `at` is (null|nan)") as caught:
         list(arriving.take(rows))
     assert 'on_error="divert"' in str(caught.value)
-    assert [values[0].size() for values, _ in arriving.take(rows.slice(0, 1))] == [1]
+    assert [taken.size() for taken in arriving.take(rows.slice(0, 1))] == [1]
 
 
 def refused(spark: Any, flow: flo.Flow, inputs: dict[str, Any], outputs: Any = None, **options: Any) -> str:

@@ -152,7 +152,7 @@ class Bench:
         """One turn; every task so many times, one after the other. `end` has the numbers of inputs that have ended."""
         moving = self.enter(data)
         ended = frozenset(stream for stream, inputs in self.turns.plan.sources.items() if inputs <= set(end))
-        turn = Turn(version, version == 0, run or self.turns.run, self.where, self.shards, ended)
+        turn = Turn(version, run or self.turns.run, self.where, self.shards, ended)
         for code in self.turns.stages:
             sent: list[Any] = []
             for shard in range(self.shards):

@@ -80,6 +80,8 @@ class Placement(Enum):
     """Row by row: wherever they are."""
     BY_KEY = "by key"
     """Rows with equal keys in one place."""
+    BY_WINDOW = "by window"
+    """Rows of a window in one place, and the clock in all of them."""
     ONE_PLACE = "in one place"
 
 

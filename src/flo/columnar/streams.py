@@ -39,6 +39,8 @@ class Streams(FormedValue):
     count: int
     tables: tuple[pa.Table, ...]
     end: End = End.OPEN
+    places: Any = None
+    """Where each belongs in the nested stream, if others of it are elsewhere."""
 
     kind = "streams"
 
@@ -47,11 +49,24 @@ class Streams(FormedValue):
             return self
         if not self.count:
             return delta
+        if not delta.count:
+            return replace(self, end=delta.end)
         tables = [
             pa.concat_tables([mine, shifted(theirs, self.count)]) if theirs.num_rows else mine
             for mine, theirs in zip(self.tables, delta.tables, strict=True)
         ]
-        return Streams(self.of, self.count + delta.count, tuple(tables), delta.end)
+        places = None if delta.places is None else np.concatenate([self.places, delta.places])
+        return Streams(self.of, self.count + delta.count, tuple(tables), delta.end, places)
+
+    def in_place(self) -> Streams:
+        """All of the nested stream that has come, in its order."""
+        if self.places is None:
+            return self
+        ranks = np.empty(self.count, np.int64)
+        ranks[np.argsort(self.places, kind="stable")] = np.arange(self.count)
+        tables = [table.set_column(0, NUMBER, pa.array(ranks[numbers(table)])) for table in self.tables]
+        by_stream = tuple(table.take(pa.array(np.argsort(numbers(table), kind="stable"))) for table in tables)
+        return Streams(self.of, self.count, by_stream, self.end)
 
     def empty(self) -> Streams:
         return Streams(self.of, 0, tuple(table.slice(0, 0) for table in self.tables))
@@ -78,7 +93,9 @@ class Streams(FormedValue):
         cut = list(zip(self.tables, places, strict=True))
         rest = tuple(shifted(table.slice(place), -at_most) for table, place in cut)
         sent = tuple(table.slice(0, place) for table, place in cut)
-        return Streams(self.of, self.count - at_most, rest, self.end), Streams(self.of, at_most, sent)
+        there = (None, None) if self.places is None else (self.places[:at_most], self.places[at_most:])
+        left = Streams(self.of, self.count - at_most, rest, self.end, there[1])
+        return left, Streams(self.of, at_most, sent, places=there[0])
 
     def size(self) -> int:
         return self.count + (self.end is End.ARRIVED)

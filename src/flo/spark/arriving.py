@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ from flo.columnar.streams import Streams, has_columns, inner_of, numbered
 from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, OrderError, brief
 from flo.core.nested import Nested
+from flo.spark.blobs import POSITION
 from flo.spark.kept import file_of, read_part
 from flo.spark.stages import Entry
 
@@ -28,10 +29,7 @@ ASIDE = "diverted"
 """The folder of rows that were put aside, one for each input."""
 PARTITION, OFFSET = "partition", "offset"
 """Columns of sources like Kafka."""
-POSITION = "@"
-"""The column that holds the place of a row in its sequence, on its way to a shard."""
-Taken = tuple[tuple[Any, ...], Any]
-"""What an entry makes of some rows, and their positions."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def one_stream(of: Nested[Any], pieces: list[InnerRows], in_order: Callable[[pa.
     """All rows of a turn as one inner stream, which has ended."""
     table = pa.concat_tables([piece.table for piece in pieces])
     if POSITION in table.column_names:
-        table = in_order(table)
+        table = in_order(table).drop_columns([POSITION])
     return Streams(of, 1, (numbered(table, np.zeros(table.num_rows, np.int64)),)).value()
 
 
@@ -60,12 +58,13 @@ def rows_in(of: Any) -> Any:
 
 
 @dataclass
-class Arriving:
+class Arriving(Generic[T]):
     """Takes rows in; `aside` is the checkpoint where rows are put that cannot be taken, None if they are refused."""
 
     name: str
     entry: Entry
-    run: Callable[[Entry, Value], tuple[Value, ...]]
+    run: Callable[[Entry, Any], T]
+    """What becomes of rows, which have their positions if they are in order."""
     position: str | None = None
     aside: str | None = None
     taken: int = 0
@@ -77,7 +76,7 @@ class Arriving:
         """The collection that rows are elements of; of a stream of streams, that of the inner ones."""
         return rows_in(self.entry.type.collection)
 
-    def take(self, table: pa.Table) -> Iterator[Taken]:
+    def take(self, table: pa.Table) -> Iterator[T]:
         """In pieces, if a row must be left out."""
         self.taken += table.num_rows
         self._expect_one_partition(table)
@@ -118,15 +117,14 @@ class Arriving:
             self._refuse(Diverted(row, f"`{self.position}` is {shown}, and it has to say the place of the row"))
         return table.filter(pc.invert(nowhere))
 
-    def _halves(self, rows: Rows, table: pa.Table) -> Iterator[Taken]:
+    def _halves(self, rows: Rows, table: pa.Table) -> Iterator[T]:
         """The rows, without those that a function raises on."""
-        positions = table[self.position] if self.position else None
-        if isinstance(self.entry.type.collection, Nested):
-            inner = rows.table if positions is None else rows.table.append_column(POSITION, positions)
-            yield (InnerRows(inner),) * len(self.entry.outputs), None
-            return
+        placed = rows.table
+        if self.position and ordered(self.of):
+            placed = placed.append_column(POSITION, table[self.position])
+        inner = isinstance(self.entry.type.collection, Nested)
         try:
-            yield self.run(self.entry, rows), positions
+            yield self.run(self.entry, InnerRows(placed) if inner else replace(rows, table=placed))
         except FloError as error:
             count = table.num_rows
             if self.aside is None:

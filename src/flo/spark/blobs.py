@@ -12,11 +12,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.pandas.types import from_arrow_schema
+
+from flo.columnar.keys import Numbers, Places
+from flo.columnar.rows import WEIGHT
 
 MOST_BYTES = 1 << 25
 """How much data a row carries, about."""
+POSITION = "@"
+"""The column that holds the place of a row in its sequence, on its way to a shard."""
+ONES = pa.field(WEIGHT, pa.int64(), nullable=False)
 NOTE = -1
 """The delivery of what is said to the driver."""
 SCHEMA = pa.schema(
@@ -71,7 +79,16 @@ def blobs(batches: Iterable[pa.RecordBatch]) -> Iterator[Blob]:
             yield Blob(shard, delivery, origin, part, ended, data.as_buffer() if data.is_valid else None)
 
 
+def shard_of(numbers: Numbers, shards: int) -> Places:
+    """Ranges of key numbers: another number of shards cuts them elsewhere, and no key must be computed again."""
+    return ((numbers >> np.uint64(32)) * np.uint64(shards) >> np.uint64(32)).astype(np.int64)
+
+
 def packed(table: pa.Table) -> pa.Buffer:
+    """Weights that are all 1, as they mostly are, stay here."""
+    place = table.schema.get_field_index(WEIGHT)
+    if place >= 0 and pc.min_max(table[WEIGHT]).as_py() == {"min": 1, "max": 1}:
+        table = table.drop_columns([WEIGHT]).replace_schema_metadata({WEIGHT: str(place)})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -79,7 +96,12 @@ def packed(table: pa.Table) -> pa.Buffer:
 
 
 def unpacked(data: pa.Buffer) -> pa.Table:
-    return pa.ipc.open_stream(data).read_all()
+    table = pa.ipc.open_stream(data).read_all()
+    place = (table.schema.metadata or {}).get(WEIGHT.encode())
+    if place is None:
+        return table
+    weights = pa.array(np.ones(table.num_rows, np.int64))
+    return table.replace_schema_metadata().add_column(int(place), ONES, weights)
 
 
 def parts(table: pa.Table) -> Iterator[pa.Table]:

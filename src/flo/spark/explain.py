@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from flo.api.explain import described
 from flo.columnar.plan import plan as operators
 from flo.core.graph import Node
-from flo.spark.stages import KEY, KEYS, Delivery, Plan
+from flo.spark.stages import KEY, KEYS, WINDOW, Delivery, Plan
 
 ROW = tuple[str, str, str, str]
 NATIVE = "native, in Catalyst"
+SAID = {KEYS: "shuffled by its keys", WINDOW: "shuffled by window, and the clock to all"}
 WIDEST = 36
 """How much of an operator is shown."""
 
@@ -71,7 +72,7 @@ def _called(plan: Plan, delivery: Delivery, names: dict[int, str]) -> str:
 
 def _way(delivery: Delivery) -> str:
     if delivery.how != KEY or delivery.by is None:
-        return "shuffled by its keys" if delivery.how == KEYS else delivery.how
+        return SAID.get(delivery.how, delivery.how)
     columns = delivery.by.key_columns(delivery.place)
     if columns == ():
         return "to one shard, as one group"

@@ -113,7 +113,7 @@ class Kept:
         if before is not None and first[0] <= before[0]:
             raise _misplaced(first, before)
         self.reached[delivery.number] = _comparable(column[-1])
-        return table.drop_columns([position])
+        return table
 
     def take(self, output: Output, value: Value, turn: Turn, shard: int) -> int:
         """Takes in what an output gave in this turn; says how many rows."""

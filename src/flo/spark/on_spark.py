@@ -138,7 +138,7 @@ class OnSpark:
             turns = Turns(self._spark, self._plan, outputs, folder, shards or self._parallelism())
             divert = one_of("on_error", on_error, OnError) == "divert"
             entering = self._entering(turns, frames, order or {}, divert)
-            outcome = turns.take(list(entering.values()), 0, True, set(range(len(self._inputs))))
+            outcome = turns.begin(list(entering.values()), set(range(len(self._inputs))))
             aside = {
                 f"{name}{DIVERTED}": snapshot(Given.aside(self._spark, folder, name, outcome, turns.shards).frame())
                 for name in (self._inputs if divert else ())

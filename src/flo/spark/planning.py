@@ -12,6 +12,9 @@ from typing import Any
 from flo.columnar.conversions import ToColumns, ToValues
 from flo.columnar.keyed import KeyedColumns
 from flo.columnar.operator import OnTables, Placement
+from flo.columnar.operators.elementwise import FilterTables, MapTables
+from flo.columnar.operators.keyed import KeyByTables
+from flo.columnar.operators.nest import FlattenTables, NestTables
 from flo.columnar.rows import Columns, layout_of
 from flo.core.forms import Form
 from flo.core.graph import Graph
@@ -19,10 +22,15 @@ from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.source import EmitOnce
 from flo.core.stream_type import StreamType
+from flo.spark.blobs import POSITION
 from flo.spark.dag import Dag, Stream, Vertex
-from flo.spark.stages import KEY, KEYS, ONE, STAY, Delivery, Entry, Plan, Stage, in_order
+from flo.spark.spread import SpreadWindows, spread_of
+from flo.spark.stages import KEY, KEYS, ONE, STAY, WINDOW, Delivery, Entry, Plan, Stage, in_order
 from flo.values.keyed import Keyed
 from flo.values.operators.elementwise import Filter, FlatMap, Map
+
+PLACED = (MapTables, FilterTables, KeyByTables)
+"""What leaves rows in order at the positions that they came with."""
 
 
 def placement(operator: Operator) -> Placement:
@@ -54,6 +62,8 @@ class _Planning:
         """Keyed streams whose keys are each in one shard."""
         self.columns: dict[Stream, tuple[str, ...]] = {}
         """Streams whose rows are in shards by a key that these columns of theirs are."""
+        self.scattered: set[Stream] = set()
+        """Streams in order of which every shard has some: who reads all of one has it sent to one place."""
         self.deliveries: dict[tuple[int, int, str, Any], Delivery] = {}
         self.streams: dict[tuple[int, int], Stream] = {}
         self.vertices: list[tuple[int, Vertex]] = []
@@ -73,15 +83,55 @@ class _Planning:
                 self._put(vertex)
         outputs = []
         for stream in self.dag.outputs:
-            if self.level[stream] == 0:  # there is no stage yet that could give it
+            if self.level[stream] == 0 or stream in self.scattered:  # there is no stage yet that could give it
                 stream = self._passed(stream)
             outputs.append(stream)
         return self._cut(inputs, outputs, literals)
 
     def _put(self, vertex: Vertex) -> None:
+        spread = replace(vertex, operator=spread_of(vertex.operator))
+        if self._makes_windows(spread):
+            found = self._delivered(spread.inputs[0], 1, WINDOW, spread)
+            self._put_in_all(spread, found, 1)
+        elif self._reads_windows(vertex):
+            self._put_in_all(vertex, vertex.inputs[0], self.level[vertex.inputs[0]])
+        else:
+            self._put_by_rows(vertex)
+
+    def _from_source(self, vertex: Vertex) -> bool:
+        """Whether its rows are as they come from an input, with their positions."""
+        return len(vertex.inputs) == 1 and self.level[vertex.inputs[0]] == 0
+
+    def _makes_windows(self, vertex: Vertex) -> bool:
+        """Whether it makes windows that are read one by one."""
+        if not isinstance(vertex.operator, SpreadWindows) or not self._from_source(vertex):
+            return False
+        windows = vertex.outputs[0]
+        readers = [each.operator for each in self.dag.vertices if windows in each.inputs]
+        return windows not in self.dag.outputs and all(isinstance(each, NestTables) for each in readers)
+
+    def _reads_windows(self, vertex: Vertex) -> bool:
+        """Whether it reads some, and it does not matter which are in its shard."""
+        one_by_one = isinstance(vertex.operator, NestTables) or (
+            isinstance(vertex.operator, FlattenTables) and not in_order(vertex.outputs[0])
+        )
+        return one_by_one and vertex.inputs[0] in self.scattered
+
+    def _put_in_all(self, vertex: Vertex, given: Stream, level: int) -> None:
+        """In all shards, on whatever windows these have."""
+        for stream in vertex.outputs:
+            self.level[stream], self.alone[stream] = level, False
+        self.scattered.update(filter(in_order, vertex.outputs))
+        self.vertices.append((level, replace(vertex, inputs=(given,))))
+
+    def _put_by_rows(self, vertex: Vertex) -> None:
         wanted = placement(vertex.operator)
+        if any(stream in self.scattered for stream in vertex.inputs):
+            wanted = Placement.ONE_PLACE
         by_keys = bool(vertex.inputs) and all(map(self._goes_by_keys, vertex.inputs))
-        if not by_keys and any(in_order(stream) and not is_keyed(stream) for stream in vertex.outputs):
+        if self._from_source(vertex) and in_order(vertex.inputs[0]) and isinstance(vertex.operator, PLACED):
+            vertex = replace(vertex, operator=replace(vertex.operator, keys=(POSITION,)))
+        elif not by_keys and any(in_order(stream) and not is_keyed(stream) for stream in vertex.outputs):
             wanted = Placement.ONE_PLACE
         if any(self.level[s] == 0 and isinstance(s.type.collection, Nested) for s in vertex.inputs):
             wanted = Placement.ONE_PLACE  # the rows of a turn are one inner stream, wherever they come from
@@ -146,9 +196,9 @@ class _Planning:
         key = (stream.number, level, how, same)
         found = self.deliveries.get(key)
         if found is None:
-            found = Delivery(
-                len(self.deliveries), stream.number, stream.type, level, how, by, place, self.alone[stream]
-            )
+            line = vertex.origin if vertex is not None else None
+            number, alone = len(self.deliveries), self.alone[stream]
+            found = Delivery(number, stream.number, stream.type, level, how, by, place, line, alone)
             self.deliveries[key] = found
             self.streams[level, found.number] = Stream(stream.type, -1 - found.number)
             if how == KEYS:
@@ -158,10 +208,10 @@ class _Planning:
         return self.streams[level, found.number]
 
     def _passed(self, stream: Stream) -> Stream:
-        """An input that is an output: passed by the first stage."""
-        ordered = in_order(stream)
-        found = self._delivered(stream, 1, ONE if ordered else STAY)
-        self.level[found], self.alone[found] = 1, ordered
+        """What is passed by the next stage, which is an output."""
+        ordered, level = in_order(stream), self.level[stream] + 1
+        found = self._delivered(stream, level, ONE if ordered else STAY)
+        self.level[found], self.alone[found] = level, ordered
         return found
 
     def _cut(self, inputs: list[Stream], outputs: list[Stream], literals: dict[int, EmitOnce]) -> Plan:

@@ -68,7 +68,8 @@ class Query:
         """What the last turns did."""
         self._turns, self._static, self._ended, self._sinks = turns, static, ended, sinks
         self._fault: Exception | None = None
-        whole = reduce(DataFrame.union, streaming)
+        self._begun = bool(static or turns.plan.literals)
+        whole = turns.in_turns(reduce(DataFrame.union, streaming), ended, self._begun)
         writer = whole.writeStream.foreachBatch(self._take)
         offsets = spark_part or f"{turns.folder}/spark"
         writer = writer.option("checkpointLocation", offsets)
@@ -81,9 +82,11 @@ class Query:
     def _take(self, batch: DataFrame, version: int) -> None:
         try:
             expect_next(self._turns.folder, version)
-            frames = [batch, *(self._static if version == 0 else [])]
-            outcome = self._turns.take(frames, version, version == 0, self._ended)
             turns = self._turns
+            if version == 0 and self._begun:
+                outcome = turns.begin([batch, *self._static], self._ended)
+            else:
+                outcome = turns.take(batch, version)
             for output in turns.outputs:
                 given = Given.of(batch.sparkSession, turns.folder, output, version, turns.shards)
                 self._sinks[output.name].take(given)

@@ -24,10 +24,11 @@ from flo.columnar.totals import Totals
 from flo.core.encoding import decode, encode
 from flo.core.errors import CheckpointError
 from flo.core.term import Call, Term
+from flo.spark.blobs import shard_of
 from flo.spark.files import committed, write_about
 from flo.spark.inspect import Checkpoint, nodes_in, read_terms, runs_in
 from flo.spark.kept import OUTPUTS, PLACE
-from flo.spark.sending import shard_of
+from flo.spark.rescale_windows import cut_windows
 from flo.spark.state import STATE, VERSIONS, place_of, state_of
 
 TRACES = ("trace", "totals", "ranked")
@@ -104,6 +105,10 @@ class _Cutting:
             if any(each != initial for each in old[1:]):
                 raise _uncut(described, "it runs in one place, and other shards hold something too")
             return [self._moved(old[0]), *[initial] * (self.shards - 1)]
+        if where == Placement.BY_WINDOW.value:
+            buffers, windows = zip(*(each.args for each in old), strict=True)
+            cut = cut_windows(windows, self.shards, self._run, lambda shard, run: self.new[shard](run))
+            return [Call("{}[]", (buffers[0], each)) for each in cut]
         if where == Placement.BY_KEY.value and old[0].args[1].name in BY_KEY:
             return self._by_key(described, old)
         only = where == Placement.BY_KEY.value and len(old) == 1 and old[0] != initial
@@ -156,6 +161,10 @@ class _Cutting:
         beside = [[run for run in runs if run is not None] for runs in itertools.zip_longest(*columns)]
         whole = [Totals(runs[0].columns).joined(runs) if some.name == "totals" else merged(runs) for runs in beside]
         return Call(some.name, (some.args[0], tuple(self.new[shard](run) for run in whole)))
+
+    def _run(self, shard: int, term: Any) -> Run:
+        """A run of an old shard."""
+        return self.old[shard].get(*_stored(term))
 
     def _slice(self, shard: int, run: Run, key: tuple[str, ...]) -> Run:
         if key and key != run.columns:  # sorted by row, and in a shard by key

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,17 +12,24 @@ from pyspark import cloudpickle
 
 from flo.columnar.keyed import ENDED, KeyedRows
 from flo.columnar.keyed import KEY as OF_KEY
-from flo.columnar.keys import Numbers, Places, keys_of
-from flo.columnar.rows import Rows
+from flo.columnar.keys import Numbers, keys_of
+from flo.columnar.rows import Columns, Rows
 from flo.core.collection import Value
-from flo.spark.arriving import POSITION
-from flo.spark.blobs import Blob, packed, parts
-from flo.spark.stages import KEY, KEYS, ONE, Delivery, in_order
+from flo.core.graph import Node
+from flo.core.semantics import attempt
+from flo.spark.blobs import POSITION, Blob, packed, parts, shard_of
+from flo.spark.spread import SpreadWindows
+from flo.spark.stages import ONE, STAY, WINDOW, Delivery
+
+T = TypeVar("T")
 
 
-def shard_of(numbers: Numbers, shards: int) -> Places:
-    """Ranges of key numbers: another number of shards cuts them elsewhere, and no key must be computed again."""
-    return ((numbers >> np.uint64(32)) * np.uint64(shards) >> np.uint64(32)).astype(np.int64)
+class Parcel(NamedTuple):
+    """Some of a stream, and where it goes: rows, or what is no table."""
+
+    delivery: Delivery
+    shard: int
+    content: Any
 
 
 class Sending:
@@ -36,46 +44,52 @@ class Sending:
         self.values: list[Blob] = []
         self.ends: list[Blob] = []
 
-    def add(self, stream: int, value: Value, positions: Any = None, own: int | None = None) -> None:
-        """A value of a stream, to all that wait for it. `own` is the shard that it comes from."""
-        for delivery in self.deliveries:
-            if delivery.stream == stream:
-                places = positions if in_order(delivery) else None
-                self._add(delivery, value, places, self.origin % self.shards if own is None else own)
+    def addressed(self, stream: int, value: Value, own: int | None = None) -> list[Parcel]:
+        """A value of a stream, to all that wait for it; raises what a function says of a key. `own` is the shard that
+        it comes from."""
+        here = self.origin % self.shards if own is None else own
+        waiting = [delivery for delivery in self.deliveries if delivery.stream == stream]
+        return [parcel for delivery in waiting for parcel in self._parcels(delivery, value, here)]
 
-    def _add(self, delivery: Delivery, value: Value, positions: Any, own: int) -> None:
-        if not isinstance(value, (Rows, KeyedRows)):
-            if value.size():
-                shard = 0 if delivery.how == ONE else own
-                data = pa.py_buffer(cloudpickle.dumps(value))  # type: ignore[no-untyped-call]
-                self.values.append(Blob(shard, delivery.number, self.origin, len(self.values), data=data))
-            return
+    def _parcels(self, delivery: Delivery, value: Value, own: int) -> Iterator[Parcel]:
         if isinstance(value, KeyedRows):
-            self._add_table(delivery, value.keys, None, own)
-        self._add_table(delivery, value.table, positions, own)
+            yield from self._tables(delivery, value.keys, own)
+        if isinstance(value, (Rows, KeyedRows)):
+            yield from self._tables(delivery, value.table, own)
+        elif value.size():
+            yield Parcel(delivery, 0 if delivery.how == ONE else own, value)
 
-    def _add_table(self, delivery: Delivery, table: pa.Table, positions: Any, own: int) -> None:
+    def _tables(self, delivery: Delivery, table: pa.Table, own: int) -> Iterator[Parcel]:
         if not table.num_rows:
             return
-        if delivery.how in (KEY, KEYS) and self.shards > 1:
-            shards = shard_of(_key_numbers(delivery, table), self.shards)
-            if positions is not None:
-                table = table.append_column(POSITION, positions)
+        if delivery.how in (ONE, STAY):
+            yield Parcel(delivery, 0 if delivery.how == ONE else own, table)
+        elif delivery.how == WINDOW:
+            yield from self._windows(delivery, table.sort_by(POSITION))
+        else:
+            shards = shard_of(_asked(delivery, table, _key_numbers), self.shards)
             order = np.argsort(shards.astype(np.uint16), kind="stable")
             table = table.take(pa.array(order))
             ends = np.searchsorted(shards[order], np.arange(self.shards + 1))
-            for shard in range(self.shards):
-                low, high = int(ends[shard]), int(ends[shard + 1])
+            for shard, (low, high) in enumerate(pairwise(map(int, ends))):
                 if high > low:
-                    self._gather(delivery, shard, table.slice(low, high - low))
-            return
-        if positions is not None:
-            table = table.append_column(POSITION, positions)
-        shard = 0 if delivery.how == ONE or self.shards == 1 else own
-        self._gather(delivery, shard, table)
+                    yield Parcel(delivery, shard, table.slice(low, high - low))
 
-    def _gather(self, delivery: Delivery, shard: int, table: pa.Table) -> None:
-        self.tables.setdefault((delivery.number, shard, ENDED in table.column_names), []).append(table)
+    def _windows(self, delivery: Delivery, table: pa.Table) -> Iterator[Parcel]:
+        """The rows of a window to its shard, and those that move the clock to all."""
+        numbers, for_all = _asked(delivery, table, _windows_of)
+        shards = shard_of(numbers, self.shards)
+        for shard in range(self.shards):
+            yield Parcel(delivery, shard, table.take(pa.array(np.flatnonzero(for_all | (shards == shard)))))
+
+    def gather(self, parcels: Iterable[Parcel]) -> None:
+        for delivery, shard, content in parcels:
+            if isinstance(content, pa.Table):
+                ended = ENDED in content.column_names
+                self.tables.setdefault((delivery.number, shard, ended), []).append(content)
+            else:
+                data = pa.py_buffer(cloudpickle.dumps(content))  # type: ignore[no-untyped-call]
+                self.values.append(Blob(shard, delivery.number, self.origin, len(self.values), data=data))
 
     def end(self, stream: int) -> None:
         """Says that nothing more will come."""
@@ -93,7 +107,28 @@ class Sending:
         yield from self.ends
 
 
+def _asked(delivery: Delivery, table: pa.Table, asked: Callable[[Delivery, pa.Table], T]) -> T:
+    """What the operator that rows go to says of them; what its function raises is told as it would tell it."""
+    try:
+        return asked(delivery, table)
+    except Exception:
+        by = delivery.by
+        if by is None:
+            raise
+        values: list[Value] = [Columns(of).bottom() for of in by.inputs]
+        values[delivery.place] = Rows(by.inputs[delivery.place], table)
+        _, _, fault = attempt(Node(tuple(values), by, delivery.line))
+        if fault is None:
+            raise
+        raise fault from fault.__cause__
+
+
 def _key_numbers(delivery: Delivery, table: pa.Table) -> Numbers:
     if delivery.by is not None:
         return delivery.by.key_numbers(delivery.place, table)
     return keys_of([table[name] for name in table.column_names if name.startswith(OF_KEY)]).numbers
+
+
+def _windows_of(delivery: Delivery, table: pa.Table) -> tuple[Numbers, Any]:
+    assert isinstance(delivery.by, SpreadWindows)
+    return delivery.by.sent(table)

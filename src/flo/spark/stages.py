@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from flo.columnar.operator import OnTables
+from flo.core.errors import Origin
 from flo.core.graph import Graph
 from flo.core.source import EmitOnce
 from flo.core.stream_type import StreamType
@@ -13,7 +14,7 @@ from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 
-STAY, KEY, KEYS, ONE = "stays where it is", "by key", "by its keys", "to one place"
+STAY, KEY, KEYS, WINDOW, ONE = "stays where it is", "by key", "by its keys", "by window", "to one place"
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Delivery:
     how: str
     by: OnTables | None = None
     place: int = 0
+    line: Origin | None = None
+    """The user's, of that operator."""
     alone: bool = False
     """Whether it comes from shard 0 only."""
 

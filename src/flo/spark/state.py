@@ -50,8 +50,9 @@ class Shard:
         self.known: list[Collection] = collections(program(graph, types))
 
     def load(self, version: int) -> tuple[Graph, Any, Any]:
-        """For who goes on from there: what was left behind by others is removed."""
-        self.store.tidy()
+        """For who goes on from there: what was left behind before is removed."""
+        if not self.store.runs:
+            self.store.tidy()
         return self.read(version)
 
     def read(self, version: int) -> tuple[Graph, Any, Any]:

@@ -6,7 +6,7 @@ import os
 import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import pyarrow as pa
@@ -15,19 +15,26 @@ from pyspark import TaskContext, cloudpickle
 import flo.columnar.operators  # noqa: F401  # what a state may name
 from flo.columnar.keyed import ENDED, KeyedColumns, KeyedRows
 from flo.columnar.rows import Columns, Rows
+from flo.columnar.streams import Streams
 from flo.core.collection import End, Value
 from flo.core.errors import FloError
 from flo.core.event_loop import EventLoop
 from flo.core.operator import Delta
-from flo.spark.arriving import POSITION, Arriving, InnerRows, one_stream
-from flo.spark.blobs import NOTE, Blob, blobs, note, noted, unpacked
+from flo.spark.arriving import Arriving, InnerRows, one_stream
+from flo.spark.blobs import NOTE, POSITION, Blob, blobs, note, noted, unpacked
 from flo.spark.kept import Kept
-from flo.spark.sending import Sending
-from flo.spark.stages import ONE, Delivery, Entry, Stage
+from flo.spark.sending import Parcel, Sending
+from flo.spark.spread import in_shard
+from flo.spark.stages import ONE, WINDOW, Delivery, Entry, Stage
 from flo.spark.state import Shard
 
 AT_ONCE = 1 << 18
 """How many rows of an input are taken together."""
+VERSION = "flo.version"
+"""The property that tells a task which turn it is."""
+REMEMBERED = 32
+"""For how many turns a process remembers a shard that others work on: Spark gives a task to any process that is idle,
+and who has had the shard before reads only what is new."""
 _shards: dict[tuple[str, int, int], tuple[str, Shard, int, Any]] = {}
 """The shards that this process has worked on, by checkpoint: for which start of the query, and how far they came."""
 
@@ -57,14 +64,17 @@ class Turn:
     """One turn of the loop: a micro-batch, or all of a batch job."""
 
     version: int
-    first: bool
-    """Whether there is no state yet."""
     run: str
     """Names this start of the query: what a process remembers of another is not for it."""
     folder: str
     shards: int
     ended: frozenset[int]
     """The streams of level 0 that have ended."""
+
+    @property
+    def first(self) -> bool:
+        """Whether there is no state yet."""
+        return self.version == 0
 
 
 def task() -> int:
@@ -90,11 +100,10 @@ class Enter:
         origin = task()
         try:
             sending = Sending(deliveries, self.shards, origin)
-            arriving = Arriving(name, entry, entered, self.position, self.aside)
+            arriving = Arriving(name, entry, partial(leaving, sending), self.position, self.aside)
             for table in _together(batches):
-                for values, positions in arriving.take(table):
-                    for stream, value in zip(entry.outputs, values, strict=True):
-                        sending.add(stream, value, positions)
+                for parcels in arriving.take(table):
+                    sending.gather(parcels)
             for blob in sending.blobs():
                 yield blob.batch()
             yield note(0, origin, arriving.said()).batch()
@@ -102,8 +111,15 @@ class Enter:
             yield note(0, origin, error).batch()
 
 
-def entered(entry: Entry, value: Value) -> tuple[Value, ...]:
-    """What an entry makes of some rows."""
+def leaving(sending: Sending, entry: Entry, value: Any) -> list[Parcel]:
+    """What an entry makes of some rows, on its way."""
+    inner = isinstance(value, InnerRows)
+    made = (value,) * len(entry.outputs) if inner else _entered(entry, value)
+    streams = zip(entry.outputs, made, strict=True)
+    return [parcel for stream, each in streams for parcel in sending.addressed(stream, each)]
+
+
+def _entered(entry: Entry, value: Value) -> tuple[Value, ...]:
     loop = EventLoop(entry.graph, (entry.type,))
     loop.push((value,))
     loop.run()
@@ -126,6 +142,23 @@ def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
             waiting, rows = [], 0
     if rows:
         yield pa.Table.from_batches(waiting).combine_chunks()
+
+
+@dataclass(frozen=True)
+class InTurns:
+    """The task of a shard at a stage, in all turns of a query. It is planned once; who begins a turn says which."""
+
+    code: Code
+    turn: Turn
+    passes: bool
+    """Whether the first turn is for others, which have more rows than those of the stream."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        version = context and context.getLocalProperty(VERSION)
+        assert version is not None, "nobody has said which turn it is"
+        turn = replace(self.turn, version=int(version))
+        return iter(batches) if turn.first and self.passes else Work(self.code, turn)(batches)
 
 
 @dataclass(frozen=True)
@@ -162,11 +195,11 @@ class Work:
         loop.run()
         sending = Sending(deliveries, self.turn.shards, number)
         here = [output for output in outputs if output.stream in stage.outputs]
-        said: dict[str, Any] = {"stage": stage.level, "shard": number, "rows": {}}
+        said: dict[str, Any] = {"version": self.turn.version, "stage": stage.level, "shard": number, "rows": {}}
         for place, stream in enumerate(stage.outputs):
             ended = kept.has_ended(stream, loop.outputs[place])
             value = opened(loop.pull(place))
-            sending.add(stream, value, own=number)
+            sending.gather(sending.addressed(stream, value, own=number))
             if ended and (number == 0 or stream not in stage.alone):
                 sending.end(stream)
             for output in here:
@@ -180,13 +213,13 @@ class Work:
         yield note(number, number, said)
 
     def _forget(self) -> None:
-        """Shards that nobody can go on with: of earlier starts, gone on elsewhere, or of jobs that have ended."""
+        """Shards that nobody here will go on with: of earlier starts, long elsewhere, or of jobs that have ended."""
         turn = self.turn
         for key, (run, _, version, _) in list(_shards.items()):
             if key[0] != turn.folder:
                 useless = "://" not in key[0] and not os.path.exists(key[0])
             else:
-                useless = run != turn.run or version < turn.version - 1
+                useless = run != turn.run or version < turn.version - REMEMBERED
             if useless:
                 _shards.pop(key, None)
 
@@ -199,11 +232,12 @@ class Work:
         found = _shards.get(key)
         if found is None or found[0] != turn.run:
             types = tuple(each.type for each in stage.inputs)
-            shard = Shard(turn.folder, turn.shards, stage.level, number, stage.graph, types)
-            found = (turn.run, shard, -1, (stage.graph, Kept()))
+            program = in_shard(stage.graph, number, turn.shards)
+            shard = Shard(turn.folder, turn.shards, stage.level, number, program, types)
+            found = (turn.run, shard, -1, (program, Kept()))
         _, shard, version, (graph, kept) = found
         if turn.first:
-            return shard, stage.graph, Kept()
+            return shard, shard.graph, Kept()
         if version != turn.version - 1:
             graph, parts, more = shard.load(turn.version - 1)
             kept = Kept.read(parts, more)
@@ -223,6 +257,8 @@ class Work:
             table = pa.concat_tables(rows) if rows else of.bottom().table
             if POSITION in table.column_names:
                 table = kept.in_order(delivery, table, POSITION)
+                if delivery.how != WINDOW:
+                    table = table.drop_columns([POSITION])
             if isinstance(of, Columns):
                 return Rows(of.base, table)
             return KeyedRows(of.base, table, pa.concat_tables([of.bottom().keys, *keys]))
@@ -232,7 +268,7 @@ class Work:
         value: Value = of.bottom()
         for each in values:
             value = value.concat(each)
-        return value
+        return value.in_place() if isinstance(value, Streams) else value
 
     def _end(self, stage: Stage, number: int, received: list[Blob], loop: EventLoop, kept: Kept) -> None:
         for place, delivery in enumerate(stage.inputs):

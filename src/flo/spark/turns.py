@@ -5,17 +5,21 @@ from __future__ import annotations
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col
 
-from flo.core.errors import FloError
-from flo.spark.blobs import NOTE, SPARK, Blob, noted
+from flo.columnar.rows import Rows, ordered
+from flo.core.collection import Value
+from flo.core.errors import EngineError, FloError
+from flo.spark.blobs import POSITION, SPARK, Blob, noted
 from flo.spark.entering import Entering
 from flo.spark.faults import misfit
 from flo.spark.files import commit
@@ -23,7 +27,7 @@ from flo.spark.kept import Kept, Output
 from flo.spark.sending import Sending
 from flo.spark.stages import Plan
 from flo.spark.state import Shard
-from flo.spark.tasks import Code, Enter, Turn, Work, entered
+from flo.spark.tasks import VERSION, Code, Enter, InTurns, Turn, Work, leaving
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,6 @@ class Turns:
     def _shard(self) -> Column:
         return col("shard")
 
-    @cached_property
-    def _is_note(self) -> Column:
-        return col("delivery") == NOTE
-
     def _sent(self, streams: Iterable[int]) -> tuple[Any, ...]:
         return tuple(each for stream in streams for each in self.plan.sent(stream))
 
@@ -84,31 +84,47 @@ class Turns:
             entry = self.plan.entries[number]
             assert source.value is not None
             sending = Sending(self._sent(entry.outputs), self.shards, number)
-            for stream, value in zip(entry.outputs, entered(entry, source.value), strict=True):
-                sending.add(stream, value)
+            sending.gather(leaving(sending, entry, _placed(source.value)))
             found += list(sending.blobs())
         return found
 
-    def take(self, frames: list[DataFrame], version: int, first: bool, ended: set[int]) -> Outcome:
-        """One turn; raises what a task found wrong."""
-        started = time.monotonic()
-        frames = list(frames)
-        spark = frames[0].sparkSession if frames else self.spark
-        if first and self.plan.literals:
-            frames.append(spark.createDataFrame([blob.row() for blob in self.literals()], SPARK))
+    def turn(self, version: int, ended: set[int]) -> Turn:
         ended = ended | set(self.plan.literals)
-        frame = reduce(DataFrame.union, frames)
         done = frozenset(stream for stream, inputs in self.plan.sources.items() if inputs <= ended)
-        turn = Turn(version, first, self.run, self.folder, self.shards, done)
+        return Turn(version, self.run, self.folder, self.shards, done)
+
+    def begin(self, frames: list[DataFrame], ended: set[int]) -> Outcome:
+        """The first turn, with what the program gives itself."""
+        spark = frames[0].sparkSession if frames else self.spark
+        if self.plan.literals:
+            frames = [*frames, spark.createDataFrame([blob.row() for blob in self.literals()], SPARK)]
+        turn = self.turn(0, ended)
+        return self.take(self._staged(reduce(DataFrame.union, frames), lambda code: Work(code, turn)), 0)
+
+    def in_turns(self, frame: DataFrame, ended: set[int], begun: bool) -> DataFrame:
+        """A stream of rows on their way to shards, as one of what tasks say of them; if it is to be `begun`, its first
+        turn has the rows."""
+        turn = self.turn(0, ended)
+        return self._staged(frame, lambda code: InTurns(code, turn, begun))
+
+    def _staged(self, frame: DataFrame, task: Callable[[Code], Any]) -> DataFrame:
         for code in self.stages:
-            frame = frame.repartitionById(self.shards, self._shard).mapInArrow(Work(code, turn), SPARK)
+            frame = frame.repartitionById(self.shards, self._shard).mapInArrow(task(code), SPARK)
+        return frame
+
+    def take(self, frame: DataFrame, version: int) -> Outcome:
+        """One turn, of which this is what tasks say; raises what one found wrong."""
+        started = time.monotonic()
+        self.spark.sparkContext.setLocalProperty(VERSION, str(version))
         try:
-            said = [noted(row.data) for row in frame.where(self._is_note).collect()]
+            said = [noted(row.data) for row in frame.collect()]
         except PySparkException as error:
             raise misfit(error) from error.__cause__
         faults = [each for each in said if isinstance(each, FloError)]
         if faults:
             raise faults[0]
+        if {each.get("version", version) for each in said} != {version}:
+            raise EngineError(f"a task took turn {version} for another: is PYSPARK_PIN_THREAD false?")
         return self._outcome(version, said, time.monotonic() - started)
 
     def _outcome(self, version: int, said: list[Any], seconds: float) -> Outcome:
@@ -137,3 +153,10 @@ class Turns:
     def commit(self, outcome: Outcome) -> None:
         """From now on readers see this version."""
         commit(self.folder, outcome.version, vars(outcome))
+
+
+def _placed(value: Value) -> Value:
+    """Rows in order have positions, as those of a DataFrame."""
+    if not isinstance(value, Rows) or not ordered(value.of):
+        return value
+    return replace(value, table=value.table.append_column(POSITION, pa.array(np.arange(value.table.num_rows))))

@@ -167,7 +167,8 @@ class CountedTables(Stateless):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         if ordered(self.inputs[0]) or isinstance(self.outputs[0], Set):
-            table = weighing(table, np.ones(table.num_rows, np.int64))
+            rows = table.select([*layout_of(self.inputs[0]).names, *self.keys])
+            table = weighing(rows, np.ones(table.num_rows, np.int64))
         return self, (self.emitted(table),)
 
 

@@ -64,8 +64,9 @@ class KeyByTables(OnTables):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         of: Any = self.outputs[0]
         keys = key_layout(of).fitted(applied(self.like.f, self.inputs, table))  # type: ignore[attr-defined]
-        columns = [*keys.columns, *table.columns]
-        return self, (KeyedRows(of, pa.Table.from_arrays(columns, schema=KeyedColumns(of).schema), _no_keys(of)),)
+        columns = [*keys.columns, *table.drop_columns(list(self.keys)).columns]
+        rows = pa.Table.from_arrays(columns, schema=KeyedColumns(of).schema)
+        return self, (KeyedRows(of, like_rows(rows, table.select(self.keys), self.keys), _no_keys(of)),)
 
     def ended(self, place: int = 0) -> Any:
         return KeyedColumns(self.outputs[place]).bottom().fix()  # type: ignore[arg-type]

@@ -95,7 +95,7 @@ class NestTables(OnStreams):
             for stream, table in zip(value.of.inner, value.tables, strict=True)
         )
         tables = tuple(each.table for each in run_whole(like.graph, inner))
-        return Streams(self.outputs[0], value.count, tables)  # type: ignore[arg-type]
+        return Streams(self.outputs[0], value.count, tables, places=value.places)  # type: ignore[arg-type]
 
     def last(self) -> Any:
         return StreamColumns(self.outputs[0]).bottom().fix()  # type: ignore[arg-type]

@@ -75,7 +75,6 @@ class Grid:
         return first, last, late
 
 
-@final
 @dataclass(frozen=True)
 class WindowTables(TimeWindowTables):
     """tumbling(…) and sliding(…): a row waits until no open window holds it."""
@@ -92,17 +91,26 @@ class WindowTables(TimeWindowTables):
         return exact(times, (grid.size, grid.slide, self.lateness))
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        after, windows, late = self.placed(table)
+        return after, (windows, self.emitted(taken(table, late), 1) if len(late) else None)
+
+    def placed(self, table: pa.Table) -> tuple[Operator, Delta, Places]:
+        """(the operator after these rows, the windows that have closed, which rows are late)."""
         origin, moments = self.times(table)
         times, grid = self._exact(moments), self.grid
         marks = self.marks(times)
         first, last, late = grid.opened(times, marks)  # refuses a time that is too large for its window
         stop = grid.after(marks[-1:])[0]
-        closing = np.flatnonzero((first < stop) & (first <= last) if len(late) else first < stop)
+        own = self.own(last)
+        closing = np.flatnonzero(own & ((first < stop) & (first <= last) if len(late) else first < stop))
         windows = self._closed(stop, table, closing, first[closing], None if last is first else last[closing])
-        waiting = self.waiting(table, moments, np.flatnonzero(last >= stop))
+        waiting = self.waiting(table, moments, np.flatnonzero(own & (last >= stop)))
         waiting = waiting.without(key_of(grid.start(stop), self.kind))
-        after = self.after(table, origin, moments, waiting)
-        return after, (windows, self.emitted(taken(table, late), 1) if len(late) else None)
+        return self.after(table, origin, moments, waiting), windows, late[own[late]]
+
+    def own(self, windows: Any) -> Any:
+        """Which of these windows are to be closed here."""
+        return np.ones(len(windows), bool)
 
     def _closed(self, stop: Any, table: pa.Table | None, places: Places, first: Any, last: Any) -> Delta:
         """The windows before `stop` that were open, with these rows of a delta, each in the windows from `first` to
