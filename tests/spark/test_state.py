@@ -56,6 +56,10 @@ def sums(key: Any = shop_of) -> flo.Flow:
     return flow
 
 
+def itself(number: int) -> int:
+    return number
+
+
 def everything() -> flo.Flow:
     """State of every keyed operator, in one place, in views and in buffers."""
     flow = flo.Flow("everything")
@@ -72,6 +76,9 @@ def everything() -> flo.Flow:
     flow.output("meeting", some.join(others, "shop", "shop"))
     flow.output("running", numbers.scan(0, lambda total, n: total + n))
     flow.output("numbers", numbers)
+    windows = numbers.tumbling(2, itself, 3)
+    flow.output("windows", windows.nest(lambda window: window.map(itself)).flatten())
+    flow.output("late", windows.late)
     flow.output("all", sales)
     return flow
 
