@@ -61,7 +61,7 @@ chunks = st.lists(st.lists(rows, max_size=6), max_size=6)
 
 
 @given(chunks, st.booleans(), st.sampled_from([("key",), ("key", "value")]))
-@tried(200)
+@tried(40)
 def test_weights_are_added_and_zeros_disappear(chunks, collide, columns):
     with pytest.MonkeyPatch.context() as patch:
         if collide:  # every row has one of two numbers

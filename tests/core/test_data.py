@@ -181,7 +181,7 @@ anything = st.recursive(
 
 
 @given(anything)
-@tried(150)
+@tried(40)
 def test_any_data_comes_back(value):
     assert there_and_back(value) == value
 

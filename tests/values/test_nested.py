@@ -166,7 +166,7 @@ def test_zip_nested_of_nested_inner_streams_that_are_open():
     assert Nested(inner, INTS).plain(zipped) == [([[1, 2], [3]], [9]), ([], [8])]
 
 
-@tried(60)
+@tried(40)
 @given(st.data(), st.booleans())
 def test_zip_nested_laws(data, ends):
     (left, lefts), (right, rights) = data.draw(nested_deltas(ends=ends)), data.draw(nested_deltas(ends=ends))
@@ -339,7 +339,7 @@ def test_nest_once_without_an_inner_stream_ends_with_its_driver():
     assert_fired("nest-once-terminated")
 
 
-@tried(60)
+@tried(40)
 @given(st.data(), st.booleans())
 def test_nest_once_laws(data, ends):
     deltas, contents = data.draw(nested_deltas(ends=ends))
