@@ -109,7 +109,7 @@ def windows(bench: Bench) -> None:
     count, still_open, total = spark_data.windows(bench.scale, data)
     sides = {
         "native, watermark": "windows-native",
-        "flo, windows in one place": "windows-one-place",
+        "flo, windows of all events": "windows-of-all",
         "flo, windows per key": "windows-per-key",
         "flo, window in the group": "windows-aggregate",
     }

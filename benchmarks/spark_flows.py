@@ -15,9 +15,9 @@ class Region(NamedTuple):
     region: int
 
 
-def one_place(bounded: bool = False) -> flo.Flow:
-    """Windows of all events, with one clock."""
-    flow: Any = flo.Flow("windows in one place")
+def of_all_events(bounded: bool = False) -> flo.Flow:
+    """Windows of all events, with one clock: every shard works on its windows."""
+    flow: Any = flo.Flow("windows of all events")
     windows = flow.input("events", flo.Sequence[Event], bounded=bounded).tumbling(WINDOW, "time", LATENESS)
     sums = windows.nest(lambda w: w.key_by("k").per_key(lambda s: s.map("v").sum()).entries()).flatten()
     flow.output("sums", sums)

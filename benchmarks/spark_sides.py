@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession, functions
 
 import flo
 from benchmarks.columnar_programs import LATENESS, SECOND, WEIGHTS, groups_flow, join_flow
-from benchmarks.spark_flows import by_window, chain_flow, one_place, per_key_windows
+from benchmarks.spark_flows import by_window, chain_flow, of_all_events, per_key_windows
 from flo.spark.session import embedded
 
 Measured = dict[str, Any]
@@ -189,7 +189,7 @@ SIDES: dict[str, Callable[[Side], Measured]] = {
     "join-flo": join_flo,
     "join-native": join_native,
     "join-rocksdb": join_rocksdb,
-    "windows-one-place": windows_flo(one_place),
+    "windows-of-all": windows_flo(of_all_events),
     "windows-per-key": windows_flo(per_key_windows),
     "windows-aggregate": windows_flo(by_window),
     "windows-native": windows_native,

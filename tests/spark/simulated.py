@@ -1,4 +1,4 @@
-"""The tasks of a program without Spark: the same code, in this process, in an order and in partitions that are drawn.
+"""The tasks of a program without Spark: the same code, in this process, in one order or in one that is drawn.
 
 A shuffle is a grouping by shard here. So hundreds of programs can be tried in the time that Spark takes to begin.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,79 +24,131 @@ from flo.columnar.rows import WEIGHT, Rows, layout_of, ordered, schema_of
 from flo.core.errors import FloError
 from flo.core.graph import nodes
 from flo.spark import tasks
-from flo.spark.blobs import NOTE, SCHEMA, noted
+from flo.spark.agreed import agreed, content_of, write_agreed
+from flo.spark.blobs import NOTE, SCHEMA, Blob, blobs, noted
+from flo.spark.files import committed
 from flo.spark.kept import VIEW
 from flo.spark.on_spark import OnSpark
 from flo.spark.state import Shard
 from flo.spark.tasks import Code, Enter, Work
-from flo.spark.turns import Turns
+from flo.spark.turns import Outcome, Turns
 from flo.spark.views import View
 from tests.spark.harness import POSITION, cut, frame, table
 
 NO_SPARK: Any = SimpleNamespace(sparkContext=SimpleNamespace(master="local", defaultParallelism=2))
+APART = 100
+"""How far the first rows of two turns are from each other in a sequence, unless a test says where they are."""
+_task = threading.local()
 
 
-class Simulated:
-    """A query that takes its turns in this process."""
+@contextmanager
+def in_this_process() -> Iterator[None]:
+    """Lets tasks run here. Threads that take turns at the same time have it around all of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tasks, "task", lambda: _task.number)
+        patch.setattr("os.fsync", lambda file: None)  # nothing is killed here
+        yield
 
-    def __init__(self, flow: flo.Flow, folder: Path, shards: int, seed: int) -> None:
-        self.flow = flow
+
+class InOrder:
+    """What Spark is free to do, done in the plainest way: an input is one partition, and shards follow each other."""
+
+    def arranged(self, items: list[Any]) -> list[Any]:
+        return items
+
+    def partitions(self, rows: pa.Table) -> list[pa.Table]:
+        return [rows]
+
+    def elsewhere(self) -> bool:
+        """Whether a stage runs in another process than before."""
+        return False
+
+
+class Drawn(InOrder):
+    """The same in a way that is drawn."""
+
+    def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
-        self.on = OnSpark(flow, NO_SPARK)
-        outputs = self.on._planned_outputs(dict.fromkeys(self.on._output_types, VIEW))
-        self.turns = Turns(NO_SPARK, self.on._plan, outputs, str(folder), shards)
-        self.version = 0
-        self.ended: dict[str, bool] = {}
 
-    def take(self, given: dict[str, Any], started: dict[str, int]) -> None:
-        """One turn: rows of inputs, and the places of the first of them."""
-        moving = list(self._entered(given, started))
-        if self.version == 0:
-            moving += [blob.batch() for blob in self.turns.literals()]
-        ended = {place for place, stream in enumerate(self.flow._scope.inputs) if stream.bounded}
-        turns = self.turns
-        turn = turns.turn(self.version, ended)
-        for code in turns.stages:
-            if self.rng.random() < 0.3:
-                tasks._shards.clear()  # as if another process had it
-            moving = list(self._worked(Work(code, turn), moving))
-        said = [noted(row[5]) for row in _rows(moving) if row[1] == NOTE]
-        for each in said:
-            if isinstance(each, FloError):
-                raise each
-        self.ended = turns._outcome(self.version, said, 0.0).ended
-        self.version += 1
+    def arranged(self, items: list[Any]) -> list[Any]:
+        return self.rng.sample(items, len(items))
 
-    def _entered(self, given: dict[str, Any], started: dict[str, int]) -> Iterator[pa.RecordBatch]:
-        for stream, entry in zip(self.flow._scope.inputs, self.turns.plan.entries, strict=False):
-            if stream.name not in given:
-                continue
-            of: Any = stream.type.collection
-            rows = table(of, given[stream.name], started.get(stream.name, 0))
-            position = POSITION if ordered(of) else None
-            code = Code.of((entry, self.turns._sent(entry.outputs), stream.name))
-            for number, part in enumerate(self._partitions(rows)):
-                yield from _run(Enter(code, self.turns.shards, position), number, part.to_batches())
-
-    def _partitions(self, rows: pa.Table) -> list[pa.Table]:
-        """Rows of a source in any order, in some partitions."""
-        order = list(range(rows.num_rows))
-        self.rng.shuffle(order)
+    def partitions(self, rows: pa.Table) -> list[pa.Table]:
+        order = self.arranged(list(range(rows.num_rows)))
         rows, count = rows.take(pa.array(order, pa.int64())), self.rng.randint(1, 3)
         places = [rows.num_rows * part // count for part in range(count + 1)]
         return [rows.slice(low, high - low) for low, high in itertools.pairwise(places)]
 
-    def _worked(self, work: Work, moving: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        by_shard: dict[int, list[Any]] = {shard: [] for shard in range(self.turns.shards)}
-        for row in _rows(moving):
-            by_shard[row[0]].append(row)
-        shards = list(by_shard.items())
-        self.rng.shuffle(shards)
-        for shard, rows in shards:
-            self.rng.shuffle(rows)
-            columns = zip(*rows, strict=True) if rows else [[] for _ in SCHEMA]
-            arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-            yield from _run(work, shard, [pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)])
+    def elsewhere(self) -> bool:
+        return self.rng.random() < 0.3
+
+
+class Simulated:
+    """A query that takes its turns in this process, from where its checkpoint is. A seed draws what is free."""
+
+    def __init__(
+        self, flow: flo.Flow, folder: str | Path, shards: int | None = None, how: str = VIEW, seed: int | None = None
+    ) -> None:
+        on, where = OnSpark(flow, NO_SPARK), str(folder)
+        outputs = on._planned_outputs(dict.fromkeys(on._output_types, how))
+        ours = content_of(flow.name, on._graph, on._plan, list(on._inputs), outputs, shards or on._parallelism())
+        self.turns = Turns(NO_SPARK, on._plan, outputs, where, agreed(where, ours, shards))
+        write_agreed(where, ours)
+        self.inputs = list(on._inputs.values())
+        self.free = InOrder() if seed is None else Drawn(seed)
+        self.version = max(committed(where), default=-1) + 1
+        """The turn that is next. One that was committed comes again if this is set back."""
+        self.outcome: Outcome
+
+    def turn(self, given: Mapping[str, Any], **options: Any) -> None:
+        self.take(given, **options)
+        self.commit()
+
+    def take(
+        self, given: Mapping[str, Any], *, started: Mapping[str, int] | None = None, times: int = 1, ends: bool = True
+    ) -> None:
+        """The tasks of a turn, those of shards so many times. `started` has the places of the first rows of sequences;
+        `ends` says whether the bounded inputs have ended."""
+        with in_this_process():
+            moving = self._entered(given, started or {})
+            if self.version == 0:
+                moving += self.turns.literals()
+            ended = {place for place, stream in enumerate(self.inputs) if ends and stream.bounded}
+            turn = self.turns.turn(self.version, ended)
+            for code in self.turns.stages:
+                if self.free.elsewhere():
+                    tasks._shards.clear()
+                moving = self._worked(Work(code, turn), moving, times)
+        said = [noted(blob.data) for blob in moving if blob.delivery == NOTE]
+        for each in said:
+            if isinstance(each, FloError):
+                raise each
+        self.outcome = self.turns._outcome(self.version, said, 0.0)
+
+    def commit(self) -> None:
+        """What was taken is there for readers."""
+        self.turns.commit(self.outcome)
+        self.version += 1
+
+    def _entered(self, given: Mapping[str, Any], started: Mapping[str, int]) -> list[Blob]:
+        sent: list[Blob] = []
+        numbers = itertools.count()
+        for stream, entry in zip(self.inputs, self.turns.plan.entries, strict=False):
+            of: Any = stream.type.collection
+            rows = table(of, given.get(stream.name, []), started.get(stream.name, APART * self.version))
+            code = Code.of((entry, self.turns._sent(entry.outputs), stream.name))
+            enter = Enter(code, self.turns.shards, POSITION if ordered(of) else None)
+            for part in self.free.partitions(rows):
+                sent += _run(enter, next(numbers), part)
+        return sent
+
+    def _worked(self, work: Work, moving: list[Blob], times: int) -> list[Blob]:
+        sent: list[Blob] = []
+        for shard in self.free.arranged(list(range(self.turns.shards))):
+            mine = self.free.arranged([blob.batch() for blob in moving if blob.shard == shard])
+            attempts = [_run(work, shard, pa.Table.from_batches(mine, SCHEMA)) for _ in range(times)]
+            sent += attempts[-1]
+        return sent
 
     def operators(self, level: int, shard: int) -> list[Any]:
         """Of a shard of a stage, as its state has them."""
@@ -103,31 +157,27 @@ class Simulated:
         read = Shard(turns.folder, turns.shards, level, shard, stage.graph, types).read(self.version - 1)
         return [node.operator for node in nodes(read[0])]
 
-    def value(self, name: str) -> Any:
-        return View(self.turns.folder, name, self.version - 1, self.turns).value()
+    def values(self) -> dict[str, Any]:
+        """All outputs, which are views, as readers see them."""
+        turns = self.turns
+        return {each.name: View.of(turns.folder, each.name, None, turns).value() for each in turns.outputs}
 
 
-def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
-    for batch in batches:
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
-
-
-def _run(task: Any, number: int, batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tasks, "task", lambda: number)
-        patch.setattr("os.fsync", lambda file: None)  # nothing is killed here
-        return list(task(iter(batches)))
+def _run(task: Any, number: int, rows: pa.Table) -> list[Blob]:
+    _task.number = number
+    return list(blobs(task(iter(rows.combine_chunks().to_batches()))))
 
 
 def simulated(flow: flo.Flow, data: dict[str, Any], folder: Path, *, parts: int, shards: int, seed: int) -> Simulated:
     """Takes all of the data: bounded inputs in the first turn, others cut at random."""
-    query, rng = Simulated(flow, folder, shards, seed), random.Random(seed)
+    query, rng = Simulated(flow, folder, shards, seed=seed), random.Random(seed)
     bounded = {stream.name for stream in flow._scope.inputs if stream.bounded}
     pieces = {name: cut(items, parts, rng) for name, items in data.items() if name not in bounded}
     started = dict.fromkeys(pieces, 0)
     for number in range(parts):
         given = {name: cuts[number] for name, cuts in pieces.items()}
-        query.take(given | ({name: data[name] for name in bounded & set(data)} if number == 0 else {}), started)
+        at_once = {name: data[name] for name in bounded & set(data)} if number == 0 else {}
+        query.turn(given | at_once, started=started)
         started = {name: started[name] + len(cuts[number]) for name, cuts in pieces.items()}
     return query
 
@@ -136,11 +186,12 @@ def agree_simulated(flow: flo.Flow, data: dict[str, Any], folder: Path, **option
     """The query, with the results and ends that the same program has on values."""
     expected = flow.run(**data)
     query = simulated(flow, data, folder, **options)
+    found = query.values()
     for name, value in expected.items():
-        assert query.value(name) == value, name
-        assert query.ended[name] == expected.fixed(name), f"the end of {name}"
+        assert found[name] == value, name
+        assert query.outcome.ended[name] == expected.fixed(name), f"the end of {name}"
     for name, value in expected.late.items():
-        assert query.value(name) == value, name
+        assert found[name] == value, name
     return query
 
 

@@ -14,7 +14,7 @@ from flo.columnar.diverted import Diverted
 from flo.columnar.folders import folder
 from flo.columnar.rows import rows_of
 from flo.columnar.store import Store
-from flo.spark import Changes, arriving, tasks
+from flo.spark import Changes, arriving
 from flo.spark.files import about, commit, expect_next
 from flo.spark.kept import parts_of, write_file, write_part
 from flo.spark.on_spark import OnSpark
@@ -23,16 +23,10 @@ from flo.spark.sinks import Given
 from flo.spark.tasks import Turn
 from flo.spark.turns import Outcome
 from tests.spark.harness import streamed
-from tests.spark.simulated import NO_SPARK
-from tests.spark.test_state import Bench, _task, sales, sums
+from tests.spark.shops import sales, sums
+from tests.spark.simulated import NO_SPARK, Simulated
 
 OF = flo.ZSet[int]
-
-
-@pytest.fixture(autouse=True)
-def tasks_by_hand(request, monkeypatch):
-    if "spark" not in request.fixturenames:
-        monkeypatch.setattr(tasks, "task", lambda: _task.number)
 
 
 def changes(*numbers):
@@ -150,10 +144,10 @@ def copied(row, bounded=False):
 )
 def test_inputs_of_other_types_are_refused(tmp_path, changed, said):
     """Rows of both types would meet in one state."""
-    Bench(copied(Sale), str(tmp_path)).turn({"sales": {Sale("a", 1): 1}}, 0)
-    Bench(copied(Sale), str(tmp_path))
+    Simulated(copied(Sale), tmp_path).turn({"sales": {Sale("a", 1): 1}})
+    Simulated(copied(Sale), tmp_path)
     with pytest.raises(flo.CheckpointError, match="another program") as caught:
-        Bench(changed, str(tmp_path))
+        Simulated(changed, tmp_path)
     assert said in str(caught.value)
     assert about(str(tmp_path))["inputs"] == [
         "sales: ZSet, unbounded",
@@ -178,34 +172,34 @@ def test_a_start_that_fails_writes_nothing(tmp_path, monkeypatch, streaming):
 
 def test_a_program_that_has_committed_nothing_may_be_replaced(tmp_path):
     """Its first turn was broken off; what that has left is not taken for a part of the other program's state."""
-    Bench(sums(), str(tmp_path), shards=2).take({"sales": sales(0, 10)}, 0)
+    Simulated(sums(), tmp_path, shards=2).take({"sales": sales(0, 10)})
     flow = flo.Flow("copied")
     flow.output("copied", flow.input("sales", flo.ZSet[Sale]))
-    bench = Bench(flow, str(tmp_path), shards=3)
-    assert bench.shards == 3
+    query = Simulated(flow, tmp_path, shards=3)
+    assert query.turns.shards == 3
     assert not folder(tmp_path).folders("state")
-    bench.turn({"sales": {Sale("a", 1): 1}}, 0)
-    assert bench.values() == {"copied": {Sale("a", 1): 1}}
+    query.turn({"sales": {Sale("a", 1): 1}})
+    assert query.values() == {"copied": {Sale("a", 1): 1}}
 
 
 def kept_by(where):
     """The store of a shard, and its query after some turns."""
-    bench = Bench(sums(), str(where), shards=1)
+    query = Simulated(sums(), where, shards=1)
     for version in range(5):
-        bench.turn({"sales": sales(version * 10, 10)}, version)
-    return Store(where / "state" / "00001" / "01" / "00000"), bench
+        query.turn({"sales": sales(version * 10, 10)})
+    return Store(where / "state" / "00001" / "01" / "00000"), query
 
 
 def test_manifests_that_another_attempt_removes_meanwhile_are_passed_by(tmp_path, monkeypatch):
     """Between listing them and reading them."""
-    store, bench = kept_by(tmp_path)
+    store, query = kept_by(tmp_path)
     numbers = store.numbers()
     monkeypatch.setattr(store, "numbers", lambda: [0, *numbers, 9])
     store.tidy(age=-1)
     store._sweep(4)
     store._sweep(3)
     assert folder(tmp_path).names("state/00001/01/00000/manifests") == ["00000003.json", "00000004.json"]
-    assert bench.values() == dict(sums().run(sales=sales(0, 50)))
+    assert query.values() == dict(sums().run(sales=sales(0, 50)))
 
 
 def test_a_damaged_manifest_is_not_passed_by(tmp_path):
@@ -218,6 +212,6 @@ def test_a_damaged_manifest_is_not_passed_by(tmp_path):
 
 def test_readers_remove_nothing(tmp_path, monkeypatch):
     """The query that they look at may be writing."""
-    _, bench = kept_by(tmp_path)
+    _, query = kept_by(tmp_path)
     monkeypatch.setattr(Store, "tidy", lambda *_: pytest.fail("a reader tidies"))
-    assert [shard for shard, _ in bench.turns.kept(bench.turns.outputs[0], 4)] == [0]
+    assert [shard for shard, _ in query.turns.kept(query.turns.outputs[0], 4)] == [0]

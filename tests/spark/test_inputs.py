@@ -18,6 +18,7 @@ import pytest
 
 import flo
 from flo.spark.arriving import Arriving
+from flo.spark.explain import NATIVE
 from flo.spark.kept import Kept
 from flo.spark.on_spark import OnSpark
 from flo.spark.shipping import packed_in
@@ -96,6 +97,18 @@ def test_rows_that_go_to_no_shard_are_put_aside(spark, tmp_path, shards):
     assert query.view("pairs").value() == {(sale, sale): 1 for sale in (Sale("a", 1), Sale("c", 5))}
     (aside,) = query.diverted("sales").to_pylist()
     assert "ZeroDivisionError" in aside["reason"]
+
+
+@pytest.mark.slow
+def test_rows_stay_in_order_where_a_map_overwrites_the_column_that_says_it(spark):
+    flow = flo.Flow("swapped")
+    sales = flow.input("sales", flo.Sequence[Sale], bounded=True)
+    flow.output("swapped", sales.filter(nw.col("price") != 3).map({"price": "shop", "offset": "price"}))
+    assert flow.on(spark).explain().count(NATIVE) == 2
+    rows = [Sale("d", 4), Sale("c", 3), Sale("b", 2), Sale("a", 1)]
+    source = spark.createDataFrame(rows, "shop string, price long")
+    found = flow.on(spark).run(sales=source, order={"sales": "price"})
+    assert [tuple(row) for row in found["swapped"].collect()] == [("a", 1), ("b", 2), ("d", 4)]
 
 
 @pytest.mark.slow

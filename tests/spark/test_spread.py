@@ -144,4 +144,4 @@ def test_a_row_before_an_earlier_turn_is_refused_by_every_shard(tmp_path: Path, 
     """Also where the rows of a shard alone would be in order."""
     query = simulated(windowed(), {"events": [Event(0, n) for n in range(40)]}, tmp_path, parts=1, shards=3, seed=0)
     with pytest.raises(flo.FloError, match=f"{first}.*39|39.*{first}"):
-        query.take({"events": [Event(0, 100)]}, {"events": first})
+        query.take({"events": [Event(0, 100)]}, started={"events": first})

@@ -54,7 +54,7 @@ class Native:
         operators: tuple[Operator, ...] = ()
         while isinstance(entry.type.collection, Columns) and (found := _first(entry.graph)) is not None:
             operator, rest = found
-            if not runs_alike(spark, _expression(operator)):
+            if WEIGHTS in layout_of(operator.outputs[0]).names or not runs_alike(spark, _expression(operator)):
                 break
             operators = (*operators, operator)
             entry = replace(entry, graph=rest, type=operator.type((entry.type,))[0])
@@ -77,12 +77,15 @@ def entering(name: str, frame: DataFrame, entry: Entry, native: Native | None, p
         refused.input_name = f"`{name}`"
         raise refused from None
     partition = PARTITION if position != named else None
-    beside = [each for each in (WEIGHTS, position, partition) if each is not None and each in frame.columns]
+    beside = [each for each in (position, WEIGHTS, partition) if each is not None and each in frame.columns]
     names = [each for each in layout_of(of).names if each in frame.columns]
     frame = frame.select(*dict.fromkeys([*(names or frame.columns), *beside]))
     if native is None or not native.operators or not _has_types_of(frame, of):
         return Entering(frame, entry, position)
     frame = _refusing(name, frame, of)
+    if position is not None:  # a map may put something else there
+        beside[0] = f"{position} as it came"
+        frame, position = frame.withColumn(beside[0], sf.col(f"`{position}`")), beside[0]
     for operator in native.operators:
         frame = _native(frame, operator, beside)
     return Entering(frame, native.entry, position)
@@ -173,4 +176,4 @@ def _native(frame: DataFrame, operator: Any, beside: list[str]) -> DataFrame:
     if isinstance(operator, FilterTables):
         return rows.filter(_expression(operator).columns[0][1]).to_native()
     columns = dict(_expression(operator).columns)
-    return rows.select(**columns, **{name: nw.col(name) for name in beside}).to_native()
+    return rows.select(**{name: nw.col(name) for name in beside} | columns).to_native()

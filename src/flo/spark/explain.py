@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flo.api.explain import described
+from flo.columnar.operators.windowing import TimeWindowTables
 from flo.columnar.plan import plan as operators
 from flo.core.graph import Node
 from flo.spark.stages import KEY, KEYS, WINDOW, Delivery, Plan
@@ -65,8 +66,10 @@ def _called(plan: Plan, delivery: Delivery, names: dict[int, str]) -> str:
     if origin is not None and len(origin) == 1:
         return names[next(iter(origin))]
     for _, vertex in plan.vertices:
-        if any(stream.number == delivery.stream for stream in vertex.outputs):
-            return str(getattr(vertex.operator, "like", vertex.operator).name)
+        numbers = [stream.number for stream in vertex.outputs]
+        if delivery.stream in numbers:
+            late = isinstance(vertex.operator, TimeWindowTables) and numbers.index(delivery.stream) == 1
+            return str(getattr(vertex.operator, "like", vertex.operator).name) + (".late" if late else "")
     return "?"
 
 

@@ -155,7 +155,7 @@ class InTurns:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
-        version = context and context.getLocalProperty(VERSION)
+        version = context.getLocalProperty(VERSION) if context is not None else None
         assert version is not None, "nobody has said which turn it is"
         turn = replace(self.turn, version=int(version))
         return iter(batches) if turn.first and self.passes else Work(self.code, turn)(batches)

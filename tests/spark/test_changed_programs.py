@@ -1,0 +1,91 @@
+"""A program that has changed: it goes on with its state, or is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import narwhals as nw
+import pytest
+
+import flo
+from flo.spark.agreed import content_of
+from flo.spark.inspect import Checkpoint
+from flo.spark.kept import COUNT
+from flo.spark.on_spark import OnSpark
+from tests.spark.shops import Sale, last_of, sales, shop_of, sums
+from tests.spark.simulated import NO_SPARK, Simulated
+
+
+def test_changes_of_the_program_that_go_on(tmp_path: Path) -> None:
+    query = Simulated(sums(), tmp_path)
+    query.turn({"sales": sales(0, 10)})
+    key = FunctionType((lambda sale: str(sale.shop)).__code__, shop_of.__globals__, "shop_of")
+    key.__qualname__, key.__annotations__ = "shop_of", {"sale": Sale, "return": str}
+    again = Simulated(sums(key), tmp_path)
+    again.turn({"sales": sales(10, 10)})
+    assert again.values() == dict(sums().run(sales=sales(0, 20)))
+    counted = Simulated(sums(key), tmp_path, how=COUNT)  # the view is let go of
+    counted.turn({"sales": sales(20, 10)})
+    assert not [each for each in Checkpoint(str(tmp_path)).held(2) if each.where == "view"]
+
+
+def test_changes_of_the_program_that_are_refused(tmp_path: Path) -> None:
+    where = str(tmp_path)
+    Simulated(sums(), where, how=COUNT).turn({"sales": sales(0, 10)})
+    with pytest.raises(flo.CheckpointError, match="was no view until now"):
+        Simulated(sums(), where)
+    with pytest.raises(flo.CheckpointError, match="another program") as caught:
+        Simulated(sums(last_of), where, how=COUNT)
+    assert "last_of" in str(caught.value)
+    assert "shop_of" in str(caught.value)
+    flow = flo.Flow("sums")
+    flow.output(
+        "sums", flow.input("sales", flo.ZSet[Sale]).filter(lambda sale: sale.price > 1).sum_by(shop_of, "price")
+    )
+    with pytest.raises(flo.CheckpointError, match="another program") as caught:
+        Simulated(flow, where, how=COUNT)
+    assert "filter" in str(caught.value)
+    with pytest.raises(flo.CheckpointError, match="has 2 shards, and 3 were asked for"):
+        Simulated(sums(), where, how=COUNT, shards=3)
+
+
+def test_a_lambda_is_its_text(tmp_path: Path) -> None:
+    Simulated(sums(lambda sale: sale.shop), tmp_path).turn({"sales": sales(0, 10)})
+    Simulated(sums(lambda sale: sale.shop), tmp_path)
+    with pytest.raises(flo.CheckpointError, match="another program"):
+        Simulated(sums(lambda sale: sale.shop + "!"), tmp_path)
+
+
+def test_a_long_expression_is_its_whole_text(tmp_path: Path) -> None:
+    def filtered(least: int) -> flo.Flow:
+        flow, wanted = flo.Flow("filtered"), nw.col("shop") != "a shop with so long a name that what follows is cut"
+        sold = flow.input("sales", flo.ZSet[Sale]).filter(wanted & (nw.col("price") > least))
+        flow.output("sums", sold.sum_by("shop", "price"))
+        return flow
+
+    Simulated(filtered(1), tmp_path).turn({"sales": sales(0, 10)})
+    Simulated(filtered(1), tmp_path)
+    with pytest.raises(flo.CheckpointError, match="another program"):
+        Simulated(filtered(2), tmp_path)
+
+
+def test_what_a_program_begins_with_is_named_and_written_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A body with rows of its own: saying what the checkpoint is of puts none of them into the working folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def hop(edges: Any, loop: flo.Loop) -> Any:
+        known = loop.read_defer("known", flo.Set[int], initial={0})
+        reached = known.union(known.join(edges))
+        loop.write_defer("known", reached)
+        return reached
+
+    flow = flo.Flow("reached")
+    edges = flow.input("edges", flo.Set[tuple[int, int]], bounded=True)
+    flow.output("reached", edges.repeat_nested(2).nest(hop))
+    on = OnSpark(flow, NO_SPARK)
+    assert content_of(flow.name, on._graph, on._plan, list(on._inputs), [], 2)["stages"]
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,126 @@
+"""Another number of shards: the state is cut anew, or it is refused and left as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import flo
+from flo.columnar.folders import folder
+from flo.spark.inspect import Checkpoint
+from flo.spark.rescale import rescale
+from flo.tools.cli import main
+from tests.spark.harness import streamed
+from tests.spark.programs import add, thirds
+from tests.spark.shops import DATA, Sale, everything, expected, last_of, merged, sales, sales_table, snapshot, sums
+from tests.spark.simulated import Simulated
+
+MORE = [pytest.param(*pair, marks=pytest.mark.slow) for pair in [(1, 3), (2, 7), (7, 2), (3, 4)]]
+
+
+@pytest.mark.parametrize(("before", "after"), [(3, 1), *MORE])
+def test_another_number_of_shards(tmp_path: Path, capsys: Any, before: int, after: int) -> None:
+    where = str(tmp_path)
+    query = Simulated(everything(), where, shards=before)
+    for data in DATA[:2]:
+        query.turn(data)
+    assert main(["state", "rescale", where, str(after)]) == 0
+    assert "versions: 0, 1" in capsys.readouterr().out
+    assert main(["state", "verify", where]) == 0
+    assert not (tmp_path / "state" / f"{before:05}").exists()
+    query = Simulated(everything(), where)
+    assert query.turns.shards == after
+    assert query.values() == expected(2)
+    query.version = 1  # the last turn may come again
+    for version in (1, 2, 3):
+        query.turn(DATA[version])
+        assert query.values() == expected(version + 1), version
+    held = {each.name: 0 for each in Checkpoint(where).held(3)}
+    for each in Checkpoint(where).held(3):
+        held[each.name] += each.rows
+    assert held["join_sets"] == 2 * (len(merged(DATA)["some"]) + len(merged(DATA)["others"])), "every row is known"
+    rescale(where, before)
+    assert Simulated(everything(), where).values() == expected(4)
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 3), (3, 2)])
+def test_rows_that_wait_and_ends_are_cut_too(tmp_path: Path, before: int, after: int) -> None:
+    def program() -> flo.Flow:
+        flow = flo.Flow("waiting")
+        left, right = flow.input("left", flo.Set[Sale]), flow.input("right", flo.Set[Sale], bounded=True)
+        flow.output("rest", left.difference(right))
+        flow.output("count", right.count())
+        return flow
+
+    where = str(tmp_path)
+    Simulated(program(), where, shards=before).turn({"left": set(sales(0, 30)), "right": set(sales(0, 10))}, ends=False)
+    rescale(where, after)
+    query = Simulated(program(), where)
+    assert query.values()["rest"] == set()
+    query.turn({"left": set(sales(20, 30))})
+    found = dict(program().run(left=set(sales(0, 50)), right=set(sales(0, 10))))
+    assert query.values() == found
+    rescale(where, before)
+    query = Simulated(program(), where)
+    query.turn({"left": set(sales(5, 50))})
+    assert query.values() == dict(program().run(left=set(sales(0, 55)), right=set(sales(0, 10))))
+
+
+def test_a_rescaling_that_is_broken_off_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = str(tmp_path)
+    query = Simulated(sums(), where, shards=2)
+    query.turn({"sales": sales(0, 30)})
+    before, values = snapshot(where), query.values()
+    with monkeypatch.context() as patches:
+        patches.setattr("flo.spark.rescale.write_about", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+        with pytest.raises(KeyboardInterrupt):
+            rescale(where, 5)
+    assert {name: data for name, data in snapshot(where).items() if name.startswith("state/00002/")} == before
+    assert Simulated(sums(), where).values() == values
+    folder(where).write("state/00005/01/00001/runs/left", b"")
+    rescale(where, 5)
+    assert not folder(where).exists("state/00005/01/00001/runs/left")
+    assert Simulated(sums(), where).values() == values
+
+
+def test_what_cannot_be_cut_is_refused(tmp_path: Path) -> None:
+    flow = flo.Flow("partners")
+    left, right = flow.input("left", flo.ZSet[Sale]), flow.input("right", flo.ZSet[Sale])
+    flow.output("known", left.semi_join(right, last_of, last_of))
+    query = Simulated(flow, tmp_path)
+    query.turn({"left": sales(0, 10), "right": sales(5, 10)})
+    before = snapshot(str(tmp_path))
+    with pytest.raises(flo.CheckpointError, match=r"`semi_join` cannot be cut .* its key is computed"):
+        rescale(str(tmp_path), 3)
+    after = snapshot(str(tmp_path))
+    assert {name: after[name] for name in before} == before
+    assert Checkpoint(str(tmp_path)).shards == 2
+
+
+def test_what_runs_by_key_on_values_is_not_taken_for_one_place(tmp_path: Path) -> None:
+    """One shard has all keys, and three would each have some."""
+    flow = flo.Flow("running sums")
+    keyed = flow.input("numbers", flo.Sequence[int]).key_by(thirds)
+    flow.output("sums", keyed.per_key(lambda some: some.scan(0, add)).entries())
+    query = Simulated(flow, tmp_path, shards=1)
+    query.turn({"numbers": [1, 2, 3, 4, 5, 6]})
+    with pytest.raises(flo.CheckpointError, match="cannot be cut into other shards"):
+        rescale(str(tmp_path), 3)
+
+
+@pytest.mark.slow
+def test_a_query_goes_on_with_other_shards(spark: Any, tmp_path: Path) -> None:
+    query = streamed(spark, sums(), {"sales": sales(0, 40)}, tmp_path, parts=2, shards=2)
+    assert query.view("sums").value() == dict(sums().run(sales=sales(0, 40)))["sums"]
+    checkpoint = tmp_path / "checkpoint"
+    rescale(str(checkpoint), 3)
+    source = tmp_path / "in" / "sales"
+    pq.write_table(sales_table(sales(10, 20, -1)), source / "900.parquet")
+    reader = spark.readStream.schema(spark.read.parquet(str(source)).schema).parquet(str(source))
+    again = sums().on(spark).start({"sales": reader}, checkpoint=checkpoint, trigger={"availableNow": True})
+    again.wait()
+    left = merged([{"sales": sales(0, 40)}, {"sales": sales(10, 20, -1)}])["sales"]
+    assert again.view("sums").value() == dict(sums().run(sales=left))["sums"]
