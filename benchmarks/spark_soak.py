@@ -9,7 +9,7 @@ import narwhals as nw
 
 import flo
 from benchmarks.columnar_programs import Row
-from flo.spark.query import Query
+from flo.spark.driver.query import Query
 from flo.spark.session import embedded
 
 SAMPLES = 12

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from examples.auctions import HOPS, LIMIT, auctions, generate
-from flo.spark.query import Query
+from flo.spark.driver.query import Query
 from flo.spark.session import embedded
 
 FILES, ROWS = 10, 50_000

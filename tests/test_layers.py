@@ -99,20 +99,33 @@ def test_flo_is_imported_without_spark(path):
         assert layer_of(module) != LAYERS.index("spark"), f"{path}:{line} imports {module} at the top"
 
 
-FOLDERS = ({"data", "solver", "functions"}, {"exploration"}, {"programs"})
-"""Of `verify`: each imports only its own and those to its left."""
+FOLDERS = {
+    "verify": ({"data", "solver", "functions"}, {"exploration"}, {"programs"}),
+    "spark": ({"plan"}, {"tasks"}, {"checkpoint"}, {"driver"}),
+}
+"""Of a layer: each imports only its own and those to its left."""
 
 
-def folder_of(module):
-    flo_, layer, folder = (*module.split("."), "", "", "")[:3]
-    found = [place for place, names in enumerate(FOLDERS) if layer == "verify" and folder in names]
-    return found[0] if flo_ == "flo" and found else None
+def folder_of(module, layer):
+    parts = (*module.split("."), "", "")
+    found = [place for place, names in enumerate(FOLDERS.get(layer, ())) if parts[2] in names]
+    return found[0] if parts[:2] == ("flo", layer) and found else None
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if folder_of(name_of(path)) is not None], ids=name_of)
-def test_the_folders_of_verify_import_one_way(path):
+IN_FOLDERS = [(path, layer) for path in MODULES for layer in FOLDERS if folder_of(name_of(path), layer) is not None]
+
+
+@pytest.mark.parametrize(
+    ("path", "layer"), IN_FOLDERS, ids=lambda each: each if isinstance(each, str) else name_of(each)
+)
+def test_the_folders_of_a_layer_import_one_way(path, layer):
     for module, line in imports(path):
-        assert (folder_of(module) or 0) <= folder_of(name_of(path)), f"{path}:{line} imports {module}"
+        allowed = folder_of(name_of(path), layer)
+        assert (folder_of(module, layer) or 0) <= allowed, f"{path}:{line} imports {module}"
+
+
+def test_some_folders_are_checked():
+    assert {layer for _, layer in IN_FOLDERS} == set(FOLDERS)
 
 
 def test_every_module_belongs_to_a_layer():

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import flo
 from flo.columnar.inputs import WEIGHTS
 from flo.columnar.rows import WEIGHT, ordered, rows_of
-from flo.spark.query import Query
+from flo.spark.driver.query import Query
 
 POSITION = "_position"
 

@@ -23,16 +23,18 @@ from flo.columnar.inputs import WEIGHTS
 from flo.columnar.rows import WEIGHT, Rows, layout_of, ordered, schema_of
 from flo.core.errors import FloError
 from flo.core.graph import nodes
-from flo.spark import tasks
-from flo.spark.agreed import agreed, content_of, write_agreed
-from flo.spark.blobs import NOTE, SCHEMA, Blob, blobs, noted
-from flo.spark.files import committed
-from flo.spark.kept import VIEW
+from flo.spark.checkpoint.agreed import agreed, content_of, write_agreed
+from flo.spark.checkpoint.files import committed
+from flo.spark.driver.turns import Outcome, Turns
+from flo.spark.driver.views import View
 from flo.spark.on_spark import OnSpark
-from flo.spark.state import Shard
-from flo.spark.tasks import Code, Enter, Work
-from flo.spark.turns import Outcome, Turns
-from flo.spark.views import View
+from flo.spark.tasks import context, work
+from flo.spark.tasks.blobs import NOTE, SCHEMA, Blob, blobs, noted
+from flo.spark.tasks.context import Code
+from flo.spark.tasks.enter import Enter
+from flo.spark.tasks.kept import VIEW
+from flo.spark.tasks.state import Shard
+from flo.spark.tasks.work import Work
 from tests.spark.harness import POSITION, cut, frame, table
 
 NO_SPARK: Any = SimpleNamespace(sparkContext=SimpleNamespace(master="local", defaultParallelism=2))
@@ -45,7 +47,7 @@ _task = threading.local()
 def in_this_process() -> Iterator[None]:
     """Lets tasks run here. Threads that take turns at the same time have it around all of them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tasks, "task", lambda: _task.number)
+        patch.setattr(context, "task", lambda: _task.number)
         patch.setattr("os.fsync", lambda file: None)  # nothing is killed here
         yield
 
@@ -117,7 +119,7 @@ class Simulated:
             turn = self.turns.turn(self.version, ended)
             for code in self.turns.stages:
                 if self.free.elsewhere():
-                    tasks._shards.clear()
+                    work._shards.clear()
                 moving = self._worked(Work(code, turn), moving, times)
         said = [noted(blob.data) for blob in moving if blob.delivery == NOTE]
         for each in said:

@@ -10,10 +10,10 @@ import narwhals as nw
 import pytest
 
 import flo
-from flo.spark.agreed import content_of
-from flo.spark.inspect import Checkpoint
-from flo.spark.kept import COUNT
+from flo.spark.checkpoint.agreed import content_of
+from flo.spark.checkpoint.inspect import Checkpoint
 from flo.spark.on_spark import OnSpark
+from flo.spark.tasks.kept import COUNT
 from tests.spark.shops import Sale, last_of, sales, shop_of, sums
 from tests.spark.simulated import NO_SPARK, Simulated
 

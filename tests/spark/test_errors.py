@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 
 import flo
 from flo.core.errors import EngineError, FloError
-from flo.spark.faults import LONG, for_java, without_java
+from flo.spark.driver.faults import LONG, for_java, without_java
 from tests.spark.sources import files
 
 NOW = {"availableNow": True}

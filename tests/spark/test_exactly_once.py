@@ -14,14 +14,15 @@ from flo.columnar.diverted import Diverted
 from flo.columnar.folders import folder
 from flo.columnar.rows import rows_of
 from flo.columnar.store import Store
-from flo.spark import Changes, arriving
-from flo.spark.files import about, commit, expect_next
-from flo.spark.kept import parts_of, write_file, write_part
+from flo.spark import Changes
+from flo.spark.checkpoint.files import about, commit, expect_next
+from flo.spark.driver.query import Query
+from flo.spark.driver.sinks import Given
+from flo.spark.driver.turns import Outcome
 from flo.spark.on_spark import OnSpark
-from flo.spark.query import Query
-from flo.spark.sinks import Given
-from flo.spark.tasks import Turn
-from flo.spark.turns import Outcome
+from flo.spark.tasks import arriving
+from flo.spark.tasks.context import Turn
+from flo.spark.tasks.kept import parts_of, write_file, write_part
 from tests.spark.harness import streamed
 from tests.spark.shops import sales, sums
 from tests.spark.simulated import NO_SPARK, Simulated

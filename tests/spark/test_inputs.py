@@ -17,11 +17,11 @@ import pyarrow as pa
 import pytest
 
 import flo
-from flo.spark.arriving import Arriving
-from flo.spark.explain import NATIVE
-from flo.spark.kept import Kept
+from flo.spark.driver.shipping import packed_in
 from flo.spark.on_spark import OnSpark
-from flo.spark.shipping import packed_in
+from flo.spark.plan.explain import NATIVE
+from flo.spark.tasks.arriving import Arriving
+from flo.spark.tasks.kept import Kept
 from tests.spark.harness import frame
 from tests.spark.simulated import NO_SPARK, simulated
 from tests.spark.sources import files, stream
@@ -358,7 +358,7 @@ def test_what_is_shipped(tmp_path):
     """Tasks of a worker that has only what it got run the same."""
     archive = packed_in(tmp_path)
     assert not [name for name in zipfile.ZipFile(archive).namelist() if "__pycache__" in name]
-    code = "import flo.spark.tasks, narwhals; print(flo.__file__, narwhals.__file__)"
+    code = "import flo.spark.tasks.work, narwhals; print(flo.__file__, narwhals.__file__)"
     found = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(archive)}, capture_output=True, check=True
     )

@@ -11,8 +11,8 @@ import pytest
 import flo
 from flo.columnar import folders
 from flo.columnar.folders import folder
-from flo.spark.files import committed
-from flo.spark.inspect import Checkpoint
+from flo.spark.checkpoint.files import committed
+from flo.spark.checkpoint.inspect import Checkpoint
 from tests.spark.shops import DATA, everything, expected, sales, sales_table, snapshot, sums
 from tests.spark.simulated import Simulated
 

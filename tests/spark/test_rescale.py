@@ -10,8 +10,8 @@ import pytest
 
 import flo
 from flo.columnar.folders import folder
-from flo.spark.inspect import Checkpoint
-from flo.spark.rescale import rescale
+from flo.spark.checkpoint.inspect import Checkpoint
+from flo.spark.checkpoint.rescale import rescale
 from flo.tools.cli import main
 from tests.spark.harness import streamed
 from tests.spark.programs import add, thirds
@@ -75,7 +75,9 @@ def test_a_rescaling_that_is_broken_off_changes_nothing(tmp_path: Path, monkeypa
     query.turn({"sales": sales(0, 30)})
     before, values = snapshot(where), query.values()
     with monkeypatch.context() as patches:
-        patches.setattr("flo.spark.rescale.write_about", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+        patches.setattr(
+            "flo.spark.checkpoint.rescale.write_about", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt())
+        )
         with pytest.raises(KeyboardInterrupt):
             rescale(where, 5)
     assert {name: data for name, data in snapshot(where).items() if name.startswith("state/00002/")} == before

@@ -12,8 +12,8 @@ import pytest
 
 import flo
 from flo.spark import Changes, SparkSink
-from flo.spark.query import Query
-from flo.spark.sinks import Given
+from flo.spark.driver.query import Query
+from flo.spark.driver.sinks import Given
 from tests.spark.sources import stream
 
 pytestmark = pytest.mark.slow

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import flo
-from flo.spark import spread
 from flo.spark.on_spark import OnSpark
+from flo.spark.plan import spread
 from tests.spark.simulated import NO_SPARK, agree_simulated, simulated
 
 

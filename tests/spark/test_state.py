@@ -10,9 +10,9 @@ import pytest
 
 import flo
 from flo.columnar.store import Store
-from flo.spark.inspect import Checkpoint
-from flo.spark.kept import PARTS, remove_parts
-from flo.spark.views import View
+from flo.spark.checkpoint.inspect import Checkpoint
+from flo.spark.driver.views import View
+from flo.spark.tasks.kept import PARTS, remove_parts
 from flo.tools.cli import main
 from tests.spark.shops import DATA, everything, expected, merged, sales, snapshot, sums
 from tests.spark.simulated import Simulated, in_this_process

@@ -26,18 +26,18 @@ from flo.core.errors import BoundednessError, FloError, Origin, TypeMismatch, Un
 from flo.core.graph import sequence
 from flo.core.notation import names
 from flo.core.typing import initial
-from flo.spark.agreed import agreed, content_of, write_agreed
-from flo.spark.entering import Native, entering
-from flo.spark.explain import explained
-from flo.spark.files import reachable
-from flo.spark.frames import snapshot
-from flo.spark.kept import PARTS, VIEW, Output
-from flo.spark.planning import planned
-from flo.spark.query import Query
-from flo.spark.shipping import resolve_annotations, ship
-from flo.spark.sinks import DIVERTED, Given, Sink, expect_columns, sink_of
-from flo.spark.turns import Turns
-from flo.spark.views import View
+from flo.spark.checkpoint.agreed import agreed, content_of, write_agreed
+from flo.spark.checkpoint.files import reachable
+from flo.spark.driver.entering import Native, entering
+from flo.spark.driver.frames import snapshot
+from flo.spark.driver.query import Query
+from flo.spark.driver.shipping import resolve_annotations, ship
+from flo.spark.driver.sinks import DIVERTED, Given, Sink, expect_columns, sink_of
+from flo.spark.driver.turns import Turns
+from flo.spark.driver.views import View
+from flo.spark.plan.explain import explained
+from flo.spark.plan.planning import planned
+from flo.spark.tasks.kept import PARTS, VIEW, Output
 
 if TYPE_CHECKING:
     from flo.api.flow import Flow

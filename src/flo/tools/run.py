@@ -98,8 +98,8 @@ def _on_spark(
     given: argparse.Namespace, loaded: list[ModuleType], flow: Flow, inputs: Mapping[str, str], output: Console
 ) -> None:
     try:
+        from flo.spark.driver.shipping import take_along
         from flo.spark.session import embedded
-        from flo.spark.shipping import take_along
     except ImportError:
         raise FloError("pyspark is not installed", instead=(("pip install 'flo-streams[spark]'", ""),)) from None
     for module in loaded:

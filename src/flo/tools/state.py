@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from flo.spark.inspect import Held
+    from flo.spark.checkpoint.inspect import Held
 
 ABOUT = """\
 show      stages, operators and views, with the rows and bytes that each shard holds of them
@@ -39,8 +39,8 @@ def add_to(subcommands: Any) -> None:
 
 
 def show(given: argparse.Namespace) -> int:
-    from flo.spark.files import committed  # needs the extra `spark`
-    from flo.spark.inspect import Checkpoint
+    from flo.spark.checkpoint.files import committed  # needs the extra `spark`
+    from flo.spark.checkpoint.inspect import Checkpoint
 
     checkpoint, versions = Checkpoint(given.checkpoint), committed(given.checkpoint)
     output = Console(file=sys.stdout, highlight=False, soft_wrap=True)
@@ -71,7 +71,7 @@ def table(held: Iterable[Held], shards: int) -> Table:
 
 
 def verify(given: argparse.Namespace) -> int:
-    from flo.spark.inspect import Checkpoint
+    from flo.spark.checkpoint.inspect import Checkpoint
 
     problems = list(Checkpoint(given.checkpoint).problems())
     for problem in problems:
@@ -81,7 +81,7 @@ def verify(given: argparse.Namespace) -> int:
 
 
 def rescale(given: argparse.Namespace) -> int:
-    from flo.spark.rescale import rescale
+    from flo.spark.checkpoint.rescale import rescale
 
     versions = rescale(given.checkpoint, given.shards)
     shown = ", ".join(map(str, versions)) or "none yet"

@@ -17,7 +17,7 @@ from pyspark import TaskContext
 import flo
 from flo.columnar.inputs import WEIGHTS
 from flo.spark import Changes
-from flo.spark.query import Query
+from flo.spark.driver.query import Query
 
 TURNS, SHARDS = 6, 2
 SOURCE, CHECKPOINT, CHANGES, CALLS = "source", "checkpoint", "changes", "calls"

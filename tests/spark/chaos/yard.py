@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flo.spark.state import place_of, state_of
+from flo.spark.tasks.state import place_of, state_of
 from tests.spark.chaos.pipeline import CHANGES, CHECKPOINT, SHARDS, TURNS, program, write_inputs
 from tests.spark.chaos.processes import LOCAL, Cluster, Driver
 

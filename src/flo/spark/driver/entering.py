@@ -25,10 +25,10 @@ from flo.core.errors import ElementError, OrderError, TypeMismatch
 from flo.core.graph import Graph, Node, Sequential, sequence
 from flo.core.operator import Operator
 from flo.core.wire import identity
-from flo.spark.alike import runs_alike
-from flo.spark.arriving import OFFSET, PARTITION, rows_in
-from flo.spark.faults import MISFIT
-from flo.spark.stages import Entry
+from flo.spark.driver.alike import runs_alike
+from flo.spark.driver.faults import MISFIT
+from flo.spark.plan.stages import Entry
+from flo.spark.tasks.arriving import OFFSET, PARTITION, rows_in
 from flo.values.weighted import Bag, ZSet
 
 

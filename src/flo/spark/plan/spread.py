@@ -20,7 +20,7 @@ from flo.columnar.run import taken
 from flo.columnar.streams import Streams
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.operator import Deltas, Operator
-from flo.spark.blobs import POSITION, shard_of
+from flo.spark.plan.stages import POSITION, shard_of
 from flo.values.operators.time_windows import Tumbling
 
 

@@ -16,8 +16,8 @@ from flo.columnar.operators.window_times import microseconds, times_of_keys
 from flo.columnar.operators.windows import Grid
 from flo.columnar.run import Run
 from flo.core.term import Call, Lifting, Term
-from flo.spark.blobs import shard_of
-from flo.spark.spread import numbers_of
+from flo.spark.plan.spread import numbers_of
+from flo.spark.plan.stages import shard_of
 
 Read = Callable[[int, Any], Run]
 """A run of an old shard."""

@@ -8,7 +8,7 @@ from typing import Any
 from flo.columnar.folders import folder
 from flo.columnar.sealed import read_sealed, write_sealed
 from flo.core.errors import CheckpointError
-from flo.spark.state import VERSIONS
+from flo.spark.tasks.state import VERSIONS
 
 ABOUT, COMMITS = "flo.json", "commits"
 READABLE = VERSIONS - 1

@@ -15,13 +15,13 @@ from pyspark.sql.conf import RuntimeConfig
 
 from flo.api.running import known
 from flo.core.errors import Origin, UnknownNameError
-from flo.spark import arriving
-from flo.spark.faults import for_java, without_java
-from flo.spark.files import expect_next
-from flo.spark.kept import VIEW
-from flo.spark.sinks import DIVERTED, Given, Kept, Memory, Sink, forget_parts
-from flo.spark.turns import Outcome, Turns
-from flo.spark.views import View
+from flo.spark.checkpoint.files import expect_next
+from flo.spark.driver.faults import for_java, without_java
+from flo.spark.driver.sinks import DIVERTED, Given, Kept, Memory, Sink, forget_parts
+from flo.spark.driver.turns import Outcome, Turns
+from flo.spark.driver.views import View
+from flo.spark.tasks import arriving
+from flo.spark.tasks.kept import VIEW
 
 SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",

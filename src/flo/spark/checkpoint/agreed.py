@@ -14,12 +14,12 @@ from flo.core.graph import Graph, nodes
 from flo.core.notation import text
 from flo.core.operator import Operator
 from flo.core.term import Lowering
-from flo.spark.arriving import rows_in
-from flo.spark.files import about, committed, write_about
-from flo.spark.kept import VIEW, Output
-from flo.spark.planning import placement
-from flo.spark.stages import Entry, Plan, Stage
-from flo.spark.state import STATE, Shard
+from flo.spark.checkpoint.files import about, committed, write_about
+from flo.spark.plan.planning import placement
+from flo.spark.plan.stages import Entry, Plan, Stage
+from flo.spark.tasks.arriving import rows_in
+from flo.spark.tasks.kept import VIEW, Output
+from flo.spark.tasks.state import STATE, Shard
 
 Content = dict[str, Any]
 

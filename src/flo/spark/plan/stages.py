@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from flo.columnar.keys import Numbers, Places
 from flo.columnar.operator import OnTables
 from flo.core.errors import Origin
 from flo.core.graph import Graph
 from flo.core.source import EmitOnce
 from flo.core.stream_type import StreamType
-from flo.spark.dag import Stream, Vertex
+from flo.spark.plan.dag import Stream, Vertex
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 
 STAY, KEY, KEYS, WINDOW, ONE = "stays where it is", "by key", "by its keys", "by window", "to one place"
+
+
+POSITION = "@"
+"""The column that holds the place of a row in its sequence, on its way to a shard."""
 
 
 @dataclass(frozen=True)
@@ -85,3 +92,8 @@ def in_order(stream: Stream | Delivery) -> bool:
     of = getattr(stream.type.collection, "base", stream.type.collection)
     of = of.inner if isinstance(of, Keyed) else of
     return not isinstance(of, LVar) and not (isinstance(of, ElementCollection) and of.unordered)
+
+
+def shard_of(numbers: Numbers, shards: int) -> Places:
+    """Ranges of key numbers: another number of shards cuts them elsewhere, and no key must be computed again."""
+    return ((numbers >> np.uint64(32)) * np.uint64(shards) >> np.uint64(32)).astype(np.int64)

@@ -20,11 +20,11 @@ from flo.columnar.streams import STREAM, has_columns, streams_of
 from flo.columnar.trace import Trace, added_up
 from flo.core.errors import CheckpointError, UnknownNameError
 from flo.core.forms import Form, FormedValue
-from flo.spark.files import about, committed
-from flo.spark.frames import frame_of, snapshot
-from flo.spark.kept import PLACE, VIEW, Output
-from flo.spark.state import state_of
-from flo.spark.turns import Turns
+from flo.spark.checkpoint.files import about, committed
+from flo.spark.driver.frames import frame_of, snapshot
+from flo.spark.driver.turns import Turns
+from flo.spark.tasks.kept import PLACE, VIEW, Output
+from flo.spark.tasks.state import state_of
 from flo.values.element_value import ElementCollection
 
 

@@ -22,10 +22,9 @@ from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.source import EmitOnce
 from flo.core.stream_type import StreamType
-from flo.spark.blobs import POSITION
-from flo.spark.dag import Dag, Stream, Vertex
-from flo.spark.spread import SpreadWindows, spread_of
-from flo.spark.stages import KEY, KEYS, ONE, STAY, WINDOW, Delivery, Entry, Plan, Stage, in_order
+from flo.spark.plan.dag import Dag, Stream, Vertex
+from flo.spark.plan.spread import SpreadWindows, spread_of
+from flo.spark.plan.stages import KEY, KEYS, ONE, POSITION, STAY, WINDOW, Delivery, Entry, Plan, Stage, in_order
 from flo.values.keyed import Keyed
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 

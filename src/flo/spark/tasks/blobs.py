@@ -17,13 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from flo.columnar.keys import Numbers, Places
 from flo.columnar.rows import WEIGHT
 
 MOST_BYTES = 1 << 25
 """How much data a row carries, about."""
-POSITION = "@"
-"""The column that holds the place of a row in its sequence, on its way to a shard."""
 ONES = pa.field(WEIGHT, pa.int64(), nullable=False)
 NOTE = -1
 """The delivery of what is said to the driver."""
@@ -77,11 +74,6 @@ def blobs(batches: Iterable[pa.RecordBatch]) -> Iterator[Blob]:
             *plain, data = (column[row] for column in columns)
             shard, delivery, origin, part, ended = (value.as_py() for value in plain)
             yield Blob(shard, delivery, origin, part, ended, data.as_buffer() if data.is_valid else None)
-
-
-def shard_of(numbers: Numbers, shards: int) -> Places:
-    """Ranges of key numbers: another number of shards cuts them elsewhere, and no key must be computed again."""
-    return ((numbers >> np.uint64(32)) * np.uint64(shards) >> np.uint64(32)).astype(np.int64)
 
 
 def packed(table: pa.Table) -> pa.Buffer:

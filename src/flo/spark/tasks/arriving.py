@@ -21,9 +21,8 @@ from flo.columnar.streams import Streams, has_columns, inner_of, numbered
 from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, OrderError, brief
 from flo.core.nested import Nested
-from flo.spark.blobs import POSITION
-from flo.spark.kept import file_of, read_part
-from flo.spark.stages import Entry
+from flo.spark.plan.stages import POSITION, Entry
+from flo.spark.tasks.kept import file_of, read_part
 
 ASIDE = "diverted"
 """The folder of rows that were put aside, one for each input."""

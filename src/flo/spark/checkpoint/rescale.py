@@ -24,12 +24,12 @@ from flo.columnar.totals import Totals
 from flo.core.encoding import decode, encode
 from flo.core.errors import CheckpointError
 from flo.core.term import Call, Term
-from flo.spark.blobs import shard_of
-from flo.spark.files import committed, write_about
-from flo.spark.inspect import Checkpoint, nodes_in, read_terms, runs_in
-from flo.spark.kept import OUTPUTS, PLACE
-from flo.spark.rescale_windows import cut_windows
-from flo.spark.state import STATE, VERSIONS, place_of, state_of
+from flo.spark.checkpoint.files import committed, write_about
+from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_terms, runs_in
+from flo.spark.checkpoint.rescale_windows import cut_windows
+from flo.spark.plan.stages import shard_of
+from flo.spark.tasks.kept import OUTPUTS, PLACE
+from flo.spark.tasks.state import STATE, VERSIONS, place_of, state_of
 
 TRACES = ("trace", "totals", "ranked")
 BY_KEY = frozenset(

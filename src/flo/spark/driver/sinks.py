@@ -20,9 +20,9 @@ from flo.columnar.inputs import WEIGHTS
 from flo.columnar.outputs import SHOWN
 from flo.columnar.rows import Columns, layout_of, ordered
 from flo.core.errors import Origin, TypeMismatch, brief
-from flo.spark.frames import frame_of
-from flo.spark.kept import COUNT, PARTS, VIEW, Output, parts_of, read_part, remove_parts
-from flo.spark.turns import Outcome
+from flo.spark.driver.frames import frame_of
+from flo.spark.driver.turns import Outcome
+from flo.spark.tasks.kept import COUNT, PARTS, VIEW, Output, parts_of, read_part, remove_parts
 from flo.values.weighted import Set
 
 DIVERTED = " diverted"

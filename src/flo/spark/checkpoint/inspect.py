@@ -10,8 +10,8 @@ from flo.columnar.store import PARTS, Store
 from flo.core.encoding import decode, encode
 from flo.core.errors import CheckpointError
 from flo.core.term import Call, Term
-from flo.spark.files import ABOUT, about, committed, read_commit
-from flo.spark.state import place_of, state_of
+from flo.spark.checkpoint.files import ABOUT, about, committed, read_commit
+from flo.spark.tasks.state import place_of, state_of
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from flo.api.explain import described
 from flo.columnar.operators.windowing import TimeWindowTables
 from flo.columnar.plan import plan as operators
 from flo.core.graph import Node
-from flo.spark.stages import KEY, KEYS, WINDOW, Delivery, Plan
+from flo.spark.plan.stages import KEY, KEYS, WINDOW, Delivery, Plan
 
 ROW = tuple[str, str, str, str]
 NATIVE = "native, in Catalyst"

@@ -1,147 +1,37 @@
-"""What tasks do: rows of an input to the shards that want them, and a turn of the event loop for each shard."""
+"""The tasks of shards: a turn of the event loop for each, from its state and what it was sent."""
 
 from __future__ import annotations
 
 import os
-import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
 from typing import Any
 
 import pyarrow as pa
-from pyspark import TaskContext, cloudpickle
 
 import flo.columnar.operators  # noqa: F401  # what a state may name
 from flo.columnar.keyed import ENDED, KeyedColumns, KeyedRows
 from flo.columnar.rows import Columns, Rows
 from flo.columnar.streams import Streams
-from flo.core.collection import End, Value
+from flo.core.collection import Value
 from flo.core.errors import FloError
 from flo.core.event_loop import EventLoop
 from flo.core.operator import Delta
-from flo.spark.arriving import Arriving, InnerRows, one_stream
-from flo.spark.blobs import NOTE, POSITION, Blob, blobs, note, noted, unpacked
-from flo.spark.kept import Kept
-from flo.spark.sending import Parcel, Sending
-from flo.spark.spread import in_shard
-from flo.spark.stages import ONE, WINDOW, Delivery, Entry, Stage
-from flo.spark.state import Shard
+from flo.spark.plan.spread import in_shard
+from flo.spark.plan.stages import ONE, POSITION, WINDOW, Delivery, Stage
+from flo.spark.tasks import context
+from flo.spark.tasks.arriving import InnerRows, one_stream
+from flo.spark.tasks.blobs import NOTE, Blob, blobs, note, noted, unpacked
+from flo.spark.tasks.context import Code, Turn
+from flo.spark.tasks.kept import Kept
+from flo.spark.tasks.sending import Sending, opened
+from flo.spark.tasks.state import Shard
 
-AT_ONCE = 1 << 18
-"""How many rows of an input are taken together."""
-VERSION = "flo.version"
-"""The property that tells a task which turn it is."""
 REMEMBERED = 32
 """For how many turns a process remembers a shard that others work on: Spark gives a task to any process that is idle,
 and who has had the shard before reads only what is new."""
 _shards: dict[tuple[str, int, int], tuple[str, Shard, int, Any]] = {}
 """The shards that this process has worked on, by checkpoint: for which start of the query, and how far they came."""
-
-
-@dataclass(frozen=True)
-class Code:
-    """Something pickled."""
-
-    data: bytes
-
-    @classmethod
-    def of(cls, item: Any) -> Code:
-        return cls(cloudpickle.dumps(item))  # type: ignore[no-untyped-call]
-
-    def load(self) -> Any:
-        return _unpickled(self.data)
-
-
-@lru_cache(maxsize=64)
-def _unpickled(data: bytes) -> Any:
-    """Once in each process, for as long as it is in use."""
-    return pickle.loads(data)
-
-
-@dataclass(frozen=True)
-class Turn:
-    """One turn of the loop: a micro-batch, or all of a batch job."""
-
-    version: int
-    run: str
-    """Names this start of the query: what a process remembers of another is not for it."""
-    folder: str
-    shards: int
-    ended: frozenset[int]
-    """The streams of level 0 that have ended."""
-
-    @property
-    def first(self) -> bool:
-        """Whether there is no state yet."""
-        return self.version == 0
-
-
-def task() -> int:
-    """The number of this task among those of its stage."""
-    context = TaskContext.get()
-    assert context is not None
-    return context.partitionId()
-
-
-@dataclass(frozen=True)
-class Enter:
-    """The task at an input: fits the rows, does what can be done to them here, and sends them."""
-
-    code: Code
-    """An entry, its deliveries, and its name."""
-    shards: int
-    position: str | None = None
-    aside: str | None = None
-    """Where rows are put that cannot be taken; None if they are refused."""
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        entry, deliveries, name = self.code.load()
-        origin = task()
-        try:
-            sending = Sending(deliveries, self.shards, origin)
-            arriving = Arriving(name, entry, partial(leaving, sending), self.position, self.aside)
-            for table in _together(batches):
-                for parcels in arriving.take(table):
-                    sending.gather(parcels)
-            for blob in sending.blobs():
-                yield blob.batch()
-            yield note(0, origin, arriving.said()).batch()
-        except FloError as error:
-            yield note(0, origin, error).batch()
-
-
-def leaving(sending: Sending, entry: Entry, value: Any) -> list[Parcel]:
-    """What an entry makes of some rows, on its way."""
-    inner = isinstance(value, InnerRows)
-    made = (value,) * len(entry.outputs) if inner else _entered(entry, value)
-    streams = zip(entry.outputs, made, strict=True)
-    return [parcel for stream, each in streams for parcel in sending.addressed(stream, each)]
-
-
-def _entered(entry: Entry, value: Value) -> tuple[Value, ...]:
-    loop = EventLoop(entry.graph, (entry.type,))
-    loop.push((value,))
-    loop.run()
-    return tuple(opened(loop.pull(place)) for place in range(len(entry.outputs)))
-
-
-def opened(value: Any) -> Any:
-    """The value without its end, which would absorb what others send: ends are told apart from what they end."""
-    return replace(value, end=End.OPEN) if value.fixed() else value
-
-
-def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    waiting: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in batches:
-        waiting.append(batch)
-        rows += batch.num_rows
-        if rows >= AT_ONCE:
-            yield pa.Table.from_batches(waiting).combine_chunks()
-            waiting, rows = [], 0
-    if rows:
-        yield pa.Table.from_batches(waiting).combine_chunks()
 
 
 @dataclass(frozen=True)
@@ -154,10 +44,7 @@ class InTurns:
     """Whether the first turn is for others, which have more rows than those of the stream."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        version = context.getLocalProperty(VERSION) if context is not None else None
-        assert version is not None, "nobody has said which turn it is"
-        turn = replace(self.turn, version=int(version))
+        turn = replace(self.turn, version=context.version())
         return iter(batches) if turn.first and self.passes else Work(self.code, turn)(batches)
 
 
@@ -170,7 +57,7 @@ class Work:
     turn: Turn
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        number = task()
+        number = context.task()
         received = list(blobs(batches))
         onwards = [blob for blob in received if blob.delivery == NOTE]
         yield from (blob.batch() for blob in onwards)

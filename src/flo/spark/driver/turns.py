@@ -19,15 +19,17 @@ from pyspark.sql.functions import col
 from flo.columnar.rows import Rows, ordered
 from flo.core.collection import Value
 from flo.core.errors import EngineError, FloError
-from flo.spark.blobs import POSITION, SPARK, Blob, noted
-from flo.spark.entering import Entering
-from flo.spark.faults import misfit
-from flo.spark.files import commit
-from flo.spark.kept import Kept, Output
-from flo.spark.sending import Sending
-from flo.spark.stages import Plan
-from flo.spark.state import Shard
-from flo.spark.tasks import VERSION, Code, Enter, InTurns, Turn, Work, leaving
+from flo.spark.checkpoint.files import commit
+from flo.spark.driver.entering import Entering
+from flo.spark.driver.faults import misfit
+from flo.spark.plan.stages import POSITION, Plan
+from flo.spark.tasks.blobs import SPARK, Blob, noted
+from flo.spark.tasks.context import VERSION, Code, Turn
+from flo.spark.tasks.enter import Enter, leaving
+from flo.spark.tasks.kept import Kept, Output
+from flo.spark.tasks.sending import Sending
+from flo.spark.tasks.state import Shard
+from flo.spark.tasks.work import InTurns, Work
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementCollection
 
 if TYPE_CHECKING:
-    from flo.spark.blobs import Blob
-    from flo.spark.stages import Delivery
-    from flo.spark.tasks import Turn
+    from flo.spark.plan.stages import Delivery
+    from flo.spark.tasks.blobs import Blob
+    from flo.spark.tasks.context import Turn
 
 VIEW, PARTS, COUNT = "view", "parts", "count"
 """An output is kept as it stands, or its changes are written for a sink, or they are counted only."""

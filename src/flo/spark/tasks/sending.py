@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,12 +15,12 @@ from flo.columnar.keyed import ENDED, KeyedRows
 from flo.columnar.keyed import KEY as OF_KEY
 from flo.columnar.keys import Numbers, keys_of
 from flo.columnar.rows import Columns, Rows
-from flo.core.collection import Value
+from flo.core.collection import End, Value
 from flo.core.graph import Node
 from flo.core.semantics import attempt
-from flo.spark.blobs import POSITION, Blob, packed, parts, shard_of
-from flo.spark.spread import SpreadWindows
-from flo.spark.stages import ONE, STAY, WINDOW, Delivery
+from flo.spark.plan.spread import SpreadWindows
+from flo.spark.plan.stages import ONE, POSITION, STAY, WINDOW, Delivery, shard_of
+from flo.spark.tasks.blobs import Blob, packed, parts
 
 T = TypeVar("T")
 
@@ -132,3 +133,8 @@ def _key_numbers(delivery: Delivery, table: pa.Table) -> Numbers:
 def _windows_of(delivery: Delivery, table: pa.Table) -> tuple[Numbers, Any]:
     assert isinstance(delivery.by, SpreadWindows)
     return delivery.by.sent(table)
+
+
+def opened(value: Any) -> Any:
+    """The value without its end, which would absorb what others send: ends are told apart from what they end."""
+    return replace(value, end=End.OPEN) if value.fixed() else value

@@ -1,0 +1,1 @@
+"""What runs in the driver: a query, its inputs and outputs, turn by turn."""

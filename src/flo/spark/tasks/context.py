@@ -1,0 +1,66 @@
+"""What every task is told: its code, its turn, and which of the tasks of its stage it is."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from pyspark import TaskContext, cloudpickle
+
+VERSION = "flo.version"
+"""The property that tells a task which turn it is."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Something pickled."""
+
+    data: bytes
+
+    @classmethod
+    def of(cls, item: Any) -> Code:
+        return cls(cloudpickle.dumps(item))  # type: ignore[no-untyped-call]
+
+    def load(self) -> Any:
+        return _unpickled(self.data)
+
+
+@lru_cache(maxsize=64)
+def _unpickled(data: bytes) -> Any:
+    """Once in each process, for as long as it is in use."""
+    return pickle.loads(data)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of the loop: a micro-batch, or all of a batch job."""
+
+    version: int
+    run: str
+    """Names this start of the query: what a process remembers of another is not for it."""
+    folder: str
+    shards: int
+    ended: frozenset[int]
+    """The streams of level 0 that have ended."""
+
+    @property
+    def first(self) -> bool:
+        """Whether there is no state yet."""
+        return self.version == 0
+
+
+def task() -> int:
+    """The number of this task among those of its stage."""
+    context = TaskContext.get()
+    assert context is not None
+    return context.partitionId()
+
+
+def version() -> int:
+    """Of the turn, where a task is the same in all turns."""
+    context = TaskContext.get()
+    said = context.getLocalProperty(VERSION) if context is not None else None
+    assert said is not None, "nobody has said which turn it is"
+    return int(said)
