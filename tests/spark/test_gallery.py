@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 import flo
-from tests.spark.harness import agree
+from examples.paper import growing_radius, reachability
+from tests.spark.harness import POSITION, agree
 from tests.spark.programs import GALLERY
 from tests.spark.simulated import agree_as_one_job, agree_simulated, as_plain
+from tests.spark.sources import stream
 
 
 @pytest.mark.parametrize("name", GALLERY)
@@ -44,3 +46,18 @@ def test_streaming(spark, tmp_path, name, shards):
 def test_as_one_job(spark, name, shards):
     case = GALLERY[name]
     agree_as_one_job(spark, case, shards)
+
+
+@pytest.mark.parametrize("shards", [1, 2, 7])
+def test_reachability_with_a_growing_radius(spark, tmp_path, shards):
+    """Its inputs are streams of streams: each micro-batch is an inner stream of both."""
+    data = {"edges": [reachability.EDGES] * 3, "queries": [[1], [1], [2]]}
+    flow = growing_radius.growing()
+    inputs = {
+        "edges": stream(spark, flo.Set[reachability.Edge], data["edges"], tmp_path / "edges"),
+        "queries": stream(spark, flo.Sequence[int], data["queries"], tmp_path / "queries"),
+    }
+    options = {"order": {"queries": POSITION}, "shards": shards, "trigger": {"availableNow": True}}
+    query = flow.on(spark).start(inputs, checkpoint=tmp_path / "checkpoint", **options)
+    query.wait()
+    assert query.view("reached").value() == flow.run(**data)["reached"]

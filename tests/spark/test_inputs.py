@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -109,6 +110,43 @@ def test_rows_stay_in_order_where_a_map_overwrites_the_column_that_says_it(spark
     source = spark.createDataFrame(rows, "shop string, price long")
     found = flow.on(spark).run(sales=source, order={"sales": "price"})
     assert [tuple(row) for row in found["swapped"].collect()] == [("a", 1), ("b", 2), ("d", 4)]
+
+
+def test_the_same_inputs_are_read_in_the_same_way(spark, tmp_path):
+    def start(order: str, streaming: bool) -> Any:
+        flow = flo.Flow("two inputs")
+        flow.output("numbers", flow.input("numbers", flo.Sequence[int]))
+        flow.output("sales", flow.input("sales", flo.Bag[Sale]))
+        rows = pa.table({"value": [5, 6], "an int": [1, 2], "a.text": ["a", "b"]})
+        frames = {
+            "numbers": files(spark, [rows], tmp_path / "numbers"),
+            "sales": files(spark, ODD[1:], tmp_path / "sales"),
+        }
+        if not streaming:
+            frames["sales"] = spark.read.schema(frames["sales"].schema).parquet(str(tmp_path / "sales"))
+        options = {"checkpoint": tmp_path / order, "order": {"numbers": order}, "trigger": NOW, "on_error": "divert"}
+        query = flow.on(spark).start(frames, **options)
+        query.wait()
+        return query
+
+    query = start("a.text", True)
+    assert query.view("numbers").value() == [5, 6]
+    with pytest.raises(flo.UnknownNameError, match="no output called `number`"):
+        query.view("number")
+    start("a.text", True)
+    shutil.copytree(tmp_path / "a.text", tmp_path / "an int")
+    with pytest.raises(flo.CheckpointError, match="numbers"):
+        start("an int", True)
+    with pytest.raises(flo.CheckpointError, match="sales"):
+        start("a.text", False)
+
+
+def test_a_moment_with_a_zone_is_no_moment_without_one(spark):
+    flow = flo.Flow("moments")
+    flow.output("moments", flow.input("moments", flo.Bag[datetime], bounded=True))
+    given = spark.createDataFrame([(datetime(2024, 1, 1),)], "value timestamp")
+    with pytest.raises(flo.ElementError, match="timestamp_ntz"):
+        flow.on(spark).run(moments=given)
 
 
 @pytest.mark.slow
@@ -243,6 +281,10 @@ def test_what_cannot_be_bound_is_refused_with_the_users_line(spark, tmp_path):
     assert "takes a DataFrame, and was given list" in refused(spark, flow, {"sales": [1]})
     assert "on_error" in refused(spark, flow, {"sales": sales}, on_error="drop")
     assert "test_inputs.py" in refused(spark, flow, {"sales": sales}, {"shares": 7})
+    for shards in (0, -1, "3"):
+        assert "a whole number from 1" in refused(spark, flow, {"sales": sales}, shards=shards)
+    for trigger in ({"continuous": "1 second"}, {"availablenow": True}, {"once": True, "availableNow": True}):
+        assert "one of those of micro-batches" in refused(spark, flow, {"sales": sales}, trigger=trigger)
     bounded = flo.Flow("bounded")
     bounded.output("count", bounded.input("sales", flo.Bag[Sale], bounded=True).count())
     assert "is bounded, and a streaming DataFrame may never end" in refused(spark, bounded, {"sales": sales})

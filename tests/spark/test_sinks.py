@@ -174,8 +174,11 @@ def test_a_fault_in_a_sink(spark, tmp_path):
             raise RuntimeError("gave up")
 
     flow = sums()
-    with pytest.raises(RuntimeError, match="gave up"):
+    with pytest.raises(RuntimeError, match="gave up") as caught:
         started(spark, flow, tmp_path, {"sums": gives_up})
+    assert "the output `sums`, at version 1" in caught.value.__notes__[0]
     query = started(spark, sums(), tmp_path, {"sums": gives_up})
     assert seen == [0, 1, 1, 2]
+    with pytest.raises(flo.UnknownNameError, match="puts no rows aside"):
+        query.diverted("sales")
     assert query.view("same").value() == {"b": 3, "c": 1}

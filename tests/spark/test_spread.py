@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import flo
+from flo.spark.checkpoint.rescale import rescale
 from flo.spark.on_spark import OnSpark
 from flo.spark.plan import spread
-from tests.spark.simulated import NO_SPARK, agree_simulated, simulated
+from tests.spark.simulated import NO_SPARK, Simulated, agree_simulated, simulated
 
 
 class Event(NamedTuple):
@@ -145,3 +146,31 @@ def test_a_row_before_an_earlier_turn_is_refused_by_every_shard(tmp_path: Path, 
     query = simulated(windowed(), {"events": [Event(0, n) for n in range(40)]}, tmp_path, parts=1, shards=3, seed=0)
     with pytest.raises(flo.FloError, match=f"{first}.*39|39.*{first}"):
         query.take({"events": [Event(0, 100)]}, started={"events": first})
+
+
+def with_ends() -> flo.Flow:
+    """Windows beside what has ended in one place, or in all: a bounded sequence, a threshold, and a view of streams."""
+    flow = flo.Flow("ends")
+    live = flow.input("live", flo.Sequence[Event]).tumbling(4, at, 2)
+    past = flow.input("past", flo.Sequence[Event], bounded=True)
+    totals = live.nest(lambda window: window.map(at).sum()).flatten()
+    flow.output("totals", totals)
+    flow.output("alarm", totals.fold_lattice(flo.Max(int)).event_when_above(10))
+    flow.output("streams", live.nest(lambda window: window.count()))
+    flow.output("kinds", live.nest(lambda window: window.to_bag()).flatten().to_zset().sum_by("kind", "time"))
+    flow.output("past", past.map(kind))
+    flow.output("past windows", past.tumbling(4, at).nest(lambda window: window.count()).flatten())
+    return flow
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 3), (2, 3), (3, 1), (5, 2)])
+def test_cut_anew_beside_what_has_ended(tmp_path: Path, before: int, after: int) -> None:
+    rows = [Event(n % 3, n) for n in range(40)]
+    query = Simulated(with_ends(), tmp_path, before)
+    query.turn({"live": rows[:20], "past": rows[:9]}, started={"live": 0})
+    rescale(str(tmp_path), after)
+    query = Simulated(with_ends(), tmp_path)
+    query.turn({"live": rows[20:]}, started={"live": 20})
+    expected = with_ends().run(live=rows, past=rows[:9])
+    found = query.values()
+    assert {name: found[name] for name in expected} == dict(expected)

@@ -33,6 +33,10 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (["--input", "row=x.csv"], "the flow has no input called `row`\n  inputs   rows\n"),
         ([], "the input `rows` was given no source\n  instead   --input rows=PATH\n"),
         (["--input", "rows=missing.csv"], "there is no file or folder `missing.csv`\n"),
+        (
+            ["--input", "rows=missing"],
+            "there is no file or folder `missing`\n  instead   missing:   if it is a format of Spark\n",
+        ),
         (["--input", "rows"], "`rows` is no NAME=VALUE\n"),
         (
             ["--input", "rows=rate:", "--output", "sum=noop"],

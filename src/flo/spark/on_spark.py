@@ -22,13 +22,22 @@ from flo.columnar.operator import columnar, plain
 from flo.columnar.rows import Columns
 from flo.columnar.translate import converting, translated
 from flo.core.derivation import StreamTypes
-from flo.core.errors import BoundednessError, FloError, Origin, TypeMismatch, UnknownNameError
+from flo.core.errors import (
+    BoundednessError,
+    CheckpointError,
+    ElementError,
+    FloError,
+    Origin,
+    TypeMismatch,
+    UnknownNameError,
+    brief,
+)
 from flo.core.graph import sequence
 from flo.core.notation import names
 from flo.core.typing import initial
 from flo.spark.checkpoint.agreed import agreed, content_of, write_agreed
 from flo.spark.checkpoint.files import reachable
-from flo.spark.driver.entering import Native, entering
+from flo.spark.driver.entering import Native, entering, read_as
 from flo.spark.driver.frames import snapshot
 from flo.spark.driver.query import Query
 from flo.spark.driver.shipping import resolve_annotations, ship
@@ -89,9 +98,13 @@ class OnSpark:
         here = Origin.here()
         try:
             frames = self._checked(inputs)
+            _expect_shards(shards)
+            _expect_trigger(trigger or {})
             divert = one_of("on_error", on_error, OnError) == "divert"
             sinks = self._sinks(outputs or {}, self._aside if divert else [])
             folder = str(checkpoint) if "://" in str(checkpoint) else str(Path(checkpoint).absolute())
+            if Path(folder).is_file():
+                raise CheckpointError(f"the checkpoint {folder!r} is a file, and a folder is expected")
             reachable(self._spark, folder)
             planned_outputs = self._planned_outputs(
                 {name: sink.how for name, sink in sinks.items()}, {name: sink.staged() for name, sink in sinks.items()}
@@ -100,6 +113,8 @@ class OnSpark:
                 expect_columns(output)
             names, parallelism = list(self._inputs), shards or self._parallelism()
             ours = content_of(self._flow.name, self._graph, self._plan, names, planned_outputs, parallelism)
+            read = zip(frames.items(), self._plan.entries, strict=False)
+            ours["inputs"] += [read_as(name, frame, entry, (order or {}).get(name)) for (name, frame), entry in read]
             turns = Turns(self._spark, self._plan, planned_outputs, folder, agreed(folder, ours, shards))
             streaming = [name for name, frame in frames.items() if frame.isStreaming]
             if not streaming:
@@ -133,6 +148,7 @@ class OnSpark:
         folder = tempfile.mkdtemp(prefix="flo-")
         try:
             frames = self._checked(inputs)
+            _expect_shards(shards)
             kinds = {n: PARTS if isinstance(t.collection, Columns) else VIEW for n, t in self._output_types.items()}
             outputs = self._planned_outputs(kinds)
             turns = Turns(self._spark, self._plan, outputs, folder, shards or self._parallelism())
@@ -205,6 +221,20 @@ class OnSpark:
     @cached_property
     def _natives(self) -> list[Native]:
         return [Native.of(self._spark, entry) for entry in self._plan.entries]
+
+
+def _expect_shards(shards: Any) -> None:
+    if shards is not None and (not isinstance(shards, int) or shards < 1):
+        raise ElementError(f"`shards` is {brief(shards)}, and a whole number from 1 is expected")
+
+
+def _expect_trigger(trigger: Mapping[str, Any]) -> None:
+    known_ones = {"availableNow": True, "processingTime": "5 seconds", "once": True}
+    if not set(trigger) <= set(known_ones) or len(trigger) > 1:
+        raise UnknownNameError(
+            f"the trigger is {brief(dict(trigger))}, and one of those of micro-batches is expected",
+            instead=tuple((f'trigger={{"{name}": {value!r}}}', "") for name, value in known_ones.items()),
+        )
 
 
 def _use_this_python(spark: SparkSession) -> None:

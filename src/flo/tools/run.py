@@ -161,8 +161,10 @@ class Source:
         path = Path(text)
         kind, colon, rest = text.partition(":")
         if not path.exists():
-            if not colon and (path.suffix in FORMATS or "/" in text):
-                raise FloError(f"there is no file or folder `{text}`")
+            if not colon:
+                a_name = path.suffix not in FORMATS and "/" not in text
+                instead = ((f"{text}:", "if it is a format of Spark"),) if a_name else ()
+                raise FloError(f"there is no file or folder `{text}`", instead=instead)
             return cls(kind, dict(_options(rest)))
         files = sorted(path.rglob("*.*")) if path.is_dir() else [path]
         kinds = {FORMATS[file.suffix] for file in files if file.suffix in FORMATS}

@@ -7,6 +7,7 @@ from typing import Any
 
 from flo.columnar.folders import folder
 from flo.columnar.operator import Placement
+from flo.columnar.operators.nest import OnStreams
 from flo.columnar.rows import Columns, layout_of
 from flo.core.checkpoint import difference, expect_same, functions
 from flo.core.errors import CheckpointError
@@ -65,8 +66,9 @@ def _stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Content:
 
 
 def _spread(operator: Operator) -> Placement:
-    """Where the rows of an operator are that runs in all shards: on values it does so by the keys of its streams."""
-    wanted = placement(operator)
+    """Where the rows of an operator are that runs in all shards: on values it does so by the keys of its streams, and
+    what reads whole windows takes them as they come."""
+    wanted = Placement.ANYWHERE if isinstance(operator, OnStreams) else placement(operator)
     return Placement.BY_KEY if wanted is Placement.ONE_PLACE else wanted
 
 

@@ -24,6 +24,7 @@ from flo.columnar.totals import Totals
 from flo.core.encoding import decode, encode
 from flo.core.errors import CheckpointError
 from flo.core.term import Call, Term
+from flo.core.wire import Wire
 from flo.spark.checkpoint.files import committed, write_about
 from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_terms, runs_in
 from flo.spark.checkpoint.rescale_windows import cut_windows
@@ -101,6 +102,8 @@ class _Cutting:
     def _node(self, described: Any, initial: Call, old: list[Any]) -> list[Call]:
         """The node of every new shard."""
         where = described["where"]
+        if described["name"] == Wire.name and not any(any(runs_in(each)) for each in old):
+            return [old[0], *[old[-1]] * (self.shards - 1)]  # of which streams have ended in a place, others know
         if where == Placement.ONE_PLACE.value:
             if any(each != initial for each in old[1:]):
                 raise _uncut(described, "it runs in one place, and other shards hold something too")

@@ -31,6 +31,11 @@ from flo.spark.plan.stages import Entry
 from flo.spark.tasks.arriving import OFFSET, PARTITION, rows_in
 from flo.values.weighted import Bag, ZSet
 
+ZONES = (
+    ("timestamp_ntz", "the type of Spark for moments without a zone, as `datetime` has them"),
+    ('Annotated[datetime, pa.timestamp("us", "UTC")]', "for `timestamp`, whose moments have one"),
+)
+
 
 @dataclass(frozen=True)
 class Entering:
@@ -73,13 +78,17 @@ def entering(name: str, frame: DataFrame, entry: Entry, native: Native | None, p
     try:
         fitted(Piece(to_arrow_schema(frame.schema, timezone="UTC").empty_table()), of)
     except Unfit as error:
-        refused = ElementError(f"{{input}} does not fit: {error}", facts=(("{input}", str(of)),))
+        instead = ZONES if "timestamp" in str(error) else ()
+        refused = ElementError(f"{{input}} does not fit: {error}", facts=(("{input}", str(of)),), instead=instead)
         refused.input_name = f"`{name}`"
         raise refused from None
     partition = PARTITION if position != named else None
+    if position is not None and "." in position:  # PySpark takes it for a field of a column
+        plain = position.replace(".", " ")
+        frame, position = frame.withColumnRenamed(position, plain), plain
     beside = [each for each in (position, WEIGHTS, partition) if each is not None and each in frame.columns]
     names = [each for each in layout_of(of).names if each in frame.columns]
-    frame = frame.select(*dict.fromkeys([*(names or frame.columns), *beside]))
+    frame = frame.select(*(sf.col(f"`{each}`") for each in dict.fromkeys([*(names or frame.columns), *beside])))
     if native is None or not native.operators or not _has_types_of(frame, of):
         return Entering(frame, entry, position)
     frame = _refusing(name, frame, of)
@@ -89,6 +98,15 @@ def entering(name: str, frame: DataFrame, entry: Entry, native: Native | None, p
     for operator in native.operators:
         frame = _native(frame, operator, beside)
     return Entering(frame, native.entry, position)
+
+
+def read_as(name: str, frame: DataFrame, entry: Entry, position: str | None) -> str:
+    """How an input is read: who goes on from a checkpoint must read it in the same way."""
+    how = "streaming" if frame.isStreaming else "read whole"
+    position = _ordered_by(name, rows_in(entry.type.collection), frame, position)
+    if position is None:
+        return f"{name}: {how}"
+    return f"{name}: {how}, in the order of `{position}` {frame.schema[position].dataType.simpleString()}"
 
 
 def _ordered_by(name: str, of: Any, frame: DataFrame, position: str | None) -> str | None:

@@ -89,7 +89,7 @@ class Query:
                 outcome = turns.take(batch, version)
             for output in turns.outputs:
                 given = Given.of(batch.sparkSession, turns.folder, output, version, turns.shards)
-                self._sinks[output.name].take(given)
+                _given(self._sinks[output.name], given)
             self._take_aside(batch.sparkSession, outcome)
             turns.commit(outcome)
             forget_parts(turns.folder, turns.outputs, version)
@@ -105,13 +105,19 @@ class Query:
             given = Given.aside(spark, turns.folder, name, outcome, turns.shards)
             sink = self._sinks.get(given.output, Kept())
             arriving.remember(turns.folder, name, outcome.version, list(given.files))
-            sink.take(given)
+            _given(sink, given)
             if not isinstance(sink, Kept):
                 arriving.forget(turns.folder, name, outcome.version)
 
     def diverted(self, name: str) -> pa.Table:
         """The rows that an input has put aside, with the reason, if no sink takes them."""
         inputs = [each.removesuffix(DIVERTED) for each in self._sinks if each.endswith(DIVERTED)]
+        if not inputs:
+            raise UnknownNameError(
+                "the query puts no rows aside: one that does not fit ends it",
+                instead=(('start(…, on_error="divert")', "puts such rows aside"),),
+                where=Origin.here(),
+            )
         return arriving.put_aside(self._turns.folder, known(name, dict.fromkeys(inputs), "input"))
 
     @property
@@ -145,6 +151,7 @@ class Query:
 
     def view(self, name: str, version: int | None = None) -> View:
         """An output that is kept, as it stands after the last turn, or after one before."""
+        known(name, {output.name: output for output in self._turns.outputs}, "output")
         return View.of(self._turns.folder, name, version, self._turns)
 
     def views(self, version: int | None = None) -> dict[str, View]:
@@ -162,3 +169,12 @@ class Query:
                 where=Origin.here(),
             )
         return sink.tables
+
+
+def _given(sink: Sink, given: Given) -> None:
+    """What a sink raises says of which output."""
+    try:
+        sink.take(given)
+    except Exception as error:
+        error.add_note(f"raised by the sink of the output `{given.output}`, at version {given.version}")
+        raise
