@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, settings
 
 # no test may fail because the machine is slow
-settings.register_profile("whole", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("whole", deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("whole"), max_examples=6)
 settings.load_profile("whole")
 

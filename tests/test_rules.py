@@ -323,7 +323,7 @@ def test_nest_run_fixed():
     st.booleans(),
     st.sampled_from([BODY, RUNNING_TOTAL, SUM]),
 )
-@tried(40)
+@tried(24)
 def test_nest_is_an_operator_like_any_other(data, flag, closed, body):
     """Well-formedness, preservation, determinism, eager execution and streaming progress of nest (§5.5)."""
     chunks = []

@@ -118,7 +118,7 @@ def _fits(chunks):
 
 
 @given(deltas, st.sampled_from(BY), st.sampled_from(LINEAR))
-@tried(40)
+@tried(24)
 def test_as_on_values(chunks, by, aggregator):
     if not _fits(chunks) and isinstance(aggregator, Sum):
         return  # a sum may not fit its column: below
@@ -135,7 +135,7 @@ def _retracted(chunks):
 
 
 @given(deltas, st.sampled_from(BY), st.sampled_from(LINEAR))
-@tried(40)
+@tried(24)
 def test_nothing_is_left_when_all_is_taken_back(chunks, by, aggregator):
     if not _fits(chunks):
         return
@@ -155,14 +155,14 @@ DISTINCT = [
 
 
 @given(deltas, st.sampled_from(BY), st.sampled_from(DISTINCT))
-@tried(40)
+@tried(24)
 def test_different_values_are_counted(chunks, by, aggregator):
     assert [form.name for form in forms(on_tables(Aggregate(by, aggregator), TYPES)[0])] == ["count_distinct_tables"]
     agree(Aggregate(by, aggregator), TYPES, chunks, seeds=2)
 
 
 @given(deltas, st.sampled_from([group, pair]), st.sampled_from(DISTINCT))
-@tried(40)
+@tried(24)
 def test_values_that_share_a_number_are_told_apart(chunks, by, aggregator):
     with pytest.MonkeyPatch.context() as patch:
         colliding(patch)
@@ -205,7 +205,7 @@ NARROW = [kind(Expression(name, (SOLD,))) for kind in (Sum, Avg) for name in Sol
     ),
     st.sampled_from(NARROW),
 )
-@tried(40)
+@tried(24)
 def test_sums_of_narrow_columns_need_not_fit_them(chunks, aggregator):
     types = (StreamType(ZSet(Sold), bounded=True),)
     assert len(forms(on_tables(Aggregate(None, aggregator), types)[0])) == 1
@@ -256,7 +256,7 @@ def test_groups_of_every_type(kind, data):
 
 
 @given(deltas, st.sampled_from([group, pair]), st.sampled_from(LINEAR))
-@tried(40)
+@tried(24)
 def test_groups_that_share_a_number_are_told_apart(chunks, by, aggregator):
     if not _fits(chunks):
         return
@@ -304,7 +304,7 @@ OPERATORS = [
 
 
 @given(deltas, st.sampled_from(OPERATORS))
-@tried(40)
+@tried(24)
 def test_it_goes_on_from_a_checkpoint(chunks, operator):
     if not _fits(chunks):
         return

@@ -92,13 +92,13 @@ def test_it_runs_on_tables(by, of):
 
 
 @given(deltas, st.sampled_from(OF), st.sampled_from(BY), st.sampled_from([Min, Max]))
-@tried(40)
+@tried(24)
 def test_as_on_values(chunks, of, by, kind):
     agree(Aggregate(by, kind(of)), TYPES, chunks, seeds=1)
 
 
 @given(deltas, st.sampled_from(OF), st.sampled_from(BY), st.sampled_from([Min, Max]))
-@tried(40)
+@tried(24)
 def test_groups_and_rows_that_share_a_number_are_told_apart(chunks, of, by, kind):
     with pytest.MonkeyPatch.context() as patch:
         colliding(patch)
@@ -106,7 +106,7 @@ def test_groups_and_rows_that_share_a_number_are_told_apart(chunks, of, by, kind
 
 
 @given(deltas, st.sampled_from(OF), st.sampled_from(BY), st.sampled_from([Min, Max]))
-@tried(40)
+@tried(24)
 def test_as_on_values_where_the_beginning_is_searched(chunks, of, by, kind):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranked, "WORTH_A_SEARCH", 0)

@@ -37,7 +37,7 @@ NUMBERS = {
 @pytest.mark.parametrize("kind", NUMBERS)
 @pytest.mark.parametrize("collection", [Sequence, Bag, Set])
 @given(data=st.data())
-@tried(40)
+@tried(24)
 def test_as_on_values(kind, collection, data):
     types = (StreamType(collection(kind), bounded=True),)
     chunks = data.draw(st.lists(st.lists(NUMBERS[kind], max_size=6).map(lambda some: (some,)), max_size=4))

@@ -61,7 +61,7 @@ def weights(table: pa.Table) -> dict[Any, int]:
 
 
 @given(orders, users)
-@tried(30)
+@tried(20)
 def test_the_same_result_as_on_values(orders: Any, users: Any) -> None:
     expected = joined().run(orders=orders, users=users)
     found = joined().on(flo.here).run(orders=orders, users=users, negative="allow")

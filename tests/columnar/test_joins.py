@@ -90,7 +90,7 @@ def test_joins_on_keys_of_every_making(keys, chunks):
 
 
 @given(chunks)
-@tried(30)
+@tried(20)
 def test_joins_of_whole_rows_and_what_they_become(chunks):
     for operator in (
         Join(),
@@ -108,7 +108,7 @@ def test_joins_of_whole_rows_and_what_they_become(chunks):
 
 
 @given(st.lists(st.tuples(deltas, deltas), max_size=4))
-@tried(25)
+@tried(18)
 def test_numbers_that_many_keys_share(chunks):
     """Keys are told apart by their columns where their numbers are equal."""
 
@@ -126,7 +126,7 @@ def test_numbers_that_many_keys_share(chunks):
 
 
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2)), max_size=8), st.integers(1, 40))
-@tried(25)
+@tried(18)
 def test_a_key_that_has_nearly_all_rows(moves, many):
     start = {Row(0, str(number)): 1 for number in range(many)}
     chunks = [(start, start), *(({Row(0, "1"): one}, {Row(0, "2"): other}) for one, other in moves)]
@@ -203,7 +203,7 @@ bags = st.dictionaries(rows, st.integers(1, 3), max_size=4)
 
 
 @given(st.lists(st.tuples(bags, bags), max_size=3))
-@tried(25)
+@tried(18)
 def test_joins_of_bags(chunks):
     types = (StreamType(Bag(Row), True), StreamType(Bag(Row), True))
     for operator in (BagJoin(), BagJoin(key, by_column), BagJoin(by_two, by_two, both), BagJoin(key, key, into)):
@@ -216,7 +216,7 @@ edges = st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=5)
 
 
 @given(st.lists(st.tuples(nodes, edges), max_size=4))
-@tried(25)
+@tried(18)
 def test_joins_of_sets(chunks):
     types = (StreamType(Set(int), True), StreamType(Set(tuple[int, int]), True))
     second = Expression("1", (Layout.of(tuple[int, int]),))

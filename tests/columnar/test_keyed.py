@@ -118,7 +118,7 @@ KEYED = Keyed(str, Sequence(int))
 keyed_data = st.dictionaries(st.sampled_from("abc"), st.lists(st.integers(0, 2), max_size=3), max_size=3)
 
 
-@tried(30)
+@tried(20)
 @given(st.lists(keyed_data, max_size=3), st.booleans(), st.integers(0, 5))
 def test_values_are_those_of_the_collection(pieces, ends, at_most):
     values = [KEYED.value(data) for data in pieces] + [KEYED.bottom().fix()] * ends

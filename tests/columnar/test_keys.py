@@ -43,7 +43,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", list(KINDS), ids=str)
 @given(st.data())
-@tried(25)
+@tried(18)
 def test_equal_where_the_values_are(kind, data):
     values = data.draw(st.lists(st.one_of(st.none(), KINDS[kind]), min_size=1, max_size=6))
     places = data.draw(st.lists(st.integers(0, len(values) - 1), min_size=1, max_size=12))

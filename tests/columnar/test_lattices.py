@@ -110,7 +110,7 @@ ON_COLUMNS = [
 
 
 @given(st.data(), chunks_of(rows), st.sampled_from(COLLECTIONS), st.booleans())
-@tried(40)
+@tried(24)
 def test_lattices_with_a_join_of_columns(data, chunks, collection, bounded):
     lattice, f = data.draw(st.sampled_from(ON_COLUMNS))
     check(FoldLattice(lattice, f), Row, collection, chunks, bounded)
@@ -150,7 +150,7 @@ IN_PYTHON = [
 
 
 @given(st.data(), chunks_of(rows), st.sampled_from(COLLECTIONS), st.booleans())
-@tried(40)
+@tried(24)
 def test_python_functions_are_called_for_every_row(data, chunks, collection, bounded):
     lattice, f = data.draw(st.sampled_from(IN_PYTHON))
     check(FoldLattice(lattice, f), Row, collection, chunks, bounded, by_row=True)
@@ -175,7 +175,7 @@ numbers = {
 
 @pytest.mark.parametrize("kind", numbers, ids=str)
 @given(data=st.data())
-@tried(30)
+@tried(20)
 def test_sums(kind, data):
     chunks = data.draw(chunks_of(numbers[kind]))
     check(SumLattice(), kind, Sequence, chunks, data.draw(st.booleans()))

@@ -56,7 +56,7 @@ def test_a_merge_has_all_rows_in_their_order(parts):
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=40), st.lists(st.integers(0, 2**64 - 1), max_size=40))
-@tried(40)
+@tried(24)
 def test_find(there, asked):
     from flo.columnar.keys import Keys
     from flo.columnar.run import Run

@@ -44,7 +44,7 @@ def test_distinct(chunks):
 
 
 @given(st.lists(st.tuples(zsets), max_size=4))
-@tried(30)
+@tried(20)
 def test_distinct_of_rows_that_share_numbers(chunks):
     patch = pytest.MonkeyPatch()
     for module in (trace_module, weights_module):
@@ -56,7 +56,7 @@ def test_distinct_of_rows_that_share_numbers(chunks):
 
 
 @given(st.lists(st.tuples(st.lists(rows, max_size=5)), max_size=4))
-@tried(40)
+@tried(24)
 def test_distinct_of_a_sequence(chunks):
     types = (StreamType(Sequence(Row), True),)
     assert len(forms(on_tables(SequenceDistinct(), types)[0])) == 1
@@ -75,7 +75,7 @@ def test_what_has_no_hash_stays_with_values():
 
 
 @given(st.lists(st.tuples(sets, sets), max_size=4), st.booleans())
-@tried(40)
+@tried(24)
 def test_intersection_and_difference(chunks, bounded):
     types = (StreamType(Set(Row), bounded), StreamType(Set(Row), True))
     for operator in (Intersection(), Difference()):
@@ -93,7 +93,7 @@ def test_sets_of_two_types():
 
 
 @given(st.lists(st.tuples(st.dictionaries(rows, st.sampled_from([1, 2]), max_size=4)), max_size=4), st.integers(0, 3))
-@tried(40)
+@tried(24)
 def test_ways_out_of_z_sets(chunks, taken_back):
     types = (StreamType(ZSet(Row), True),)
     back = [({row: -weight for row, weight in chunk.items()},) for (chunk,) in chunks[:taken_back]]

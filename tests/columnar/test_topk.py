@@ -83,13 +83,13 @@ def test_it_runs_on_tables(by, key):
 
 
 @given(deltas, st.integers(0, 4), st.sampled_from(KEY), st.sampled_from(BY), st.booleans())
-@tried(40)
+@tried(24)
 def test_as_on_values(chunks, count, key, by, descending):
     agree(TopK(count, key, by, descending), TYPES, chunks, seeds=1)
 
 
 @given(deltas, st.integers(0, 4), st.sampled_from(KEY), st.sampled_from(BY), st.booleans())
-@tried(40)
+@tried(24)
 def test_as_on_values_where_the_beginning_is_searched(chunks, count, key, by, descending):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranked, "WORTH_A_SEARCH", 0)
@@ -97,7 +97,7 @@ def test_as_on_values_where_the_beginning_is_searched(chunks, count, key, by, de
 
 
 @given(deltas, st.integers(1, 3), st.sampled_from(KEY), st.sampled_from(BY))
-@tried(40)
+@tried(24)
 def test_groups_and_rows_that_share_a_number_are_told_apart(chunks, count, key, by):
     with pytest.MonkeyPatch.context() as patch:
         colliding(patch)

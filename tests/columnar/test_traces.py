@@ -61,7 +61,7 @@ chunks = st.lists(st.lists(rows, max_size=6), max_size=6)
 
 
 @given(chunks, st.booleans(), st.sampled_from([("key",), ("key", "value")]))
-@tried(40)
+@tried(24)
 def test_weights_are_added_and_zeros_disappear(chunks, collide, columns):
     with pytest.MonkeyPatch.context() as patch:
         if collide:  # every row has one of two numbers
@@ -144,7 +144,7 @@ def test_a_probe_looks_at_what_is_asked_for(monkeypatch):
 
 
 @given(chunks)
-@tried(30)
+@tried(20)
 def test_it_lowers_to_its_runs_and_back(chunks):
     trace = trace_of(chunks)
     again = Lifting()(decode(encode(Lowering()(trace))))

@@ -82,7 +82,7 @@ inner = st.lists(st.dictionaries(rows, st.integers(-2, 2), max_size=3), max_size
 
 
 @given(st.lists(inner, max_size=3), st.sampled_from([Integrate(), Differentiate()]), st.booleans())
-@tried(40)
+@tried(24)
 def test_weights_of_every_sign(deltas, operator, collide):
     values = [NestedValue.pushing(*((zset(weights, end=True),) for weights in delta)) for delta in deltas]
     values.append(OF.bottom().fix())

@@ -53,7 +53,7 @@ COLLECTIONS: list[tuple[Collection, st.SearchStrategy]] = [
 ]
 
 every_collection = pytest.mark.parametrize(("collection", "plain"), COLLECTIONS, ids=[str(c) for c, _ in COLLECTIONS])
-few = tried(30)
+few = tried(20)
 
 
 def value_of(data, collection, plain):

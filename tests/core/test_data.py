@@ -181,7 +181,7 @@ anything = st.recursive(
 
 
 @given(anything)
-@tried(40)
+@tried(24)
 def test_any_data_comes_back(value):
     assert there_and_back(value) == value
 

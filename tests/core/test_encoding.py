@@ -61,7 +61,7 @@ terms = st.recursive(
 
 
 @given(terms)
-@tried(40)
+@tried(24)
 def test_every_term_comes_back(term):
     assert decode(encode(term)) == term
 

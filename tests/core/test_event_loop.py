@@ -221,7 +221,7 @@ def test_a_function_that_raises_only_once():
 
 
 @given(programs(), st.integers(0, 1000))
-@tried(40)
+@tried(24)
 def test_checkpoints_go_on_as_if_nothing_had_happened(example, seed):
     graph, types, chunks = example
     rng = RandomSchedule(seed).random

@@ -38,7 +38,7 @@ def round_trip(graph):
 
 
 @given(programs(), st.randoms(use_true_random=False))
-@tried(40)
+@tried(24)
 def test_random_graphs_come_back(example, random):
     """Elided, typed, and in the middle of a run."""
     graph, types, chunks = example
@@ -289,7 +289,7 @@ def test_what_reads_well_and_means_nothing():
 @given(st.text(alphabet="{}[]()|;,_⊗⟨⟩:'1af \n", max_size=30))
 @example("{'\n'")
 @example("{01}[take(1)]")
-@tried(40)
+@tried(24)
 def test_any_text_is_read_or_refused(source):
     try:
         graph = parse(source, SUPPLIED)

@@ -112,8 +112,8 @@ class MapsAgainstDicts(RuleBasedStateMachine):
         assert dict(seen) == version[1]
 
 
-ElementsAgainstLists.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
-MapsAgainstDicts.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+ElementsAgainstLists.TestCase.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
+MapsAgainstDicts.TestCase.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
 TestElementsAgainstLists = ElementsAgainstLists.TestCase
 TestMapsAgainstDicts = MapsAgainstDicts.TestCase
 

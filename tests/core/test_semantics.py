@@ -25,7 +25,7 @@ from tests.core.graphs import INTS, add, even, graphs, increment, programs, tee,
 from tests.harness import bottoms, check_graph, check_progress, fired, run_steps, take_steps
 from tests.quick import tried
 
-some = tried(40)
+some = tried(24)
 whole = programs()
 single = programs(depth=0)
 """One operator for each input: what the definitions say of operators, beside one another."""
@@ -90,7 +90,7 @@ def test_graph_preservation(example, random):
 
 
 @given(programs(depth=2))
-@tried(30)
+@tried(20)
 def test_determinism(example):
     """Of all states that any order of steps leads to, one is stuck."""
     start, _, output_types, chunks = started(example)
@@ -100,7 +100,7 @@ def test_determinism(example):
 
 
 @given(whole)
-@tried(30)
+@tried(20)
 def test_random_schedules_reach_one_stuck_state(example):
     """… and deltas may come between any two steps; text, terms and `advance` agree, too."""
     check_graph(*example, seeds=2)

@@ -284,7 +284,7 @@ def is_instance_of_its_rule(found):
 
 
 @given(programs())
-@tried(40)
+@tried(24)
 def test_derivations_are_proofs(example):
     graph, types, _ = example
     found = derivation(graph, types)

@@ -17,7 +17,7 @@ from flo.values.lattice import (
 from tests.harness import check_operator
 from tests.quick import tried
 
-FEW = tried(40)
+FEW = tried(24)
 MAX = Max(int)
 SETS = SetUnion(int)
 BOUNDED = pytest.mark.parametrize("bounded", [True, False], ids=["bounded", "unbounded"])

@@ -40,7 +40,7 @@ from tests.values.building import (
 
 INTS = Bag(int)
 SMALL = st.integers(0, 3)
-few = tried(40)
+few = tried(24)
 KINDS = [Sequence, Bag, Set]
 ENDING = bag(end=End.ARRIVED)
 PASSED = bag(end=End.PASSED)

@@ -141,7 +141,7 @@ def test_membership():
 
 
 @pytest.mark.parametrize("kind", [Sequence, Bag, Set, ZSet])
-@tried(25)
+@tried(18)
 @given(chunks=st.lists(st.lists(st.integers(0, 5), max_size=4), max_size=3), ends=st.booleans())
 def test_key_by(kind, chunks, ends):
     deltas = [(kind(int).value(chunk),) for chunk in chunks] + [(kind(int).bottom().fix(),)] * ends
@@ -157,7 +157,7 @@ def test_key_by(kind, chunks, ends):
     assert fired["key-by" + suffix + kind(int).value_class.end_suffix] or not ends
 
 
-@tried(30)
+@tried(20)
 @given(st.lists(st.dictionaries(st.integers(0, 3), st.integers(-2, 2), max_size=3), max_size=4))
 def test_key_by_of_z_sets_that_cancel(chunks):
     deltas = [(ZSet(int).value(chunk),) for chunk in chunks]
@@ -230,7 +230,7 @@ def test_largest_element_of_each_key():
 
 
 @pytest.mark.parametrize("kind", [Sequence(int), Bag(int), ZSet(int)])
-@tried(30)
+@tried(20)
 @given(data=st.data())
 def test_join_keyed(kind, data):
     chunks = data.draw(keyed_chunks(kind, sides=2))

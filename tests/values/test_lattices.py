@@ -101,7 +101,7 @@ each = pytest.mark.parametrize("name", LATTICES)
 
 @each
 @given(data=st.data())
-@tried(40)
+@tried(24)
 def test_laws(name, data):
     lattice, strategy = LATTICES[name]
     a, b, c = (lattice.value(data.draw(strategy)) for _ in range(3))

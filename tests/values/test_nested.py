@@ -166,7 +166,7 @@ def test_zip_nested_of_nested_inner_streams_that_are_open():
     assert Nested(inner, INTS).plain(zipped) == [([[1, 2], [3]], [9]), ([], [8])]
 
 
-@tried(40)
+@tried(24)
 @given(st.data(), st.booleans())
 def test_zip_nested_laws(data, ends):
     (left, lefts), (right, rights) = data.draw(nested_deltas(ends=ends)), data.draw(nested_deltas(ends=ends))
@@ -202,7 +202,7 @@ def test_last_nested_gives_all_streams_of_the_tuple():
     assert outputs == tuples[1]
 
 
-@tried(30)
+@tried(20)
 @given(nested_deltas())
 def test_last_nested_laws(stream):
     deltas, contents = stream
@@ -339,7 +339,7 @@ def test_nest_once_without_an_inner_stream_ends_with_its_driver():
     assert_fired("nest-once-terminated")
 
 
-@tried(40)
+@tried(24)
 @given(st.data(), st.booleans())
 def test_nest_once_laws(data, ends):
     deltas, contents = data.draw(nested_deltas(ends=ends))

@@ -14,7 +14,7 @@ from tests.quick import tried
 changes = st.lists(st.tuples(st.booleans(), st.integers(-8, 8)), max_size=40)
 
 
-@tried(40)
+@tried(24)
 @given(changes, st.integers(-9, 9))
 def test_against_a_sorted_list(steps, key):
     ordered, model = Ordered(), set()

@@ -31,7 +31,7 @@ from tests.values.building import (
 )
 
 INTS, WORDS = Sequence(int), Sequence(str)
-few = tried(40)
+few = tried(24)
 both = two_sides(Sequence, st.integers(0, 3), Sequence, st.sampled_from("abc"))
 
 

@@ -80,7 +80,7 @@ def test_per_key_runs_a_graph_for_every_key():
     ],
     ids=["map", "take", "filter-scan", "batch-nest"],
 )
-@tried(25)
+@tried(18)
 @given(chunks=keyed_chunks())
 def test_per_key_on_unbounded_streams(body, by_hand, chunks):
     (output,) = check_operator(PerKey(body), (unbounded(KEYED),), chunks, seeds=3)
@@ -88,14 +88,14 @@ def test_per_key_on_unbounded_streams(body, by_hand, chunks):
         assert KEYED.plain(output) == {key: by_hand(xs) for key, xs in content(chunks, KEYED).items()}
 
 
-@tried(30)
+@tried(20)
 @given(keyed_chunks(ends=True))
 def test_per_key_on_bounded_streams(chunks):
     (output,) = check_operator(PerKey(op(Fold(0, plus))), (bounded(KEYED),), chunks, seeds=3)
     assert KEYED.plain(output) == {key: [sum(xs)] for key, xs in content(chunks, KEYED).items()}
 
 
-@tried(25)
+@tried(18)
 @given(keyed_chunks(ends=True))
 def test_per_key_of_a_composition_is_the_composition_of_per_keys(chunks):
     some, other = op(Filter(lambda x: x > 0)), op(Fold(0, plus))
@@ -116,7 +116,7 @@ def test_per_key_of_other_collections(kind, data):
     assert {key: list(INTS.plain(value)) for key, value in output.entries.items()} == expected
 
 
-@tried(25)
+@tried(18)
 @given(keyed_chunks(sides=2))
 def test_per_key_of_two_inputs(chunks):
     types = (unbounded(KEYED), unbounded(KEYED))
@@ -252,7 +252,7 @@ def test_per_key_refuses_other_inputs():
 # per_key on z-sets, whose keys come and go
 
 
-@tried(40)
+@tried(24)
 @given(keyed_chunks(ZSet(int)))
 def test_per_key_of_z_sets(chunks):
     (output,) = check_operator(PerKey(op(Distinct())), (unbounded(ZKEYED),), chunks, seeds=3)
@@ -260,7 +260,7 @@ def test_per_key_of_z_sets(chunks):
     assert ZKEYED.plain(output) == {key: group for key, group in positive.items() if group}
 
 
-@tried(40)
+@tried(24)
 @given(keyed_chunks(ZSet(int), sides=2))
 def test_per_key_of_two_z_sets_is_their_join(chunks):
     types = (unbounded(ZKEYED), unbounded(ZKEYED))
@@ -272,7 +272,7 @@ def test_per_key_of_two_z_sets_is_their_join(chunks):
     assert ZKEYED.plain(output) == {key: group for key, group in products.items() if group}
 
 
-@tried(40)
+@tried(24)
 @given(
     keyed_chunks(ZSet(int), st.dictionaries(st.integers(0, 2), st.integers(0, 1)), ends=False),
     st.lists(st.booleans(), min_size=4, max_size=4),

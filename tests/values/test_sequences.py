@@ -38,7 +38,7 @@ from tests.values.building import (
 
 INTS = Sequence(int)
 SMALL = st.integers(-3, 3)
-few = tried(30)
+few = tried(20)
 
 
 def double(x: int) -> int:

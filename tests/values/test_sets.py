@@ -36,7 +36,7 @@ from tests.values.building import (
 INTS = Set(int)
 SMALL = st.integers(0, 4)
 NODES, EDGES = Set(int), Set(tuple[int, int])
-few = tried(40)
+few = tried(24)
 two_sets = two_sides(Set, SMALL)
 ENDING = elements_of(end=End.ARRIVED)
 PASSED = elements_of(end=End.PASSED)

@@ -29,7 +29,7 @@ from tests.harness import check_operator, fires, refusal
 from tests.quick import tried
 from tests.values.building import END, bounded, content, cuts, ended, has_end, seq, unbounded
 
-few = tried(40)
+few = tried(24)
 
 
 class Event(NamedTuple):

@@ -10,7 +10,7 @@ from flo.values.weighted import ZSet, ZSetValue
 from tests.harness import check_operator
 from tests.quick import tried
 
-few = tried(40)
+few = tried(24)
 
 weights = st.integers(-2, 2)
 rows = st.tuples(st.sampled_from("ab"), st.integers(0, 3))
