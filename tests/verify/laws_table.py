@@ -26,7 +26,7 @@ from tests.verify.shipped import COLLECTIONS, LATTICES, report_of
 from tests.verify.shipped_functions import FUNCTIONS, Function
 from tests.verify.shipped_operators import cases, inside, names, reports
 
-TRIES = 2
+TRIES = 10
 """How many inputs are made at random, for each operator in each case on each type."""
 PAGE = Path(__file__).parents[2] / "docs" / "laws.md"
 

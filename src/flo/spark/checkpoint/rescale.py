@@ -158,8 +158,8 @@ class _Cutting:
         some = next((each for each in given if each is not None and each.args[0]), None)
         some = some or next((each for each in given if each is not None), Call("trace", ((), ())))
         columns: list[list[Run]] = []
-        for store, each in zip(self.old, given, strict=True):
-            runs = [store.get(*_stored(run)) for run in (each.args[1] if each is not None else ())]
+        for old, each in enumerate(given):
+            runs = [self._run(old, run) for run in (each.args[1] if each is not None else ())]
             columns.append([part for run in runs if (part := self._slice(shard, run, key)).rows])
         beside = [[run for run in runs if run is not None] for runs in itertools.zip_longest(*columns)]
         whole = [Totals(runs[0].columns).joined(runs) if some.name == "totals" else merged(runs) for runs in beside]

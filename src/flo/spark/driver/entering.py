@@ -78,7 +78,7 @@ def entering(name: str, frame: DataFrame, entry: Entry, native: Native | None, p
     try:
         fitted(Piece(to_arrow_schema(frame.schema, timezone="UTC").empty_table()), of)
     except Unfit as error:
-        instead = ZONES if "timestamp" in str(error) else ()
+        instead = ZONES if "timestamp[" in str(error) else ()  # the type, and no column of that name
         refused = ElementError(f"{{input}} does not fit: {error}", facts=(("{input}", str(of)),), instead=instead)
         refused.input_name = f"`{name}`"
         raise refused from None
