@@ -12,6 +12,7 @@ import flo
 from flo.columnar.store import Store
 from flo.spark.checkpoint.inspect import Checkpoint
 from flo.spark.driver.views import View
+from flo.spark.tasks import work
 from flo.spark.tasks.kept import PARTS, remove_parts
 from flo.tools.cli import main
 from tests.spark.shops import DATA, everything, expected, merged, sales, snapshot, sums
@@ -69,13 +70,13 @@ def test_tasks_at_the_same_time_write_the_same(tmp_path: Path) -> None:
             queries.append(Simulated(everything(), tmp_path / "both"))
         faults: list[BaseException] = []
 
-        def work(query: Simulated, data: Any = data, faults: Any = faults) -> None:
+        def taken(query: Simulated, data: Any = data, faults: Any = faults) -> None:
             try:
                 query.take(data)
             except BaseException as fault:
                 faults.append(fault)
 
-        threads = [threading.Thread(target=work, args=(query,)) for query in queries]
+        threads = [threading.Thread(target=taken, args=(query,)) for query in queries]
         with in_this_process():
             for thread in threads:
                 thread.start()
@@ -175,3 +176,29 @@ def test_show(tmp_path: Path, capsys: Any) -> None:
     others = [each for each in Checkpoint(str(tmp_path)).held(1) if each.name == "all" and each.shard == 1]
     assert held.rows + sum(each.rows for each in others) >= len(merged(DATA[:2])["sales"]) - 10
     assert main(["state", "show", str(tmp_path / "elsewhere")]) == 2
+
+
+def test_what_another_process_has_written_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has had the shard before maps it as it stands; a file that is cut off is refused nevertheless."""
+    query, alone = Simulated(sums(), tmp_path / "both", shards=1), Simulated(sums(), tmp_path / "alone", shards=1)
+    processes: tuple[Any, Any] = ({}, {})
+
+    def turn(process: int) -> None:
+        monkeypatch.setattr(work, "_shards", processes[process])
+        query.turn({"sales": sales(query.version * 1000, 1000)})
+
+    turn(0)
+    turn(1)
+    with monkeypatch.context() as patches:
+        patches.setattr("flo.columnar.store._digest", lambda *_: pytest.fail("was read through"))
+        for process in (0, 0, 1, 0):
+            turn(process)
+    monkeypatch.setattr(work, "_shards", {})
+    while alone.version < query.version:
+        alone.turn({"sales": sales(alone.version * 1000, 1000)})
+    assert snapshot(str(tmp_path / "both")) == snapshot(str(tmp_path / "alone"))
+
+    newest = max((tmp_path / "both").rglob("*.arrow"), key=lambda file: file.stat().st_mtime_ns)
+    newest.write_bytes(newest.read_bytes()[:-100])
+    with pytest.raises(flo.CheckpointError, match=f"{newest.name}` of the checkpoint is truncated"):
+        turn(1)

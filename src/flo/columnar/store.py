@@ -104,22 +104,28 @@ class Store:
 
     def put(self, run: Run) -> int:
         """Writes a run that is not there yet; gives the bytes that were written."""
-        name = _run(run.name)
+        name = run_file(run.name)
         return 0 if self.folder.exists(name) else self.folder.keep(name, lambda sink: write_ipc(run, sink))
 
     def get(self, columns: tuple[str, ...], name: str) -> Run:
-        """A run, mapped and not read, once it is known to be what was written."""
+        """A run, mapped and not read."""
         try:
-            data = self.folder.kept(_run(name))
-            if _digest(columns, data) != name:
-                data = self.folder.refetched(_run(name))
+            run = read_ipc(columns, pa.BufferReader(self.content(columns, name)))
         except FileNotFoundError:
-            raise missing(self.folder, _run(name)) from None
-        if data is None or _digest(columns, data) != name:
-            raise damaged(self.folder, _run(name))
-        run = read_ipc(columns, pa.BufferReader(data))
+            raise missing(self.folder, run_file(name)) from None
+        except pa.ArrowInvalid:
+            raise damaged(self.folder, run_file(name)) from None
         run.__dict__["name"] = name
         return run
+
+    def content(self, columns: tuple[str, ...], name: str) -> pa.Buffer:
+        """The file of a run, once it is known to be what was written."""
+        data: pa.Buffer | None = self.folder.kept(run_file(name))
+        if _digest(columns, data) != name:
+            data = self.folder.refetched(run_file(name))
+            if data is None or _digest(columns, data) != name:
+                raise damaged(self.folder, run_file(name))
+        return data
 
     def _sweep(self, keep: int) -> None:
         """Removes manifests but the newest, and what these have named and the others do not."""
@@ -156,14 +162,14 @@ def _manifest(number: int) -> str:
     return f"{MANIFESTS}/{number:08}.json"
 
 
-def _run(name: str) -> str:
+def run_file(name: str) -> str:
     return f"{PARTS}/{name}.arrow"
 
 
 def _held(manifests: Iterable[Any]) -> set[str]:
     """The files that manifests name."""
     every = list(manifests)
-    return {_run(name) for each in every for name in each["runs"]} | {f"{STATES}/{each['state']}" for each in every}
+    return {run_file(name) for each in every for name in each["runs"]} | {f"{STATES}/{each['state']}" for each in every}
 
 
 def _digest(columns: tuple[str, ...], data: pa.Buffer) -> str:

@@ -3,50 +3,28 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import reduce
 from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.conf import RuntimeConfig
 
 from flo.api.running import known
 from flo.core.errors import Origin, UnknownNameError
 from flo.spark.checkpoint.files import expect_next
 from flo.spark.driver.faults import for_java, without_java
+from flo.spark.driver.settings import ON_DISK, TASKS, having
 from flo.spark.driver.sinks import DIVERTED, Given, Kept, Memory, Sink, forget_parts
 from flo.spark.driver.turns import Outcome, Turns
 from flo.spark.driver.views import View
 from flo.spark.tasks import arriving
 from flo.spark.tasks.kept import VIEW
 
-SETTINGS = {
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
-    "spark.sql.adaptive.enabled": "false",
-}
-"""What the query wants of its session, which is a copy of the user's."""
-ON_DISK = {
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    )
-}
-"""On a local disk, for Spark's own part: by default it starts a process, `chmod`, for each file that it writes."""
-
-
-@contextmanager
-def _set(conf: RuntimeConfig, settings: Mapping[str, str]) -> Iterator[None]:
-    """For what is started inside: it takes a copy."""
-    before = {setting: conf.get(setting, None) for setting in settings}
-    try:
-        for setting, value in settings.items():
-            conf.set(setting, value)
-        yield
-    finally:
-        for setting, old in before.items():
-            conf.unset(setting) if old is None else conf.set(setting, old)
+PATIENCE = 60_000
+"""Milliseconds for sources to begin."""
 
 
 class Query:
@@ -76,8 +54,14 @@ class Query:
         writer = writer.queryName(f"flo {name} {turns.run[:6]}")
         if trigger:
             writer = writer.trigger(**trigger)
-        with _set(turns.spark.conf, SETTINGS | (ON_DISK if "://" not in offsets else {})):
+        with having(turns.spark.conf, TASKS | (ON_DISK if "://" not in offsets else {})):
             self._query = writer.start()
+            self._initialized()
+
+    def _initialized(self) -> None:
+        """Until the sources are there: these ask the user's session, and not the copy that the query has."""
+        with suppress(Exception):  # what is wrong with a source ends the query, and is told by it
+            self._query._jsq.streamingQuery().awaitInitialization(PATIENCE)
 
     def _take(self, batch: DataFrame, version: int) -> None:
         try:

@@ -23,7 +23,7 @@ from flo.spark.checkpoint.files import commit
 from flo.spark.driver.entering import Entering
 from flo.spark.driver.faults import misfit
 from flo.spark.plan.stages import POSITION, Plan
-from flo.spark.tasks.blobs import SPARK, Blob, noted
+from flo.spark.tasks.blobs import SCHEMA, SPARK, Blob, noted
 from flo.spark.tasks.context import VERSION, Code, Turn
 from flo.spark.tasks.enter import Enter, leaving
 from flo.spark.tasks.kept import Kept, Output
@@ -99,7 +99,8 @@ class Turns:
         """The first turn, with what the program gives itself."""
         spark = frames[0].sparkSession if frames else self.spark
         if self.plan.literals:
-            frames = [*frames, spark.createDataFrame([blob.row() for blob in self.literals()], SPARK)]
+            given = pa.Table.from_batches([blob.batch() for blob in self.literals()], SCHEMA)
+            frames = [*frames, spark.createDataFrame(given, SPARK)]
         turn = self.turn(0, ended)
         return self.take(self._staged(reduce(DataFrame.union, frames), lambda code: Work(code, turn)), 0)
 

@@ -1,7 +1,7 @@
 """What moves between tasks: Arrow data as it is, in rows that say where it goes.
 
-A shuffle moves a few rows with much in them, so what it costs follows the bytes and not the number of rows, and Spark
-never takes the data apart.
+A shuffle moves few rows with much in them, so what it costs follows the bytes and not the number of rows, and Spark
+never looks into them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import pickle
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -20,8 +22,11 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from flo.columnar.rows import WEIGHT
 
 MOST_BYTES = 1 << 25
-"""How much data a row carries, about."""
+"""How much data a blob has, about."""
+PIECE, ROWS = 1 << 15, 1 << 12
+"""How much of it a row carries, and how many rows Spark hands over together: it looks at their number alone."""
 ONES = pa.field(WEIGHT, pa.int64(), nullable=False)
+NOTHING = pa.py_buffer(b"")
 NOTE = -1
 """The delivery of what is said to the driver."""
 SCHEMA = pa.schema(
@@ -31,6 +36,7 @@ SCHEMA = pa.schema(
         ("origin", pa.int32()),
         ("part", pa.int32()),
         ("ended", pa.bool_()),
+        ("piece", pa.int32()),
         ("data", pa.binary()),
     ]
 )
@@ -50,30 +56,52 @@ class Blob:
     data: pa.Buffer | None = None
 
     def batch(self) -> pa.RecordBatch:
+        """A row for each piece."""
+        size = 0 if self.data is None else self.data.size
+        pieces = 1 if self.delivery == NOTE else max(1, -(-size // PIECE))
         plain = (self.shard, self.delivery, self.origin, self.part, self.ended)
-        arrays = [pa.array([item], field.type) for item, field in zip(plain, SCHEMA, strict=False)]
-        return pa.RecordBatch.from_arrays([*arrays, self._data()], schema=SCHEMA)
+        arrays = [pa.repeat(pa.scalar(item, field.type), pieces) for item, field in zip(plain, SCHEMA, strict=False)]
+        arrays += [pa.array(range(pieces), pa.int32()), self._data(pieces)]
+        return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
-    def _data(self) -> pa.Array:
+    def _data(self, pieces: int) -> pa.Array:
         """The data as it is, without a copy."""
         if self.data is None:
             return pa.nulls(1, pa.binary())
-        ends = pa.py_buffer(struct.pack("<ii", 0, self.data.size))
-        return pa.Array.from_buffers(pa.binary(), 1, [None, ends, self.data])
-
-    def row(self) -> tuple[Any, ...]:
-        data = None if self.data is None else self.data.to_pybytes()
-        return self.shard, self.delivery, self.origin, self.part, self.ended, data
+        starts = [piece * PIECE for piece in range(pieces)]
+        ends = pa.py_buffer(struct.pack(f"<{pieces + 1}i", *starts, self.data.size))
+        return pa.Array.from_buffers(pa.binary(), pieces, [None, ends, self.data])
 
 
 def blobs(batches: Iterable[pa.RecordBatch]) -> Iterator[Blob]:
-    """The blobs in what a task receives."""
+    """The blobs in what a task receives, whole again."""
+    waiting: dict[Blob, list[tuple[int, pa.Buffer]]] = {}
     for batch in batches:
-        columns = [batch.column(place) for place in range(len(SCHEMA))]
-        for row in range(batch.num_rows):
-            *plain, data = (column[row] for column in columns)
-            shard, delivery, origin, part, ended = (value.as_py() for value in plain)
-            yield Blob(shard, delivery, origin, part, ended, data.as_buffer() if data.is_valid else None)
+        *plain, data = batch.columns
+        rows = zip(*(column.to_pylist() for column in plain), _mapped(data), strict=True)
+        for shard, delivery, origin, part, ended, piece, each in rows:
+            blob = Blob(shard, delivery, origin, part, ended)
+            if each is None or delivery == NOTE:
+                yield replace(blob, data=each)
+            else:
+                waiting.setdefault(blob, []).append((piece, each))
+    for blob, pieces in waiting.items():
+        yield replace(blob, data=_whole([data for _, data in sorted(pieces, key=itemgetter(0))]))
+
+
+def _mapped(column: pa.Array) -> list[pa.Buffer | None]:
+    """The data of each row where it is: a scalar would copy it."""
+    _, ends, content = column.buffers()
+    places = np.frombuffer(ends, np.int32)[column.offset : column.offset + len(column) + 1].tolist()
+    rows = zip(pairwise(places), column.is_valid().to_pylist(), strict=True)
+    return [(content or NOTHING).slice(start, end - start) if there else None for (start, end), there in rows]
+
+
+def _whole(pieces: list[pa.Buffer]) -> pa.Buffer:
+    """Pieces that came together are still neighbours in memory."""
+    if all(one.address + one.size == next.address for one, next in pairwise(pieces)):
+        return pa.foreign_buffer(pieces[0].address, sum(piece.size for piece in pieces), base=pieces)
+    return pa.py_buffer(b"".join(pieces))
 
 
 def packed(table: pa.Table) -> pa.Buffer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,7 +31,18 @@ class Code:
 @lru_cache(maxsize=64)
 def _unpickled(data: bytes) -> Any:
     """Once in each process, for as long as it is in use."""
-    return pickle.loads(data)
+    code = pickle.loads(data)
+    if TaskContext.get() is not None:
+        settle()
+    return code
+
+
+def settle() -> None:
+    """After each task Spark looks for garbage among all objects of the process, and the next one waits for that, as
+    long as a turn of few rows takes. What is there now is here to stay, and need not be looked at again."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -100,10 +100,10 @@ class Sending:
                 self.ends += [Blob(shard, delivery.number, self.origin, ended=True) for shard in shards]
 
     def blobs(self) -> Iterator[Blob]:
+        numbers = count()
         for (delivery, shard, _), tables in self.tables.items():
-            whole = pa.concat_tables(tables)
-            for part, table in enumerate(parts(whole)):
-                yield Blob(shard, delivery, self.origin, part, data=packed(table.combine_chunks()))
+            for table in parts(pa.concat_tables(tables)):
+                yield Blob(shard, delivery, self.origin, next(numbers), data=packed(table.combine_chunks()))
         yield from self.values
         yield from self.ends
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flo.columnar.folders import Folder, folder
+import pyarrow as pa
+
+from flo.columnar.folders import Folder, Local, folder
 from flo.columnar.run import Run
-from flo.columnar.store import Saved, Store
+from flo.columnar.store import Saved, Store, run_file
 from flo.columnar.storing import Mapped, Storing, collections
 from flo.core.collection import Collection
 from flo.core.encoding import decode, encode
@@ -53,7 +55,9 @@ class Shard:
         """For who goes on from there: what was left behind before is removed."""
         if not self.store.runs:
             self.store.tidy()
-        return self.read(version)
+        found = self.read(version)
+        self.store.going_on = True
+        return found
 
     def read(self, version: int) -> tuple[Graph, Any, Any]:
         """(the graph as it stood, what was kept beside it, what was noted)."""
@@ -88,6 +92,8 @@ class Cached(Store):
         super().__init__(where)
         self.runs: dict[str, Run] = {}
         self._manifests: dict[int, Any] = {}
+        self.going_on = False
+        """Whether this process has had the shard before, in this start of the query."""
 
     def put(self, run: Run) -> int:
         if run.name in self.runs:
@@ -100,6 +106,13 @@ class Cached(Store):
         if name not in self.runs:
             self.runs[name] = super().get(columns, name)
         return self.runs[name]
+
+    def content(self, columns: tuple[str, ...], name: str) -> pa.Buffer:
+        """What another process of this machine has written a moment ago is not read through to see whether it is as
+        it was written."""
+        if self.going_on and isinstance(self.folder, Local):
+            return self.folder.kept(run_file(name))
+        return super().content(columns, name)
 
     def read(self, number: int) -> tuple[bytes, Any]:
         """Others may have gone on meanwhile: what this version does not name may be gone."""
@@ -116,6 +129,7 @@ class Cached(Store):
     def write(self, number: int, state: bytes, storing: Storing, more: Any, keep: int) -> Saved:
         self._manifests.pop(number, None)
         saved = super().write(number, state, storing, more, keep)
+        self.going_on = True
         self.runs = {name: run for name, run in self.runs.items() if name in storing.held}
         self._manifests = {version: each for version, each in self._manifests.items() if version > number - keep}
         return saved

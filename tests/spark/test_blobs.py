@@ -1,0 +1,82 @@
+"""What moves between tasks comes as it was sent, however Spark hands it over."""
+
+from __future__ import annotations
+
+import gc
+import random
+import weakref
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from flo.spark.tasks.blobs import NOTE, PIECE, SCHEMA, Blob, blobs, note, noted
+from flo.spark.tasks.context import settle
+
+SIZES = [0, 1, PIECE - 1, PIECE, PIECE + 1, 5 * PIECE + 7]
+
+
+def _blob(number: int, size: int) -> Blob:
+    return Blob(number % 3, number, number % 2, number, data=pa.py_buffer(random.Random(number).randbytes(size)))
+
+
+def _content(given: Any) -> list[tuple[Any, ...]]:
+    found = list(given)
+    plain = [(each.shard, each.delivery, each.origin, each.part, each.ended) for each in found]
+    return sorted(zip(plain, [each.data.to_pybytes() for each in found], strict=True))
+
+
+def test_no_row_carries_more_than_a_piece() -> None:
+    rows = _blob(0, 5 * PIECE + 7).batch()
+    assert rows.num_rows == 6
+    assert max(len(each) for each in rows["data"].to_pylist()) == PIECE
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_blobs_come_whole_in_any_order_of_rows_and_any_batches(seed: int) -> None:
+    rng = random.Random(seed)
+    sent = [_blob(number, size) for number, size in enumerate(SIZES)]
+    rows = [batch.slice(row, 1) for batch in (each.batch() for each in sent) for row in range(batch.num_rows)]
+    rng.shuffle(rows)
+    cut = rng.randrange(len(rows))
+    batches = [
+        pa.Table.from_batches(some, SCHEMA).combine_chunks().to_batches()[0]
+        for some in (rows[:cut], rows[cut:])
+        if some
+    ]
+    assert _content(blobs(batches)) == _content(sent)
+
+
+def test_pieces_that_came_together_are_not_copied() -> None:
+    batch = _blob(0, 3 * PIECE).batch()
+    (found,) = blobs([batch])
+    assert found.data is not None
+    assert found.data.address == batch["data"].buffers()[2].address
+
+
+def test_ends_and_notes_stay_apart() -> None:
+    said = "x" * (2 * PIECE)
+    sent = [note(0, 0, said), note(0, 0, "another"), Blob(0, 4, 0, ended=True)]
+    found = list(blobs([each.batch() for each in sent]))
+    assert [noted(each.data) for each in found if each.delivery == NOTE] == [said, "another"]
+    assert [(each.delivery, each.ended, each.data) for each in found if each.ended] == [(4, True, None)]
+
+
+class _Loop:
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_what_settled_and_is_no_longer_used_goes_when_others_settle() -> None:
+    item = _Loop()
+    gone = weakref.ref(item)
+    try:
+        settle()
+        assert gc.get_freeze_count() > 0
+        del item
+        gc.collect()
+        assert gone() is not None  # it is not looked at
+        settle()
+        assert gone() is None
+    finally:
+        gc.unfreeze()
