@@ -4,7 +4,8 @@
     python -m benchmarks.spark --only soak --minutes 10
 
 Every side runs in a process and a session of its own, one after the other, and every result is compared with what
-Polars gives on all of the data. A side that is slower or wrong is shown like the others.
+Polars gives on all of the data. Before it is measured, each runs the same on a tenth of the data, so that Java is warm,
+as it is after a minute of any query. A side that is slower or wrong is shown like the others.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks import spark_data
-from benchmarks.spark_data import SETTLED
+from benchmarks.spark_data import SETTLED, WARM
 from benchmarks.spark_soak import soak
 
 Measured = dict[str, Any]
+T = TypeVar("T")
 
 
 class Bench:
@@ -33,6 +36,11 @@ class Bench:
     def __init__(self, scale: float, folder: Path) -> None:
         self.scale, self.folder = scale, folder
         self._count = 0
+
+    def data(self, name: str, make: Callable[[float, Path], T]) -> tuple[Path, T]:
+        """The data of a comparison, with less of the same to warm up, and what `make` says of it."""
+        make(self.scale / 10, self.folder / name / WARM)
+        return self.folder / name, make(self.scale, self.folder / name)
 
     def side(self, name: str, data: Path) -> Measured:
         """What a side measured, in a process of its own."""
@@ -76,8 +84,7 @@ def times(found: Measured, ours: Measured) -> str:
 
 
 def join(bench: Bench) -> None:
-    data = bench.folder / "join"
-    expected = spark_data.join(bench.scale, data)
+    data, expected = bench.data("join", spark_data.join)
     sides = {
         "flo": "join-flo",
         "native, default store": "join-native",
@@ -105,8 +112,7 @@ def join(bench: Bench) -> None:
 
 
 def windows(bench: Bench) -> None:
-    data = bench.folder / "windows"
-    count, still_open, total = spark_data.windows(bench.scale, data)
+    data, (count, still_open, total) = bench.data("windows", spark_data.windows)
     sides = {
         "native, watermark": "windows-native",
         "flo, windows of all events": "windows-of-all",
@@ -127,8 +133,8 @@ def windows(bench: Bench) -> None:
 
 
 def chain(bench: Bench) -> None:
-    data = bench.folder / "chain"
-    expected = [list(row) for row in spark_data.chain(bench.scale, data).rows()]
+    data, found = bench.data("chain", spark_data.chain)
+    expected = [list(row) for row in found.rows()]
     ours, again = bench.side("chain-flo", data), bench.side("chain-native", data)
     rows = []
     for name, each in (("flo", ours), ("all anew in foreachBatch", again)):
@@ -142,8 +148,7 @@ def chain(bench: Bench) -> None:
 
 
 def floor(bench: Bench) -> None:
-    data = bench.folder / "floor"
-    spark_data.ten_rows(data)
+    data, _ = bench.data("floor", lambda scale, folder: spark_data.ten_rows(folder))
     sides = {"flo": "floor-flo", "native": "floor-native", "native, in foreachBatch": "floor-each"}
     found = {name: bench.side(side, data) for name, side in sides.items()}
     rows = [
@@ -154,11 +159,9 @@ def floor(bench: Bench) -> None:
 
 
 def growth(bench: Bench) -> None:
-    delta = max(1, int(100_000 * bench.scale))
     found, rows = [], []
-    for size in (10 * delta, 100 * delta):
-        data = bench.folder / f"growth-{size}"
-        spark_data.growth(size, delta, data)
+    for deltas in (10, 100):
+        data, (size, delta) = bench.data(f"growth-{deltas}", partial(spark_data.growth, deltas))
         found.append((size, bench.side("join-flo", data)))
     for size, each in found:
         written = each["written"][1:]

@@ -18,6 +18,10 @@ SETTLED = 10
 """How many micro-batches at the end of a run are looked at: the first ones warm up."""
 
 
+WARM = "warm"
+"""The folder with less of the same data, which a side runs on before it is measured."""
+
+
 def write_in_turn(tables: list[pa.Table], folder: Path) -> None:
     """A file for each micro-batch: Spark takes the oldest first."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -71,11 +75,13 @@ def ten_rows(folder: Path) -> None:
     write_in_turn([_rows(rng, TEN, 100) for _ in range(DELTAS)], folder / "rows")
 
 
-def growth(rows: int, delta: int, folder: Path) -> None:
-    """A first file of so many rows on each side of a join, and then deltas of the same size."""
-    rng = np.random.default_rng(5)
+def growth(deltas: int, scale: float, folder: Path) -> tuple[int, int]:
+    """A first file of so many deltas on each side of a join, and then deltas of the same size; the rows of both."""
+    delta = max(1, int(100_000 * scale))
+    rows, rng = deltas * delta, np.random.default_rng(5)
     for side in "ab":
         write_in_turn([_rows(rng, rows, rows), *(_rows(rng, delta, rows) for _ in range(SETTLED))], folder / side)
+    return rows, delta
 
 
 def _rows(rng: np.random.Generator, count: int, keys: int) -> pa.Table:

@@ -190,7 +190,7 @@ def test_what_another_process_has_written_meanwhile(tmp_path: Path, monkeypatch:
     turn(0)
     turn(1)
     with monkeypatch.context() as patches:
-        patches.setattr("flo.columnar.store._digest", lambda *_: pytest.fail("was read through"))
+        patches.setattr("flo.columnar.store._name", lambda *_: pytest.fail("was read through"))
         for process in (0, 0, 1, 0):
             turn(process)
     monkeypatch.setattr(work, "_shards", {})

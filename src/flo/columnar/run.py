@@ -15,7 +15,7 @@ from flo.columnar.keys import Keys, Numbers, Places, keys_of, one_chunk, same
 from flo.columnar.rows import WEIGHT
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
-PER_BUCKET, FEW = 4, 16
+PER_BUCKET, FEW = 2, 16
 """How many rows share an entry of the index, at most on average; and how many are looked at one by one."""
 LARGE = 1 << 20
 """Rows of a run whose memory matters."""
@@ -83,9 +83,9 @@ class Run(Lowerable):
     @cached_property
     def name(self) -> str:
         """The same for the same content, and for no other."""
-        digest = hashlib.blake2b(repr(self.columns).encode(), digest_size=16)
-        write_ipc(self, pa.PythonFile(_Hashed(digest), "w"))
-        return digest.hexdigest()
+        content = Content(self.columns)
+        write_ipc(self, pa.PythonFile(content, "w"))
+        return content.name
 
     def lower(self, lower: Lowering) -> Term:
         sink = pa.BufferOutputStream()
@@ -97,10 +97,11 @@ class Run(Lowerable):
         if not self.rows or not len(numbers):
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
         bucket = (numbers >> np.uint64(64 - self._bits)).view(np.int64)
-        lows, highs = (self.index.take(bucket + more).astype(np.int64) for more in (0, 1))
+        lows, highs = (self.index.take(bucket + more) for more in (0, 1))
         wide = np.flatnonzero(highs - lows > FEW)
         if not len(wide):
             return self._seen(lows, highs - lows, numbers)
+        lows, highs = lows.astype(np.int64), highs.astype(np.int64)
         halved = self._first(lows[wide], highs[wide], numbers[wide])
         after = self._first(halved, highs[wide], numbers[wide], beyond=True)
         lows[wide], highs[wide] = 0, 0
@@ -113,8 +114,7 @@ class Run(Lowerable):
 
     def _seen(self, starts: Places, counts: Places, numbers: Numbers) -> tuple[Places, Places, Places]:
         """The same, by looking at all rows of these places."""
-        places = expanded(starts, counts)
-        which = np.repeat(np.arange(len(numbers)), counts)
+        which, places = spread(starts, counts)
         equal = np.flatnonzero(self.keys.at(places) == numbers.take(which))
         which, places = which.take(equal), places.take(equal)
         first = np.flatnonzero(np.concatenate([[True], which[1:] != which[:-1]])[: len(which)])
@@ -137,16 +137,20 @@ NUMBERS = "#"
 """The column of key numbers in a stored run: who maps it need not compute them again."""
 
 
-class _Hashed:
-    """A file that keeps nothing but the hash of what is written to it."""
+class Content:
+    """The file of a run with such columns, of which nothing is kept but the name that it has."""
 
     closed = False
 
-    def __init__(self, digest: Any) -> None:
-        self.digest = digest
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        self._digest = hashlib.sha256(repr(columns).encode())  # which processors have instructions for
+
+    @property
+    def name(self) -> str:
+        return self._digest.hexdigest()[:32]
 
     def write(self, data: Any) -> int:
-        self.digest.update(data)
+        self._digest.update(data)
         return len(data)
 
     def flush(self) -> None: ...
@@ -234,9 +238,11 @@ def pairs(left: Run, right: Run) -> tuple[Places, Places]:
     found, theirs, others = right.find(left.keys.at(starts[:-1]))
     ours, counts = starts[found], starts[found + 1] - starts[found]
     if len(starts) <= left.rows:
-        ours, theirs, others = expanded(ours, counts), np.repeat(theirs, counts), np.repeat(others, counts)
+        which, ours = spread(ours, counts)
+        theirs, others = theirs.take(which), others.take(which)
     if len(others) and others.max() > 1:
-        ours, theirs = np.repeat(ours, others), expanded(theirs, others)
+        which, theirs = spread(theirs, others)
+        ours = ours.take(which)
     if left.keys.exact and right.keys.exact:
         return ours, theirs
     equal = same(
@@ -246,9 +252,14 @@ def pairs(left: Run, right: Run) -> tuple[Places, Places]:
     return ours[equal], theirs[equal]
 
 
+def spread(starts: Places, counts: Places) -> tuple[Places, Places]:
+    """start, start + 1, … for each start, so many times; and before it which start that is."""
+    which = np.repeat(np.arange(len(counts)), counts)
+    places = (starts + counts - np.cumsum(counts)).take(which)
+    places += np.arange(len(which))
+    return which, places
+
+
 def expanded(starts: Places, counts: Places) -> Places:
     """start, start + 1, … for each start, so many times."""
-    total = int(counts.sum())
-    ends = np.cumsum(counts)
-    places: Places = np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - counts), counts)
-    return places
+    return spread(starts, counts)[1]

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from flo.columnar.folders import ASIDE, Folder, folder
-from flo.columnar.run import Run, read_ipc, write_ipc
+from flo.columnar.run import Content, Run, read_ipc, write_ipc
 from flo.columnar.sealed import damaged, missing, read_sealed, write_sealed
 from flo.columnar.storing import Mapped, Storing, collections
 from flo.core.checkpoint import Running, load, save
@@ -121,9 +121,9 @@ class Store:
     def content(self, columns: tuple[str, ...], name: str) -> pa.Buffer:
         """The file of a run, once it is known to be what was written."""
         data: pa.Buffer | None = self.folder.kept(run_file(name))
-        if _digest(columns, data) != name:
+        if _name(columns, data) != name:
             data = self.folder.refetched(run_file(name))
-            if data is None or _digest(columns, data) != name:
+            if data is None or _name(columns, data) != name:
                 raise damaged(self.folder, run_file(name))
         return data
 
@@ -172,7 +172,7 @@ def _held(manifests: Iterable[Any]) -> set[str]:
     return {run_file(name) for each in every for name in each["runs"]} | {f"{STATES}/{each['state']}" for each in every}
 
 
-def _digest(columns: tuple[str, ...], data: pa.Buffer) -> str:
-    digest = hashlib.blake2b(repr(columns).encode(), digest_size=16)
-    digest.update(memoryview(data))
-    return digest.hexdigest()
+def _name(columns: tuple[str, ...], data: pa.Buffer) -> str:
+    content = Content(columns)
+    content.write(memoryview(data))
+    return content.name
