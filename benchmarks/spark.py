@@ -33,13 +33,14 @@ T = TypeVar("T")
 class Bench:
     """A scale, and a folder for data and for what the sides write."""
 
-    def __init__(self, scale: float, folder: Path) -> None:
-        self.scale, self.folder = scale, folder
+    def __init__(self, scale: float, folder: Path, cold: bool) -> None:
+        self.scale, self.folder, self.cold = scale, folder, cold
         self._count = 0
 
     def data(self, name: str, make: Callable[[float, Path], T]) -> tuple[Path, T]:
         """The data of a comparison, with less of the same to warm up, and what `make` says of it."""
-        make(self.scale / 10, self.folder / name / WARM)
+        if not self.cold:
+            make(self.scale / 10, self.folder / name / WARM)
         return self.folder / name, make(self.scale, self.folder / name)
 
     def side(self, name: str, data: Path) -> Measured:
@@ -186,12 +187,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark", description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="the share of the full size, such as 0.1")
     parser.add_argument("--minutes", type=float, default=3.0, help="of the soak")
+    parser.add_argument("--cold", action="store_true", help="nothing runs before what is measured")
     parser.add_argument("--only", choices=[*PARTS, "soak"], action="append", help="one part; may be given again")
     given = parser.parse_args(arguments)
     wanted = given.only or [*PARTS, "soak"]
     print(f"{os.cpu_count()} cores, {os.getloadavg()[0]:.1f} processes at work before, scale {given.scale}")
     with tempfile.TemporaryDirectory(prefix="flo-bench-") as temporary:
-        bench = Bench(given.scale, Path(temporary))
+        bench = Bench(given.scale, Path(temporary), given.cold)
         for name, part in PARTS.items():
             if name in wanted:
                 part(bench)

@@ -2,7 +2,7 @@
 
     python -m benchmarks.spark_sides SIDE DATA SCRATCH
 
-Prints what it measured as a line of JSON. It has run on the data in the folder `warm` before.
+Prints what it measured as a line of JSON. If the data have a folder `warm`, it runs on that before.
 """
 
 from __future__ import annotations
@@ -206,7 +206,8 @@ def main(arguments: list[str]) -> None:
     name, data, scratch = arguments
     spark = embedded(f"benchmark {name}", cores=2, memory="6g")
     try:
-        SIDES[name](Side(spark, Path(data) / WARM, Path(scratch) / WARM))
+        if (Path(data) / WARM).exists():
+            SIDES[name](Side(spark, Path(data) / WARM, Path(scratch) / WARM))
         found = SIDES[name](Side(spark, Path(data), Path(scratch)))
         found.pop("query", None)
         print(json.dumps(found))

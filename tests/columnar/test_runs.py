@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.columnar import run as module
+from flo.columnar.places import expanded, stable_order
 from flo.columnar.rows import WEIGHT
-from flo.columnar.run import expanded, merged, pairs, run_of, stable_order
+from flo.columnar.run import merged, pairs, run_of
 from tests.quick import tried
 
 keys = st.lists(st.one_of(st.integers(0, 6), st.integers(0, 2**62)), max_size=30)

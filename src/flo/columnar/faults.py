@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT, Rows, layout_of, ordered
-from flo.columnar.run import taken
 from flo.columnar.trace import added, alike, weighing
 from flo.core.errors import EngineError, FloError, is_users
 from flo.core.operator import Step

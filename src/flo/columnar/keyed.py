@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columnar.layout import Layout
+from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT, layout_of, ordered, schema_of
-from flo.columnar.run import taken
 from flo.columnar.trace import alike
 from flo.core.collection import Collection, End, Value, call
 from flo.core.forms import Form, FormedValue

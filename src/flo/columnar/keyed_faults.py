@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from flo.columnar.faults import expect_of_a_row, present
 from flo.columnar.keyed import ENDED, KeyedRows, key_names
 from flo.columnar.keys import Places
+from flo.columnar.places import taken
 from flo.columnar.rows import Rows, ordered
-from flo.columnar.run import taken
 from flo.columnar.trace import alike
 from flo.core.operator import Step
 from flo.values.operators.unary import noted

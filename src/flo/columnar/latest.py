@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columnar.keys import Keys, Places
-from flo.columnar.run import Run, merged, pairs, taken
+from flo.columnar.places import taken
+from flo.columnar.run import Run, merged, pairs
 from flo.columnar.trace import Trace, alike, text_of
 from flo.core.term import Call, Lowering, Term, register
 

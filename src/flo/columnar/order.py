@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from flo.columnar.cell import Cell
 from flo.columnar.keys import Numbers, Places, one_chunk
 from flo.columnar.layout import VALUE, Layout
+from flo.columnar.places import taken
 from flo.columnar.python_order import Comparison, comparisons, has_numbers, own_numbers, ranks
-from flo.columnar.run import taken
 from flo.columnar.trace import alike
 from flo.core.data import canonical
 from flo.values.operators.ordering import comparable

@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from flo.columnar.keys import Keys, Places, one_chunk, same
 from flo.columnar.order import Order
+from flo.columnar.places import expanded, taken
 from flo.columnar.rows import WEIGHT
-from flo.columnar.run import Run, expanded, pairs, taken
+from flo.columnar.run import Run, pairs
 from flo.columnar.totals import numbers_in
 from flo.columnar.trace import Trace, added, added_up, alike, weighing
 from flo.core.term import Call, Lowering, Term, register

@@ -12,13 +12,14 @@ import pyarrow as pa
 
 from flo.columnar.implied import Implied, implied
 from flo.columnar.keys import Keys, Numbers, Places, keys_of, one_chunk, same
+from flo.columnar.places import is_sorted, spread, stable_order, taken
 from flo.columnar.rows import WEIGHT
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
-PER_BUCKET, FEW = 2, 16
-"""How many rows share an entry of the index, at most on average; and how many are looked at one by one."""
 LARGE = 1 << 20
 """Rows of a run whose memory matters."""
+PER_BUCKET, OF_LARGE, FEW = 2, 4, 16
+"""How many rows share an entry of the index, at most on average; and how many are looked at one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class Run(Lowerable):
 
     @property
     def _bits(self) -> int:
-        return max(1, (self.rows // PER_BUCKET).bit_length())
+        return max(1, (self.rows // (PER_BUCKET if self.rows < LARGE else OF_LARGE)).bit_length())
 
     @property
     def bytes(self) -> int:
@@ -191,31 +192,10 @@ register("run", lambda columns, data: read_ipc(tuple(columns), pa.BufferReader(d
 def run_of(table: pa.Table, columns: tuple[str, ...]) -> Run:
     """The rows sorted by key; rows with one key stay in their order."""
     keys = keys_of([table[name] for name in columns])
-    if _sorted(keys.numbers):
+    if is_sorted(keys.numbers):
         return Run(columns, keys, table)
     order = stable_order(keys.numbers)
     return Run(columns, Keys(keys.numbers[order], keys.exact), taken(table, order))
-
-
-def stable_order(numbers: Numbers) -> Places:
-    """The places of the numbers in their order, equal ones as they stand.
-
-    Sorting whole numbers is several times faster than sorting places: the place goes into the lowest bits. That is
-    right unless two numbers differ in these bits alone, which is rare, and seen.
-    """
-    bits = np.uint64(max(1, len(numbers) - 1).bit_length())
-    low = (np.uint64(1) << bits) - np.uint64(1)
-    order: Places = (np.sort((numbers & ~low) | np.arange(len(numbers), dtype=np.uint64)) & low).astype(np.int64)
-    return order if _sorted(numbers[order]) else np.argsort(numbers, kind="stable")
-
-
-def _sorted(numbers: Numbers) -> bool:
-    return bool(np.all(numbers[1:] >= numbers[:-1]))
-
-
-def taken(table: pa.Table, places: Places) -> pa.Table:
-    """These rows, in one chunk."""
-    return table.combine_chunks().take(pa.array(places)) if table.num_rows else table
 
 
 def merged(runs: list[Run]) -> Run:
@@ -250,16 +230,3 @@ def pairs(left: Run, right: Run) -> tuple[Places, Places]:
         [taken(right.table.select([name]), theirs)[name] for name in right.columns],
     )
     return ours[equal], theirs[equal]
-
-
-def spread(starts: Places, counts: Places) -> tuple[Places, Places]:
-    """start, start + 1, … for each start, so many times; and before it which start that is."""
-    which = np.repeat(np.arange(len(counts)), counts)
-    places = (starts + counts - np.cumsum(counts)).take(which)
-    places += np.arange(len(which))
-    return which, places
-
-
-def expanded(starts: Places, counts: Places) -> Places:
-    """start, start + 1, … for each start, so many times."""
-    return spread(starts, counts)[1]

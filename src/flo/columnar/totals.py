@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from flo.columnar.keys import Keys, Places, one_chunk
 from flo.columnar.limbs import BITS, Floats, Limbs, limbs_of, summed
+from flo.columnar.places import expanded, taken
 from flo.columnar.rows import WEIGHT
-from flo.columnar.run import Run, expanded, merged, pairs, taken
+from flo.columnar.run import Run, merged, pairs
 from flo.columnar.trace import Trace, added, alike, text_of
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowering, Term, register

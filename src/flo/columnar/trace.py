@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columnar.keys import Keys, Numbers, Places, keys_of, same
+from flo.columnar.places import expanded, stable_order, taken
 from flo.columnar.rows import WEIGHT
-from flo.columnar.run import Run, expanded, merged, stable_order, taken
+from flo.columnar.run import Run, merged
 from flo.core.data import canonical
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 

@@ -19,8 +19,8 @@ from flo.columnar.functions import written
 from flo.columnar.keyed import has_key_columns
 from flo.columnar.keys import Places
 from flo.columnar.layout import Layout
+from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT, layout_of, ordered
-from flo.columnar.run import taken
 from flo.columnar.streams import STREAM, numbered, numbers
 from flo.columnar.trace import alike, weighing
 from flo.core.collection import Collection, End

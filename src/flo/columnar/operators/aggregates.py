@@ -18,8 +18,9 @@ from flo.columnar.limbs import has_digits
 from flo.columnar.operators.by_group import ByGroup
 from flo.columnar.operators.count_distinct import count_distinct
 from flo.columnar.operators.extremes import extreme
+from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT, layout_of
-from flo.columnar.run import Run, taken
+from flo.columnar.run import Run
 from flo.columnar.totals import (
     Sums,
     Totals,

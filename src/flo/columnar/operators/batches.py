@@ -16,8 +16,8 @@ from flo.columnar.layout import Layout
 from flo.columnar.operator import OnTables
 from flo.columnar.operators.ordering import Arranged
 from flo.columnar.operators.window_times import microseconds
+from flo.columnar.places import taken
 from flo.columnar.rows import layout_of, schema_of
-from flo.columnar.run import taken
 from flo.columnar.streams import StreamColumns, Streams, inner_of, numbered
 from flo.columnar.translate import form_of
 from flo.core.collection import End

@@ -14,8 +14,8 @@ from flo.columnar.keyed import KEY
 from flo.columnar.keys import Places, one_chunk
 from flo.columnar.layout import VALUE, Layout
 from flo.columnar.packing import together
+from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT, layout_of
-from flo.columnar.run import taken
 from flo.columnar.streams import NUMBER, STREAM, numbered
 from flo.columnar.trace import weighing
 from flo.columnar.whole import Outputs, Whole, Wholes, bounds, run_whole, whole_of, whole_types

@@ -13,9 +13,9 @@ from flo.columnar.groups import beside, group_keys, result_layout, result_rows, 
 from flo.columnar.layout import VALUE
 from flo.columnar.operators.by_group import ByGroup
 from flo.columnar.operators.weights import NOTHING, flips, totals, weights_in, weights_of
+from flo.columnar.places import taken
 from flo.columnar.python_keys import code_of
 from flo.columnar.rows import WEIGHT
-from flo.columnar.run import taken
 from flo.columnar.trace import Trace, weighing
 from flo.core.collection import End
 from flo.core.derivation import StreamTypes

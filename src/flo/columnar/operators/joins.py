@@ -20,8 +20,9 @@ from flo.columnar.layout import Layout
 from flo.columnar.operator import OnTables, Placement
 from flo.columnar.operators.joins_into import Joined
 from flo.columnar.operators.weights import NOTHING, new_rows
+from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT, layout_of
-from flo.columnar.run import Run, pairs, taken
+from flo.columnar.run import Run, pairs
 from flo.columnar.trace import Trace
 from flo.columnar.translate import form_of
 from flo.core.collection import End

@@ -29,8 +29,9 @@ from flo.columnar.operators.elementwise import like_rows
 from flo.columnar.operators.joins import meeting, paired
 from flo.columnar.operators.joins_into import Joined
 from flo.columnar.operators.weights import NOTHING
+from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT, layout_of, ordered
-from flo.columnar.run import Run, run_of, taken
+from flo.columnar.run import Run, run_of
 from flo.columnar.trace import Trace, alike, weighing
 from flo.columnar.translate import form_of
 from flo.core.collection import End

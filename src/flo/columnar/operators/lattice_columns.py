@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from flo.columnar.cell import Cell
 from flo.columnar.keys import Places, one_chunk
 from flo.columnar.layout import VALUE, Layout
+from flo.columnar.places import taken
 from flo.columnar.python_order import comparisons
-from flo.columnar.run import taken
 from flo.core.elements import accepts
 from flo.values.lattice import TOP, And, Flat, Lattice, Max, Min, NaturalSum, Or, Product, Versioned
 

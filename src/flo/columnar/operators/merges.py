@@ -16,9 +16,9 @@ from flo.columnar.groups import result_layout, results
 from flo.columnar.keys import Numbers, Places, one_chunk
 from flo.columnar.layout import Layout
 from flo.columnar.operators.pairs import PairTables, Sides, both, ending, rest
+from flo.columnar.places import taken
 from flo.columnar.python_order import Comparison, comparisons, dense
 from flo.columnar.rows import Rows, layout_of
-from flo.columnar.run import taken
 from flo.columnar.translate import form_of
 from flo.core.derivation import StreamTypes
 from flo.core.operator import Operator, Step, Values

@@ -14,9 +14,10 @@ from flo.columnar.keys import Keys, one_chunk
 from flo.columnar.operator import OnTables
 from flo.columnar.operators.topk import by_key
 from flo.columnar.order import Order, shown_alike
+from flo.columnar.places import taken
 from flo.columnar.python_order import comparisons
 from flo.columnar.rows import WEIGHT, Rows, layout_of, ordered
-from flo.columnar.run import Run, taken
+from flo.columnar.run import Run
 from flo.columnar.totals import numbers_in
 from flo.columnar.trace import Trace, added, text_of, weighing
 from flo.columnar.translate import form_of

@@ -36,7 +36,7 @@ from flo.columnar.operators.per_key_inputs import KeysTables
 from flo.columnar.operators.sets import DistinctTables, IntersectionTables, NewTables
 from flo.columnar.operators.topk import TopKTables
 from flo.columnar.operators.weights import NOTHING, totals, weights_in, weights_of
-from flo.columnar.run import taken
+from flo.columnar.places import taken
 from flo.columnar.trace import Trace, weighing
 from flo.columnar.translate import FORMS, converting, form_of
 from flo.core.derivation import StreamTypes

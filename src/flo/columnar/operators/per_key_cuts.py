@@ -21,8 +21,9 @@ from flo.columnar.operators.per_key import WithForm, every_key
 from flo.columnar.operators.per_key_states import NO_TOTALS, ByKey
 from flo.columnar.operators.waiting import ARRIVAL
 from flo.columnar.operators.weights import NOTHING
+from flo.columnar.places import expanded, taken
 from flo.columnar.rows import WEIGHT, layout_of
-from flo.columnar.run import Run, expanded, pairs, run_of, taken
+from flo.columnar.run import Run, pairs, run_of
 from flo.columnar.streams import Streams, inner_of, numbered
 from flo.columnar.totals import Totals, grouped, numbers_in
 from flo.columnar.trace import Trace, added, weighing

@@ -17,7 +17,7 @@ from flo.columnar.keys import Places
 from flo.columnar.operators.keyed import keyed_delta
 from flo.columnar.operators.nest import NestTables
 from flo.columnar.operators.per_key import OfEveryKey, WithForm, every_key
-from flo.columnar.run import taken
+from flo.columnar.places import taken
 from flo.columnar.streams import NUMBER, StreamColumns, Streams, has_columns, numbers
 from flo.columnar.trace import alike
 from flo.columnar.whole import whole_types

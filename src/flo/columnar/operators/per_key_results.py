@@ -30,8 +30,9 @@ from flo.columnar.operators.per_key_states import (
     with_results,
 )
 from flo.columnar.operators.weights import NOTHING, chosen, new_rows, weights_in
+from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT, layout_of, ordered
-from flo.columnar.run import Run, run_of, taken
+from flo.columnar.run import Run, run_of
 from flo.columnar.totals import Totals, as_array, grouped, numbers_in
 from flo.columnar.trace import Trace, weighing
 from flo.core.collection import End

@@ -23,8 +23,9 @@ from flo.columnar.operators.sessions import Sessions, SessionTables
 from flo.columnar.operators.weights import NOTHING, totals
 from flo.columnar.operators.window_times import Times, exact, keys_of_times
 from flo.columnar.operators.windowing import counted
+from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT
-from flo.columnar.run import Run, pairs, run_of, taken
+from flo.columnar.run import Run, pairs, run_of
 from flo.columnar.totals import numbers_in
 from flo.columnar.trace import Trace, added, weighing
 from flo.core.derivation import StreamTypes

@@ -20,8 +20,9 @@ from flo.columnar.layout import Layout
 from flo.columnar.operators.keyed import keyed_delta
 from flo.columnar.operators.per_key import OfEveryKey, every_key
 from flo.columnar.operators.weights import chosen
+from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT, layout_of
-from flo.columnar.run import Run, taken
+from flo.columnar.run import Run
 from flo.columnar.totals import Totals, grouped
 from flo.columnar.trace import alike
 from flo.core.derivation import StreamTypes

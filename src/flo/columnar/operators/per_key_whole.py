@@ -14,8 +14,9 @@ from flo.columnar.operators.per_key_results import Final
 from flo.columnar.operators.per_key_states import ByKey
 from flo.columnar.operators.waiting import ARRIVAL
 from flo.columnar.operators.weights import NOTHING
+from flo.columnar.places import taken
 from flo.columnar.rows import ordered, schema_of
-from flo.columnar.run import Run, pairs, run_of, taken
+from flo.columnar.run import Run, pairs, run_of
 from flo.columnar.streams import numbered
 from flo.columnar.totals import numbers_in
 from flo.columnar.trace import Trace, weighing

@@ -20,7 +20,8 @@ from flo.columnar.operators.weights import chosen
 from flo.columnar.operators.window_times import LARGE, NoTime, Times, exact
 from flo.columnar.operators.windowing import counted
 from flo.columnar.operators.windows import Grid, WindowTables
-from flo.columnar.run import Run, expanded, pairs, run_of, taken
+from flo.columnar.places import expanded, taken
+from flo.columnar.run import Run, pairs, run_of
 from flo.columnar.totals import numbers_in
 from flo.core.derivation import StreamTypes
 from flo.core.operator import Operator

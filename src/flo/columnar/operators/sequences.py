@@ -11,8 +11,8 @@ import pyarrow as pa
 from flo.columnar.functions import elements_of, written
 from flo.columnar.operator import OnTables
 from flo.columnar.operators.folds import TotalTables
+from flo.columnar.places import taken
 from flo.columnar.rows import Rows, layout_of, ordered
-from flo.columnar.run import taken
 from flo.columnar.translate import form_of
 from flo.core.collection import End
 from flo.core.derivation import StreamTypes

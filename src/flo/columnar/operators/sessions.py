@@ -18,7 +18,7 @@ from flo.columnar.keys import Numbers, Places
 from flo.columnar.operators.window_times import Times, exact, key_of, keys_of_times, number
 from flo.columnar.operators.windowing import TimeWindowTables, counted
 from flo.columnar.packing import arranged, grouped
-from flo.columnar.run import taken
+from flo.columnar.places import taken
 from flo.columnar.translate import form_of
 from flo.core.derivation import StreamTypes
 from flo.core.operator import Delta, Deltas, Operator

@@ -15,10 +15,11 @@ from flo.columnar.keys import Places, keys_of
 from flo.columnar.operators.by_group import ByGroup
 from flo.columnar.operators.weights import chosen, weights_of
 from flo.columnar.order import Order, shown_alike
+from flo.columnar.places import taken
 from flo.columnar.python_order import comparisons
 from flo.columnar.ranked import Known, Leading, Ranked, groups_in, heads_of, leading, ranked_run
 from flo.columnar.rows import WEIGHT, layout_of
-from flo.columnar.run import Run, pairs, run_of, taken
+from flo.columnar.run import Run, pairs, run_of
 from flo.columnar.totals import numbers_in
 from flo.columnar.trace import Trace, added_up, weighing
 from flo.columnar.translate import form_of

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from flo.columnar.keys import Keys, Numbers, Places
 from flo.columnar.packing import arranged
-from flo.columnar.run import Run, merged, taken
+from flo.columnar.places import taken
+from flo.columnar.run import Run, merged
 from flo.columnar.trace import Trace, text_of
 from flo.core.term import Call, Lowering, Term, register
 

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columnar.keys import Keys, Places, keys_of
+from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT
-from flo.columnar.run import Run, pairs, taken
+from flo.columnar.run import Run, pairs
 from flo.columnar.trace import Trace, added, alike, weighing
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 

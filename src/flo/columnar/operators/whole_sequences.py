@@ -11,8 +11,8 @@ from flo.columnar.groups import result_layout
 from flo.columnar.keys import Places, one_chunk
 from flo.columnar.operators.topk import by_key
 from flo.columnar.order import Order
+from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT, layout_of, ordered
-from flo.columnar.run import taken
 from flo.columnar.streams import STREAM, numbered
 from flo.columnar.translate import FORMS
 from flo.columnar.whole import Outputs, Whole, Wholes, bounds, one_by_one, whole_of

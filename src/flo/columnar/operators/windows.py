@@ -12,7 +12,7 @@ from flo.columnar.keys import Places
 from flo.columnar.operators.window_times import LARGE, Times, exact, key_of, number
 from flo.columnar.operators.windowing import TimeWindowTables, counted
 from flo.columnar.packing import grouped
-from flo.columnar.run import expanded, taken
+from flo.columnar.places import expanded, taken
 from flo.columnar.translate import form_of
 from flo.core.derivation import StreamTypes
 from flo.core.operator import Delta, Deltas, Operator

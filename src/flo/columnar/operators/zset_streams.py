@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from flo.columnar.operator import OnTables
 from flo.columnar.operators.weights import NOTHING, totals
+from flo.columnar.places import expanded, taken
 from flo.columnar.rows import WEIGHT, schema_of
-from flo.columnar.run import Run, expanded, taken
+from flo.columnar.run import Run
 from flo.columnar.streams import STREAM, StreamColumns, Streams, inner_of, numbered, numbers
 from flo.columnar.totals import numbers_in
 from flo.columnar.trace import Trace, weighing

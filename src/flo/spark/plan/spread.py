@@ -16,7 +16,7 @@ from flo.columnar.keys import Numbers, keys_of
 from flo.columnar.operator import Placement
 from flo.columnar.operators.window_times import Times
 from flo.columnar.operators.windows import WindowTables
-from flo.columnar.run import taken
+from flo.columnar.places import taken
 from flo.columnar.streams import Streams
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.operator import Deltas, Operator
