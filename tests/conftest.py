@@ -5,6 +5,7 @@ A whole run (no selection of paths, names or marks) fails if a rule of the paper
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from hypothesis import settings
 import tests.quick  # noqa: F401  # the profiles
 from tests.harness import derived, fired
 from tests.paper_rules import SMALL_STEPS, TYPING_RULES
+
+# every session of Spark is a short one here: what Java's second compiler takes never comes back
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
 
 _SELECTING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly", "ignore", "ignore_glob")
 
