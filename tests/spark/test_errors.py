@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import types
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from pyspark.errors import PySparkException
 
 import flo
 from flo.core.errors import EngineError, FloError
-from flo.spark.driver.faults import LONG, for_java, without_java
+from flo.spark.driver.faults import LONG, WorkerLost, for_java, without_java
 from tests.spark.sources import files
 
 NOW = {"availableNow": True}
@@ -114,6 +115,25 @@ def test_an_error_of_ours_is_told_without_java():
     assert found.__cause__ is given
     other = PySparkException("the table is not there")
     assert without_java(other) is other
+
+
+def dies(sale: Sale) -> int:
+    os._exit(9)
+
+
+def test_a_worker_that_dies(spark: Any, tmp_path: Any) -> None:
+    query = started(spark, dies, tmp_path, [GOOD])
+    with pytest.raises(WorkerLost, match="a Python worker of Spark has died"):
+        query.wait()
+    assert isinstance(query.exception, WorkerLost)
+    assert "\tat org.apache.spark" not in str(query.exception)
+
+
+def test_a_worker_that_dies_in_a_run(spark: Any) -> None:
+    flow = flo.Flow("shares")
+    flow.output("count", flow.input("sales", flo.Bag[Sale], bounded=True).map(dies))
+    with pytest.raises(WorkerLost, match="shards=…"):
+        flow.on(spark).run(sales=spark.createDataFrame([("a", 2)], "shop string, price long"))
 
 
 def test_spark_is_told_briefly():

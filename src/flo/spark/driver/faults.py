@@ -7,7 +7,7 @@ import re
 from pyspark.errors import PySparkException
 
 from flo.columnar.diverted import INSTEAD
-from flo.core.errors import ElementError, EngineError
+from flo.core.errors import ElementError, EngineError, FloError
 
 _TRACEBACK = "Traceback (most recent call last):"
 _JAVA = re.compile(r"\s*(at [\w.$/]+\(|\.\.\. \d+ more|Caused by: |Driver stacktrace:)")
@@ -16,6 +16,7 @@ SHOWN = 3
 
 
 _INTERRUPTED = re.compile(r"java\.(?:lang|io|nio\.channels)\.(?:Interrupted|InterruptedIO|ClosedByInterrupt)Exception")
+_DIED = "Python worker exited unexpectedly (crashed)"
 MISFIT = "a row of `{}` does not fit: {}"
 """What Spark raises where a row of an input does not fit."""
 _MISFIT = re.compile("a row of `(.*)` does not fit: (.*)")
@@ -32,8 +33,10 @@ def for_java(error: Exception) -> Exception:
     return error if len(str(error)) <= LONG else RuntimeError(str(error)[:LONG])
 
 
-def misfit(error: PySparkException) -> Exception:
+def misfit(error: Exception) -> Exception:
     """The refusal of a row that Spark has checked itself; of another error, the error."""
+    if not isinstance(error, PySparkException):
+        return error
     raised = error.getCondition() == "USER_RAISED_EXCEPTION"
     found = _MISFIT.fullmatch((error.getMessageParameters() or {}).get("errorMessage", "")) if raised else None
     if found is None:
@@ -43,8 +46,27 @@ def misfit(error: PySparkException) -> Exception:
     return refused
 
 
+class WorkerLost(FloError):
+    """A process of Spark in which tasks run has died."""
+
+
+def _lost(error: Exception) -> WorkerLost:
+    lost = WorkerLost(
+        "a Python worker of Spark has died, so what it was told to do is not done; the turn can be taken again",
+        facts=(("likely", "the system has killed it for want of memory, or a library has crashed"),),
+        instead=(
+            ("spark.executor.memoryOverhead", "leaves more memory to Python, where the cluster limits it"),
+            ("shards=…", "more of them have less state each"),
+        ),
+    )
+    lost.__cause__ = error
+    return lost
+
+
 def without_java(error: Exception) -> Exception:
     """What Python raised in a task, if Spark wraps something like that; its cause is all that Spark says."""
+    if _DIED in str(error) and not _INTERRUPTED.search(str(error)):
+        return _lost(error)
     _, found, text = str(error).rpartition(_TRACEBACK)
     if not isinstance(error, PySparkException) or not found:
         return error

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col
 
@@ -21,7 +20,7 @@ from flo.core.collection import Value
 from flo.core.errors import EngineError, FloError
 from flo.spark.checkpoint.files import commit
 from flo.spark.driver.entering import Entering
-from flo.spark.driver.faults import misfit
+from flo.spark.driver.faults import misfit, without_java
 from flo.spark.plan.stages import POSITION, Plan
 from flo.spark.tasks.blobs import SCHEMA, SPARK, Blob, noted
 from flo.spark.tasks.context import VERSION, Code, Turn
@@ -121,8 +120,9 @@ class Turns:
         self.spark.sparkContext.setLocalProperty(VERSION, str(version))
         try:
             said = [noted(row.data) for row in frame.collect()]
-        except PySparkException as error:
-            raise misfit(error) from error.__cause__
+        except Exception as error:
+            told = without_java(misfit(error))
+            raise told from told.__cause__
         faults = [each for each in said if isinstance(each, FloError)]
         if faults:
             raise faults[0]
