@@ -29,7 +29,7 @@ def taken(table: pa.Table, places: Places) -> pa.Table:
     return table.combine_chunks().take(pa.array(places)) if table.num_rows else table
 
 
-def spread(starts: Places, counts: Places) -> tuple[Places, Places]:
+def ranges(starts: Places, counts: Places) -> tuple[Places, Places]:
     """start, start + 1, … for each start, so many times; and before it which start that is."""
     which = np.repeat(np.arange(len(counts)), counts)
     places = (starts + counts - np.cumsum(counts)).take(which)
@@ -39,4 +39,4 @@ def spread(starts: Places, counts: Places) -> tuple[Places, Places]:
 
 def expanded(starts: Places, counts: Places) -> Places:
     """start, start + 1, … for each start, so many times."""
-    return spread(starts, counts)[1]
+    return ranges(starts, counts)[1]

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from flo.columnar.implied import Implied, implied
 from flo.columnar.keys import Keys, Numbers, Places, keys_of, one_chunk, same
-from flo.columnar.places import is_sorted, spread, stable_order, taken
+from flo.columnar.places import is_sorted, ranges, stable_order, taken
 from flo.columnar.rows import WEIGHT
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
@@ -115,7 +115,7 @@ class Run(Lowerable):
 
     def _seen(self, starts: Places, counts: Places, numbers: Numbers) -> tuple[Places, Places, Places]:
         """The same, by looking at all rows of these places."""
-        which, places = spread(starts, counts)
+        which, places = ranges(starts, counts)
         equal = np.flatnonzero(self.keys.at(places) == numbers.take(which))
         which, places = which.take(equal), places.take(equal)
         first = np.flatnonzero(np.concatenate([[True], which[1:] != which[:-1]])[: len(which)])
@@ -144,7 +144,7 @@ class Content:
     closed = False
 
     def __init__(self, columns: tuple[str, ...]) -> None:
-        self._digest = hashlib.sha256(repr(columns).encode())  # which processors have instructions for
+        self._digest = hashlib.sha256(repr(columns).encode())  # processors have instructions for it
 
     @property
     def name(self) -> str:
@@ -218,10 +218,10 @@ def pairs(left: Run, right: Run) -> tuple[Places, Places]:
     found, theirs, others = right.find(left.keys.at(starts[:-1]))
     ours, counts = starts[found], starts[found + 1] - starts[found]
     if len(starts) <= left.rows:
-        which, ours = spread(ours, counts)
+        which, ours = ranges(ours, counts)
         theirs, others = theirs.take(which), others.take(which)
     if len(others) and others.max() > 1:
-        which, theirs = spread(theirs, others)
+        which, theirs = ranges(theirs, others)
         ours = ours.take(which)
     if left.keys.exact and right.keys.exact:
         return ours, theirs

@@ -10,10 +10,12 @@ from flo.columnar.folders import Folder
 from flo.core.errors import CheckpointError
 
 VERSION, SUM = "flo", "sum"
+NEWEST = 2
+"""Since 2, runs are named by SHA-256."""
 
 
 def write_sealed(folder: Folder, name: str, content: dict[str, Any]) -> int:
-    content = {VERSION: 1, **content}
+    content = {VERSION: NEWEST, **content}
     return folder.write(name, json.dumps({**content, SUM: _sum(content)}, indent=1).encode())
 
 
@@ -21,8 +23,9 @@ def read_sealed(folder: Folder, name: str) -> Any:
     """Refuses with the file's name what is missing, or not as it was written."""
     try:
         content = json.loads(folder.read(name))
-        if content[VERSION] != 1:
-            raise CheckpointError(f"the checkpoint is of version {content[VERSION]}, and this Flo reads version 1")
+        if content[VERSION] != NEWEST:
+            version = content[VERSION]
+            raise CheckpointError(f"the checkpoint is of version {version}, and this Flo reads version {NEWEST}")
         if content.pop(SUM) != _sum(content):
             raise damaged(folder, name)
         return content

@@ -113,7 +113,7 @@ class Store:
             run = read_ipc(columns, pa.BufferReader(self.content(columns, name)))
         except FileNotFoundError:
             raise missing(self.folder, run_file(name)) from None
-        except pa.ArrowInvalid:
+        except (OSError, KeyError, ValueError, pa.ArrowException):
             raise damaged(self.folder, run_file(name)) from None
         run.__dict__["name"] = name
         return run

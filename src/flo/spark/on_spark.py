@@ -40,7 +40,7 @@ from flo.spark.checkpoint.files import reachable
 from flo.spark.driver.entering import Native, entering, read_as
 from flo.spark.driver.frames import snapshot
 from flo.spark.driver.query import Query
-from flo.spark.driver.settings import TASKS, having
+from flo.spark.driver.settings import having, of_tasks
 from flo.spark.driver.shipping import resolve_annotations, ship
 from flo.spark.driver.sinks import DIVERTED, Given, Sink, expect_columns, sink_of
 from flo.spark.driver.turns import Turns
@@ -155,7 +155,7 @@ class OnSpark:
             turns = Turns(self._spark, self._plan, outputs, folder, shards or self._parallelism())
             divert = one_of("on_error", on_error, OnError) == "divert"
             entering = self._entering(turns, frames, order or {}, divert)
-            with having(self._spark.conf, TASKS):
+            with having(self._spark, of_tasks(turns.narrow)):
                 outcome = turns.begin(list(entering.values()), set(range(len(self._inputs))))
             aside = {
                 f"{name}{DIVERTED}": snapshot(Given.aside(self._spark, folder, name, outcome, turns.shards).frame())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import reduce
 from typing import Any
 
@@ -16,7 +15,7 @@ from flo.api.running import known
 from flo.core.errors import Origin, UnknownNameError
 from flo.spark.checkpoint.files import expect_next
 from flo.spark.driver.faults import for_java, without_java
-from flo.spark.driver.settings import ON_DISK, TASKS, having
+from flo.spark.driver.settings import ON_DISK, STREAMING, having, of_tasks
 from flo.spark.driver.sinks import DIVERTED, Given, Kept, Memory, Sink, forget_parts
 from flo.spark.driver.turns import Outcome, Turns
 from flo.spark.driver.views import View
@@ -54,14 +53,20 @@ class Query:
         writer = writer.queryName(f"flo {name} {turns.run[:6]}")
         if trigger:
             writer = writer.trigger(**trigger)
-        with having(turns.spark.conf, TASKS | (ON_DISK if "://" not in offsets else {})):
+        settings = of_tasks(turns.narrow) | STREAMING | (ON_DISK if "://" not in offsets else {})
+        with having(turns.spark, settings):
             self._query = writer.start()
             self._initialized()
 
     def _initialized(self) -> None:
         """Until the sources are there: these ask the user's session, and not the copy that the query has."""
-        with suppress(Exception):  # what is wrong with a source ends the query, and is told by it
+        try:
             self._query._jsq.streamingQuery().awaitInitialization(PATIENCE)
+        except Exception:  # what is wrong with a source ends the query, and is told by it
+            return
+        except BaseException:  # nobody would have a handle
+            self.stop()
+            raise
 
     def _take(self, batch: DataFrame, version: int) -> None:
         try:

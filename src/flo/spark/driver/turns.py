@@ -21,6 +21,7 @@ from flo.core.errors import EngineError, FloError
 from flo.spark.checkpoint.files import commit
 from flo.spark.driver.entering import Entering
 from flo.spark.driver.faults import misfit, without_java
+from flo.spark.driver.settings import is_narrow
 from flo.spark.plan.stages import POSITION, Plan
 from flo.spark.tasks.blobs import SCHEMA, SPARK, Blob, noted
 from flo.spark.tasks.context import VERSION, Code, Turn
@@ -63,6 +64,8 @@ class Turns:
         self.folder = folder
         self.shards = shards
         self.run = uuid.uuid4().hex
+        self.narrow = True
+        """Whether all rows that enter have few bytes, whatever they say."""
         self.stages = [Code.of((stage, self._sent(stage.outputs), tuple(outputs))) for stage in plan.stages]
 
     @cached_property
@@ -75,6 +78,7 @@ class Turns:
     def entering(self, name: str, given: Entering, divert: bool = False) -> DataFrame:
         """The rows of an input on their way to shards."""
         entry = given.entry
+        self.narrow &= is_narrow(given.frame.schema)
         code = Code.of((entry, self._sent(entry.outputs), name))
         return given.frame.mapInArrow(Enter(code, self.shards, given.position, self.folder if divert else None), SPARK)
 

@@ -23,8 +23,10 @@ from flo.columnar.rows import WEIGHT
 
 MOST_BYTES = 1 << 25
 """How much data a blob has, about."""
-PIECE, ROWS = 1 << 15, 1 << 12
+PIECE, ROWS = 1 << 15, 1 << 11
 """How much of it a row carries, and how many rows Spark hands over together: it looks at their number alone."""
+FEW = 8
+"""The share of what came together below which a blob is copied."""
 ONES = pa.field(WEIGHT, pa.int64(), nullable=False)
 NOTHING = pa.py_buffer(b"")
 NOTE = -1
@@ -85,8 +87,9 @@ def blobs(batches: Iterable[pa.RecordBatch]) -> Iterator[Blob]:
                 yield replace(blob, data=each)
             else:
                 waiting.setdefault(blob, []).append((piece, each))
-    for blob, pieces in waiting.items():
-        yield replace(blob, data=_whole([data for _, data in sorted(pieces, key=itemgetter(0))]))
+    for blob in list(waiting):
+        pieces = sorted(waiting.pop(blob), key=itemgetter(0))
+        yield replace(blob, data=_whole([data for _, data in pieces]))
 
 
 def _mapped(column: pa.Array) -> list[pa.Buffer | None]:
@@ -98,9 +101,12 @@ def _mapped(column: pa.Array) -> list[pa.Buffer | None]:
 
 
 def _whole(pieces: list[pa.Buffer]) -> pa.Buffer:
-    """Pieces that came together are still neighbours in memory."""
-    if all(one.address + one.size == next.address for one, next in pairwise(pieces)):
-        return pa.foreign_buffer(pieces[0].address, sum(piece.size for piece in pieces), base=pieces)
+    """Pieces that came together are still neighbours in memory, and stay there: unless they are few among others, whose
+    memory they would hold."""
+    size = sum(piece.size for piece in pieces)
+    neighbours = all(one.address + one.size == other.address for one, other in pairwise(pieces))
+    if neighbours and size >= pieces[0].parent.size // FEW:
+        return pa.foreign_buffer(pieces[0].address, size, base=pieces)
     return pa.py_buffer(b"".join(pieces))
 
 
@@ -125,7 +131,7 @@ def unpacked(data: pa.Buffer) -> pa.Table:
 
 
 def parts(table: pa.Table) -> Iterator[pa.Table]:
-    """The table in pieces of about the same size, none too large for a row."""
+    """The table in parts of about the same size, none too large for a blob."""
     count = max(1, -(-table.nbytes // MOST_BYTES))
     rows = -(-table.num_rows // count)
     for start in range(0, table.num_rows, max(1, rows)):

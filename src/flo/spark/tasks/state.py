@@ -108,8 +108,7 @@ class Cached(Store):
         return self.runs[name]
 
     def content(self, columns: tuple[str, ...], name: str) -> pa.Buffer:
-        """What another process of this machine has written a moment ago is not read through to see whether it is as
-        it was written."""
+        """What another process has written a moment ago is not read through to see whether it is as it was written."""
         if self.going_on and isinstance(self.folder, Local):
             return self.folder.kept(run_file(name))
         return super().content(columns, name)
