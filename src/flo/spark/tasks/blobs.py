@@ -23,7 +23,7 @@ from flo.columnar.rows import WEIGHT
 
 MOST_BYTES = 1 << 25
 """How much data a blob has, about."""
-PIECE, ROWS = 1 << 15, 1 << 11
+PIECE, ROWS = 1 << 14, 1 << 12
 """How much of it a row carries, and how many rows Spark hands over together: it looks at their number alone."""
 FEW = 8
 """The share of what came together below which a blob is copied."""
