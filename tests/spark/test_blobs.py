@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from flo.spark.tasks.blobs import NOTE, PIECE, SCHEMA, Blob, blobs, note, noted
+from flo.spark.tasks.blobs import ALIGNED, NOTE, PIECE, SCHEMA, Blob, blobs, note, noted
 from flo.spark.tasks.context import settle
 
 SIZES = [0, 1, PIECE - 1, PIECE, PIECE + 1, 5 * PIECE + 7]
@@ -52,6 +52,18 @@ def test_pieces_that_came_together_are_not_copied() -> None:
     (found,) = blobs([batch])
     assert found.data is not None
     assert found.data.address == batch["data"].buffers()[2].address
+
+
+def test_numbers_begin_where_they_may_and_few_hold_no_memory_of_many() -> None:
+    sent = [note(0, 0, "odd" * size) for size in range(3)] + [_blob(1, 3 * PIECE), _blob(2, 10 * PIECE), _blob(3, 16)]
+    whole = pa.Table.from_batches([each.batch() for each in sent], SCHEMA).combine_chunks().to_batches()[0]
+    content = whole["data"].buffers()[2]
+    found = {each.part: each.data for each in blobs([whole]) if each.delivery != NOTE}
+    assert {part: data.to_pybytes() for part, data in found.items()} == {
+        each.part: each.data.to_pybytes() for each in sent[3:] if each.data is not None
+    }
+    assert all(data.address % ALIGNED == 0 for data in found.values())
+    assert not content.address <= found[3].address < content.address + content.size
 
 
 def test_ends_and_notes_stay_apart() -> None:

@@ -25,6 +25,8 @@ MOST_BYTES = 1 << 25
 """How much data a blob has, about."""
 PIECE, ROWS = 1 << 14, 1 << 12
 """How much of it a row carries, and how many rows Spark hands over together: it looks at their number alone."""
+ALIGNED = 8
+"""What the address of a column of numbers is a multiple of."""
 FEW = 8
 """The share of what came together below which a blob is copied."""
 ONES = pa.field(WEIGHT, pa.int64(), nullable=False)
@@ -102,11 +104,11 @@ def _mapped(column: pa.Array) -> list[pa.Buffer | None]:
 
 def _whole(pieces: list[pa.Buffer]) -> pa.Buffer:
     """Pieces that came together are still neighbours in memory, and stay there: unless they are few among others, whose
-    memory they would hold."""
-    size = sum(piece.size for piece in pieces)
+    memory they would hold, or begin where no number may."""
+    size, first = sum(piece.size for piece in pieces), pieces[0]
     neighbours = all(one.address + one.size == other.address for one, other in pairwise(pieces))
-    if neighbours and size >= pieces[0].parent.size // FEW:
-        return pa.foreign_buffer(pieces[0].address, size, base=pieces)
+    if neighbours and size >= first.parent.size // FEW and first.address % ALIGNED == 0:
+        return pa.foreign_buffer(first.address, size, base=pieces)
     return pa.py_buffer(b"".join(pieces))
 
 
