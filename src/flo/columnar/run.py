@@ -19,7 +19,8 @@ from flo.core.term import Call, Lowerable, Lowering, Term, register
 LARGE = 1 << 20
 """Rows of a run whose memory matters."""
 PER_BUCKET, OF_LARGE, FEW = 2, 4, 16
-"""How many rows share an entry of the index, at most on average; and how many are looked at one by one."""
+"""How many rows share an entry of the index, at most on average, in others and in large runs; and how many are looked
+at one by one."""
 
 
 @dataclass(frozen=True, eq=False)
