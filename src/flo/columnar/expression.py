@@ -22,7 +22,7 @@ from flo.columnar.keys import one_chunk
 from flo.columnar.layout import VALUE, Layout
 from flo.columnar.row_types import python_type, row_type
 from flo.core.errors import FloError, TypeMismatch
-from flo.values.weighted import canonical_element
+from flo.values.canonical import canonical_element
 
 Column: TypeAlias = str | nw.Expr
 Columns: TypeAlias = Column | tuple[Column, ...] | Mapping[str, Column]

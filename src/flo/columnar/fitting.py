@@ -15,7 +15,7 @@ from flo.columnar.cell import Cell
 from flo.columnar.inputs import WEIGHTS, Piece
 from flo.columnar.keys import Places, one_chunk
 from flo.columnar.layout import VALUE, Layout
-from flo.columnar.rows import WEIGHT, Rows, layout_of, ordered
+from flo.columnar.rows import WEIGHT, Rows, layout_of, ordered, plain_zeros
 from flo.core.errors import brief
 from flo.values.element_value import ElementCollection
 from flo.values.weighted import Bag, ZSet
@@ -57,7 +57,7 @@ def fitted(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Places, list
     places[list(reasons)] = False
     if reasons:
         whole = whole.filter(pa.array(places))
-    rows = Rows(of, pa.Table.from_arrays(whole.columns, schema=schema))
+    rows = Rows(of, plain_zeros(of, pa.Table.from_arrays(whole.columns, schema=schema)))
     return rows, np.flatnonzero(places), [Misfit(place, reason) for place, reason in sorted(reasons.items())]
 
 

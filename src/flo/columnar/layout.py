@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from flo.columnar.cell import Cell, cell_of, columns_of, each_column, fields_of
 from flo.columnar.keys import one_chunk
+from flo.values.canonical import instant_element
 
 VALUE = "value"
 """The one column of elements that are not rows."""
@@ -42,7 +43,8 @@ class Layout:
 
     def to_elements(self, table: pa.Table) -> list[Any]:
         columns = [cell.to_values(table[name]) for name, cell in zip(self.names, self.cells, strict=True)]
-        return list(map(self.make, *columns))
+        elements = map(self.make, *columns)
+        return list(map(instant_element, elements) if any(_is_zoned(cell.arrow) for cell in self.cells) else elements)
 
     def fitted(self, table: pa.Table) -> pa.Table:
         """The table with exactly these columns: same data, our names and types."""
@@ -87,6 +89,13 @@ class Layout:
             return _layout_of(element)
         except TypeError:  # an annotation that cannot be hashed
             return None
+
+
+def _is_zoned(kind: pa.DataType) -> bool:
+    """Whether there are times with a zone in such a column."""
+    if pa.types.is_struct(kind) or pa.types.is_list(kind):
+        return any(_is_zoned(kind.field(place).type) for place in range(kind.num_fields))
+    return pa.types.is_timestamp(kind) and kind.tz is not None
 
 
 def expect_no_nulls(field: pa.Field, array: pa.Array) -> None:

@@ -15,7 +15,7 @@ from flo.columnar.functions import by_columns
 from flo.columnar.keyed import KeyedColumns, has_key_columns
 from flo.columnar.keys import Numbers
 from flo.columnar.layout import Layout
-from flo.columnar.rows import Columns, Rows
+from flo.columnar.rows import Columns, Rows, plain_zeros
 from flo.columnar.streams import StreamColumns, has_columns
 from flo.core.collection import End
 from flo.core.derivation import StreamTypes
@@ -156,7 +156,10 @@ class OnTables(Operator):
 
     def emitted(self, table: pa.Table | None, place: int = 0) -> Delta:
         """An output delta; nothing if there are no rows."""
-        return None if table is None or not table.num_rows else Rows(self.outputs[place], table)
+        if table is None or not table.num_rows:
+            return None
+        of = self.outputs[place]
+        return Rows(of, plain_zeros(of, table))
 
     def ended(self, place: int = 0) -> Rows:
         return Columns(self.outputs[place]).bottom().fix()

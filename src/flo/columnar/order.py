@@ -19,8 +19,8 @@ from flo.columnar.places import taken
 from flo.columnar.python_order import Comparison, comparisons, has_numbers, own_numbers, ranks
 from flo.columnar.trace import alike
 from flo.core.data import canonical
+from flo.values.canonical import canonical_element
 from flo.values.operators.ordering import comparable
-from flo.values.weighted import canonical_element
 
 _SIMPLE = r"^[ -&(-\[\]-~]*$"
 """Texts that Python shows as they are, between quotes."""

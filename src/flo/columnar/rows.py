@@ -7,7 +7,9 @@ from functools import cached_property
 from typing import Any, final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from flo.columnar.keys import one_chunk
 from flo.columnar.layout import Layout
 from flo.core.collection import Collection, End, Value, call
 from flo.core.errors import ElementError, brief
@@ -109,6 +111,30 @@ def layout_of(collection: ElementCollection[Any]) -> Layout:
 def schema_of(collection: ElementCollection[Any]) -> pa.Schema:
     schema = layout_of(collection).schema
     return schema if ordered(collection) else schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+
+
+def plain_zeros(of: ElementCollection[Any], table: pa.Table) -> pa.Table:
+    """The table with 0.0 for -0.0, unless it is a sequence: equal rows of other collections are one (`canonical`)."""
+    if ordered(of):
+        return table
+    for place, field in enumerate(table.schema):
+        if _has_floats(field.type):
+            table = table.set_column(place, field, _plain_zeros(one_chunk(table.column(place))))
+    return table
+
+
+def _has_floats(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        return any(_has_floats(kind.field(place).type) for place in range(kind.num_fields))
+    return bool(pa.types.is_float32(kind) or pa.types.is_float64(kind))
+
+
+def _plain_zeros(array: pa.Array) -> pa.Array:
+    if pa.types.is_struct(array.type):
+        fields = list(array.type)
+        parts = [_plain_zeros(part) if _has_floats(part.type) else part for part in array.flatten()]
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=array.is_null())
+    return pc.add(array, pa.scalar(0.0, array.type)) if _has_floats(array.type) else array
 
 
 def rows_of(collection: ElementCollection[Any], value: Any) -> Rows:

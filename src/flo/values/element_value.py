@@ -11,6 +11,7 @@ from flo.core.collection import Collection, End, Value, call
 from flo.core.elements import accepts, first_stranger, type_name
 from flo.core.errors import ElementError, brief
 from flo.core.term import Lowering, Term
+from flo.values.canonical import instant_element
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -134,6 +135,8 @@ class ElementCollection(Collection, Generic[T_co]):
             )
             error.position = position
             raise error
+        if any(instant_element[kind] is not None for kind in set(map(type, elements))):
+            return list(map(instant_element, elements))
         return elements
 
     def value(self, data: Any) -> Any:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from operator import is_
 from typing import Any, Self, TypeVar, final
 
 from flo.core.collection import End, call
 from flo.core.errors import ElementError
 from flo.core.persistent import PersistentMap
 from flo.core.term import Lowering, Term
+from flo.values.canonical import canonical_element
 from flo.values.element_value import ElementCollection, ElementValue
 
 T_co = TypeVar("T_co", covariant=True)
@@ -42,7 +41,8 @@ class WeightedValue(ElementValue):
     def of(cls, units: Iterable[Any], end: End = End.OPEN) -> Self:
         total: dict[Any, int] = {}
         for element, weight in units:
-            element = canonical_element(element)
+            if (form := canonical_element[type(element)]) is not None:
+                element = form(element)
             total[element] = total.get(element, 0) + weight
         return cls(cls.merge(PersistentMap(), total), end)
 
@@ -177,24 +177,6 @@ class ZSet(ElementCollection[T_co]):
 
     def plain(self, value: ZSetValue) -> dict[Any, int]:
         return value.weights.to_dict()
-
-
-_FLOATS = frozenset((float, tuple))
-"""Of these types are the parts of a tuple that may have another form."""
-
-
-def canonical_element(element: Any) -> Any:
-    """The element with one object for every nan, and 0.0 for -0.0, also in tuples.
-
-    nan differs from itself, and could not be found; zeros are equal, and which of them came first would be seen.
-    """
-    if type(element) is float:
-        return (element or 0.0) if element == element else math.nan
-    if isinstance(element, tuple) and not _FLOATS.isdisjoint(map(type, element)):
-        parts = tuple([canonical_element(part) for part in element])
-        if not all(map(is_, parts, element)):
-            return element._make(parts) if hasattr(element, "_make") else parts
-    return element
 
 
 def positive(count: Any) -> bool:

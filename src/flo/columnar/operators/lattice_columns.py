@@ -15,6 +15,7 @@ from flo.columnar.layout import VALUE, Layout
 from flo.columnar.places import taken
 from flo.columnar.python_order import comparisons
 from flo.core.elements import accepts
+from flo.values.canonical import canonical_element
 from flo.values.lattice import TOP, And, Flat, Lattice, Max, Min, NaturalSum, Or, Product, Versioned
 
 _SEARCHED = (str, bytes, Decimal)
@@ -133,7 +134,7 @@ def joined(lattice: Lattice[Any], layout: Layout, table: pa.Table) -> Any:
 
 
 def _element(layout: Layout, table: pa.Table, *, largest: bool) -> Any:
-    return layout.to_elements(taken(table, _best(layout, table, largest=largest)[:1]))[0]
+    return canonical_element(layout.to_elements(taken(table, _best(layout, table, largest=largest)[:1]))[0])
 
 
 def _best(layout: Layout, table: pa.Table, *, largest: bool) -> Places:

@@ -27,10 +27,10 @@ from flo.core.collection import End
 from flo.core.derivation import StreamTypes
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
+from flo.values.canonical import canonical_element
 from flo.values.element_value import ElementCollection
 from flo.values.operators.zset_topk import Order as ValueOrder
 from flo.values.operators.zset_topk import Ranking, TopK
-from flo.values.weighted import canonical_element
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from flo.core.elements import returned_type
 from flo.core.operator import Delta, Operator
 from flo.core.persistent import PersistentMap
+from flo.values.canonical import canonical_element
 from flo.values.operators.alike import Alike
 from flo.values.operators.sides import Sides
 from flo.values.operators.unary import ElementKind
@@ -91,7 +92,7 @@ class WeightedJoin(KeptJoin, Alike):
 
     def key(self, side: int, element: Any) -> Any:
         on = self.on if side == 0 else self.other_on
-        return element if on is None else on(element)
+        return element if on is None else canonical_element(on(element))
 
     def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
         mine = self.left if side == 0 else self.right

@@ -13,6 +13,7 @@ from flo.core.elements import accepts, returned_type
 from flo.core.errors import CollectionError, TypeMismatch
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.stream_type import StreamType
+from flo.values.canonical import canonical_element
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lattice import BOTTOM
@@ -82,7 +83,7 @@ class KeyBy(Unary):
         groups: dict[Any, list[Any]] = {}
         for unit in units:
             element = unit if source is SequenceValue else unit[0]
-            groups.setdefault(self.f(element), []).append(unit)
+            groups.setdefault(canonical_element(self.f(element)), []).append(unit)
         return self, (KeyedValue.of({key: source.of(group) for key, group in groups.items()}),)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:

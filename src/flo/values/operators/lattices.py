@@ -14,6 +14,7 @@ from flo.core.derivation import StreamTypes
 from flo.core.errors import CollectionError, ElementError, FunctionError
 from flo.core.operator import Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType
+from flo.values.canonical import canonical_element
 from flo.values.element_value import ElementCollection
 from flo.values.exact import terms
 from flo.values.lattice import Lattice, NaturalSum
@@ -53,7 +54,7 @@ class FoldLattice(Unary):
 
     def _image(self, element: Any) -> Any:
         result = element if self.f is None else self.f(element)
-        value = self.lattice.value(result)
+        value = canonical_element(self.lattice.value(result))
         reason = self.lattice.mismatch(value)
         if reason is None:
             return value

@@ -6,13 +6,14 @@ from typing import Any
 
 from flo.core.data import canonical
 from flo.core.errors import CheckpointError, ElementError
+from flo.values.canonical import instant_element
 
 
 def comparable(key: Any) -> tuple[bool, Any]:
-    """The key in an order that is total even on floats: nan is equal to itself and greater than all others."""
+    """The key in a total order: NaN equals itself and is greater than all numbers, and zoned times are instants."""
     if key != key:
         return (True, None)
-    return (False, tuple(comparable(part) for part in key) if type(key) is tuple else key)
+    return (False, tuple(comparable(part) for part in key) if type(key) is tuple else instant_element(key))
 
 
 def tie_text(element: Any, operator: str) -> str:

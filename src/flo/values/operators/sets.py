@@ -14,6 +14,7 @@ from flo.core.errors import ElementError
 from flo.core.operator import Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType
+from flo.values.canonical import canonical_element
 from flo.values.element_value import first_unhashable
 from flo.values.operators.alike import Alike, Union, element_of
 from flo.values.operators.joins import WeightedJoin
@@ -42,9 +43,13 @@ def hashable(units: list[Any], name: str) -> list[Any]:
 
 
 def remember(seen: PersistentMap[Any, int], elements: list[Any]) -> tuple[PersistentMap[Any, int], list[Any]]:
-    """What was seen, these included, and those of them that are new, in their order."""
-    new = [element for element in dict.fromkeys(elements) if element not in seen]
-    return seen.updated(dict.fromkeys(new, 1)), new
+    """What was seen, these included, and the first of each that is new, in their order."""
+    new: dict[Any, Any] = {}
+    for element in elements:
+        key = canonical_element(element)
+        if key not in seen:
+            new.setdefault(key, element)
+    return seen.updated(dict.fromkeys(new, 1)), list(new.values())
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from flo.core.persistent import PersistentMap
+from flo.values.canonical import canonical_element
 from flo.values.operators.zset_aggregates import Aggregator, Of, Units, read
-from flo.values.weighted import canonical_element
 
 
 @final

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NamedTuple, Optional, TypeAlias, final
 from flo.core.elements import returned_type
 from flo.core.operator import Operator, Step, Values, run
 from flo.core.persistent import PersistentMap
+from flo.values.canonical import canonical_element
 from flo.values.operators.alike import Alike
 from flo.values.operators.joins import Into, Key, Units, pair, paired
 from flo.values.operators.unary import noted
@@ -134,7 +135,7 @@ def by_key(on: Key, value: ZSetValue) -> dict[Any, dict[Any, int]]:
     """What arrived, under its keys. Without a function, the element is the key."""
     found: dict[Any, dict[Any, int]] = {}
     for element, weight in value.all_units():
-        found.setdefault(element if on is None else on(element), {})[element] = weight
+        found.setdefault(element if on is None else canonical_element(on(element)), {})[element] = weight
     return found
 
 

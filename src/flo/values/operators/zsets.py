@@ -15,6 +15,7 @@ from flo.core.errors import ElementError, LawError
 from flo.core.operator import Delta, Deltas, Operator, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType
+from flo.values.canonical import canonical_element
 from flo.values.operators.alike import CONVERSIONS, Union
 from flo.values.operators.unary import ElementKind, Unary
 from flo.values.weighted import WeightedValue, ZSet, ZSetValue
@@ -41,7 +42,7 @@ def grouped(by: Callable[[Any], Any] | None, units: Iterable[tuple[Any, int]]) -
     """The elements and weights of each group; without a function there is one."""
     groups: dict[Any, list[tuple[Any, int]]] = {}
     for unit in units:
-        groups.setdefault(None if by is None else by(unit[0]), []).append(unit)
+        groups.setdefault(None if by is None else canonical_element(by(unit[0])), []).append(unit)
     return groups
 
 
