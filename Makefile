@@ -2,7 +2,7 @@
 # To choose the Python that makes it: make test PYTHON=/path/to/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench chaos laws format clean java
+.PHONY: help demo test check thorough bench chaos laws format clean java
 
 BIN   := .venv/bin
 READY := .venv/.ready
@@ -39,6 +39,10 @@ check: $(READY) java ## lint, formatting, types and the fast tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest $(XDIST) -m "not slow" -x -q $(PYTEST_ARGS)
+
+thorough: $(READY) java ## everything that takes too long for make test, and crash trials
+	$(BIN)/python -m pytest $(XDIST) --thorough $(PYTEST_ARGS)
+	@$(BIN)/python -m tests.spark.chaos --trials $(TRIALS)
 
 bench: $(READY) java ## run the benchmarks
 	@$(BIN)/python -m benchmarks.calculus

@@ -24,11 +24,21 @@ _SELECTING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew")
+    parser.addoption("--thorough", action="store_true", help="also run the tests that take too long for every commit")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.option.markexpr == "not slow":  # `make check`
         settings.load_profile("quick")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the thorough tests unless they are asked for; `make test` runs a sample of each."""
+    if config.option.thorough:
+        return
+    left_out = [item for item in items if item.get_closest_marker("thorough")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not item.get_closest_marker("thorough")]
 
 
 def unused() -> list[str]:
