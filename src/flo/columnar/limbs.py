@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from flo.columnar.keys import Numbers, Places
 from flo.columnar.places import largest
+from flo.values.exact import to_float
 
 BITS = 32
 MASK = (1 << BITS) - 1
@@ -69,7 +70,7 @@ class Limbs:
 
     def _quotient(self, place: int, weight: int) -> float:
         number, unit = self.number(place), BITS * self.low
-        return (number << max(unit, 0)) / (weight << max(-unit, 0))  # rounded once
+        return to_float(Fraction(number << max(unit, 0), weight << max(-unit, 0)))  # rounded once
 
     def times_ten(self, power: int) -> Limbs:
         """The same numbers with so many zeros behind them."""
@@ -185,7 +186,7 @@ def summed(array: pa.Array, weights: Places, order: Places, firsts: Places) -> L
         values = np.asarray(array.cast(pa.int64()))
         if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
             whole = np.add.reduceat((values * weights)[order], firsts)
-            return Limbs(0, np.array([whole & MASK, whole >> BITS]))
+            return Limbs(0, whole[np.newaxis]).carried()
     sums: dict[int, Places] = {}
     for index, digit in pieces(array):
         for more, term in enumerate(_weighted(digit, weights)):

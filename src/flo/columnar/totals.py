@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columnar.keys import Keys, Places, one_chunk
-from flo.columnar.limbs import BITS, Floats, Limbs, limbs_of, summed
+from flo.columnar.limbs import BITS, MASK, Floats, Limbs, limbs_of, summed
 from flo.columnar.places import expanded, taken
 from flo.columnar.rows import WEIGHT
 from flo.columnar.run import Run, merged, pairs
@@ -235,11 +235,11 @@ def _decimals(limbs: Limbs, kind: pa.DataType, name: Any) -> pa.Array:
         for place in np.flatnonzero(np.abs(limbs.to_floats()) >= 0.99 * limit):
             if abs(number := limbs.number(int(place))) >= limit:
                 raise _too_large(number, f"{kind.precision} digits", name(int(place)))
-    digits = np.zeros((4, limbs.digits.shape[1]), np.int64)
-    for index in range(4):
-        digits[index] = limbs.digits[index] if index < len(limbs.digits) else -limbs.negative().astype(np.int64)
-    words = np.ascontiguousarray((digits & ((1 << BITS) - 1)).astype(np.uint32).T)
-    return pa.Array.from_buffers(kind, words.shape[0], [None, pa.py_buffer(words.tobytes())])
+    above = -limbs.negative().astype(np.int64)  # the digits beyond the highest
+    digits = [limbs.digits[index] if index < len(limbs.digits) else above for index in range(4)]
+    halves = [low & MASK | high << BITS for low, high in (digits[:2], digits[2:])]
+    words = np.stack(halves, axis=1)
+    return pa.Array.from_buffers(kind, words.shape[0], [None, pa.py_buffer(words)])
 
 
 def _too_large(number: int, limit: str, group: Any) -> ElementError:

@@ -80,7 +80,7 @@ def _returned_type(function: Any) -> Any:
     if hasattr(function, "returns"):  # a function that is made of columns knows it exactly
         return function.returns
     try:
-        return typing.get_type_hints(function).get("return", Any)
+        return typing.get_type_hints(function, include_extras=True).get("return", Any)
     except Exception:  # annotations that cannot be resolved say nothing
         return Any
 

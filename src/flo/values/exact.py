@@ -36,6 +36,9 @@ class Digits:
     precision: int
     scale: int
 
+    def __repr__(self) -> str:
+        return f"{self.precision} digits" + (f", {self.scale} places" if self.scale else "")
+
 
 WIDEST = 38
 """The digits that 128 bits hold."""
