@@ -263,6 +263,7 @@ def own(row: Sale) -> tuple[str, int]:
     return (row.group, row.price)
 
 
+UPPER = nw.col("0").str.to_uppercase()
 DOWNSTREAM = {
     "a python function": lambda z: z.sum_by("group", "price").map(twice),
     "a filter": lambda z: z.sum_by("group", "price").filter(large),
