@@ -39,6 +39,7 @@ from flo.core.notation import names, parse, show
 from flo.core.operator import Operator, Step
 from flo.core.stream_type import Bounded, StreamType, Unbounded
 from flo.values.event_time import TimeWindow
+from flo.values.exact import Int128
 from flo.values.keyed import Keyed
 from flo.values.lattice import (
     BOTTOM,
@@ -110,6 +111,7 @@ __all__ = [
     "FunctionError",
     "GCounter",
     "Graph",
+    "Int128",
     "Keyed",
     "LVar",
     "Lattice",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -61,6 +62,11 @@ def test_what_is_not_a_number_is_the_sum_as_well(numbers):
     assert math.isnan(found.table["value"][0].as_py())
 
 
+def test_a_sum_that_does_not_fit_64_bits():
+    agree(Sum(), (StreamType(Sequence(int), bounded=True),), [([2**62, 2**62],), ([2**62],)])
+
+
 def test_a_sum_that_does_not_fit():
-    with pytest.raises(ElementError, match="64 bits"):
-        agree(Sum(), (StreamType(Sequence(int), bounded=True),), [([2**62, 2**62],)])
+    most = Decimal(10**20 - 1)
+    with pytest.raises(ElementError, match="38 digits"):
+        agree(Sum(), (StreamType(Bag(Decimal), bounded=True),), [({most: 1},), ({Decimal(1): 1},)])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 import flo
-from tests.spark.harness import agree
+from tests.spark.harness import agree, streamed
 from tests.spark.programs import add, apart, first, second, thirds
 from tests.spark.simulated import agree_simulated
 
@@ -192,3 +192,42 @@ def test_corners(tmp_path, program, data):
 @pytest.mark.parametrize(("program", "data"), CORNERS[3:])
 def test_corners_on_spark(spark, tmp_path, program, data):
     agree(spark, program(), data, tmp_path, shards=3, parts=2)
+
+
+LARGE = {Sale("a", 2**62): 3, Sale("a", -(2**62)): 3, Sale("a", 7): 1, Sale("b", 7): 1, Sale("c", 2**63 - 1): 2}
+
+
+def large_sums() -> flo.Flow:
+    flow = flo.Flow("large sums")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    sums = sales.sum_by("shop", "price")
+    flow.output("sums", sums)
+    flow.output("all", sales.sum("price"))
+    flow.output("means", sales.avg_by("shop", "price"))
+    flow.output("counts", sales.count_by("shop"))
+    flow.output("sums of sums", sums.sum("1"))
+    flow.output("sums that are prices", sums.join(sales, "1", "price"))
+    flow.output("prices and sums", sales.map("price").union(sums.map("1")).distinct())
+    flow.output("best", sums.top(2, "1"))
+    return flow
+
+
+@pytest.mark.parametrize("parts", [1, 5])
+def test_sums_that_need_more_than_64_bits_on_the_way(spark, tmp_path, parts):
+    found = agree(spark, large_sums(), {"sales": LARGE}, tmp_path, parts=parts, seed=3)
+    assert found["sums"] == {("a", 7): 1, ("b", 7): 1, ("c", 2**64 - 2): 1}
+
+
+def test_the_column_of_a_sum_has_38_digits(spark, tmp_path):
+    query = streamed(spark, sums(), {"sales": LARGE}, tmp_path)
+    assert query.view("sums").frame(spark).schema["1"].dataType.simpleString() == "decimal(38,0)"
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+def test_sums_of_floats_are_rounded_once(spark, tmp_path, parts):
+    flow = flo.Flow("floats")
+    numbers = flow.input("numbers", flo.Sequence[float])
+    flow.output("batches", numbers.batch(5).nest(lambda batch: batch.sum()))
+    flow.output("by key", numbers.key_by(lambda x: x > 0).per_key(lambda s: s.batch(2).nest(lambda b: b.sum())))
+    data = {"numbers": [1e308, 1e308, -1e308, -1e308, 1.0, 0.1, 0.2, 2.0**53, 1.0, 1.0]}
+    assert agree(spark, flow, data, tmp_path, parts=parts)["batches"][0] == [1.0]

@@ -22,7 +22,7 @@ from flo.core.semantics import advance
 from flo.core.stream_type import StreamType
 from flo.core.term import Lifting, Lowering
 from flo.core.typing import derive
-from flo.values.exact import DECIMAL_NAN, NAN, Exact
+from flo.values.exact import DECIMAL_NAN, NAN, Exact, Int128
 from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, Linear, Sum
 from flo.values.operators.zset_count_distinct import CountDistinct
 from flo.values.operators.zset_extremes import Max, Min
@@ -292,7 +292,7 @@ def test_types():
         return output.collection.element
 
     assert element(Aggregate(name, Count())) == tuple[str, int]
-    assert element(Aggregate(name, Sum(price))) == tuple[str, int]
+    assert element(Aggregate(name, Sum(price))) == tuple[str, Int128]
     assert element(Aggregate(name, Avg(price))) == tuple[str, float]
     assert element(Aggregate(None, Linear(price, text))) is str
     assert element(Aggregate(None, Max(name))) is str

@@ -11,10 +11,13 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
+from operator import index
 from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 from uuid import UUID
 
 import pyarrow as pa
+
+from flo.values.exact import Digits, plain_type
 
 Write = Callable[[list[Any]], list[Any]]
 """From Python values to what Arrow takes."""
@@ -47,6 +50,11 @@ class Cell:
     among: tuple[Any, ...] | None = None
     """What Arrow holds for the only values there are, where the type lists them."""
     hashable: bool = True
+
+    @property
+    def wide(self) -> bool:
+        """Whether it has integers of more than 64 bits."""
+        return plain_type(self.kind) is int and pa.types.is_decimal(self.arrow)
 
     def to_array(self, values: list[Any]) -> pa.Array:
         """Raises what Arrow raises if a value does not fit."""
@@ -200,15 +208,26 @@ def _optional(parts: tuple[Any, ...]) -> Cell | None:
 
 def _annotated(kind: Any, *notes: Any) -> Cell | None:
     """`Annotated[datetime, pa.timestamp("us", "UTC")]`: the Arrow type is given."""
-    arrow = next((note for note in notes if isinstance(note, pa.DataType)), None)
+    note = next((note for note in notes if isinstance(note, (pa.DataType, Digits))), None)
     zone = next((note for note in notes if isinstance(note, tzinfo)), None)
-    if arrow is None and zone is not None and kind is datetime:
-        arrow = pa.timestamp("us", str(zone))
+    if note is None and zone is not None and kind is datetime:
+        note = pa.timestamp("us", str(zone))
     inner = cell_of(kind)
-    if inner is None or arrow is None:
+    if inner is None or note is None:
         return inner
-    write = _moments(arrow.tz) if pa.types.is_timestamp(arrow) else inner.write
-    return dataclasses.replace(inner, kind=Annotated[kind, arrow], arrow=arrow, write=write)
+    arrow = _decimals(note) if isinstance(note, Digits) else note
+    write, read = inner.write, inner.read
+    if pa.types.is_timestamp(arrow):
+        write = _moments(arrow.tz)
+    if kind is int and pa.types.is_decimal(arrow):
+        write, read = _some(lambda value: int(index(value))), _some(int)
+    return dataclasses.replace(inner, kind=Annotated[kind, note], arrow=arrow, write=write, read=read)
+
+
+def _decimals(digits: Digits) -> pa.DataType:
+    """The narrowest Arrow type of so many digits that has a name."""
+    made = pa.decimal128 if digits.precision <= 38 else pa.decimal256
+    return made(digits.precision, digits.scale)
 
 
 def _moments(zone: str | None) -> Write:

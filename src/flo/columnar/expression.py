@@ -21,7 +21,7 @@ from flo.columnar.faults import calling
 from flo.columnar.keys import one_chunk
 from flo.columnar.layout import VALUE, Layout
 from flo.columnar.row_types import python_type, row_type
-from flo.core.errors import FloError, TypeMismatch
+from flo.core.errors import ElementError, FloError, TypeMismatch
 from flo.values.canonical import canonical_element
 
 Column: TypeAlias = str | nw.Expr
@@ -122,7 +122,9 @@ class Expression:
 
     @cached_property
     def _no_rows(self) -> pa.Table:
-        return self.beside(*(layout.schema.empty_table() for layout in self.inputs))
+        table = self.beside(*(layout.schema.empty_table() for layout in self.inputs))
+        fields = [field.with_type(pa.int64()) if field.name in self._wide else field for field in table.schema]
+        return pa.schema(fields).empty_table()
 
     def beside(self, *tables: pa.Table) -> pa.Table:
         """One table of the rows side by side: all of their columns, or some."""
@@ -141,13 +143,43 @@ class Expression:
 
     @calling
     def over(self, table: pa.Table) -> pa.Table:
-        """The result for every row."""
-        frame = nw.from_native(table, eager_only=True)
+        """The result for every row. Integers of 128 bits are computed with as 64, or are as they are."""
+        frame = nw.from_native(self._narrowed(table), eager_only=True)
         result = frame.select(**dict(self.columns))
         if len(result) != table.num_rows:  # nothing but literals
             result = frame.with_columns(**{f"={name}": each for name, each in self.columns})
             result = result.select(nw.col(f"={name}").alias(name) for name, _ in self.columns)
-        return cast(pa.Table, result.to_native())
+        found = cast(pa.Table, result.to_native())
+        for place, (name, given) in enumerate(self._named.items()):
+            if isinstance(given, str) and given in self._wide:
+                found = found.set_column(place, table.schema.field(given).with_name(name), table[given])
+        return found
+
+    @cached_property
+    def _wide(self) -> set[str]:
+        """The columns that have integers of 128 bits."""
+        sides = zip(self.arguments, self.inputs, strict=True)
+        return {called[n] for called, side in sides for n, c in zip(side.names, side.cells, strict=True) if c.wide}
+
+    @cached_property
+    def _computed_with(self) -> set[str]:
+        """The columns that are more than passed on."""
+        return set().union(*(self._seen[name] for name, given in self._named.items() if not isinstance(given, str)))
+
+    def _narrowed(self, table: pa.Table) -> pa.Table:
+        """With 64 bits for what is computed with: Arrow's arithmetic on decimals of 38 digits does not fit itself."""
+        for name in self._wide & self._computed_with & set(table.column_names):
+            place = table.schema.get_field_index(name)
+            narrow = table.schema.field(name).with_type(pa.int64())
+            try:
+                table = table.set_column(place, narrow, table[name].cast(pa.int64()))
+            except pa.ArrowInvalid as error:
+                raise ElementError(
+                    f"the expression {self.__name__} computes with 64 bits, and `{name}` of a row does not fit them",
+                    facts=(("fault", str(error)),),
+                    instead=(("a Python function", "whose integers are of any size"),),
+                ) from None
+        return table
 
     @calling
     def results(self, *tables: pa.Table) -> pa.Table:
@@ -164,7 +196,7 @@ class Expression:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        empty = self._no_rows
+        empty = self.beside(*(layout.schema.empty_table() for layout in self.inputs))
         nullable = {field.name for field in empty.schema if field.nullable}
         try:
             found = self.over(empty).schema

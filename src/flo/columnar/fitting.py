@@ -168,6 +168,7 @@ def lossless(have: pa.DataType, want: pa.DataType) -> bool:
         return (have.tz is None) is (want.tz is None)
     return (
         (t.is_integer(have) and (t.is_integer(want) or t.is_floating(want) or t.is_decimal(want)))
+        or (t.is_decimal(have) and have.scale == 0 and t.is_integer(want))
         or (t.is_floating(have) and t.is_floating(want) and have.bit_width <= want.bit_width)
         or (is_text(have) and is_text(want))
         or (_is_bytes(have) and _is_bytes(want))

@@ -15,6 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columnar.keys import Numbers, Places
+from flo.columnar.places import largest
+from flo.values.exact import to_float
 
 BITS = 32
 MASK = (1 << BITS) - 1
@@ -58,9 +60,8 @@ class Limbs:
         size = self.absolute()
         if weights is None:
             return np.where(self.negative(), -1.0, 1.0) * _nearest(size, np.zeros(size.digits.shape[1], bool))
-        divisors = np.abs(weights)
-        small = divisors <= MASK
-        quotients, rest = _divided(size, np.where(small, divisors, 1), 4)  # more digits than a float has
+        small = _small(weights)
+        quotients, rest = _divided(size, np.where(small, np.abs(weights), 1), 4)  # more digits than a float has
         results = np.where(self.negative() != (weights < 0), -1.0, 1.0) * _nearest(quotients, rest != 0)
         tiny = (np.abs(results) < 2.0**-1021) & self.digits.any(axis=0)  # may have been rounded twice
         for place in np.flatnonzero(~small | tiny):
@@ -69,7 +70,7 @@ class Limbs:
 
     def _quotient(self, place: int, weight: int) -> float:
         number, unit = self.number(place), BITS * self.low
-        return (number << max(unit, 0)) / (weight << max(-unit, 0))  # rounded once
+        return to_float(Fraction(number << max(unit, 0), weight << max(-unit, 0)))  # rounded once
 
     def times_ten(self, power: int) -> Limbs:
         """The same numbers with so many zeros behind them."""
@@ -81,7 +82,7 @@ class Limbs:
     def divided(self, weights: Places) -> Limbs:
         """The nearest whole numbers to the quotients, of two that are as near the even one; no index is below 0."""
         whole = self.from_zero()
-        small = np.abs(weights) <= MASK
+        small = _small(weights)
         divisors = np.where(small, np.abs(weights), 1)
         found, rest = _divided(whole.absolute(), divisors, 0)
         beyond = 2 * rest.astype(np.int64) - divisors
@@ -106,6 +107,11 @@ class Limbs:
     def from_zero(self) -> Limbs:
         """With the digits of all indices from 0."""
         return Limbs(0, np.concatenate([np.zeros((self.low, self.digits.shape[1]), np.int64), self.digits]))
+
+
+def _small(weights: Places) -> npt.NDArray[np.bool_]:
+    """Which weights have one digit; the smallest of 64 bits has no absolute value."""
+    return (weights >= -MASK) & (weights <= MASK)
 
 
 def _divided(size: Limbs, divisors: Places, more: int) -> tuple[Limbs, Numbers]:
@@ -176,6 +182,11 @@ def _of_floats(values: Floats) -> Iterator[tuple[int, Places]]:
 
 def summed(array: pa.Array, weights: Places, order: Places, firsts: Places) -> Limbs:
     """Σ number · weight of the rows from each of the `firsts` to the next, in this order."""
+    if pa.types.is_integer(array.type) and not pa.types.is_uint64(array.type):
+        values = np.asarray(array.cast(pa.int64()))
+        if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
+            whole = np.add.reduceat((values * weights)[order], firsts)
+            return Limbs(0, whole[np.newaxis]).carried()
     sums: dict[int, Places] = {}
     for index, digit in pieces(array):
         for more, term in enumerate(_weighted(digit, weights)):
@@ -187,10 +198,10 @@ def summed(array: pa.Array, weights: Places, order: Places, firsts: Places) -> L
 
 def _weighted(digit: Places, weights: Places) -> tuple[Places, ...]:
     """The digit times the weights, in as many digits as it takes for their sums to fit."""
-    largest = int(np.abs(weights.astype(np.float64)).max(initial=0))
-    if largest * len(digit) < 2**31:
+    heaviest = largest(weights)
+    if heaviest * len(digit) < 2**31:
         return (digit * weights,)
-    if largest < 2**30:
+    if heaviest < 2**30:
         product = digit * weights
         return product & MASK, product >> BITS
     exact = digit.astype(object) * weights.astype(object)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columnar.cell import Cell
+from flo.columnar.cell import Cell, fields_of
 from flo.columnar.keys import Numbers, Places, one_chunk
-from flo.columnar.layout import VALUE, Layout
+from flo.columnar.layout import Layout
 from flo.columnar.places import taken
 from flo.columnar.python_order import Comparison, comparisons, has_numbers, own_numbers, ranks
 from flo.columnar.trace import alike
@@ -136,18 +137,19 @@ def _compares(one: Any, other: Any) -> bool:
 
 def shown_alike(layout: Layout) -> bool:
     """Whether the texts of elements can be told from columns: a decimal is equal to others with other texts."""
-    return not any(_holds_decimal(cell.arrow) for cell in layout.cells)
+    return not any(_holds_decimal(cell.kind) for cell in layout.cells)
 
 
-def _holds_decimal(kind: pa.DataType) -> bool:
-    inner = [kind.field(place).type for place in range(kind.num_fields)]
-    return pa.types.is_decimal(kind) or any(map(_holds_decimal, inner))
+def _holds_decimal(kind: Any) -> bool:
+    kind = getattr(kind, "__supertype__", kind)  # of a `NewType`
+    inner = (fields_of(kind) or {}).values() if isinstance(get_origin(kind) or kind, type) else ()
+    return kind is Decimal or any(map(_holds_decimal, (*get_args(kind), *inner)))
 
 
 def texts(layout: Layout, table: pa.Table) -> pa.Array:
     """What comes of `canonical(element)` behind what all of them begin with."""
     parts = [_text(cell, one_chunk(table[name])) for name, cell in zip(layout.names, layout.cells, strict=True)]
-    if layout.names == (VALUE,) and layout.element is layout.cells[0].kind:
+    if layout.form == "value":
         return parts[0]
     return _glued(_glued(*parts, between=", "), ",)" if len(parts) == 1 else ")")
 
@@ -159,8 +161,8 @@ def _glued(*parts: pa.Array | str, between: str = "") -> pa.Array:
 
 def _text(cell: Cell, array: pa.Array) -> pa.Array:
     text = pa.large_string()
-    if cell.kind is int:
-        return pc.fill_null(array.cast(pa.int64()).cast(text), "None")
+    if cell.kind is int or cell.wide:
+        return pc.fill_null(array.cast(text), "None")
     if cell.kind is str and pc.all(pc.match_substring_regex(array, _SIMPLE), min_count=0).as_py():
         return pc.fill_null(_glued("'", array.cast(text), "'"), "None")
     return pa.array([canonical(canonical_element(value)) for value in cell.to_values(array)], text)

@@ -20,6 +20,11 @@ def stable_order(numbers: Numbers) -> Places:
     return order if is_sorted(numbers[order]) else np.argsort(numbers, kind="stable")
 
 
+def largest(numbers: Places) -> int:
+    """The largest absolute value; 0 if there are none."""
+    return max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
+
+
 def is_sorted(numbers: Numbers) -> bool:
     return bool(np.all(numbers[1:] >= numbers[:-1]))
 

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columnar.keys import Keys, Places, one_chunk
-from flo.columnar.limbs import BITS, Floats, Limbs, limbs_of, summed
+from flo.columnar.limbs import BITS, MASK, Floats, Limbs, limbs_of, summed
 from flo.columnar.places import expanded, taken
 from flo.columnar.rows import WEIGHT
 from flo.columnar.run import Run, merged, pairs
-from flo.columnar.trace import Trace, added, alike, text_of
+from flo.columnar.trace import Trace, added, alike, fitting, text_of
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowering, Term, register
 
@@ -128,13 +128,19 @@ def nonzero(run: Run) -> Run:
 def grouped(keys: pa.Table, numbers: Keys, weights: Places, columns: list[pa.Array]) -> tuple[Run, Sums]:
     """The sums of the rows of each group, as a run and as columns."""
     order, firsts = alike(keys, numbers)
+    sums = sums_of(weights, columns, order, firsts)
+    firsts = order[firsts]
+    return run_of_sums(taken(keys, firsts), Keys(numbers.numbers[firsts], numbers.exact), sums), sums
+
+
+def sums_of(weights: Places, columns: list[pa.Array], order: Places, firsts: Places) -> Sums:
+    """The sums of the rows from each of the `firsts` to the next, in this order."""
     sums: Sums = {WEIGHT: added(weights[order], firsts)}
     for place, array in enumerate(columns):
         sums.update(_named(place, summed(array, weights, order, firsts)))
         for name, there in _specials(array):
             sums[f"{place}:{name}"] = added(np.where(there, weights, 0)[order], firsts)
-    firsts = order[firsts]
-    return run_of_sums(taken(keys, firsts), Keys(numbers.numbers[firsts], numbers.exact), sums), sums
+    return sums
 
 
 def _specials(array: pa.Array) -> list[tuple[str, Any]]:
@@ -152,14 +158,6 @@ def _named(place: int, limbs: Limbs) -> Sums:
 def plus(one: Sums, other: Sums) -> Sums:
     nothing = np.zeros(len(one[WEIGHT]), np.int64)
     return carried({name: fitting(one.get(name, nothing), other.get(name, nothing)) for name in one | other})
-
-
-def fitting(one: Places, other: Places) -> Places:
-    """The sums; an error if one does not fit 64 bits."""
-    sums = one + other
-    if (((one ^ sums) & (other ^ sums)) < 0).any():
-        raise OverflowError("the weights of a group add up to a number that does not fit 64 bits")
-    return sums
 
 
 def taken_sums(sums: Sums, places: Places) -> Sums:
@@ -196,7 +194,8 @@ def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
 
 
 def as_array(sums: Sums, place: int, kind: pa.DataType, name: Any) -> pa.Array:
-    """The sums as a column of the type of what was summed. `name(place)` names a group whose sum does not fit it."""
+    """The sums as a column: floats, 64 bits, or decimals with the places of what was summed, of which integers have
+    none. `name(place)` names a group whose sum does not fit it."""
     if pa.types.is_floating(kind):
         return pa.array(as_floats(sums, place))
     if pa.types.is_decimal(kind):
@@ -232,20 +231,21 @@ def as_list(sums: Sums, place: int, kind: pa.DataType) -> list[Any]:
 
 def _decimals(limbs: Limbs, kind: pa.DataType, name: Any) -> pa.Array:
     limit = 10**kind.precision
-    for place in np.flatnonzero(np.abs(limbs.to_floats()) >= 0.99 * limit):
-        if abs(number := limbs.number(int(place))) >= limit:
-            raise _too_large(number, f"{kind.precision} digits", name(int(place)))
-    digits = np.zeros((4, limbs.digits.shape[1]), np.int64)
-    for index in range(4):
-        digits[index] = limbs.digits[index] if index < len(limbs.digits) else -limbs.negative().astype(np.int64)
-    words = np.ascontiguousarray((digits & ((1 << BITS) - 1)).astype(np.uint32).T)
-    return pa.Array.from_buffers(kind, words.shape[0], [None, pa.py_buffer(words.tobytes())])
+    if limit < 1 << (BITS * len(limbs.digits) - 1):  # fewer digits always fit
+        for place in np.flatnonzero(np.abs(limbs.to_floats()) >= 0.99 * limit):
+            if abs(number := limbs.number(int(place))) >= limit:
+                raise _too_large(number, f"{kind.precision} digits", name(int(place)))
+    above = -limbs.negative().astype(np.int64)  # the digits beyond the highest
+    digits = [limbs.digits[index] if index < len(limbs.digits) else above for index in range(4)]
+    halves = [low & MASK | high << BITS for low, high in (digits[:2], digits[2:])]
+    words = np.stack(halves, axis=1)
+    return pa.Array.from_buffers(kind, words.shape[0], [None, pa.py_buffer(words)])
 
 
 def _too_large(number: int, limit: str, group: Any) -> ElementError:
     return ElementError(
-        f"the sum of a group of {{input}} does not fit the {limit} of its column",
-        facts=(("group", group), ("sum", str(number))),
+        f"a sum or average of {{input}} does not fit the {limit} of its column",
+        facts=(("group", group), ("result", str(number))),
         instead=(("a function that gives floats", "whose sums are rounded"),),
         index=0,
     )

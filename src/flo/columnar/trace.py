@@ -14,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columnar.keys import Keys, Numbers, Places, keys_of, same
-from flo.columnar.places import expanded, stable_order, taken
+from flo.columnar.places import expanded, largest, stable_order, taken
 from flo.columnar.rows import WEIGHT
 from flo.columnar.run import Run, merged
 from flo.core.data import canonical
+from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
 
@@ -155,11 +156,28 @@ def added(weights: Places, firsts: Places) -> Places:
         behind[firsts] = False
         rest = np.flatnonzero(behind)
         np.add.at(sums, rest - np.arange(1, len(rest) + 1), weights[rest])
-    if max(int(weights.max()), -int(weights.min())) * len(weights) > 2**62:  # rare, and then looked at closely
+    if largest(weights) * len(weights) > 2**62:  # rare, and then looked at closely
         exact = np.add.reduceat(weights.astype(object), firsts)
         if (exact != sums).any():
-            raise OverflowError("the weights of a row add up to a number that does not fit 64 bits")
+            raise too_heavy()
     return sums
+
+
+def fitting(one: Places, other: Places) -> Places:
+    """The sums; an error if one does not fit 64 bits."""
+    sums = one + other
+    if (((one ^ sums) & (other ^ sums)) < 0).any():
+        raise too_heavy()
+    return sums
+
+
+def too_heavy() -> ElementError:
+    return ElementError(
+        "the weights of equal rows of {input}, or of a group, come to a number that does not fit 64 bits",
+        facts=(("expected", f"from {-(2**63)} to {2**63 - 1}"),),
+        instead=(("smaller weights", "such as one row for each thing that happened"),),
+        index=0,
+    )
 
 
 def alike(table: pa.Table, keys: Keys | None = None) -> tuple[Places, Places]:

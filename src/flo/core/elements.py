@@ -46,7 +46,7 @@ def accepts(kind: Any, other: Any) -> bool:
         return all(belongs(value, kind) for value in get_args(other))
     if get_origin(kind) is Literal or is_typeddict(kind) or is_typeddict(other):
         return False
-    kind, other = (type(None) if each is None else each for each in (kind, other))
+    kind, other = (type(None) if each is None else each for each in map(_without_notes, (kind, other)))
     plain, other_plain = get_origin(kind) or kind, get_origin(other) or other
     if kind in (float, complex) and other in (bool, int, float):
         return True
@@ -58,6 +58,11 @@ def accepts(kind: Any, other: Any) -> bool:
     if not parts or not others or len(parts) != len(others):
         return True
     return all(map(accepts, parts, others))
+
+
+def _without_notes(kind: Any) -> Any:
+    """`int` of `Annotated[int, …]`: which values belong to it is the same."""
+    return get_args(kind)[0] if get_origin(kind) is typing.Annotated else kind
 
 
 def returned_type(function: Any) -> Any:

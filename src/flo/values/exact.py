@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
-from typing import Any, final
+from typing import Annotated, Any, final, get_args, get_origin
 
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
@@ -26,6 +26,70 @@ DECIMAL_NAN = Decimal("NaN")
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 PLACES = 18
 """How many decimal places a quotient of decimals has, unless what is divided has more: as many as a column of them."""
+
+
+@final
+@dataclass(frozen=True)
+class Digits:
+    """How wide a column of numbers is: so many decimal digits, `scale` of them behind the point."""
+
+    precision: int
+    scale: int
+
+    def __repr__(self) -> str:
+        return f"{self.precision} digits" + (f", {self.scale} places" if self.scale else "")
+
+
+WIDEST = 38
+"""The digits that 128 bits hold."""
+Int128 = Annotated[int, Digits(WIDEST, 0)]
+"""An `int` whose column has 128 bits: what sums of integers are on tables and on Spark."""
+
+
+def plain_type(kind: Any) -> Any:
+    """The Python type, without what is noted beside it."""
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+
+
+def sum_type(kind: Any) -> Any:
+    """The type of a sum: 128 bits for integers; for decimals as many places as they have, and 38 digits."""
+    plain, noted = plain_type(kind), digits_of(kind)
+    if plain in (int, bool):
+        return Int128
+    if plain is Decimal and noted is not None:
+        return _decimals(noted.precision, noted.scale)
+    return plain if plain in (float, Decimal, Fraction) else Any
+
+
+def mean_type(kind: Any) -> Any:
+    """The type of an average: a float for integers and floats; for decimals 38 digits, with room for theirs before the
+    point, and up to 18 places behind it."""
+    plain, noted = plain_type(kind), digits_of(kind)
+    if plain in (int, bool):
+        return float
+    if plain is Decimal and noted is not None:
+        return _decimals(noted.precision, mean_places(kind))
+    return plain if plain in (float, Decimal, Fraction) else Any
+
+
+def mean_places(kind: Any) -> int:
+    """How many places an average of such decimals has."""
+    noted = digits_of(kind)
+    if noted is None:
+        return PLACES
+    room = max(WIDEST, noted.precision) - (noted.precision - noted.scale)
+    return max(noted.scale, min(PLACES, room))
+
+
+def digits_of(kind: Any) -> Digits | None:
+    """The digits that are noted beside `Decimal`, by Arrow's type or ours."""
+    notes = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
+    sized = [note for note in notes if hasattr(note, "precision") and hasattr(note, "scale")]
+    return Digits(sized[0].precision, sized[0].scale) if sized else None
+
+
+def _decimals(precision: int, scale: int) -> Any:
+    return Annotated[Decimal, Digits(max(WIDEST, precision), scale)]
 
 
 @final
@@ -57,11 +121,11 @@ class Exact(Lowerable):
         """The sum, rounded once: ints give an int, decimals a Decimal, and a float among them a float."""
         return self.over(None)
 
-    def mean(self, weight: int) -> Any:
-        """The sum divided by a weight, rounded once: a float, a Decimal or a Fraction."""
-        return self.over(weight)
+    def mean(self, weight: int, places: int = PLACES) -> Any:
+        """The sum divided by a weight, rounded once: a float, a Decimal of so many places, or a Fraction."""
+        return self.over(weight, places)
 
-    def over(self, weight: int | None) -> Any:
+    def over(self, weight: int | None, places: int = PLACES) -> Any:
         kind = next((name for name, _, _ in reversed(self.parts) if name in KINDS), "int")
         special = self._special(-1 if weight is not None and weight < 0 else 1)
         if special is not None:
@@ -72,7 +136,7 @@ class Exact(Lowerable):
         if weight is None:
             return _FINISH[kind](total)
         if kind == "Decimal":
-            return divided_decimal(total, weight)
+            return divided_decimal(total, weight, places)
         return _DIVIDE[kind](Fraction(total) / weight)
 
     def _special(self, sign: int) -> float | None:
@@ -133,9 +197,9 @@ def decimal_places(ratio: int | Fraction) -> int:
     return places
 
 
-def divided_decimal(total: int | Fraction, weight: int) -> Decimal:
+def divided_decimal(total: int | Fraction, weight: int, places: int = PLACES) -> Decimal:
     """The nearest decimal of so many places; of two that are as near, the even one."""
-    unit = 10 ** max(PLACES, decimal_places(total))
+    unit = 10 ** max(places, decimal_places(total))
     return to_decimal(Fraction(round(Fraction(total) / weight * unit), unit))
 
 

@@ -9,6 +9,7 @@ from typing import Any, final, get_origin
 import numpy as np
 import pyarrow as pa
 
+from flo.columnar.cell import Cell
 from flo.columnar.expression import Expression
 from flo.columnar.functions import called, written
 from flo.columnar.groups import beside, group_array, group_keys, result_layout, result_rows, results
@@ -40,7 +41,7 @@ from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
 from flo.core.errors import brief
 from flo.core.operator import Deltas, Operator
-from flo.values.exact import PLACES, terms, to_decimal
+from flo.values.exact import terms, to_decimal
 from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, Linear, Sum
 from flo.values.operators.zset_count_distinct import CountDistinct
 from flo.values.operators.zset_extremes import Extreme
@@ -105,17 +106,19 @@ class AggregateTables(ByGroup):
             case Count():
                 return pa.array(sums[WEIGHT])
             case Linear(of, finish):
-                return _finished(of, finish, sums, self._kinds(of), name)
-        mean = isinstance(like.aggregator, Avg)
-        given, kind = self._kinds(like.aggregator.value)[0], layout_of(self.outputs[0]).cells[-1].arrow
+                return _finished(of, finish, sums, self._cells(of), name)
+        kind = layout_of(self.outputs[0]).cells[-1].arrow
+        if not isinstance(like.aggregator, Avg):
+            return as_array(sums, 0, kind, name)
         if pa.types.is_decimal(kind):
-            return as_decimals(sums, 0, given, kind, name, mean)
-        return pa.array(as_floats(sums, 0, mean=True)) if mean else as_array(sums, 0, given, name)
+            given = self._cells(like.aggregator.value)[0].arrow
+            return as_decimals(sums, 0, given, kind, name, mean=True)
+        return pa.array(as_floats(sums, 0, mean=True))
 
-    def _kinds(self, f: Any) -> list[pa.DataType]:
+    def _cells(self, f: Any) -> tuple[Cell, ...]:
         layout = result_layout(f, self.inputs[0])
         assert layout is not None
-        return [cell.arrow for cell in layout.cells]
+        return layout.cells
 
 
 def _summed(aggregator: Any) -> Any:
@@ -133,15 +136,17 @@ def _namer(by: Any, keys: pa.Table, places: Places) -> Callable[[int], str]:
     return lambda place: brief(group_array(by, keys)[int(places[place])].as_py()) if by is not None else "all rows"
 
 
-def _finished(of: Any, finish: Any, sums: Sums, kinds: list[pa.DataType], name: Any) -> pa.Array:
+def _finished(of: Any, finish: Any, sums: Sums, cells: tuple[Cell, ...], name: Any) -> pa.Array:
     """finish(totals) of every group."""
     layout = Layout.of(returned_type(finish))
     assert layout is not None
     if isinstance(finish, Expression):
-        columns = [as_array(sums, place, kind, name) for place, kind in enumerate(kinds)]
+        columns = [as_array(sums, place, cell.arrow, name) for place, cell in enumerate(cells)]
         return layout.as_array(finish.over(pa.Table.from_arrays(columns, names=list(finish.inputs[0].names))))
-    lists = [as_list(sums, place, kind) for place, kind in enumerate(kinds)]
-    lists = [[to_decimal(n) for n in ns] if pa.types.is_decimal(k) else ns for ns, k in zip(lists, kinds, strict=True)]
+    lists = [as_list(sums, place, cell.arrow) for place, cell in enumerate(cells)]
+    for place, cell in enumerate(cells):
+        if pa.types.is_decimal(cell.arrow):
+            lists[place] = list(map(int if cell.wide else to_decimal, lists[place]))
     totals = list(zip(*lists, strict=True)) if _several(of) else lists[0]
     return layout.as_array(written(called(finish, totals), layout.element))
 
@@ -171,5 +176,5 @@ def aggregate(like: Aggregate, inputs: StreamTypes) -> Operator | None:
 
 
 def _summable(kind: pa.DataType) -> bool:
-    """Whether sums are exact: those of decimals have 18 places."""
-    return has_digits(kind) and not (pa.types.is_decimal(kind) and kind.scale > PLACES)
+    """Whether the numbers of such a column can be summed."""
+    return has_digits(kind) and not (pa.types.is_decimal(kind) and kind.scale < 0)

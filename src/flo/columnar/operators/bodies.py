@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from typing import Any
 
 import numpy as np
@@ -17,12 +15,12 @@ from flo.columnar.packing import together
 from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT, layout_of
 from flo.columnar.streams import NUMBER, STREAM, numbered
+from flo.columnar.totals import Sums, as_array, sums_of
 from flo.columnar.trace import weighing
 from flo.columnar.whole import Outputs, Whole, Wholes, bounds, run_whole, whole_of, whole_types
 from flo.core.collection import Collection
 from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
-from flo.core.errors import ElementError
 from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
@@ -45,53 +43,31 @@ def weights_of(whole: Whole) -> Places:
 @whole_of(Count)
 def counted(operator: Count, given: Wholes, outputs: Outputs) -> Wholes:
     (whole,) = given
-    return (_one_each(np.bincount(whole.streams, weights_of(whole), whole.count).astype(np.int64), outputs[0]),)
+    return (_one_each(pa.array(_sums(whole, [])[WEIGHT]), outputs[0]),)
 
 
 @whole_of(Sum)
 def summed(operator: Sum, given: Wholes, outputs: Outputs) -> Wholes:
-    """ints by columns, if no total can overflow; floats exactly, stream by stream."""
     (whole,) = given
-    kind = layout_of(whole.of).cells[0].arrow  # type: ignore[arg-type]
-    values = one_chunk(whole.table[VALUE])
-    places, weights = bounds(whole), weights_of(whole)
-    if pa.types.is_floating(kind):
-        numbers = np.repeat(values.to_numpy(zero_copy_only=False), weights)
-        ends = np.concatenate([[0], np.cumsum(weights)])[places]
-        totals = [_total(numbers[low:high]) for low, high in itertools.pairwise(ends)]
-        return (_one_each(np.array(totals, np.float64), outputs[0]),)
-    numbers = values.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    largest = int(np.abs(numbers.astype(np.float64)).max(initial=0)) * int(np.abs(weights).sum())
-    if largest < 1 << 62:
-        running = np.concatenate([[0], np.cumsum(numbers * weights)])
-        return (_one_each(running[places[1:]] - running[places[:-1]], outputs[0]),)
-    exact = [
-        sum(int(n) * int(w) for n, w in zip(numbers[low:high], weights[low:high], strict=True))
-        for low, high in itertools.pairwise(places)
-    ]
-    try:
-        return (_one_each(np.array(exact, np.int64), outputs[0]),)
-    except OverflowError:
-        raise ElementError("a sum does not fit the 64 bits of its column") from None
+    kind = layout_of(outputs[0]).cells[0].arrow  # type: ignore[arg-type]
+    sums = _sums(whole, [one_chunk(whole.table[VALUE])])
+    return (_one_each(as_array(sums, 0, kind, lambda place: f"inner stream {place}"), outputs[0]),)
 
 
-def _total(numbers: Any) -> float:
-    """Rounded once, as `Exact` does."""
-    if not len(numbers):
-        return 0
-    with np.errstate(all="ignore"):
-        plain = float(np.sum(numbers))
-    if math.isfinite(plain):
-        return math.fsum(numbers)
-    try:
-        return math.fsum(numbers)
-    except (OverflowError, ValueError):  # infinities of both signs, or a total beyond the largest float
-        return plain
+def _sums(whole: Whole, columns: list[pa.Array]) -> Sums:
+    """The sums of every stream: those without rows add up to zero."""
+    places = bounds(whole)
+    filled = np.flatnonzero(np.diff(places))
+    found = sums_of(weights_of(whole), columns, np.arange(len(whole.table)), places[filled])
+    sums = {name: np.zeros(whole.count, np.int64) for name in found}
+    for name, column in found.items():
+        sums[name][filled] = column
+    return sums
 
 
-def _one_each(results: Any, of: Collection) -> Whole:
+def _one_each(results: pa.Array, of: Collection) -> Whole:
     """One element for each stream."""
-    table = pa.Table.from_arrays([pa.array(results)], schema=layout_of(of).schema)  # type: ignore[arg-type]
+    table = pa.Table.from_arrays([results], schema=layout_of(of).schema)  # type: ignore[arg-type]
     return Whole(of, len(results), numbered(table, np.arange(len(results))))
 
 

@@ -13,6 +13,7 @@ from flo.columnar.expression import Expression
 from flo.columnar.functions import applied, called, elements_of, written
 from flo.columnar.layout import Layout
 from flo.columnar.operator import OnTables, Placement
+from flo.columnar.operators.weights import multiplied
 from flo.columnar.rows import WEIGHT, layout_of, ordered
 from flo.columnar.trace import weighing
 from flo.columnar.translate import form_of
@@ -107,7 +108,7 @@ class NegateTables(Stateless):
 
 def negated(table: pa.Table) -> pa.Table:
     place = table.schema.get_field_index(WEIGHT)
-    return table.set_column(place, table.schema.field(WEIGHT), pc.negate_checked(table[WEIGHT]))
+    return table.set_column(place, table.schema.field(WEIGHT), multiplied(table[WEIGHT], pa.scalar(-1)))
 
 
 @final
@@ -123,7 +124,7 @@ class MapWeightsTables(Stateless):
             one = self._factors(like.f, table)
         else:
             one = pa.array([like._one(element) for element in elements_of(self.inputs[0], table)], pa.int64())
-        weights = pc.multiply_checked(table[WEIGHT], one)
+        weights = multiplied(table[WEIGHT], one)
         found = weighing(table, weights.to_numpy())
         return self, (self.emitted(found.filter(pc.not_equal(weights, 0))),)
 

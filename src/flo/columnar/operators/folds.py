@@ -15,7 +15,7 @@ from flo.columnar.layout import VALUE
 from flo.columnar.operator import OnTables
 from flo.columnar.rows import WEIGHT, Rows, layout_of, ordered
 from flo.columnar.totals import Totals, as_array, grouped, numbers_in
-from flo.columnar.trace import added_up, weighing
+from flo.columnar.trace import added, added_up, fitting, weighing
 from flo.columnar.translate import form_of
 from flo.core.collection import End
 from flo.core.derivation import StreamTypes
@@ -63,7 +63,9 @@ class CountTables(TotalTables):
     rule = "count"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        return replace(self, total=self.total + int(self.weighted(table)[1].sum())), (None,)
+        weights = self.weighted(table)[1]
+        total = fitting(np.array([self.total]), added(weights, np.zeros(1, np.int64)))
+        return replace(self, total=int(total[0])), (None,)
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
         return self, (self.result(pa.array([self.total], pa.int64())),)

@@ -9,7 +9,6 @@ from typing import Any, final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from flo.columnar.cell import Cell
 from flo.columnar.expression import Expression
@@ -19,7 +18,7 @@ from flo.columnar.keys import Numbers, Places, comparable, keys_of
 from flo.columnar.layout import Layout
 from flo.columnar.operator import OnTables, Placement
 from flo.columnar.operators.joins_into import Joined
-from flo.columnar.operators.weights import NOTHING, new_rows
+from flo.columnar.operators.weights import NOTHING, multiplied, new_rows
 from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT, layout_of
 from flo.columnar.run import Run, pairs
@@ -123,7 +122,7 @@ def paired(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = ()) 
     if once:
         weights = pa.array(np.ones(sum(len(ours) for _, _, ours, _ in meetings), np.int64))
     else:
-        weights = pc.multiply_checked(left[WEIGHT], right[WEIGHT])
+        weights = multiplied(left[WEIGHT], right[WEIGHT])
     found = joined.results(left, right)
     for name in keys:
         found = found.append_column(left.schema.field(name), left[name])

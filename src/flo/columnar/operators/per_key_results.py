@@ -37,6 +37,7 @@ from flo.columnar.totals import Totals, as_array, grouped, numbers_in
 from flo.columnar.trace import Trace, weighing
 from flo.core.collection import End
 from flo.core.elements import returned_type
+from flo.core.errors import brief
 from flo.core.operator import Deltas, Operator
 from flo.values.operators.bags import Count, FoldUnordered, Sum
 from flo.values.operators.functions import as_declared, own
@@ -128,7 +129,8 @@ class TotalOfEveryKey(Final):
         if isinstance(self.like, Count):
             return self.beside_keys(pa.array(sums[WEIGHT]), keys)
         kind = layout_of(of.inner).cells[0].arrow
-        return self.beside_keys(as_array(sums, 0, kind, lambda place: "all elements"), keys)
+        names = keys.table.select(list(self.keys))
+        return self.beside_keys(as_array(sums, 0, kind, lambda place: brief(*names.slice(place, 1).to_pylist())), keys)
 
 
 @final

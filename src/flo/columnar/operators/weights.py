@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from flo.columnar.keys import Keys, Places, keys_of
-from flo.columnar.places import taken
+from flo.columnar.places import largest, taken
 from flo.columnar.rows import WEIGHT
 from flo.columnar.run import Run, pairs
-from flo.columnar.trace import Trace, added, alike, weighing
+from flo.columnar.trace import Trace, added, alike, fitting, too_heavy, weighing
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
 NOTHING = Trace(())
@@ -37,11 +39,28 @@ def weights_of(run: Run) -> Places:
 
 def weights_in(trace: Trace, rows: Run) -> Places:
     """How much of the key of each of these rows there is in a trace."""
-    found = np.zeros(rows.rows, np.int64)
+    found, met, bound = np.zeros(rows.rows, np.int64), [], 0
     for run in trace:
         ours, theirs = pairs(rows, run)
-        np.add.at(found, ours, weights_of(run)[theirs])
+        weights = weights_of(run)[theirs]
+        np.add.at(found, ours, weights)
+        met.append((ours, weights))
+        bound += largest(weights) * len(weights)
+    if bound > 2**62:  # rare, and then looked at closely
+        exact = np.zeros(rows.rows, object)
+        for ours, weights in met:
+            np.add.at(exact, ours, weights.astype(object))
+        if (exact != found).any():
+            raise too_heavy()
     return found
+
+
+def multiplied(one: pa.ChunkedArray, other: Any) -> pa.ChunkedArray:
+    """The products of weights; an error if one does not fit 64 bits."""
+    try:
+        return pc.multiply_checked(one, other)
+    except pa.ArrowInvalid:
+        raise too_heavy() from None
 
 
 def chosen(run: Run, which: Places, weights: Places | None = None) -> Run:
@@ -63,7 +82,7 @@ def new_rows(seen: Trace, table: pa.Table, columns: tuple[str, ...]) -> Run:
 def flips(trace: Trace, delta: Run) -> Places:
     """For each row of a delta 1 if it comes, that is if its weight rises above zero; -1 if it goes; else 0."""
     before = weights_in(trace, delta)
-    after = before + weights_of(delta)
+    after = fitting(before, weights_of(delta))
     return (after > 0).astype(np.int64) - (before > 0)
 
 

@@ -16,7 +16,7 @@ from flo.core.operator import Deltas, Operator, Step, Values, expect_bounded, ex
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementValue
-from flo.values.exact import Exact
+from flo.values.exact import Exact, sum_type
 from flo.values.operators.alike import Union, element_of
 from flo.values.operators.functions import as_declared, own
 from flo.values.operators.joins import WeightedJoin
@@ -153,9 +153,7 @@ class Sum(Total):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_whole(self, inputs[0])
-        element = element_of(inputs[0])
-        kind = int if element in (int, bool) else float if element is float else Any
-        return (StreamType(Sequence(kind), bounded=True),)
+        return (StreamType(Sequence(sum_type(element_of(inputs[0]))), bounded=True),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         return Sum(self.total.added(weighted(units, source))), (None,)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, TypeAlias, TypeVar, Union
+from typing import Any, ClassVar, TypeAlias, TypeVar, Union, get_args, get_origin
 
 from flo.core.collection import End
 from flo.core.operator import Delta, Operator, Step, Values, run
+from flo.values.exact import Int128, plain_type
 from flo.values.operators.unary import noted
 
 P = TypeVar("P")
@@ -118,4 +119,17 @@ def either(kind: Any, other: Any) -> Any:
     """The type of what is of one type or of the other."""
     if kind is Any or other is Any:
         return Any
-    return kind if kind == other else Union[kind, other]  # noqa: UP007
+    return _wider(kind, other) or Union[kind, other]  # noqa: UP007
+
+
+def _wider(kind: Any, other: Any) -> Any:
+    """One of two types of integers, or of tuples of them, that has the values of both; None if there is none."""
+    if kind == other:
+        return kind
+    if Int128 in (kind, other) and plain_type(kind) is plain_type(other) is int:
+        return Int128
+    parts, others = get_args(kind), get_args(other)
+    if get_origin(kind) is get_origin(other) is tuple and len(parts) == len(others) and ... not in parts + others:
+        found = list(map(_wider, parts, others))
+        return None if None in found else tuple[tuple(found)]  # type: ignore[misc]
+    return None

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from decimal import Decimal
-from fractions import Fraction
-from typing import Annotated, Any, ClassVar, TypeAlias, final, get_args, get_origin
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self, TypeAlias, final
 
 from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
@@ -19,7 +17,7 @@ from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType
 from flo.core.term import Call, Lowerable, Lowering, Term, register
-from flo.values.exact import NAN, Exact
+from flo.values.exact import NAN, PLACES, Exact, mean_places, mean_type, sum_type
 from flo.values.operators.unary import ElementKind, Unary
 from flo.values.operators.zsets import changes, expect_zset, grouped
 from flo.values.weighted import ZSet
@@ -47,8 +45,13 @@ class Aggregator(Lowerable, ABC):
     def result_type(self, element: Any) -> Any:
         """The type of results on elements of this type."""
 
+    def typed(self, element: Any) -> Self:
+        """The aggregator with whatever it needs to know of the elements' type filled in."""
+        return self
+
     def lower(self, lower: Lowering) -> Term:
-        return Call(self.name, tuple(lower(getattr(self, field.name)) for field in fields(self)))  # type: ignore[arg-type]
+        parts = [part.name for part in fields(self) if part.compare]  # type: ignore[arg-type]
+        return Call(self.name, tuple(lower(getattr(self, name)) for name in parts))
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -107,12 +110,6 @@ def value_type(value: Of, element: Any) -> Any:
     return element if value is None else returned_type(value)
 
 
-def number_type(value: Of, element: Any) -> Any:
-    """The same without what is noted beside it: a sum need not fit the column of its terms."""
-    kind = value_type(value, element)
-    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
-
-
 @final
 @dataclass(frozen=True)
 class Count(LinearAggregator):
@@ -151,23 +148,27 @@ class Sum(Summing):
         return total.value()
 
     def result_type(self, element: Any) -> Any:
-        kind = number_type(self.value, element)
-        return kind if kind in (int, float, Decimal, Fraction) else Any
+        return sum_type(value_type(self.value, element))
 
 
 @final
 @dataclass(frozen=True)
 class Avg(Summing):
-    """The sum divided by the sum of the weights: a float of ints and floats, of decimals a Decimal to 18 places."""
+    """The sum divided by the sum of the weights: a float of ints and floats, of decimals a Decimal."""
+
+    places: int = field(default=PLACES, compare=False)
+    """How many places a Decimal is rounded to: it follows from the type of the elements."""
 
     name = "zset_avg"
 
     def finished(self, weight: int, total: Any) -> Any:
-        return total.mean(weight)
+        return total.mean(weight, self.places)
 
     def result_type(self, element: Any) -> Any:
-        kind = number_type(self.value, element)
-        return float if kind in (int, float) else kind if kind in (Decimal, Fraction) else Any
+        return mean_type(value_type(self.value, element))
+
+    def typed(self, element: Any) -> Self:
+        return replace(self, places=mean_places(value_type(self.value, element)))
 
 
 @final
@@ -210,6 +211,13 @@ class Aggregate(Unary):
         result = self.aggregator.result_type(expect_zset(self, inputs[0]))
         row = result if self.by is None else tuple[returned_type(self.by), result]  # type: ignore[misc]
         return (StreamType(ZSet(row), inputs[0].bounded),)
+
+    def typed(self, inputs: StreamTypes) -> Self:
+        return replace(self, aggregator=self.aggregator.typed(expect_zset(self, inputs[0])))
+
+    def with_origins(self, like: Self) -> Self:
+        """A state does not hold the types."""
+        return replace(self, aggregator=like.aggregator)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         states, rows = {}, []

@@ -1,0 +1,407 @@
+"""Sums, averages and counts of extreme numbers: on tables as on values, however the input is cut into deltas."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Annotated, NamedTuple
+
+import narwhals as nw
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import flo
+from flo.core.errors import ElementError, FloError
+from flo.values.exact import Digits, mean_type, sum_type
+from tests.quick import tried
+
+WIDE = pa.decimal128(38, 0)
+MONEY = Annotated[Decimal, pa.decimal128(10, 2)]
+HUGE = Annotated[Decimal, pa.decimal128(38, 0)]
+FINE = Annotated[Decimal, pa.decimal128(38, 38)]
+
+FLOATS = [1e308, 1e308, -1e308, -1e308, 1.0, -0.0, 0.1, 5e-324, 2.0**53 + 2]
+ODD = [math.nan, math.inf, -math.inf, 1e308, 1.0]
+INTS = [2**53 + 1, 2**62, 2**62, 2**62, -(2**62), 2**63 - 1, -(2**63), 7, 0]
+DECIMALS = {
+    Decimal: [Decimal(10) ** 19, Decimal("0.1"), Decimal(-7), Decimal("1e-18"), Decimal(10) ** 19],
+    MONEY: [Decimal("99999999.99"), Decimal("-0.01"), Decimal("99999999.99")],
+    HUGE: [Decimal(10**25), Decimal(10**25 + 1), Decimal(10**38 - 1), Decimal(1 - 10**38), Decimal(1)],
+    FINE: [Decimal(f"{n}e-38") for n in (10**38 - 1, 1, 2 - 10**38)],
+}
+GIVEN = {float: FLOATS, int: INTS, **DECIMALS}
+WEIGHTS = [1, 3, 2**53 + 1, -1, 1, 2**31, 1, 2, 5]
+
+
+def _row(kind):
+    return NamedTuple("Row", [("group", str), ("price", kind)])
+
+
+ROWS = {kind: _row(kind) for kind in GIVEN}
+
+
+def rows_of(kind, numbers=None):
+    """The numbers in two groups and in one."""
+    numbers = GIVEN[kind] if numbers is None else numbers
+    return [ROWS[kind]("ab"[place % 2], number) for place, number in enumerate(numbers)]
+
+
+def pulled(loop, name):
+    found = loop.pull(name)
+    if not isinstance(found, pa.Table):
+        return found
+    columns = {column: list(map(_plain, values)) for column, values in found.to_pydict().items()}
+    weights = columns.pop("_weight", None)
+    elements = next(iter(columns.values())) if len(columns) == 1 else list(zip(*columns.values(), strict=True))
+    return elements if weights is None else dict(zip(elements, weights, strict=True))
+
+
+def _plain(item):
+    return tuple(map(_plain, item.values())) if isinstance(item, dict) else item
+
+
+def content(found):
+    """What can be compared: nan is nan, and zeros of both signs are one."""
+    units = found.items() if isinstance(found, dict) else found
+    return sorted(map(repr, (_alike(each) for each in units)))
+
+
+def _alike(item):
+    match item:
+        case tuple() | list():
+            return tuple(map(_alike, item))
+        case int() | Decimal():
+            return str(Decimal(item).normalize()) if item else "0"
+        case float():
+            return item + 0.0
+    return item
+
+
+def changes(flow, deltas, where=None):
+    """What comes of these deltas, all added up."""
+    loop = flow.loop() if where is None else flow.on(where).loop()
+    total: dict = {}
+    for delta in deltas:
+        loop.push(rows=delta)
+        loop.run()
+        for element, weight in pulled(loop, "found").items():
+            key = repr(_alike(element))
+            total[key] = total.get(key, 0) + weight
+    return {key: weight for key, weight in total.items() if weight}
+
+
+def agree(build, kind, deltas):
+    """A z-set's program on values and on tables, as one delta and as several."""
+
+    def flow():
+        made = flo.Flow("numbers")
+        made.output("found", build(made.input("rows", flo.ZSet[ROWS[kind]])))
+        return made
+
+    whole: dict = {}
+    for delta in deltas:
+        for row, weight in delta.items():
+            whole[row] = whole.get(row, 0) + weight
+    ways = [(deltas, None), (deltas, flo.here), ([whole], None), ([whole], flo.here)]
+    first, *others = [changes(flow(), way, where) for way, where in ways]
+    assert first
+    assert others == [first] * 3
+    return first
+
+
+AGGREGATES = {
+    "sum": lambda z: z.sum("price"),
+    "sum_by": lambda z: z.sum_by("group", "price"),
+    "avg": lambda z: z.avg("price"),
+    "avg_by": lambda z: z.avg_by("group", "price"),
+    "count": lambda z: z.count(),
+    "count_by": lambda z: z.count_by("group"),
+    "min": lambda z: z.min("price"),
+    "max_by": lambda z: z.max_by("group", "price"),
+}
+
+
+@pytest.mark.parametrize("kind", GIVEN, ids=str)
+@pytest.mark.parametrize("name", AGGREGATES)
+def test_groups_of_z_sets(name, kind):
+    units = list(zip(rows_of(kind), WEIGHTS, strict=False))
+    if kind in DECIMALS and "count" not in name:  # within 38 digits
+        units = [(row, 1 if kind in (HUGE, FINE) else 1 + place) for place, (row, _) in enumerate(units)]
+    if kind in (HUGE, FINE) and "sum" in name:
+        units = [units[0], units[-1]]
+    if name in ("min", "max_by"):
+        units = [(row, abs(weight)) for row, weight in units]
+    agree(AGGREGATES[name], kind, [{row: weight} for row, weight in units])
+
+
+@pytest.mark.parametrize("name", ["sum", "sum_by", "avg", "avg_by", "min", "max_by"])
+def test_numbers_that_are_not_finite(name):
+    rows = rows_of(float, ODD)
+    agree(AGGREGATES[name], float, [{row: 2} for row in rows])
+    agree(AGGREGATES[name], float, [{rows[1]: 2}, {rows[2]: 3}, {rows[2]: -3}])
+
+
+BODIES = {
+    "sum": lambda s: s.map("price").sum(),
+    "sum of a bag": lambda s: s.to_bag().map("price").sum(),
+    "count": lambda s: s.count(),
+    "count of a bag": lambda s: s.to_bag().count(),
+    "sum_by": lambda s: s.to_zset().sum_by("group", "price").to_bag(),
+    "avg_by": lambda s: s.to_zset().avg_by("group", "price").to_bag(),
+    "min": lambda s: s.to_zset().min("price").to_bag(),
+}
+
+
+def settings(kind, body):
+    """The body in every setting."""
+
+    def flow():
+        made = flo.Flow("bodies")
+        rows = made.input("rows", flo.Sequence[ROWS[kind]], bounded=True)
+        made.output("whole", body(rows))
+        made.output("by key", rows.key_by("group").per_key(body).entries())
+        made.output("batches", rows.batch(4).nest(body).flatten())
+        made.output("windows", rows.tumbling(3, lambda row: 1 if row.price else 4).nest(body).flatten())
+        keyed = rows.key_by("group").per_key(lambda s: s.batch(2).nest(body).flatten())
+        made.output("batches by key", keyed.entries())
+        within = rows.batch(4).nest(lambda b: b.key_by("group").per_key(body).entries())
+        made.output("keys in batches", within.flatten())
+        return made
+
+    return flow
+
+
+@pytest.mark.parametrize("kind", GIVEN, ids=str)
+@pytest.mark.parametrize("name", BODIES)
+def test_bodies_in_every_setting(name, kind):
+    flow, rows = settings(kind, BODIES[name]), rows_of(kind)
+    if kind in (HUGE, FINE) and name.startswith("sum"):  # within 38 digits
+        rows = [rows[0], rows[-1]]
+    expected = flow().run(rows=rows)
+    for deltas in (rows, [[row] for row in rows]):
+        loop = flow().on(flo.here).loop()
+        for delta in [deltas] if deltas is rows else deltas:
+            loop.push(rows=delta)
+        loop.end("rows")
+        loop.run()
+        for output in expected:
+            assert content(pulled(loop, output)) == content(expected[output]), output
+
+
+def test_a_window_that_goes_beyond_the_largest_float():
+    flow = settings(float, lambda s: s.map("price").sum())()
+    found = flow.on(flo.here).run(rows=rows_of(float, [1e308, 1e308, -1e308, -1e308, 1.0]))
+    assert found["whole"].to_pydict() == {"value": [1.0]}
+
+
+def often(number: int, weight: int) -> int:
+    return weight * (2**53 + 1)
+
+
+def test_a_count_of_many_equal_elements():
+    flow = flo.Flow("counts")
+    bag = flow.input("rows", flo.Bag[int], bounded=True)
+    flow.output("count", bag.count())
+    flow.output("by key", bag.key_by(lambda x: x % 2).per_key(lambda s: s.count()))
+    batches = flow.input("some", flo.Sequence[int], bounded=True).batch(2)
+    flow.output("nested", batches.nest(lambda b: b.to_zset().map_weights(often).to_bag().count()).flatten())
+    data = {"rows": {1: 2**53 + 1, 3: 2}, "some": [1, 2, 3]}
+    found, expected = flow.on(flo.here).run(**data), flow.run(**data)
+    assert found["count"].to_pydict() == {"value": [2**53 + 3]} == {"value": expected["count"]}
+    assert found["by key"] == expected["by key"]
+    assert found["nested"].to_pydict()["value"] == expected["nested"] == [2**54 + 2, 2**53 + 1]
+
+
+NUMBERS = {
+    int: st.sampled_from([*INTS, 1, -1]) | st.integers(-(2**63), 2**63 - 1),
+    float: st.sampled_from([*FLOATS, *ODD]) | st.floats(),
+    MONEY: st.decimals(-99999999, 99999999, places=2),
+}
+
+
+@given(data=st.data(), kind=st.sampled_from(list(NUMBERS)), name=st.sampled_from(["sum", "sum_by", "avg_by"]))
+@tried(40)
+def test_the_cut_into_deltas_does_not_matter(data, kind, name):
+    row = st.builds(ROWS[kind], st.sampled_from("ab"), NUMBERS[kind])
+    weights = st.sampled_from([1, -1, 3, 2**31, 2**53 + 1, -(2**53) - 1])
+    deltas = data.draw(st.lists(st.dictionaries(row, weights, min_size=1, max_size=3), min_size=1, max_size=4))
+
+    def flow():
+        made = flo.Flow("cuts")
+        made.output("found", AGGREGATES[name](made.input("rows", flo.ZSet[ROWS[kind]])))
+        return made
+
+    whole: dict = {}
+    for delta in deltas:
+        for each, weight in delta.items():
+            whole[each] = whole.get(each, 0) + weight
+    ways = [(deltas, None), (deltas, flo.here), ([whole], flo.here)]
+    first, *others = [changes(flow(), way, where) for way, where in ways]
+    assert others == [first] * 2
+
+
+Sale = ROWS[int]
+LARGE = [{Sale("a", 2**62): 3, Sale("b", 5): 1}, {Sale("a", -(2**62)): 3, Sale("a", 7): 1}]
+"""The sum of `a` needs more than 64 bits on the way."""
+
+
+def second(row: tuple[str, int]) -> int:
+    return row[1]
+
+
+def twice(row: tuple[str, int]) -> flo.Int128:
+    return row[1] * 2
+
+
+def large(row: tuple[str, int]) -> bool:
+    return row[1] > 5
+
+
+def own(row: Sale) -> tuple[str, int]:
+    return (row.group, row.price)
+
+
+UPPER = nw.col("0").str.to_uppercase()
+DOWNSTREAM = {
+    "a python function": lambda z: z.sum_by("group", "price").map(twice),
+    "a filter": lambda z: z.sum_by("group", "price").filter(large),
+    "columns that are passed on": lambda z: z.sum_by("group", "price").map({"sum": "1", "who": "0"}),
+    "a column beside a computed one": lambda z: z.sum_by("group", "price").map(
+        {"k": nw.col("0").str.to_uppercase(), "v": "1"}
+    ),
+    "sums of sums": lambda z: z.sum_by("group", "price").sum("1"),
+    "averages of sums": lambda z: z.sum_by("group", "price").avg_by("0", "1"),
+    "largest sum": lambda z: z.sum_by("group", "price").max("1"),
+    "first by sum": lambda z: z.sum_by("group", "price").top(1, "1"),
+    "ties by text": lambda z: z.sum_by("group", "price").top(1, "0", descending=False),
+    "groups by sum": lambda z: z.sum_by("group", "price").count_by("1"),
+    "different sums": lambda z: z.sum_by("group", "price").map("1").distinct(),
+    "how many different sums": lambda z: z.sum_by("group", "price").count_distinct("1"),
+    "a join of sums": lambda z: z.sum_by("group", "price").join(z.sum_by("group", "price"), "1", "1"),
+    "a join with a column of 64 bits": lambda z: z.sum_by("group", "price").join(z, "1", "price"),
+    "a semi-join with a column of 64 bits": lambda z: z.semi_join(z.sum_by("group", "price"), "price", "1"),
+    "an anti-join": lambda z: z.anti_join(z.sum_by("group", "price"), "price", "1"),
+    "a union with 64 bits": lambda z: z.sum_by("group", "price").union(z.map(own)),
+    "a difference with 64 bits": lambda z: z.map(own).minus(z.sum_by("group", "price")),
+    "a union of values": lambda z: z.map("price").union(z.sum("price")).distinct(),
+    "the largest of a union": lambda z: z.map("price").union(z.sum("price")).max(),
+}
+
+
+@pytest.mark.parametrize("name", DOWNSTREAM)
+def test_sums_are_numbers_like_others(name):
+    agree(DOWNSTREAM[name], int, LARGE)
+
+
+def test_python_functions_are_given_ints():
+    flow, seen = flo.Flow("ints"), []
+
+    def kept(row: tuple[str, int]) -> bool:
+        seen.append(type(row[1]))
+        return True
+
+    flow.output("found", flow.input("rows", flo.ZSet[Sale]).sum_by("group", "price").filter(kept))
+    loop = flow.on(flo.here).loop()
+    for delta in LARGE:
+        loop.push(rows=delta)
+    found = loop.pull("found")
+    assert found.schema.field("1").type == WIDE
+    assert {int} == set(seen)
+
+
+EXPRESSIONS = {
+    "arithmetic": lambda z: z.sum_by("group", "price").map(nw.col("1") * 2 + 1),
+    "a comparison": lambda z: z.sum_by("group", "price").filter(nw.col("1") > 5),
+}
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_expressions_compute_with_64_bits_and_say_so(name):
+    agree(EXPRESSIONS[name], int, [{Sale("a", 2**61): 1, Sale("b", 5): 1}, {Sale("a", 2**61 - 7): 1}])
+    for where in (None, flo.here):
+        flow = flo.Flow("narrow")
+        flow.output("found", EXPRESSIONS[name](flow.input("rows", flo.ZSet[Sale])))
+        with pytest.raises(FloError, match="computes with 64 bits, and `1` of a row does not fit"):
+            changes(flow, [{Sale("a", 2**62): 3}], where)
+
+
+def test_a_function_that_says_int_has_64_bits():
+    flow = flo.Flow("narrow")
+    flow.output("found", flow.input("rows", flo.ZSet[Sale]).sum_by("group", "price").map(second))
+    with pytest.raises(ElementError, match="does not fit"):
+        flow.on(flo.here).run(rows={Sale("a", 2**62): 3})
+
+
+def test_what_was_pulled_can_be_pushed(tmp_path):
+    flow = flo.Flow("sums")
+    flow.output("found", flow.input("rows", flo.ZSet[Sale]).sum_by("group", "price"))
+    loop = flow.on(flo.here).loop()
+    loop.push(rows=LARGE[0])
+    loop.checkpoint(tmp_path)
+    again = flow.on(flo.here).loop()
+    again.restore(tmp_path)
+    again.push(rows=LARGE[1])
+    assert pulled(again, "found") == {("a", 7): 1, ("b", 5): 1}
+
+    loop.push(rows=LARGE[1])
+    table = loop.pull("found")
+    for kind in (int, flo.Int128):
+        taken = flo.Flow("taken")
+        taken.output("found", taken.input("sums", flo.ZSet[tuple[str, kind]]).map(second))
+        assert pulled(_pushed(taken, sums=table), "found") == {7: 1, 5: 1}
+    taken = flo.Flow("too large")
+    taken.output("found", taken.input("sums", flo.ZSet[int]))
+    with pytest.raises(FloError, match="int64 is expected"):
+        taken.on(flo.here).run(sums=pa.table({"value": pa.array([2**63], WIDE)}))
+
+
+def _pushed(flow, **data):
+    loop = flow.on(flo.here).loop()
+    loop.push(**data)
+    return loop
+
+
+def test_more_than_38_digits_names_the_group():
+    flow = flo.Flow("too large")
+    kind = tuple[str, Annotated[Decimal, pa.decimal128(38, 0)]]
+    flow.output("sums", flow.input("rows", flo.ZSet[kind]).sum_by("0", "1"))
+    with pytest.raises(ElementError, match="does not fit the 38 digits") as error:
+        flow.on(flo.here).run(rows={("a", Decimal(10**38 - 1)): 1, ("a", Decimal(1)): 1})
+    assert ("group", "'a'") in error.value.facts
+
+
+HEAVY = {
+    "count": lambda z: z.count(),
+    "sum_by": lambda z: z.sum_by("group", "price"),
+    "distinct": lambda z: z.distinct(),
+    "join": lambda z: z.join(z, "group", "group"),
+    "semi-join": lambda z: z.semi_join(z.map("price"), "price", "value"),
+}
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_weights_beyond_64_bits_are_refused(name):
+    flow = flo.Flow("heavy")
+    flow.output("found", HEAVY[name](flow.input("rows", flo.ZSet[Sale])))
+    loop = flow.on(flo.here).loop()
+    loop.push(rows={Sale("a", 1): 2**31})
+    with pytest.raises(ElementError, match="does not fit 64 bits"):
+        loop.push(rows={Sale("a", 1): 2**63 - 1})
+
+
+def test_an_average_over_the_smallest_weight():
+    agree(AGGREGATES["avg_by"], int, [{Sale("a", 3): -(2**63)}])
+    agree(AGGREGATES["avg_by"], float, [{ROWS[float]("a", 3.5): -(2**63)}])
+
+
+def test_the_types_of_results():
+    assert sum_type(int) == sum_type(bool) == sum_type(flo.Int128) == sum_type(Annotated[int, pa.int32()]) == flo.Int128
+    assert sum_type(MONEY) == Annotated[Decimal, Digits(38, 2)]
+    assert mean_type(MONEY) == Annotated[Decimal, Digits(38, 18)]
+    assert mean_type(HUGE) == Annotated[Decimal, Digits(38, 0)]
+    assert mean_type(Annotated[Decimal, pa.decimal128(30, 5)]) == Annotated[Decimal, Digits(38, 13)]
+    assert mean_type(FINE) == Annotated[Decimal, Digits(38, 38)]
+    assert mean_type(Decimal) == sum_type(Decimal) == Decimal
+    assert str(flo.ZSet(flo.Int128)) == "ZSet[Annotated[int, 38 digits]]"
