@@ -54,7 +54,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "least": lambda rows, others: rows.filter(is_safe).min_by(key_of, n_of),
     "joined": lambda rows, others: rows.join(others, key_of, key_of, both),
     "distinct": lambda rows, others: rows.distinct().filter(is_safe),
-    "largest": lambda rows, others: rows.largest(2, share),
+    "largest": lambda rows, others: rows.top(2, share),
     "counted": lambda rows, others: rows.filter(is_safe).count_by(key_of),
 }
 rows = st.builds(Row, st.sampled_from("ab"), st.integers(0, 3))

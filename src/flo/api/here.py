@@ -12,6 +12,7 @@ import flo.columnar.operators  # noqa: F401  # the columnar forms
 from flo.api.explain_here import explained
 from flo.api.places import Here
 from flo.api.running import FlowLoop, Result, known
+from flo.columnar.derive import giving_tables
 from flo.columnar.diverted import Aside, OnError
 from flo.columnar.feeding import Feeding
 from flo.columnar.keyed import KeyedColumns
@@ -66,7 +67,8 @@ class OnHere:
         self._place = place
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
         types: StreamTypes = tuple(_taken(stream.type) for stream in self._inputs.values())
-        graph, outputs = translated(flow.graph(), types)
+        values = tuple(stream.type for stream in self._inputs.values())
+        graph, outputs = translated(giving_tables(flow.graph(), values, (*flow._outputs, *flow._late())), types)
         wanted = tuple(o if isinstance(o.collection, KeyedColumns) else _as_table(plain(o)) for o in outputs)
         between = converting(outputs, wanted)
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
