@@ -97,7 +97,7 @@ CLEAR: list[tuple[Callable[[Any], Any], Any]] = [
     (lambda r: r.f * RATE, float),
     (lambda r: r.key + "!", str),
     (lambda r: f"{r.key}-{r.n:>3}", str),
-    (lambda r: "%s" % r.key, str),
+    (lambda r: "%s" % r.key, str),  # noqa: UP031
     (lambda r: r.key.upper().strip(), str),
     (lambda r: r.key.split(), list[str]),
     (lambda r: r.key[0], str),

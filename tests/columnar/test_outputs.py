@@ -53,9 +53,8 @@ def zset(element: Any) -> flo.Flow:
     return flow
 
 
-@pytest.mark.parametrize("element", [int, frozenset])
-def test_a_weight_below_zero(element: Any) -> None:
-    data = {element(range(n)) if element is frozenset else n: -1 for n in range(7)}
+def test_a_weight_below_zero() -> None:
+    element, data = int, dict.fromkeys(range(7), -1)
     with pytest.raises(flo.ElementError, match="7 rows of the output `rows` were taken back more often") as caught:
         zset(element).on(flo.here).run(rows=data)
     text = str(caught.value)

@@ -48,7 +48,7 @@ class End:
 
 
 class TableResult(Result):
-    """The outputs of a run: tables, and plain Python where elements have no columns."""
+    """The outputs of a run: tables of sequences, bags, sets and z-sets; all else as plain Python."""
 
     def __init__(self, result: Result, aside: Aside, inputs: list[str]) -> None:
         super().__init__(result, result._fixed, result.late)
@@ -182,7 +182,7 @@ class TableLoop(FlowLoop):
         return self._loop.output_types[place].collection.plain(value)
 
     def pull(self, name: str, at_most: int | None = None) -> Any:
-        """What came out of an output since the last pull, as a table; plain Python where elements have no columns."""
+        """What came out of an output since the last pull: a table, or plain Python of what is no table."""
         place = self._outputs[known(name, self._outputs, "output")]
         with self._alone("pull"):
             self._pulled.add(name)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Optional, TypeAlias
+from typing import Any, Optional, TypeAlias, is_typeddict
 
 from flo.columnar.function_types import Declared, kind_of, result_type
 from flo.columnar.known_types import Unclear, items_of, joined, shown
 from flo.columnar.layout import Layout
 from flo.core.derivation import StreamTypes
-from flo.core.elements import accepts, returned_type
+from flo.core.elements import accepts, returned_type, type_name
 from flo.core.errors import Origin, TypeMismatch
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.labels import label
@@ -183,7 +183,9 @@ def giving_tables(graph: Graph, inputs: StreamTypes, names: Iterable[str]) -> Gr
             f"the output `{name}` is no table: its elements have no columns",
             facts=((name, output.described()),),
             instead=(
-                ("a dataclass or a NamedTuple", "of types that Arrow has, as elements of the input"),
+                (f"flo.rows({type_name(of)})", "rows with these fields")
+                if is_typeddict(of := output.collection.element)
+                else ("a dataclass or a NamedTuple", "of types that Arrow has, as elements of the input"),
                 ("flow.run(…)", "on Python values, which may be anything"),
             ),
             where=Origin.here(),

@@ -161,7 +161,8 @@ def indexed(kind: Any, place: Any) -> Any:
         parts = get_args(each)
         if fields is not None and issubclass(get_origin(each) or each, tuple):
             parts = tuple(fields.values())
-        if typing.is_typeddict(each) and type(place) is str and fields and place in fields:
+        by_name = typing.is_typeddict(each) or hasattr(each, "_columns")
+        if by_name and type(place) is str and fields and place in fields:
             found.append(fields[place])
         elif (is_fixed_tuple(each) or fields) and type(place) is int and -len(parts) <= place < len(parts):
             found.append(parts[place])
