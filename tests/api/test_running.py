@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from typing import Any
 
 import pytest
 
@@ -97,13 +98,12 @@ def test_every_nan_is_one_element() -> None:
         assert each.peek("rows") == {(math.nan, "a"): 1}
 
 
-def test_results_before_a_fault_are_kept() -> None:
+def test_a_fault_names_the_position() -> None:
     flow = flo.Flow()
     flow.output("out", flow.input("numbers", flo.Sequence[int]).map(doubled))
     with pytest.raises(flo.ElementError) as caught:
         flow.run(numbers=[1, 2, "x", 3])
     assert caught.value.position == 2
-    assert caught.value.result == {"out": [2, 4]}
 
 
 def test_a_fault_names_the_line_inside_a_body_after_a_restore() -> None:
@@ -128,25 +128,50 @@ def passing(kind: type[flo.Collection], *, bounded: bool = False) -> flo.FlowLoo
 
 
 @pytest.mark.parametrize(
-    ("kind", "data", "kept"),
+    ("kind", "data", "good"),
     [
         (flo.Sequence[int], [1, 2, "x", 3], [1, 2]),
-        (flo.ZSet[str], {"a": 5, "b": -2, 1: 1}, {"a": 5, "b": -2}),
+        (flo.ZSet[str], {"a": 5, "b": 2, 1: 1}, {"a": 5, "b": 2}),
         (flo.Bag[str], {"a": 5, 1: 1}, {"a": 5}),
         (flo.Nested[flo.Sequence[int]], [[1, 2], [3, "x"]], [[1, 2]]),
         (flo.Keyed[str, flo.Sequence[int]], {"k": [1], "l": [1, "x"]}, {"k": [1]}),
     ],
     ids=str,
 )
-def test_what_comes_before_a_wrong_element_has_arrived(kind: type[flo.Collection], data: object, kept: object) -> None:
-    loop = passing(kind)
+@pytest.mark.parametrize("on_tables", [False, True])
+def test_a_wrong_element_keeps_all_others_out(
+    kind: type[flo.Collection], data: object, good: object, on_tables: bool
+) -> None:
+    flow = flo.Flow()
+    flow.output("out", flow.input("x", kind))
+    loop, other = (flow.on(flo.here).loop() if on_tables else flow.loop() for _ in range(2))
     with pytest.raises(flo.ElementError, match="`x`"):
         loop.push(x=data)
-    loop.run()
-    assert loop.pull("out") == kept
+    for each in (loop, other):
+        each.run()
+        assert len(each.peek("out")) == 0
+        each.push(x=good)
+        each.run()
+    assert loop.result() == other.result()
 
 
-def test_data_that_raises_keeps_what_it_gave() -> None:
+def test_all_inputs_of_a_push_arrive_or_none() -> None:
+    flow = flo.Flow()
+    for name in ("a", "b"):
+        flow.output(name, flow.input(name, flo.Sequence[int]))
+    for loop in (flow.loop(), flow.on(flo.here).loop()):
+        with pytest.raises(flo.ElementError, match="`b`"):
+            loop.push(a=[1], b=["x"])
+        with pytest.raises(flo.UnknownNameError):
+            loop.push(a=[1], c=[2])
+        with pytest.raises(flo.UnknownNameError):
+            loop.end("a", "c")
+        loop.push(a=[2], b=[3])
+        loop.run()
+        assert [len(loop.pull("a")), len(loop.pull("b"))] == [1, 1]
+
+
+def test_data_that_raises_leaves_nothing() -> None:
     def reading() -> object:
         yield 1
         yield 2
@@ -156,7 +181,78 @@ def test_data_that_raises_keeps_what_it_gave() -> None:
     with pytest.raises(flo.ElementError, match="raised OSError after 2 elements: disk"):
         loop.push(x=reading())
     loop.run()
-    assert loop.pull("out") == [1, 2]
+    assert loop.pull("out") == []
+
+
+def inverse(x: int) -> float:
+    return 1 / x
+
+
+def sums_of_inverses() -> flo.Flow:
+    flow = flo.Flow()
+    numbers = flow.input("x", flo.Sequence[int], bounded=True)
+    flow.output("seen", numbers)
+    flow.output("sums", numbers.map(inverse).scan(0.0, lambda total, x: total + x))
+    return flow
+
+
+@pytest.mark.parametrize("how", ["fast", "seed", "record"])
+def test_a_run_that_raises_takes_the_pushes_before_it_back(how: str) -> None:
+    flow = sums_of_inverses()
+    options: dict[str, Any] = {"fast": {}, "seed": {"seed": 3}, "record": {"record": True}}[how]
+    loop, other = flow.loop(**options), flow.loop(**options)
+    for each in (loop, other):
+        each.push(x=[1, 2])
+        each.run()
+    loop.push(x=[4])
+    loop.push(x=[5, 0, 6])
+    loop.end("x")
+    with pytest.raises(flo.FunctionError, match="ZeroDivisionError"):
+        loop.run()
+    assert loop.checkpoint() == other.checkpoint()
+    assert loop.history == other.history
+    loop.run()
+    assert loop.result() == other.result() == {"seen": [1, 2], "sums": [1.0, 1.5]}
+    loop.push(x=[4])
+    loop.end("x")
+    loop.run()
+    assert loop.result() == {"seen": [1, 2, 4], "sums": [1.0, 1.5, 1.75]}
+    assert loop.result().fixed("sums")
+
+
+def test_what_was_pulled_is_not_taken_back() -> None:
+    loop = sums_of_inverses().loop()
+    loop.push(x=[1])
+    loop.run()
+    loop.push(x=[0])
+    assert loop.pull("seen") == [1]
+    with pytest.raises(flo.FunctionError):
+        loop.run()
+    assert loop.result() == {"seen": [], "sums": [1.0]}
+
+
+def test_steps_by_hand_make_final_what_was_pushed_before_them() -> None:
+    loop = passing_inverse()
+    loop.push(x=[1, 0])
+    assert len(loop.step()) == 1
+    before = loop.checkpoint()
+    for _ in range(2):
+        with pytest.raises(flo.FunctionError):
+            loop.run()
+        assert loop.checkpoint() == before
+    loop = passing_inverse()
+    loop.push(x=[1, 0, 2])
+    before = loop.checkpoint()
+    with pytest.raises(flo.FunctionError):
+        loop.step(5)
+    assert loop.checkpoint() == before
+    assert loop.pull("out") == []
+
+
+def passing_inverse() -> flo.FlowLoop:
+    flow = flo.Flow()
+    flow.output("out", flow.input("x", flo.Sequence[int]).map(inverse))
+    return flow.loop()
 
 
 def test_what_cannot_arrive_is_refused() -> None:

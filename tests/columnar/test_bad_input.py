@@ -154,15 +154,6 @@ def test_every_golden_file_has_its_case() -> None:
     assert {golden.stem for golden in GOLDEN.glob("*.txt")} == set(CASES)
 
 
-def test_what_comes_before_has_arrived() -> None:
-    with pytest.raises(flo.ElementError) as caught:
-        same().on(flo.here).run(orders=table([1, 2, None, 4], [1, 2, 3, 4]))
-    assert sorted(caught.value.result["orders"]["id"].to_pylist()) == [1, 2]
-    with pytest.raises(flo.FunctionError) as fault:
-        inverses().on(flo.here).run(orders=table([1, 2, 0, 4], [1, 2, 3, 4]))
-    assert sorted(fault.value.result["orders"]["value"].to_pylist()) == [0.5, 1.0]
-
-
 def test_many_bad_rows_among_many_good_ones() -> None:
     ids = [0 if n % 100 == 7 else n + 1 for n in range(5_000)]
     result = inverses().on(flo.here).run(orders=table(ids, ids), on_error="divert")

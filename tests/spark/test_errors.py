@@ -64,6 +64,48 @@ def test_a_function_that_raises(spark, tmp_path, function):
     assert query.view("shares").value() == {5: 1}
 
 
+def mended(sale: Sale) -> int:
+    return 10 // sale.price if sale.price else 0
+
+
+mended.__name__ = mended.__qualname__ = "share"
+
+
+@pytest.mark.slow
+def test_a_turn_that_failed_comes_again_with_mended_code(spark, tmp_path):
+    """First the function raises, then a sink; nothing of either attempt is to be seen."""
+    broken = True
+    taken: list[tuple[int, int]] = []
+
+    def sink(changes: pa.Table, version: int) -> None:
+        if broken and version == 1:
+            raise OSError("the table is locked")
+        taken.append((version, changes.num_rows))
+
+    def start(function: Any) -> Any:
+        flow = flo.Flow("shares")
+        sales = flow.input("sales", flo.ZSet[Sale])
+        flow.output("shares", sales.map(function))
+        flow.output("copied", sales)
+        source = files(spark, [GOOD, BAD], tmp_path / "sales")
+        outputs = {"copied": sink}
+        return flow.on(spark).start({"sales": source}, checkpoint=tmp_path / "checkpoint", trigger=NOW, outputs=outputs)
+
+    for function, error in (share, flo.FunctionError), (mended, Exception):
+        query = start(function)
+        with pytest.raises(error, match="ZeroDivision" if function is share else "the table is locked"):
+            query.wait()
+        assert query.view("shares").value() == {5: 1}
+        assert query.view("shares").version == 0
+        assert taken == [(0, 1)]
+    broken = False
+    query = start(mended)
+    query.wait()
+    assert [each.version for each in query.progress] == [1]
+    assert query.view("shares").value() == {5: 1, 2: 1, 0: 1}
+    assert taken == [(0, 1), (1, 2)]
+
+
 @pytest.mark.slow
 def test_waiting_stopping_and_going_on(spark, tmp_path):
     flow = flo.Flow("counts")

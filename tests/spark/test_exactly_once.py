@@ -63,7 +63,8 @@ def test_rows_that_only_a_broken_off_turn_has_put_aside_are_forgotten(tmp_path):
         query = SimpleNamespace(_turns=SimpleNamespace(folder=where, shards=2), _sinks=sinks)
         for files, count in ([(file, 1)], 1), ([], 0):
             Query._take_aside(query, None, Outcome(0, {}, {}, 0, {}, 0.0, {"sales": files}))
-            assert arriving.put_aside(where, "sales").num_rows == count
+            assert arriving.put_aside(where, "sales", 0).num_rows == count
+            assert not arriving.put_aside(where, "sales", -1).num_rows, "the turn is not committed"
             if sinks:
                 assert pq.read_table(tmp_path / "aside").num_rows == count
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -129,7 +128,10 @@ class Flow:
         return FlowLoop(self.graph(), inputs, self._outputs, self._late(), schedule_of(seed, schedule), record)
 
     def run(self, /, **inputs: Any) -> Result:
-        """Runs on this data, in this process. Bounded inputs end with it; unbounded ones stay open."""
+        """Runs on this data, in this process. Bounded inputs end with it; unbounded ones stay open.
+
+        It gives all of the result, or raises: there are no outputs of a part of the data.
+        """
         loop = self.loop()
         bounded = {stream.name: stream.bounded for stream in self._scope.inputs}
         for name in inputs:
@@ -142,12 +144,10 @@ class Flow:
                     where=Origin.here(),
                 )
         try:
-            for name, data in inputs.items():
-                loop.push(name, data)
+            loop.push(**inputs)
             loop.end(*(name for name, ends in bounded.items() if ends))
             loop.run()
         except FloError as error:
-            error.result = self._kept(loop)
             raise error.located(Origin.here()) from error.__cause__
         return loop.result()
 
@@ -246,13 +246,6 @@ class Flow:
         streams = {stream.name: stream.type for stream in self._scope.inputs}
         operators = tuple(_operators(self._scope))
         return Program(self.name, self.graph(), streams, operators)
-
-    @staticmethod
-    def _kept(loop: FlowLoop) -> Result:
-        """What the data before a fault gave."""
-        with contextlib.suppress(FloError):  # the fault itself, again
-            loop.run()
-        return loop.result()
 
 
 def _operators(scope: Scope) -> Iterator[tuple[Operator, StreamTypes]]:

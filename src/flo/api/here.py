@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -13,6 +12,7 @@ import flo.columnar.operators  # noqa: F401  # the columnar forms
 from flo.api.explain_here import explained
 from flo.api.places import Here
 from flo.api.running import FlowLoop, Result, known
+from flo.columnar.derive import giving_tables
 from flo.columnar.diverted import Aside, OnError
 from flo.columnar.feeding import Feeding
 from flo.columnar.keyed import KeyedColumns
@@ -24,6 +24,7 @@ from flo.columnar.store import Saved, Store
 from flo.columnar.streams import StreamColumns, has_columns
 from flo.columnar.translate import converting, translated
 from flo.core.checkpoint import Running
+from flo.core.collection import Value
 from flo.core.derivation import StreamTypes
 from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
 from flo.core.graph import sequence
@@ -47,7 +48,7 @@ class End:
 
 
 class TableResult(Result):
-    """The outputs of a run: tables, and plain Python where elements have no columns."""
+    """The outputs of a run: tables of sequences, bags, sets and z-sets; all else as plain Python."""
 
     def __init__(self, result: Result, aside: Aside, inputs: list[str]) -> None:
         super().__init__(result, result._fixed, result.late)
@@ -66,7 +67,8 @@ class OnHere:
         self._place = place
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
         types: StreamTypes = tuple(_taken(stream.type) for stream in self._inputs.values())
-        graph, outputs = translated(flow.graph(), types)
+        values = tuple(stream.type for stream in self._inputs.values())
+        graph, outputs = translated(giving_tables(flow.graph(), values, (*flow._outputs, *flow._late())), types)
         wanted = tuple(o if isinstance(o.collection, KeyedColumns) else _as_table(plain(o)) for o in outputs)
         between = converting(outputs, wanted)
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
@@ -80,8 +82,9 @@ class OnHere:
     def run(self, /, *, on_error: OnError = "raise", negative: Negative = "refuse", **inputs: Any) -> TableResult:
         """Runs on this data: tables, frames, files, folders, iterators of them, or plain Python.
 
-        Bounded inputs end with their data; unbounded ones stay open. With `on_error="divert"` rows that do not fit,
-        or that a function raises on, are put aside. `negative="allow"` lets outputs have weights below zero.
+        Bounded inputs end with their data; unbounded ones stay open. It gives all of the result, or raises. With
+        `on_error="divert"` rows that do not fit, or that a function raises on, are put aside. `negative="allow"` lets
+        outputs have weights below zero.
         """
         loop = self.loop(on_error=on_error, negative=negative)
         for name in inputs:
@@ -97,8 +100,6 @@ class OnHere:
             loop._take_all(inputs, self._place.progress)
             return loop.result()
         except FloError as error:
-            if error.result is None:
-                error.result = loop._kept()
             raise error.located(Origin.here()) from error.__cause__
 
     def explain(self) -> str:
@@ -107,7 +108,11 @@ class OnHere:
 
 
 class TableLoop(FlowLoop):
-    """The event loop of a flow on tables. What is pushed is taken in at once, slice by slice."""
+    """The event loop of a flow on tables. What is pushed is taken in at once, slice by slice.
+
+    A `push` or an `end` that raises changes nothing, however many slices went through before: the state, the outputs
+    and what was put aside are as before it.
+    """
 
     def __init__(self, program: OnHere, on_error: OnError, negative: Negative) -> None:
         names = list(program._inputs)
@@ -127,40 +132,46 @@ class TableLoop(FlowLoop):
         self._pulled: set[str] = set()
         self._feeding = Feeding(self._loop, self._inputs, on_error)
 
-    def _push(self, name: str, data: Any) -> None:
+    def _take(self, given: list[tuple[str, Any]]) -> None:
+        places = list(self._inputs)
         try:
-            for _ in self._feeding.taking(name, data):
-                pass
+            with self._feeding.as_one():
+                for name, data in sorted(given, key=lambda each: places.index(each[0])):
+                    for _ in self._feeding.taking(name, data):
+                        pass
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
 
+    def _hand_over(self, values: Mapping[int, Value]) -> None:
+        with self._loop.atomic():
+            self._loop.push(tuple(values.get(place) for place in range(len(self._inputs))))
+            self._loop.run()
+
     def _take_all(self, inputs: Mapping[str, Any], progress: Callable[[str, int | None], Any]) -> None:
-        """All inputs in turn, a part of each; an input that is bounded ends when its data does."""
+        """All inputs, a part of each in turn; an input that is bounded ends when its data does.
+
+        Where rows are put aside, one input after the other: which rows these are must not depend on how data is cut.
+        """
         with self._alone("run"):
             bounded = {n: self._loop.input_types[place].bounded for n, place in self._inputs.items()}
             sources = {name: self._feeding.opened(name, data) for name, data in inputs.items()}
             rows = [source.rows for source in sources.values()]
-            waiting = {name: self._feeding.taking(name, source) for name, source in sources.items()}
+            waiting = {n: self._feeding.taking(n, sources[n]) for n in self._inputs if n in sources}
+            at_once = 1 if self._feeding.on_error == "divert" else len(waiting)
             with progress(self.name, None if None in rows else sum(filter(None, rows))) as shown:
                 while waiting:
-                    for name, parts in list(waiting.items()):
+                    for name, parts in list(waiting.items())[:at_once]:
                         taken = next(parts, None)
                         if taken is not None:
                             shown.moved(taken, state_of(self._loop.graph))
                             continue
                         del waiting[name]
                         if bounded[name]:
-                            self._feed(name, self._loop.input_types[self._inputs[name]].collection.bottom().fix())
-                            self._loop.run()
+                            place = self._inputs[name]
+                            self._hand_over({place: self._loop.input_types[place].collection.bottom().fix()})
                 self._loop.run()
                 for line in self._feeding.aside.summary(self._inputs):
                     shown.said(line)
-
-    def _kept(self) -> TableResult:
-        """What the data before a fault gave."""
-        with contextlib.suppress(FloError):  # the fault itself, again
-            self._loop.run()
-        return self._result()
 
     def _plain(self, place: int) -> Any:
         return self._shown(place, self._loop.outputs[place])
@@ -171,11 +182,11 @@ class TableLoop(FlowLoop):
         return self._loop.output_types[place].collection.plain(value)
 
     def pull(self, name: str, at_most: int | None = None) -> Any:
-        """What came out of an output since the last pull, as a table; plain Python where elements have no columns."""
+        """What came out of an output since the last pull: a table, or plain Python of what is no table."""
         place = self._outputs[known(name, self._outputs, "output")]
         with self._alone("pull"):
             self._pulled.add(name)
-            return self._shown(place, self._loop.pull(place, at_most))
+            return self._shown(place, self._sent(place, at_most))
 
     def result(self) -> TableResult:
         """All outputs that were not pulled."""
@@ -183,9 +194,6 @@ class TableLoop(FlowLoop):
             for name, place in self._outputs.items():
                 if name not in self._pulled:  # else they are changes
                     self._refuse_negative(name, place)
-        return self._result()
-
-    def _result(self) -> TableResult:
         return TableResult(super().result(), self._feeding.aside, list(self._inputs))
 
     def _refuse_negative(self, name: str, place: int) -> None:
@@ -214,7 +222,7 @@ class TableLoop(FlowLoop):
         loop = self._loop
         try:
             with self._alone("checkpoint"):
-                running = Running(loop.graph, loop.outputs, frozenset(loop.ended))
+                running = Running(loop.graph, loop.outputs, loop.ended)
                 aside = self._feeding.aside
                 diverted = {name: [run.name for run in runs] for name, runs in aside.sealed().items()}
                 more = {"taken": aside.taken, "pulled": sorted(self._pulled), "diverted": diverted}
@@ -234,7 +242,7 @@ class TableLoop(FlowLoop):
                 diverted = {name: [store.get((), run) for run in runs] for name, runs in more["diverted"].items()}
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
-        loop.graph, loop.outputs, loop.ended = running.graph, running.outputs, set(running.ended)
+        loop.graph, loop.outputs, loop.ended = running.graph, running.outputs, running.ended
         self._feeding.aside = Aside(runs=diverted, taken=dict(more["taken"]))
         self._pulled = set(more["pulled"])
 

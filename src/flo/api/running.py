@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import RLock
 from typing import Any
 
@@ -11,9 +12,8 @@ from flo.columnar.dicts import from_dicts
 from flo.core.collection import Value
 from flo.core.derivation import StreamTypes
 from flo.core.errors import ElementError, FloError, NameTakenError, Origin, ScopeError, UnknownNameError, brief
-from flo.core.event_loop import EventLoop, RandomSchedule, Schedule
+from flo.core.event_loop import EventLoop, RandomSchedule, Schedule, Snapshot
 from flo.core.graph import Graph
-from flo.core.operator import Delta
 from flo.core.semantics import GraphStep
 
 
@@ -42,7 +42,12 @@ def known(name: str, names: Mapping[str, Any], what: str) -> str:
 
 
 class FlowLoop:
-    """The event loop of a flow, by hand: push, step, run, pull, in any order and any number of times."""
+    """The event loop of a flow, by hand: push, step, run, pull, in any order and any number of times.
+
+    What raises changes nothing. `push` and `end` only hand data over, and `run` works on it: if `run` raises, it takes
+    back what was handed over since the last `run`, so that the same data can be pushed again once it is mended. A
+    `step` or `take` by hand makes what was pushed before it final.
+    """
 
     def __init__(
         self,
@@ -65,11 +70,13 @@ class FlowLoop:
         self._lock = RLock()
         self._busy = False
         self._offered: Graph | None = None
+        self._start: Snapshot | None = None
+        """The state before the first push that no run has worked on: where a run that raises goes back to."""
 
     def push(self, name: str | None = None, data: Any = None, /, **inputs: Any) -> None:
         """New data on an input: `push("orders", [1, 2])` or `push(orders=[1, 2])`.
 
-        An element that does not belong is an error; what comes before it has arrived then.
+        All of it is checked first: if an element does not belong, nothing of this call arrives.
         """
         given = [*([(name, data)] if name is not None else []), *inputs.items()]
         for each, _ in given:
@@ -77,28 +84,33 @@ class FlowLoop:
         if name in inputs:
             raise NameTakenError(f"`push` was given the input `{name}` twice", where=Origin.here())
         with self._alone("push"):
-            for each, items in given:
-                self._push(each, items)
+            self._take(given)
 
-    def _push(self, name: str, data: Any) -> None:
+    def _take(self, given: list[tuple[str, Any]]) -> None:
+        values = {self._inputs[name]: self._checked(name, data) for name, data in given}
+        self._hand_over(values)
+
+    def _checked(self, name: str, data: Any) -> Value:
         collection = self._loop.input_types[self._inputs[name]].collection
         try:
-            value = collection.value(from_dicts(getattr(collection, "element", None), data))
+            value: Value = collection.value(from_dicts(getattr(collection, "element", None), data))
             if self._inputs[name] in self._loop.ended and value.size():
                 raise ElementError("{input} has ended, and takes no more data", facts=(("given", brief(data)),))
         except FloError as error:
-            if isinstance(error, ElementError) and error.accepted is not None:
-                self._feed(name, error.accepted)
             error.input_name = f"`{name}`"
             raise error.located(Origin.here()) from error.__cause__
-        self._feed(name, value)
+        return value
 
     def end(self, *names: str) -> None:
         """Nothing more will come on these inputs."""
+        places = [self._inputs[known(name, self._inputs, "input")] for name in names]
         with self._alone("end"):
-            for name in names:
-                place = self._inputs[known(name, self._inputs, "input")]
-                self._feed(name, self._loop.input_types[place].collection.bottom().fix())
+            self._hand_over({place: self._loop.input_types[place].collection.bottom().fix() for place in places})
+
+    def _hand_over(self, values: Mapping[int, Value]) -> None:
+        start = self._start or self._loop.snapshot()
+        self._loop.push(tuple(values.get(place) for place in range(len(self._inputs))))
+        self._start = start
 
     @contextmanager
     def _alone(self, verb: str) -> Iterator[None]:
@@ -116,16 +128,17 @@ class FlowLoop:
             finally:
                 self._busy = False
 
-    def _feed(self, name: str, delta: Value) -> None:
-        place = self._inputs[name]
-        deltas: list[Delta] = [None] * len(self._inputs)
-        deltas[place] = delta
-        self._loop.push(tuple(deltas))
-
     def step(self, count: int = 1) -> list[GraphStep]:
-        """Takes up to `count` small steps, as the schedule picks them, and gives those it took."""
+        """Takes up to `count` small steps, as the schedule picks them, and gives those it took.
+
+        If one raises, none is taken. Once it has stepped, a later `run` that raises does not go back behind it.
+        """
         with self._alone("step"):
-            return self._loop.step(count)
+            with self._loop.atomic():
+                taken = self._loop.step(count)
+            if taken:
+                self._start = None
+            return taken
 
     def enabled(self) -> list[GraphStep]:
         """Every small step that could be taken now."""
@@ -143,11 +156,18 @@ class FlowLoop:
                     where=Origin.here(),
                 )
             self._loop.take(step)
+            self._start = None
 
     def run(self) -> None:
-        """Runs until nothing more can be done with what has arrived."""
+        """Runs until nothing more can be done with what has arrived.
+
+        If that raises, the loop is as it was before the first `push` or `end` since the last `run`: what they brought
+        is gone, and can be pushed again.
+        """
         with self._alone("run"):
-            self._loop.run()
+            start, self._start = self._start, None
+            with self._loop.atomic(start):
+                self._loop.run()
 
     def pull(self, name: str, at_most: int | None = None) -> Any:
         """What came out of an output since the last pull, as plain Python: so many elements, or all.
@@ -156,7 +176,13 @@ class FlowLoop:
         """
         place = self._outputs[known(name, self._outputs, "output")]
         with self._alone("pull"):
-            return self._loop.output_types[place].collection.plain(self._loop.pull(place, at_most))
+            return self._loop.output_types[place].collection.plain(self._sent(place, at_most))
+
+    def _sent(self, place: int, at_most: int | None) -> Value:
+        sent = self._loop.pull(place, at_most)
+        if self._start is not None:  # what was sent stays sent, whatever is taken back
+            self._start = replace(self._start, outputs=self._loop.outputs)
+        return sent
 
     def peek(self, name: str) -> Any:
         """The same, leaving it there."""
@@ -197,6 +223,7 @@ class FlowLoop:
         try:
             with self._alone("restore"):
                 self._loop.restore(data)
+                self._start = None
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
 

@@ -61,6 +61,13 @@ class Aside:
     def add(self, name: str, row: Diverted) -> None:
         self.rows.setdefault(name, []).append(row)
 
+    def add_all(self, other: Aside) -> None:
+        """What another has put aside and taken since its own last checkpoint."""
+        for name, rows in other.rows.items():
+            self.rows.setdefault(name, []).extend(rows)
+        for name, count in other.taken.items():
+            self.count(name, count)
+
     def count(self, name: str, rows: int) -> None:
         self.taken[name] = self.taken.get(name, 0) + rows
 

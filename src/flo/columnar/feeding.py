@@ -3,15 +3,23 @@
 If a function raises, the part that made it raise is taken back and fed again in halves, until the row is found.
 Nothing is lost by that: a graph never changes, so the one before the part is still there, and by eager execution halves
 give what the whole gives.
+
+Which rows are put aside does not depend on the order of rows that have none, nor on how the data is cut into parts. Of
+a sequence it is every row that a function raises on after those before it. Of a bag, a set or a z-set it is every row
+that a function raises on by itself, in the state before the rows of its input. If functions raise only on several of
+these rows together, none of them is to blame more than the others, and the error is raised.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, is_typeddict
+
+import pyarrow as pa
 
 from flo.columnar.cell import fields_of
 from flo.columnar.dicts import row_of
@@ -22,8 +30,7 @@ from flo.columnar.inputs import WEIGHTS, Fault, Part, Piece, Plain, Source, no_f
 from flo.columnar.rows import Columns, Rows, layout_of, written
 from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, brief
-from flo.core.event_loop import EventLoop
-from flo.core.forms import Form
+from flo.core.event_loop import EventLoop, Snapshot
 from flo.values.element_value import ElementCollection
 
 Place = Callable[[int], Diverted]
@@ -38,6 +45,20 @@ class Feeding:
         self.inputs = inputs
         self.on_error = on_error
         self.aside = Aside()
+        self._before: Snapshot | None = None
+        """The state before the rows of an input, where rows are put aside."""
+
+    @contextmanager
+    def as_one(self) -> Iterator[None]:
+        """All of what is taken in the block, or nothing if it raises."""
+        kept, self.aside = self.aside, Aside()
+        try:
+            with self.loop.atomic():
+                yield
+            kept.add_all(self.aside)
+        finally:
+            self.aside = kept
+            self._before = None
 
     def opened(self, name: str, data: Any) -> Source:
         """The parts of the data. What is no table is one part."""
@@ -77,6 +98,7 @@ class Feeding:
             error.input_name = f"`{name}`"
             raise error
         given = data if isinstance(data, Source) else self.opened(name, data)
+        self._before = self.loop.snapshot() if self.on_error == "divert" else None
         while True:
             try:
                 part = next(given.parts, None)
@@ -115,11 +137,9 @@ class Feeding:
             if piece.file is not None or self.on_error == "raise":
                 self._refuse(name, Diverted(None, f"does not fit: {error}", piece.file))
             return int(piece.table.num_rows)
-        if misfits and self.on_error == "raise":  # what comes before it has arrived
-            rows = replace(rows, table=rows.table.slice(0, misfits[0].place))
-        self._feed(name, rows, lambda place: self._row(piece, int(kept[place]), ""))
         for misfit in misfits:
             self._refuse(name, self._row(piece, misfit.place, misfit.reason))
+        self._feed(name, rows, lambda place: self._row(piece, int(kept[place]), ""))
         return int(piece.table.num_rows)
 
     def _row(self, piece: Piece, place: int, reason: str) -> Diverted:
@@ -141,11 +161,6 @@ class Feeding:
         except FloError as error:
             if isinstance(error, ElementError) and self.on_error == "divert" and error.position is not None:
                 return self._take_one_by_one(name, of, items)
-            accepted = getattr(error, "accepted", None)
-            if isinstance(accepted, Value):
-                self._feed(
-                    name, written(of, accepted) if isinstance(collection, Columns) else accepted, _unit(of, accepted)
-                )
             error.input_name = f"`{name}`"
             raise
         self._feed(name, sent, _unit(of, value))
@@ -156,10 +171,6 @@ class Feeding:
         try:
             value = collection.value(data)
         except FloError as error:
-            if isinstance(error, ElementError) and isinstance(error.accepted, Value):
-                accepted = error.accepted
-                self._push(name, collection.formed(accepted) if isinstance(collection, Form) else accepted)
-                self.loop.run()
             error.input_name = f"`{name}`"
             raise
         self._push(name, value)
@@ -213,20 +224,55 @@ class Feeding:
         size = value.size()
         if not size:
             return
-        graph, outputs = self.loop.graph, self.loop.outputs
-        try:
-            self._push(name, value)
-            self.loop.run()
-        except FloError as error:
-            self.loop.graph, self.loop.outputs = graph, outputs
-            if size == 1:
-                self._blame(name, row(0), error)
-                return
+        error = self._raised(name, value)
+        if error is None:
+            self.aside.count(name, size)
+        elif self.on_error == "divert" and self._of(name).unordered:
+            self._feed_others(name, value, row, error)
+        elif size == 1:
+            self._blame(name, row(0), error)
+        else:
             half = size // 2
             self._feed(name, _part(value, 0, half), row)
             self._feed(name, _part(value, half, size), lambda place: row(half + place))
-        else:
-            self.aside.count(name, size)
+
+    def _raised(self, name: str, value: Any) -> FloError | None:
+        """Pushes a value and runs, or gives what that raised, with everything as it was before."""
+        try:
+            with self.loop.atomic():
+                self._push(name, value)
+                self.loop.run()
+        except FloError as error:
+            return error
+        return None
+
+    def _feed_others(self, name: str, value: Any, row: Place, error: FloError) -> None:
+        """Puts the rows aside that functions raise on by themselves, and feeds the others."""
+        at_fault = dict(self._at_fault(name, value))
+        others = _without(value, at_fault)
+        together = self._raised(name, others) if at_fault and others.size() else None
+        if not at_fault or together is not None:
+            raise _of_many(together or error, name)
+        self.aside.count(name, others.size())
+        for place, fault in at_fault.items():
+            self._blame(name, row(place), fault)
+
+    def _at_fault(self, name: str, value: Any) -> Iterator[tuple[int, FloError]]:
+        """The places of rows that functions raise on by themselves, before the rows of their input; what is raised."""
+        now, waiting = self.loop.snapshot(), [(0, value.size())]
+        while waiting:
+            start, stop = waiting.pop()
+            assert self._before is not None
+            self.loop.roll_back(self._before)
+            error = self._raised(name, _part(value, start, stop))
+            self.loop.roll_back(now)
+            if error is None:
+                continue
+            if stop - start == 1:
+                yield start, error
+            else:
+                half = (start + stop) // 2
+                waiting += [(half, stop), (start, half)]
 
     def _blame(self, name: str, row: Diverted, error: FloError) -> None:
         if self.on_error == "raise":
@@ -238,6 +284,19 @@ def _part(value: Any, start: int, stop: int) -> Any:
     if isinstance(value, Rows):
         return replace(value, table=value.table.slice(start, stop - start))
     return value.of(value.all_units()[start:stop])
+
+
+def _without(value: Any, places: Mapping[int, Any]) -> Any:
+    if isinstance(value, Rows):
+        kept = [place not in places for place in range(value.table.num_rows)]
+        return replace(value, table=value.table.filter(pa.array(kept, pa.bool_())))
+    return value.of([unit for place, unit in enumerate(value.all_units()) if place not in places])
+
+
+def _of_many(error: FloError, name: str) -> FloError:
+    """The error of rows of which none is to blame by itself."""
+    error.facts = (*error.facts, ("input", f"{name}: several rows together, and none of them by itself"))
+    return error
 
 
 def _unit(of: ElementCollection[Any], value: Any) -> Place:

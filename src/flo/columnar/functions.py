@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from flo.columnar.expression import Expression
 from flo.columnar.faults import calling
+from flo.columnar.function_types import Declared
 from flo.columnar.layout import VALUE, Layout
 from flo.columnar.python_keys import code_of
 from flo.columnar.rows import layout_of
@@ -67,6 +68,7 @@ def row_by_row(f: Callable[..., Any], collections: Collections, *tables: pa.Tabl
 @calling
 def called(f: Callable[..., Any], *elements: list[Any]) -> list[Any]:
     found: list[Any] = []
+    f = f.__wrapped__ if isinstance(f, Declared) else f
     if len(elements) == 1:
         found += map(f, elements[0])
         if len(found) < len(elements[0]):  # it ends `map` silently

@@ -29,16 +29,12 @@ def table_of(rows: Rows) -> pa.Table:
 
 
 def refuse_negative(name: str, of: Any, found: Any) -> None:
-    """An element that was taken back more often than it came is no result; `found` is a table or a dict."""
+    """An element that was taken back more often than it came is no result."""
     if not isinstance(of, ZSet):
         return
-    if isinstance(found, pa.Table):
-        below = found.filter(pc.less(found[WEIGHTS], 0))
-        count = below.num_rows
-        rows = [_shown(row) for row in below.slice(0, SHOWN).to_pylist()]
-    else:
-        odd = [(brief(element), f"weight {weight}") for element, weight in found.items() if weight < 0]
-        count, rows = len(odd), odd[:SHOWN]
+    below = found.filter(pc.less(found[WEIGHTS], 0))
+    count = below.num_rows
+    rows = [_shown(row) for row in below.slice(0, SHOWN).to_pylist()]
     if count:
         more = ((f"… and {count - SHOWN} more", ""),) if count > SHOWN else ()
         raise ElementError(

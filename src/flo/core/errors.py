@@ -115,7 +115,6 @@ class FloError(Exception):
         self.index = index  # which input of the operator is at fault
         self.where = where
         self.input_name: str | None = None
-        self.result: Any = None  # of a run: what came out before the fault
 
     def renamed(self, operator: str, verb: str) -> None:
         """Speaks of the verb that the user wrote instead of the operator behind it."""
@@ -199,16 +198,14 @@ class UnknownNameError(FloError):
 
 
 class ElementError(FloError):
-    """An element does not belong to the type its stream declares. `accepted` is the value of all that comes before."""
+    """An element does not belong to the type its stream declares."""
 
     position: int = 0
-    accepted: Any = None
 
-    def inside(self, place: str, accepted: Any) -> Self:
-        """The same error about an inner stream; `accepted` is what came before that."""
+    def inside(self, place: str) -> Self:
+        """The same error about an inner stream."""
         self.summary = f"{place} of {{input}}: {self.summary.replace('{input}', 'it')}"
         self.facts = tuple((label.replace("{input}", "it"), text) for label, text in self.facts)
-        self.accepted = accepted
         return self
 
 

@@ -4,7 +4,9 @@ outputs sent."""
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Protocol
 
 from flo.core.checkpoint import Running, load, save
@@ -61,6 +63,17 @@ class ByHand:
         return self.pick(steps)
 
 
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The state of a loop at one moment. Graphs and values never change, so it holds references and no copies."""
+
+    graph: Graph
+    outputs: Values
+    ended: frozenset[int]
+    steps: int
+    """How long the history was."""
+
+
 class EventLoop:
     """A running program: the graph G with its buffers and states, and the outputs O not yet sent."""
 
@@ -79,7 +92,7 @@ class EventLoop:
         """What the inputs and outputs are called and hold: a state is restored only into the same."""
         self.graph = graph
         self.outputs: Values = tuple(output.collection.bottom() for output in self.output_types)
-        self.ended: set[int] = set()
+        self.ended: frozenset[int] = frozenset()
         """The inputs whose end has arrived."""
         self.schedule = schedule
         self.history: list[GraphStep] = []
@@ -87,8 +100,25 @@ class EventLoop:
 
     def push(self, deltas: Deltas) -> None:
         """I ++ Δ."""
-        self.ended |= {index for index, delta in enumerate(deltas) if delta is not None and delta.fixed()}
         self.graph = setinput(self.graph, concat_all(inputs(self.graph), deltas))
+        self.ended |= {index for index, delta in enumerate(deltas) if delta is not None and delta.fixed()}
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(self.graph, self.outputs, self.ended, len(self.history))
+
+    def roll_back(self, to: Snapshot) -> None:
+        self.graph, self.outputs, self.ended = to.graph, to.outputs, to.ended
+        del self.history[to.steps :]
+
+    @contextmanager
+    def atomic(self, start: Snapshot | None = None) -> Iterator[None]:
+        """If the block raises, the loop goes back to `start`; by default to the state before the block."""
+        start = start or self.snapshot()
+        try:
+            yield
+        except BaseException:
+            self.roll_back(start)
+            raise
 
     def enabled(self) -> list[GraphStep]:
         """Every step that could be taken now."""
@@ -136,10 +166,10 @@ class EventLoop:
 
     def checkpoint(self) -> bytes:
         """The running program as bytes: buffers, operator states and unsent outputs, and no code."""
-        running = Running(self.graph, self.outputs, frozenset(self.ended))
+        running = Running(self.graph, self.outputs, self.ended)
         return save(self.program, self.input_types, self.ends, running)
 
     def restore(self, data: bytes) -> None:
         """Goes on from a checkpoint of the same program."""
         running = load(self.program, self.input_types, self.ends, data)
-        self.graph, self.outputs, self.ended = running.graph, running.outputs, set(running.ended)
+        self.graph, self.outputs, self.ended = running.graph, running.outputs, running.ended

@@ -1,4 +1,4 @@
-"""What people call a function: its name, or the text of a lambda."""
+"""What people call a function: its name, or the text of a lambda; and where its source is."""
 
 from __future__ import annotations
 
@@ -35,16 +35,29 @@ def _code_text(code: Any) -> str:
     return f"{code.co_varnames} {code.co_names} {consts} {code.co_code.hex()}"
 
 
-@cache
 def _lambda_text(code: Any) -> str | None:
-    """The source of a lambda, found by the place of its body; None if there is no source."""
+    found = source_of(code)
+    return None if found is None else ast.unparse(found)
+
+
+@cache
+def source_of(code: Any) -> ast.Lambda | ast.FunctionDef | None:
+    """The source of a function, a lambda's found by the place of its body; None if there is no source."""
+    if code.co_name != "<lambda>":
+        named = [node for node in _functions(code.co_filename) if isinstance(node, ast.FunctionDef)]
+        firsts = [(min([node.lineno, *(each.lineno for each in node.decorator_list)]), node) for node in named]
+        found = [node for line, node in firsts if (line, node.name) == (code.co_firstlineno, code.co_name)]
+        return found[0] if len(found) == 1 else None
     places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
     around = [
         node
-        for node in _lambdas(code.co_filename)
-        if node.lineno == code.co_firstlineno and places and all(_start(node) <= place < _end(node) for place in places)
+        for node in _functions(code.co_filename)
+        if isinstance(node, ast.Lambda)
+        and node.lineno == code.co_firstlineno
+        and places
+        and all(_start(node) <= place < _end(node) for place in places)
     ]
-    return ast.unparse(max(around, key=_start)) if around else None  # the innermost
+    return max(around, key=_start) if around else None  # the innermost
 
 
 def _start(node: ast.Lambda) -> tuple[int, int]:
@@ -56,9 +69,9 @@ def _end(node: ast.Lambda) -> tuple[int, int]:
 
 
 @cache
-def _lambdas(filename: str) -> list[ast.Lambda]:
+def _functions(filename: str) -> list[ast.Lambda | ast.FunctionDef]:
     try:
         tree = ast.parse("".join(linecache.getlines(filename)))
     except (SyntaxError, ValueError):
         return []
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+    return [node for node in ast.walk(tree) if isinstance(node, (ast.Lambda, ast.FunctionDef))]

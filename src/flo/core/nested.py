@@ -187,7 +187,7 @@ class Nested(Collection, Generic[*Cs]):
             try:
                 tuples.append(self._tuple(item))
             except ElementError as error:
-                raise error.inside(f"inner stream {position}", NestedValue.pushing(*tuples)) from None
+                raise error.inside(f"inner stream {position}") from None
         return NestedValue.pushing(*tuples)
 
     def _tuple(self, item: Any) -> Values:

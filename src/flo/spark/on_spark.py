@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 import flo.columnar.operators  # noqa: F401  # the columnar forms
 from flo.api.here import one_of
 from flo.api.running import known
+from flo.columnar.derive import giving_tables
 from flo.columnar.diverted import OnError
 from flo.columnar.operator import columnar, plain
 from flo.columnar.rows import Columns
@@ -64,7 +65,8 @@ class OnSpark:
         ship(spark)
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
         types: StreamTypes = tuple(columnar(stream.type) or stream.type for stream in self._inputs.values())
-        graph, outputs = translated(flow.graph(), types)
+        values = tuple(stream.type for stream in self._inputs.values())
+        graph, outputs = translated(giving_tables(flow.graph(), values, (*flow._outputs, *flow._late())), types)
         wanted = tuple(columnar(plain(output)) or plain(output) for output in outputs)
         between = converting(outputs, wanted)
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from flo.core.collection import Collection, End, Value, call
@@ -118,7 +117,7 @@ class ElementCollection(Collection, Generic[T_co]):
         return type(other) is type(self) and accepts(self.element, other.element)
 
     def checked(self, elements: list[Any]) -> list[Any]:
-        """The elements, or an error that names the first one that does not belong, and keeps those before it."""
+        """The elements, or an error that names the first one that does not belong."""
         position = first_stranger(elements, self.element)
         reason = f"not of type {type_name(self.element)}"
         if position is None and self.unordered:
@@ -140,16 +139,10 @@ class ElementCollection(Collection, Generic[T_co]):
         return elements
 
     def value(self, data: Any) -> Any:
-        items = data if isinstance(data, Mapping) else self.gathered(data)
-        try:
-            return self._value(items)
-        except ElementError as error:
-            before = islice(items.items(), error.position) if isinstance(items, Mapping) else items[: error.position]
-            error.accepted = self._value(dict(before) if isinstance(items, Mapping) else before)
-            raise
+        return self._value(data if isinstance(data, Mapping) else self.gathered(data))
 
     def gathered(self, data: Any) -> list[Any]:
-        """The elements of an iterable; if it raises, those before are accepted."""
+        """The elements of an iterable; what it raises becomes an error about the input."""
         if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
             raise ElementError(
                 f"{{input}} takes many elements, and was given one {type(data).__name__}",
@@ -161,9 +154,7 @@ class ElementCollection(Collection, Generic[T_co]):
             items.extend(data)
         except Exception as fault:
             raised = f"raised {type(fault).__name__} after {len(items)} elements: {fault}"
-            error = ElementError(f"the data of {{input}} {raised}")
-            error.accepted = self.value(items)
-            raise error from fault
+            raise ElementError(f"the data of {{input}} {raised}") from fault
         return items
 
     def pieces(self, data: Any) -> list[list[Value]]:

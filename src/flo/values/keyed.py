@@ -206,7 +206,7 @@ class Keyed(Collection, Generic[K, C_co]):
             try:
                 entries[key] = self.inner.value(item)
             except ElementError as error:
-                raise error.inside(f"the key {brief(key)}", KeyedValue.of(entries)) from error.__cause__
+                raise error.inside(f"the key {brief(key)}") from error.__cause__
         return KeyedValue.of(entries)
 
     def plain(self, value: KeyedValue) -> dict[Any, Any]:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from flo.api.running import known
 from flo.core.errors import Origin, UnknownNameError
-from flo.spark.checkpoint.files import expect_next
+from flo.spark.checkpoint.files import committed, expect_next
 from flo.spark.driver.faults import for_java, without_java
 from flo.spark.driver.settings import ON_DISK, STREAMING, having, of_tasks
 from flo.spark.driver.sinks import DIVERTED, Given, Kept, Memory, Sink, forget_parts
@@ -107,7 +107,8 @@ class Query:
                 instead=(('start(…, on_error="divert")', "puts such rows aside"),),
                 where=Origin.here(),
             )
-        return arriving.put_aside(self._turns.folder, known(name, dict.fromkeys(inputs), "input"))
+        newest = max(committed(self._turns.folder), default=-1)
+        return arriving.put_aside(self._turns.folder, known(name, dict.fromkeys(inputs), "input"), newest)
 
     @property
     def exception(self) -> Exception | None:

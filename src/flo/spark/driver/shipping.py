@@ -15,6 +15,7 @@ from typing import Any
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
+from flo.columnar.function_types import Declared
 from flo.core.errors import is_users
 
 ARCHIVE = "flo_shipped.zip"
@@ -58,7 +59,8 @@ def resolve_annotations(item: Any, seen: set[int] | None = None) -> None:
     So the user's are made to hold types instead of names, and those of the types they name as well.
     """
     seen = set() if seen is None else seen
-    for part in typing.get_args(item):
+    derived = (item.__wrapped__, item.returns) if isinstance(item, Declared) else ()
+    for part in (*typing.get_args(item), *derived):
         resolve_annotations(part, seen)
     if id(item) in seen or not (inspect.isfunction(item) or inspect.isclass(item)) or not _is_users(item):
         return

@@ -176,9 +176,9 @@ def forget(where: str, name: str, before: int) -> None:
                 folder(where).remove(file)
 
 
-def put_aside(where: str, name: str) -> pa.Table:
-    """All rows of an input that were put aside and that no sink has taken."""
-    files = [file for files in _turns(where, name).values() for file in files]
+def put_aside(where: str, name: str, newest: int) -> pa.Table:
+    """All rows of an input that were put aside up to this version and that no sink has taken."""
+    files = [file for version, files in _turns(where, name).items() if version <= newest for file in files]
     return pa.concat_tables([SCHEMA.empty_table(), *(read_part(where, file) for file in files)])
 
 

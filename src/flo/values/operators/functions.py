@@ -42,4 +42,6 @@ def all_declared(f: Any, results: list[Any], kind: Any) -> None:
     stranger = first_stranger(results, kind)
     if stranger is not None:
         said = type_name(returned_type(f))
-        raise TypeError(f"a result is {brief(results[stranger])}, and it says that it returns {said}")
+        derived = getattr(f, "derived", False)
+        how = f"{said} was derived from its source: annotate it" if derived else f"it says that it returns {said}"
+        raise TypeError(f"a result is {brief(results[stranger])}, and {how}")

@@ -1,0 +1,340 @@
+"""What Python's own operators, functions, methods and attributes give, by the types of what they are given."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from itertools import product
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
+
+from flo.core.elements import type_name
+
+
+class Unclear(Exception):
+    """The type of a result cannot be derived; says why."""
+
+
+def members(kind: Any) -> list[Any]:
+    """The types that a union is made of, without what is noted beside them."""
+    if kind is None:
+        return [NoneType]
+    if isinstance(kind, NewType):
+        return members(kind.__supertype__)
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return members(parts[0])
+    if origin is Literal:
+        return list(dict.fromkeys(map(type, parts)))
+    if origin in (Union, UnionType):
+        return [each for part in parts for each in members(part)]
+    if kind is Any:
+        raise Unclear("the type of what it is given is not known")
+    return [kind]
+
+
+def joined(*kinds: Any) -> Any:
+    """The type of what may be any of these. Of tuples of one length, place by place."""
+    found: list[Any] = []
+    for kind in kinds:
+        for part in get_args(kind) if get_origin(kind) in (Union, UnionType) else [NoneType if kind is None else kind]:
+            if part in found:
+                continue
+            other = next((each for each in found if _alike(each, part)), None)
+            if other is None:
+                found.append(part)
+            else:
+                places = zip(get_args(other), get_args(part), strict=True)
+                found[found.index(other)] = tuple[tuple(joined(*each) for each in places)]  # type: ignore[misc]
+    if not found:
+        raise Unclear("it gives nothing: it raises on everything")
+    return Union[tuple(found)]  # noqa: UP007
+
+
+def _alike(kind: Any, other: Any) -> bool:
+    if not (is_fixed_tuple(kind) and is_fixed_tuple(other)):
+        return False
+    return len(get_args(kind)) == len(get_args(other))
+
+
+def is_fixed_tuple(kind: Any) -> bool:
+    parts = get_args(kind)
+    return get_origin(kind) is tuple and bool(parts) and parts[-1] is not ...
+
+
+def shown(kind: Any) -> str:
+    return " | ".join("None" if each is NoneType else type_name(each) for each in _split(kind))
+
+
+def _split(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+_INTS = {bool, int}
+_NUMBERS = {bool, int, float}
+_MOMENTS = {date, datetime}
+
+
+def operated(sign: str, left: Any, right: Any, exponent: Any = None) -> Any:
+    """The type of `left sign right`; of a power, `exponent` is its value where that is known."""
+    found = []
+    for one, other in product(members(left), members(right)):
+        if NoneType in (one, other):
+            continue  # raises, and gives nothing
+        found.append(_operated(sign, one, other, exponent))
+    return joined(*found)
+
+
+def _operated(sign: str, one: Any, other: Any, exponent: Any) -> Any:
+    kinds = {each for each in (one, other) if isinstance(each, type)}
+    numbers = kinds <= _NUMBERS and kinds
+    if numbers and sign in ("+", "-", "*", "//", "%"):
+        return float if float in kinds else int
+    if numbers and sign == "/":
+        return float
+    if numbers and sign in ("&", "|", "^") and float not in kinds:
+        return bool if kinds == {bool} else int
+    if numbers and sign in ("<<", ">>") and float not in kinds:
+        return int
+    if numbers and sign == "**":
+        return _power(one, other, exponent)
+    if kinds <= {Decimal, bool, int} and Decimal in kinds and sign in ("+", "-", "*", "/", "//", "%"):
+        return Decimal
+    if sign == "%" and one is str:
+        return str
+    if sign == "+" and one == other and one in (str, bytes, timedelta):
+        return one
+    if sign == "+" and is_fixed_tuple(one) and is_fixed_tuple(other):
+        return tuple[(*get_args(one), *get_args(other))]  # type: ignore[misc]
+    if sign == "+" and get_origin(one) is get_origin(other) is list:
+        return list[joined(get_args(one)[0], get_args(other)[0])]  # type: ignore[misc]
+    if sign == "*" and one in (str, bytes) and other in _INTS:
+        return one
+    if sign == "*" and other in (str, bytes) and one in _INTS:
+        return other
+    found = _of_moments(sign, one, other)
+    if found is not None:
+        return found
+    raise Unclear(f"`{sign}` of {shown(one)} and {shown(other)} is not known")
+
+
+def _power(one: Any, other: Any, exponent: Any) -> Any:
+    if type(exponent) is int and one in _INTS:
+        return int if exponent >= 0 else float
+    if one is float and other in _INTS:
+        return float
+    raise Unclear(f"a power of {shown(one)} and {shown(other)} may be an int, a float or a complex number")
+
+
+def _of_moments(sign: str, one: Any, other: Any) -> Any:
+    if sign in ("+", "-") and one in _MOMENTS and other is timedelta:
+        return one
+    if sign == "+" and one is timedelta and other in _MOMENTS:
+        return other
+    if sign == "-" and one == other and one in (date, datetime, timedelta):
+        return timedelta
+    if one is timedelta and other is timedelta:
+        return {"/": float, "//": int, "%": timedelta}.get(sign)
+    if sign in ("*", "/", "//") and one is timedelta and other in _NUMBERS and not (sign == "//" and other is float):
+        return timedelta
+    return timedelta if sign == "*" and other is timedelta and one in _NUMBERS else None
+
+
+def negated(sign: str, kind: Any) -> Any:
+    """The type of `-x`, `+x` and `~x`."""
+    found = []
+    for each in members(kind):
+        if each in _INTS:
+            found.append(int)
+        elif each in (float, Decimal, timedelta) and sign != "~":
+            found.append(each)
+        elif each is not NoneType:
+            raise Unclear(f"`{sign}` of {shown(each)} is not known")
+    return joined(*found)
+
+
+def items_of(kind: Any) -> Any:
+    """The type of what iterating gives."""
+    found = []
+    for each in members(kind):
+        parts = get_args(each)
+        if each in (str, bytes):
+            found.append(str if each is str else int)
+        elif is_fixed_tuple(each):
+            found += parts
+        elif parts and get_origin(each) in _ITERABLES:
+            found.append(parts[0])
+        elif each is not NoneType:
+            raise Unclear(f"what is in {shown(each)} is not known")
+    return joined(*found)
+
+
+_ITERABLES = (list, tuple, set, frozenset, Iterable, dict)
+
+
+def _absolute(kind: Any) -> Any:
+    return negated("-", kind)
+
+
+def _rounded(kind: Any, digits: Any = None) -> Any:
+    found = []
+    for each in members(kind):
+        if each in _INTS:
+            found.append(int)
+        elif each in (float, Decimal):
+            found.append(int if digits in (None, NoneType) else each)
+        elif each is not NoneType:
+            raise Unclear(f"`round` of {shown(each)} is not known")
+    if digits is not None and int not in members(digits):
+        raise Unclear("`round` was given digits that are no int")
+    return joined(*found)
+
+
+def _extreme(*kinds: Any, **named: Any) -> Any:
+    if set(named) - {"key", "default"}:
+        raise Unclear("`min` and `max` were given something unknown")
+    found = joined(*kinds) if len(kinds) > 1 else items_of(kinds[0])
+    return joined(found, named["default"]) if "default" in named else found
+
+
+def _total(kind: Any, start: Any = int) -> Any:
+    found = start
+    parts = get_args(kind) if is_fixed_tuple(kind) else (items_of(kind),)
+    for part in parts:
+        found = operated("+", found, part)
+    return found if is_fixed_tuple(kind) else joined(start, found)  # of nothing it is the start
+
+
+def _sorted(kind: Any, **named: Any) -> Any:
+    return list[items_of(kind)]  # type: ignore[misc]
+
+
+def _paired(*kinds: Any, **named: Any) -> Any:
+    return Iterable[tuple[tuple(map(items_of, kinds))]]  # type: ignore[misc]
+
+
+def _numbered(kind: Any, start: Any = int) -> Any:
+    return Iterable[tuple[int, items_of(kind)]]  # type: ignore[misc]
+
+
+def _moment(*kinds: Any, **named: Any) -> Any:
+    if len(kinds) > 7 or "tzinfo" in named:
+        raise Unclear("a datetime with a zone has no type of its own")
+    return datetime
+
+
+GIVES: dict[Any, Any] = {
+    len: int,
+    ord: int,
+    hash: int,
+    chr: str,
+    repr: str,
+    ascii: str,
+    format: str,
+    hex: str,
+    bin: str,
+    oct: str,
+    any: bool,
+    all: bool,
+    isinstance: bool,
+    str: str,
+    int: int,
+    float: float,
+    bool: bool,
+    bytes: bytes,
+    Decimal: Decimal,
+    timedelta: timedelta,
+    date: date,
+    range: Iterable[int],
+    math.floor: int,
+    math.ceil: int,
+    math.trunc: int,
+    math.isnan: bool,
+    math.isinf: bool,
+    math.isfinite: bool,
+    math.isclose: bool,
+    math.gcd: int,
+    math.lcm: int,
+    math.isqrt: int,
+    operator.not_: bool,
+}
+"""What these give, whatever they are given."""
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    abs: _absolute,
+    round: _rounded,
+    min: _extreme,
+    max: _extreme,
+    sum: _total,
+    sorted: _sorted,
+    divmod: lambda one, other: tuple[operated("//", one, other), operated("%", one, other)],  # type: ignore[misc]
+    datetime: _moment,
+    list: lambda kind: list[items_of(kind)],  # type: ignore[misc]
+    tuple: lambda kind: kind if is_fixed_tuple(kind) else tuple[items_of(kind), ...],  # type: ignore[misc]
+    reversed: lambda kind: Iterable[items_of(kind)],  # type: ignore[misc]
+    enumerate: _numbered,
+    zip: _paired,
+    dataclasses.replace: lambda kind, **named: kind,
+    operator.neg: lambda kind: negated("-", kind),
+}
+"""What is given to these: the types of arguments, in their order and by name."""
+
+_FLOATS = (
+    *(math.sqrt, math.exp, math.log, math.log2, math.log10, math.log1p, math.expm1, math.pow, math.fabs, math.sin),
+    *(math.cos, math.tan, math.atan, math.atan2, math.asin, math.acos, math.hypot, math.degrees, math.radians),
+    *(math.fmod, math.copysign, math.fsum, math.dist),
+)
+GIVES.update(dict.fromkeys(_FLOATS, float))
+for _sign, _names in {
+    "+": (operator.add, operator.concat),
+    "-": (operator.sub,),
+    "*": (operator.mul,),
+    "/": (operator.truediv,),
+    "//": (operator.floordiv,),
+    "%": (operator.mod,),
+    "&": (operator.and_,),
+    "|": (operator.or_,),
+    "^": (operator.xor,),
+}.items():
+    for _name in _names:
+        FUNCTIONS[_name] = lambda one, other, sign=_sign: operated(sign, one, other)
+
+_TEXTS = "capitalize casefold center expandtabs format join ljust lower lstrip removeprefix removesuffix replace rjust"
+_ASKS = "endswith isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric isspace istitle isupper"
+METHODS: dict[tuple[Any, str], Any] = {
+    **{(str, name): str for name in f"{_TEXTS} rstrip strip swapcase title translate upper zfill".split()},
+    **{(str, name): bool for name in f"{_ASKS} isprintable startswith".split()},
+    **{(str, name): int for name in ("count", "find", "index", "rfind", "rindex")},
+    **{(str, name): list[str] for name in ("split", "rsplit", "splitlines")},
+    **{(str, name): tuple[str, str, str] for name in ("partition", "rpartition")},
+    (str, "encode"): bytes,
+    (bytes, "decode"): str,
+    (bytes, "hex"): str,
+    (int, "bit_length"): int,
+    (int, "bit_count"): int,
+    (float, "is_integer"): bool,
+    (float, "hex"): str,
+    (timedelta, "total_seconds"): float,
+    (date, "isoformat"): str,
+    (date, "strftime"): str,
+    (date, "weekday"): int,
+    (date, "isoweekday"): int,
+    (date, "toordinal"): int,
+    (time, "isoformat"): str,
+    (datetime, "isoformat"): str,
+    (datetime, "strftime"): str,
+    (datetime, "weekday"): int,
+    (datetime, "isoweekday"): int,
+    (datetime, "toordinal"): int,
+    (datetime, "timestamp"): float,
+    (datetime, "date"): date,
+    (datetime, "time"): time,
+}
+ATTRIBUTES: Mapping[tuple[Any, str], Any] = {
+    **{(kind, name): int for kind in (date, datetime) for name in ("year", "month", "day")},
+    **{(kind, name): int for kind in (time, datetime) for name in ("hour", "minute", "second", "microsecond")},
+    **{(timedelta, name): int for name in ("days", "seconds", "microseconds")},
+}
