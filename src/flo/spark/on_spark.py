@@ -157,6 +157,7 @@ class OnSpark:
             entering = self._entering(turns, frames, order or {}, divert)
             with having(self._spark, of_tasks(turns.narrow)):
                 outcome = turns.begin(list(entering.values()), set(range(len(self._inputs))))
+            turns.commit(outcome)  # for views
             aside = {
                 f"{name}{DIVERTED}": snapshot(Given.aside(self._spark, folder, name, outcome, turns.shards).frame())
                 for name in (self._inputs if divert else ())

@@ -25,12 +25,12 @@ from flo.core.encoding import decode, encode
 from flo.core.errors import CheckpointError
 from flo.core.term import Call, Term
 from flo.core.wire import Wire
-from flo.spark.checkpoint.files import committed, write_about
+from flo.spark.checkpoint.files import add_standing, committed, write_about
 from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_terms, runs_in
 from flo.spark.checkpoint.rescale_windows import cut_windows
 from flo.spark.plan.stages import shard_of
 from flo.spark.tasks.kept import OUTPUTS, PLACE
-from flo.spark.tasks.state import STATE, VERSIONS, place_of, state_of
+from flo.spark.tasks.state import STATE, VERSIONS, Standing, place_of, state_of
 
 TRACES = ("trace", "totals", "ranked")
 BY_KEY = frozenset(
@@ -63,8 +63,12 @@ def rescale(where: str, shards: int) -> list[int]:
         return versions
     folder(where).remove(f"{STATE}/{shards:05}")  # left by one that was broken off
     for version in versions:
+        standing = checkpoint.standing(version)
         for stage in checkpoint.about["stages"]:
             _Cutting(checkpoint, stage, shards, version).cut()
+        every = dict.fromkeys(range(shards), version)
+        cut = {level: Standing(every, ended=each.ended) for level, each in standing.items()}
+        add_standing(where, version, shards, cut)
     write_about(where, {**checkpoint.about, "shards": shards})
     folder(where).remove(OUTPUTS)  # of turns that come again, and then from other shards
     folder(where).remove(f"{STATE}/{checkpoint.shards:05}")
@@ -80,20 +84,23 @@ class _Cutting:
     shards: int
     version: int
     old: list[Store] = field(default_factory=list)
+    """Of the states there are: what shards share that were sent nothing yet is the last."""
     new: list[Storing] = field(default_factory=list)
 
     def cut(self) -> None:
         level = self.stage["level"]
         state = state_of(self.checkpoint.where, self.shards)
-        self.old = [self.checkpoint.store(level, shard) for shard in range(self.checkpoint.shards)]
+        standing = list(self.checkpoint.standing(self.version)[level].states())
+        self.old = [self.checkpoint.store(level, shard) for shard, _ in standing]
+        versions = [changed for _, changed in standing]
         stores = [Store(state.within(place_of(level, shard))) for shard in range(self.shards)]
         self.new = [Storing(store, []) for store in stores]
-        graphs, views = zip(*(read_terms(store, self.version) for store in self.old), strict=True)
+        graphs, views = zip(*map(read_terms, self.old, versions), strict=True)
         first: Any = decode(bytes.fromhex(self.stage["initial"]))
         nodes = zip(self.stage["operators"], nodes_in(first[0]), *map(nodes_in, graphs), strict=True)
         found = [self._node(described, initial, list(each)) for described, initial, *each in nodes]
         kept = [self._views(shard, [dict(each) for each in views]) for shard in range(self.shards)]
-        more = [store.manifest(self.version)["more"] for store in self.old]
+        more = [store.manifest(changed)["more"] for store, changed in zip(self.old, versions, strict=True)]
         for shard, (store, storing) in enumerate(zip(stores, self.new, strict=True)):
             graph = _with_nodes(graphs[0], iter([each[shard] for each in found]))
             noted = self._noted(shard, more, dict(kept[shard]))
