@@ -143,6 +143,8 @@ def runs_in(term: Any) -> Iterator[tuple[tuple[str, ...], str]]:
         case Call("stored_rows", (_, name, _)):
             if name is not None:
                 yield (), name
+        case Call("stored_keyed_rows", (_, rows, keys, _)):
+            yield from (((), name) for name in (rows, keys) if name is not None)
         case Call(_, parts) | tuple(parts):
             for part in parts:
                 yield from runs_in(part)

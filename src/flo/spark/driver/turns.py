@@ -19,7 +19,7 @@ from flo.columnar.rows import Rows, ordered
 from flo.core.collection import Value
 from flo.core.errors import EngineError, FloError
 from flo.spark.checkpoint.files import commit, standing_as_json, standing_at
-from flo.spark.driver.entering import Entering
+from flo.spark.driver.entering import Entering, counter
 from flo.spark.driver.faults import misfit, without_java
 from flo.spark.driver.settings import is_narrow
 from flo.spark.plan.stages import POSITION, Plan
@@ -30,7 +30,6 @@ from flo.spark.tasks.kept import Kept, Output
 from flo.spark.tasks.sending import Sending
 from flo.spark.tasks.state import Shard, Standing
 from flo.spark.tasks.work import InTurns, Work
-
 
 ON_CLUSTER = 64
 """So many tasks a stage may have on any cluster."""
@@ -47,7 +46,7 @@ class Outcome:
     written: int
     """Bytes of state."""
     taken: dict[str, int]
-    """How many rows came on each input."""
+    """How many rows came on each input, before any filter."""
     seconds: float
     aside: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
     """The files of rows that each input has put aside, and how many there are."""
@@ -71,6 +70,8 @@ class Turns:
         self.run = uuid.uuid4().hex
         self._standing: tuple[int, dict[int, Standing]] = (-1, {})
         """Where the states are, and of which version: the last that was taken, committed or not."""
+        self.counted: set[str] = set()
+        """The inputs whose rows Spark counts."""
         self.narrow = True
         """Whether all rows that enter have few bytes, whatever they say."""
         self.stages = [Code.of((stage, self._sent(stage.outputs), tuple(outputs))) for stage in plan.stages]
@@ -86,6 +87,8 @@ class Turns:
         """The rows of an input on their way to shards."""
         entry = given.entry
         self.narrow &= is_narrow(given.frame.schema)
+        if given.counted:
+            self.counted.add(name)
         code = Code.of((entry, self._sent(entry.outputs), name))
         return given.frame.mapInArrow(Enter(code, self.shards, given.position, self.folder if divert else None), SPARK)
 
@@ -147,7 +150,16 @@ class Turns:
             raise faults[0]
         if {each.get("version", version) for each in said} != {version}:
             raise EngineError(f"a task took turn {version} for another: is PYSPARK_PIN_THREAD false?")
-        return self._outcome(version, said, time.monotonic() - started)
+        outcome = self._outcome(version, said, time.monotonic() - started)
+        return replace(outcome, taken={**outcome.taken, **self._counted_in(frame)})
+
+    def _counted_in(self, frame: DataFrame) -> dict[str, int]:
+        """The rows of inputs that Spark has filtered itself, before it did."""
+        if not self.counted:
+            return {}
+        found = frame._jdf.queryExecution().observedMetrics()
+        names = {name: counter(name) for name in self.counted}
+        return {name: found.apply(each).getLong(0) if found.contains(each) else 0 for name, each in names.items()}
 
     def _outcome(self, version: int, said: list[Any], seconds: float) -> Outcome:
         rows, taken = {output.name: 0 for output in self.outputs}, Counter[str]()

@@ -25,7 +25,6 @@ from flo.values.element_value import ElementCollection
 
 if TYPE_CHECKING:
     from flo.spark.plan.stages import Delivery
-    from flo.spark.tasks.blobs import Blob
     from flo.spark.tasks.context import Turn
 
 VIEW, PARTS, COUNT = "view", "parts", "count"

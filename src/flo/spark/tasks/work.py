@@ -86,7 +86,7 @@ class Work:
         for shard in shards:
             yield from self._turn(stage, shard, sent.pop(shard, []), ended, (deliveries, outputs), done)
         for stream, count in done.streams.items():
-            if count == 1 and stream in stage.alone or count == len(shards):
+            if (count == 1 and stream in stage.alone) or count == len(shards):
                 yield from ends(deliveries, stream, task, self.turn.tasks)
             else:
                 raise EngineError(f"the stream {stream} has ended in {count} of {len(shards)} shards")
