@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -37,7 +38,9 @@ from flo.spark.tasks.state import BLANK, Shard
 from flo.spark.tasks.work import Work
 from tests.spark.harness import POSITION, cut, frame, table
 
-NO_SPARK: Any = SimpleNamespace(sparkContext=SimpleNamespace(master="local", defaultParallelism=2))
+NO_SPARK: Any = SimpleNamespace(
+    sparkContext=SimpleNamespace(master="local", defaultParallelism=2, pythonExec=sys.executable)
+)
 APART = 100
 """How far the first rows of two turns are from each other in a sequence, unless a test says where they are."""
 _task = threading.local()

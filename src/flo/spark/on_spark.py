@@ -265,13 +265,15 @@ def _expect_session(spark: Any) -> None:
 
 
 def _expect_same_session(name: str, frame: DataFrame, spark: SparkSession) -> None:
+    expected = (("expected", "a DataFrame of the session that was given to `flow.on`"),)
     theirs = frame.sparkSession
-    if theirs.sparkContext._jsc is None or _session(theirs) != _session(spark):
-        stopped = theirs.sparkContext._jsc is None
+    if theirs.sparkContext._jsc is None:
+        raise TypeMismatch(f"the input `{name}` is a DataFrame of a session that has been stopped", facts=expected)
+    if _session(theirs) != _session(spark):
         raise TypeMismatch(
-            f"the input `{name}` is a DataFrame of {'a session that has been stopped' if stopped else 'another session'}",
-            facts=(("expected", "a DataFrame of the session that was given to `flow.on`"),),
-            instead=(("flow.on(frame.sparkSession)", "runs where its DataFrames are"),) if not stopped else (),
+            f"the input `{name}` is a DataFrame of another session",
+            facts=expected,
+            instead=(("flow.on(frame.sparkSession)", "runs where its DataFrames are"),),
         )
 
 

@@ -157,9 +157,17 @@ class Turns:
         """The rows of inputs that Spark has filtered itself, before it did."""
         if not self.counted:
             return {}
-        found = frame._jdf.queryExecution().observedMetrics()
-        names = {name: counter(name) for name in self.counted}
-        return {name: found.apply(each).getLong(0) if found.contains(each) else 0 for name, each in names.items()}
+        executions = [frame._jdf.queryExecution()]
+        streaming = self.spark.sparkContext.getLocalProperty("sql.streaming.queryId")
+        if streaming:  # the frame of a micro-batch begins behind what has read and counted its rows
+            query = self.spark._jsparkSession.streams().get(streaming)
+            executions.append(query.streamingQuery().lastExecution())
+        counts = dict.fromkeys(self.counted, 0)
+        for observed in (each.observedMetrics() for each in executions):
+            for name in self.counted:
+                if observed.contains(counter(name)):
+                    counts[name] = observed.apply(counter(name)).getLong(0)
+        return counts
 
     def _outcome(self, version: int, said: list[Any], seconds: float) -> Outcome:
         rows, taken = {output.name: 0 for output in self.outputs}, Counter[str]()
