@@ -174,12 +174,28 @@ def growth(bench: Bench) -> None:
     table(f"The same delta of 2 x {delta:,} rows into a join", columns, rows)
 
 
+def shards(bench: Bench) -> None:
+    for count in (10, 100_000):
+        data, expected = bench.data(f"shards-{count}", partial(spark_data.few_or_many, count))
+        sides = {number: bench.side(f"shards-{number}", data) for number in (10, 100, 1000)}
+        rows = []
+        for number, each in sides.items():
+            first, later = each["batches"][0], statistics.median(each["batches"][1:])
+            ten = sides[10]["batches"]
+            ratios = [f"{first / ten[0]:.2f}", f"{later / statistics.median(ten[1:]):.2f}"]
+            right = "yes" if each["result"] == expected else "no"
+            rows.append([f"{number:,}", f"{first:,.0f} ms", ratios[0], f"{later:,.0f} ms", ratios[1], right])
+        columns = ["shards", "first micro-batch", "/ with 10", "median of the others", "/ with 10", "right"]
+        table(f"Micro-batches of {max(10, int(count * bench.scale)):,} rows on many shards, grouped sum", columns, rows)
+
+
 PARTS: dict[str, Callable[[Bench], None]] = {
     "join": join,
     "windows": windows,
     "chain": chain,
     "floor": floor,
     "growth": growth,
+    "shards": shards,
 }
 
 

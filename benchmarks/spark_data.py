@@ -75,6 +75,16 @@ def ten_rows(folder: Path) -> None:
     write_in_turn([_rows(rng, TEN, 100) for _ in range(DELTAS)], folder / "rows")
 
 
+def few_or_many(rows: int, scale: float, folder: Path) -> list[list[int]]:
+    """Five files of so many rows; the sums by key."""
+    rng, count = np.random.default_rng(6), max(TEN, int(rows * scale))
+    tables = [_rows(rng, count, count * TEN) for _ in range(5)]
+    write_in_turn(tables, folder / "rows")
+    frame = pl.from_arrow(pa.concat_tables(tables))
+    assert isinstance(frame, pl.DataFrame)
+    return [list(row) for row in frame.group_by("k").agg(pl.col("v").sum()).sort("k").rows()]
+
+
 def growth(deltas: int, scale: float, folder: Path) -> tuple[int, int]:
     """A first file of so many deltas on each side of a join, and then deltas of the same size; the rows of both."""
     delta = max(1, int(100_000 * scale))

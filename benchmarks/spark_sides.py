@@ -186,6 +186,16 @@ def floor_each(side: Side) -> Measured:
     return measured(query, time.perf_counter() - started)
 
 
+def shards_flo(shards: int) -> Callable[[Side], Measured]:
+    def run(side: Side) -> Measured:
+        found = side.flo(groups_flow(), {"rows": side.stream("rows")}, {"sums": "view"}, shards=shards)
+        table = found["query"].view("sums").arrow()
+        found["result"] = sorted([row["0"], row["1"]] for row in table.to_pylist())
+        return found
+
+    return run
+
+
 SIDES: dict[str, Callable[[Side], Measured]] = {
     "join-flo": join_flo,
     "join-native": join_native,
@@ -199,6 +209,7 @@ SIDES: dict[str, Callable[[Side], Measured]] = {
     "floor-flo": floor_flo,
     "floor-native": floor_native,
     "floor-each": floor_each,
+    **{f"shards-{count}": shards_flo(count) for count in (10, 100, 1000)},
 }
 
 

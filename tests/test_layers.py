@@ -16,7 +16,7 @@ import flo.core
 ROOT = Path(flo.core.__file__).parent.parent
 LAYERS = ("core", "values", "verify", "columnar", "api", "spark", "views", "tools")
 MODULES = sorted(ROOT.rglob("*.py"))
-ALLOWED_OUTSIDE = {"rich", "typing_extensions"}
+ALLOWED_OUTSIDE = {"rich"}
 FOR_TABLES = {"narwhals", "numpy", "pyarrow"}
 """What tables are made of: `columnar` imports it, and `spark`, which runs on it."""
 EXTRAS = {"hypothesis", "polars", "z3"}

@@ -61,10 +61,15 @@ from flo.values.lattice import (
 from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
-from flo.views.progress import RunProgress
 
 if TYPE_CHECKING:
     from flo.columnar.row_types import rows
+
+
+def _progress(name: str, total: int | None) -> object:
+    from flo.views.progress import RunProgress  # which needs rich, as no task on Spark does
+
+    return RunProgress(name, total)
 
 
 def _on_spark(flow: Flow, session: object) -> object:
@@ -74,7 +79,7 @@ def _on_spark(flow: Flow, session: object) -> object:
 
 
 PLACES.append((lambda place: type(place).__module__.startswith("pyspark."), _on_spark))
-here = Here(RunProgress)
+here = Here(_progress)
 """This process: `flow.on(flo.here).run(…)` runs on tables."""
 
 __version__ = "0.1.0"

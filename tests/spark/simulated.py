@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -33,11 +34,13 @@ from flo.spark.tasks.blobs import NOTE, SCHEMA, Blob, blobs, noted
 from flo.spark.tasks.context import Code
 from flo.spark.tasks.enter import Enter
 from flo.spark.tasks.kept import VIEW
-from flo.spark.tasks.state import Shard
+from flo.spark.tasks.state import BLANK, Shard
 from flo.spark.tasks.work import Work
 from tests.spark.harness import POSITION, cut, frame, table
 
-NO_SPARK: Any = SimpleNamespace(sparkContext=SimpleNamespace(master="local", defaultParallelism=2))
+NO_SPARK: Any = SimpleNamespace(
+    sparkContext=SimpleNamespace(master="local", defaultParallelism=2, pythonExec=sys.executable)
+)
 APART = 100
 """How far the first rows of two turns are from each other in a sequence, unless a test says where they are."""
 _task = threading.local()
@@ -146,9 +149,10 @@ class Simulated:
 
     def _worked(self, work: Work, moving: list[Blob], times: int) -> list[Blob]:
         sent: list[Blob] = []
-        for shard in self.free.arranged(list(range(self.turns.shards))):
-            mine = self.free.arranged([blob.batch() for blob in moving if blob.shard == shard])
-            attempts = [_run(work, shard, pa.Table.from_batches(mine, SCHEMA)) for _ in range(times)]
+        tasks = self.turns.tasks
+        for task in self.free.arranged(list(range(tasks))):
+            mine = self.free.arranged([blob.batch() for blob in moving if blob.shard % tasks == task])
+            attempts = [_run(work, task, pa.Table.from_batches(mine, SCHEMA)) for _ in range(times)]
             sent += attempts[-1]
         return sent
 
@@ -156,7 +160,9 @@ class Simulated:
         """Of a shard of a stage, as its state has them."""
         stage, turns = self.turns.plan.stages[level - 1], self.turns
         types = tuple(each.type for each in stage.inputs)
-        read = Shard(turns.folder, turns.shards, level, shard, stage.graph, types).read(self.version - 1)
+        standing = turns.standing(self.version - 1)[level]
+        shard = shard if shard in standing.shards else BLANK
+        read = Shard(turns.folder, turns.shards, level, shard, stage.graph, types).read(standing.version(shard))
         return [node.operator for node in nodes(read[0])]
 
     def values(self) -> dict[str, Any]:

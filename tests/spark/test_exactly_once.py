@@ -22,7 +22,7 @@ from flo.spark.driver.turns import Outcome
 from flo.spark.on_spark import OnSpark
 from flo.spark.tasks import arriving
 from flo.spark.tasks.context import Turn
-from flo.spark.tasks.kept import parts_of, write_file, write_part
+from flo.spark.tasks.kept import PARTS, Output, parts_of, remove_stale, write_file, write_part
 from tests.spark.harness import streamed
 from tests.spark.shops import sales, sums
 from tests.spark.simulated import NO_SPARK, Simulated
@@ -37,10 +37,12 @@ def changes(*numbers):
 
 def test_a_file_that_a_broken_off_turn_has_staged_is_not_published(tmp_path):
     """A named function may have changed meanwhile: the shard that had rows has none."""
-    sink, turn = Changes(str(tmp_path)), Turn(3, "", "", 3, frozenset())
+    sink, turn = Changes(str(tmp_path)), Turn(3, "", "", 3, 2, frozenset())
+    output = Output("numbers", 0, None, PARTS, sink.staged())
     for attempt in ([1, 2], [3], [4, 5]), ([1], [], [4]):
-        for shard, numbers in enumerate(attempt):
-            write_file(sink.staged(), turn, shard, changes(*numbers))
+        written = [shard for shard, rows in enumerate(attempt) if write_file(output.to, turn, shard, changes(*rows))]
+        for task in range(turn.tasks):
+            remove_stale(output, turn, task, [shard for shard in written if shard % turn.tasks == task])
     sink.take(Given(None, "", "numbers", 3, 3, changes().table.schema, (), staged=True))
     assert sorted(pq.read_table(tmp_path)["value"].to_pylist()) == [1, 4]
     assert len(list(tmp_path.rglob("*.parquet"))) == 2, "no file for a shard without changes"

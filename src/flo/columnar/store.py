@@ -139,6 +139,12 @@ class Store:
         for name in _held(gone) - held:
             self.folder.remove(name)
 
+    def forget(self, after: int, before: int) -> None:
+        """Removes the manifests between two."""
+        for number in self.numbers():
+            if after < number < before:
+                self.folder.remove(_manifest(number))
+
     def _there(self, numbers: Iterable[int]) -> Iterator[Any]:
         """The manifests that nobody else has removed meanwhile."""
         for number in numbers:

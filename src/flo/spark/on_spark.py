@@ -58,6 +58,7 @@ class OnSpark:
     """A flow on Spark: one query, of as many stages as its rows change places."""
 
     def __init__(self, flow: Flow, spark: SparkSession) -> None:
+        _expect_session(spark)
         flow.type()
         self._flow = flow
         self._spark = spark
@@ -159,6 +160,7 @@ class OnSpark:
             entering = self._entering(turns, frames, order or {}, divert)
             with having(self._spark, of_tasks(turns.narrow)):
                 outcome = turns.begin(list(entering.values()), set(range(len(self._inputs))))
+            turns.commit(outcome)  # for views
             aside = {
                 f"{name}{DIVERTED}": snapshot(Given.aside(self._spark, folder, name, outcome, turns.shards).frame())
                 for name in (self._inputs if divert else ())
@@ -184,10 +186,14 @@ class OnSpark:
         return max(1, self._spark.sparkContext.defaultParallelism)
 
     def _checked(self, inputs: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
+        _expect_session(self._spark)
         for name, frame in inputs.items():
             stream = self._inputs[known(name, self._inputs, "input")]
+            if _is_connect(frame):
+                raise _connect(f"the input `{name}` was given a DataFrame of Spark Connect")
             if not isinstance(frame, DataFrame):
                 raise TypeMismatch(f"the input `{name}` takes a DataFrame, and was given {type(frame).__name__}")
+            _expect_same_session(name, frame, self._spark)
             if stream.bounded and frame.isStreaming:
                 raise BoundednessError(f"the input `{name}` is bounded, and a streaming DataFrame may never end")
         for name in self._inputs:
@@ -225,6 +231,56 @@ class OnSpark:
     @cached_property
     def _natives(self) -> list[Native]:
         return [Native.of(self._spark, entry) for entry in self._plan.entries]
+
+
+def _is_connect(item: Any) -> bool:
+    """Whether a session or a frame is a client's, whose driver is elsewhere."""
+    return type(item).__module__.startswith("pyspark.sql.connect")
+
+
+def _connect(what: str) -> TypeMismatch:
+    return TypeMismatch(
+        f"{what}, which is not supported yet: Flo runs in the driver of a classic session",
+        instead=(
+            ('SparkSession.builder.master("…").getOrCreate()', "a classic session; SPARK_REMOTE must not be set"),
+            ("spark-submit program.py", "runs the program where the driver is"),
+        ),
+    )
+
+
+def _expect_session(spark: Any) -> None:
+    """A classic session that is running."""
+    if _is_connect(spark):
+        raise _connect("`on` was given a session of Spark Connect").located(Origin.here())
+    if type(spark).__module__.startswith("pyspark.") and not isinstance(spark, SparkSession):
+        raise TypeMismatch(
+            f"`on` takes a Spark session, and was given {type(spark).__name__}",
+            instead=(("flow.on(spark)", "where `spark` is SparkSession.builder.getOrCreate()"),),
+            where=Origin.here(),
+        )
+    if isinstance(spark, SparkSession) and spark.sparkContext._jsc is None:
+        raise FloError(
+            "the Spark session has been stopped, so nothing can run on it",
+            instead=(("SparkSession.builder.getOrCreate()", "begins another, which `flow.on` takes"),),
+            where=Origin.here(),
+        )
+
+
+def _expect_same_session(name: str, frame: DataFrame, spark: SparkSession) -> None:
+    expected = (("expected", "a DataFrame of the session that was given to `flow.on`"),)
+    theirs = frame.sparkSession
+    if theirs.sparkContext._jsc is None:
+        raise TypeMismatch(f"the input `{name}` is a DataFrame of a session that has been stopped", facts=expected)
+    if _session(theirs) != _session(spark):
+        raise TypeMismatch(
+            f"the input `{name}` is a DataFrame of another session",
+            facts=expected,
+            instead=(("flow.on(frame.sparkSession)", "runs where its DataFrames are"),),
+        )
+
+
+def _session(spark: SparkSession) -> str:
+    return str(spark._jsparkSession.sessionUUID())
 
 
 def _expect_shards(shards: Any) -> None:

@@ -22,6 +22,10 @@ A checkpoint is a path, or an address such as s3a://bucket/path.
 """
 
 
+MOST_SHOWN = 20
+"""How many shards have a column of their own."""
+
+
 def add_to(subcommands: Any) -> None:
     parser = subcommands.add_parser(
         "state",
@@ -52,11 +56,12 @@ def show(given: argparse.Namespace) -> int:
 
 
 def table(held: Iterable[Held], shards: int) -> Table:
-    """One row for every operator and view that holds something."""
+    """One row for every operator and view that holds something; with a column for each shard, if they are few."""
+    shown = range(shards if shards <= MOST_SHOWN else 0)
     found = Table(header_style="bold")
     for column in ("stage", "operator", "line", "where"):
         found.add_column(column)
-    for column in ("rows", "bytes", *(f"shard {shard}" for shard in range(shards))):
+    for column in ("rows", "bytes", *(f"shard {shard}" for shard in shown)):
         found.add_column(column, justify="right")
     rows: dict[tuple[int, str], list[Held]] = {}
     for each in held:
@@ -65,7 +70,7 @@ def table(held: Iterable[Held], shards: int) -> Table:
         one, rows_of = parts[0], {part.shard: part.rows for part in parts}
         total, size = sum(rows_of.values()), sum(part.bytes for part in parts)
         if size:
-            by_shard = [f"{rows_of.get(shard, 0):,}" for shard in range(shards)]
+            by_shard = [f"{rows_of.get(shard, 0):,}" for shard in shown]
             found.add_row(str(one.level), one.name, one.line, one.where, f"{total:,}", f"{size:,}", *by_shard)
     return found
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 import types
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Annotated, Any, Generic, NamedTuple, Union, get_args, get_origin
-
-from typing_extensions import TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from flo.core.elements import returned_type
 
+if TYPE_CHECKING:
+    import typing_extensions  # type checkers know it, installed or not
+
+    M = typing_extensions.TypeVar("M", default=Any)
+else:
+    M = TypeVar("M")
+
 EPOCH = datetime(1970, 1, 1)
 UTC_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-M = TypeVar("M", default=Any)
 
 
 class TimeWindow(NamedTuple, Generic[M]):

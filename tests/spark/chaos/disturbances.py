@@ -87,7 +87,10 @@ def state_truncated(trial: Trial) -> None:
     at = trial.rng.randint(1, TURNS - 2)
     trial.start(ABORT, at)
     trial.refused("gave up")
-    shard = trial.state(trial.rng.randint(1, 2), trial.rng.randrange(SHARDS))
+    level = trial.rng.randint(1, 2)
+    shard = trial.state(level, trial.rng.randrange(SHARDS))
+    if not shard.exists():  # it was sent nothing, and has no state of its own
+        shard = trial.state(level, 0)
     kinds = [kind for kind in ("manifests", "states", "runs") if list((shard / kind).glob("[!.]*"))]
     files = {file: file.read_bytes() for file in (shard / trial.rng.choice(kinds)).glob("[!.]*")}
     for file, content in files.items():

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from flo.columnar.folders import folder
 from flo.columnar.sealed import read_sealed, write_sealed
 from flo.core.errors import CheckpointError
-from flo.spark.tasks.state import VERSIONS
+from flo.spark.tasks.state import VERSIONS, Standing
 
-ABOUT, COMMITS = "flo.json", "commits"
+ABOUT, COMMITS, STANDING = "flo.json", "commits", "standing"
 READABLE = VERSIONS - 1
 """How many committed versions are kept: while a turn is running, some shards have its version already."""
 S3A = {
@@ -62,6 +63,30 @@ def expect_next(where: str, version: int) -> None:
 
 def read_commit(where: str, version: int) -> Any:
     return read_sealed(folder(where), _name(version))
+
+
+def standing_at(where: str, version: int, shards: int) -> dict[int, Standing]:
+    """Where the states of a committed version are, by the level of their stage."""
+    found = read_commit(where, version).get(STANDING, {}).get(str(shards))
+    if found is None:
+        raise CheckpointError(
+            f"the commit of version {version} does not say where the states of its {shards} shards are",
+            facts=(("checkpoint", where), ("likely", "another version of Flo has written it")),
+            instead=(("another checkpoint", "begins anew"),),
+        )
+    return {int(level): Standing.of_json(each) for level, each in found.items()}
+
+
+def standing_as_json(shards: int, standing: Mapping[int, Standing]) -> dict[str, Any]:
+    """The same for the commit. It may have it for two numbers of shards, while the state is cut anew."""
+    return {STANDING: {str(shards): {str(level): each.as_json() for level, each in standing.items()}}}
+
+
+def add_standing(where: str, version: int, shards: int, standing: Mapping[int, Standing]) -> None:
+    """Says in a commit where its states are on another number of shards."""
+    content = read_commit(where, version)
+    more = standing_as_json(shards, standing)[STANDING]
+    write_sealed(folder(where), _name(version), {**content, STANDING: {**content[STANDING], **more}})
 
 
 def _name(version: int) -> str:

@@ -10,8 +10,8 @@ from flo.columnar.store import PARTS, Store
 from flo.core.encoding import decode, encode
 from flo.core.errors import CheckpointError
 from flo.core.term import Call, Term
-from flo.spark.checkpoint.files import ABOUT, about, committed, read_commit
-from flo.spark.tasks.state import place_of, state_of
+from flo.spark.checkpoint.files import ABOUT, about, committed, standing_at
+from flo.spark.tasks.state import Standing, place_of, state_of
 
 
 @dataclass(frozen=True)
@@ -43,16 +43,22 @@ class Checkpoint:
     def store(self, level: int, shard: int) -> Store:
         return Store(state_of(self.where, self.shards).within(place_of(level, shard)))
 
-    def stores(self) -> Iterator[tuple[Any, int, Store]]:
-        """Every stage and shard."""
+    def standing(self, version: int) -> dict[int, Standing]:
+        """Where the states of a committed version are, by level."""
+        return standing_at(self.where, version, self.shards)
+
+    def states(self, version: int) -> Iterator[tuple[Any, int, Store, int]]:
+        """Every state of a committed version: its stage, its shard, where it is, and the version that it is of there.
+        What shards share that were sent nothing yet is one of them."""
+        standing = self.standing(version)
         for stage in self.about["stages"]:
-            for shard in range(self.shards):
-                yield stage, shard, self.store(stage["level"], shard)
+            for shard, changed in standing[stage["level"]].states():
+                yield stage, shard, self.store(stage["level"], shard), changed
 
     def held(self, version: int) -> Iterator[Held]:
         """What operators and views hold at a version, shard by shard."""
-        for stage, shard, store in self.stores():
-            graph, views = read_terms(store, version)
+        for stage, shard, store, changed in self.states(version):
+            graph, views = read_terms(store, changed)
             sizes = {name: size for name, (size, _) in store.folder.files(PARTS).items()}
             first: Any = decode(bytes.fromhex(stage["initial"]))
             for place, states in enumerate(zip(nodes_in(graph), nodes_in(first[0]), strict=True)):
@@ -64,15 +70,18 @@ class Checkpoint:
 
     def problems(self) -> Iterator[str]:
         """What is missing, truncated or altered, with the file's name."""
-        versions = committed(self.where)
-        for version in versions:
-            yield from _wrong(lambda version=version: read_commit(self.where, version))
-        for stage, shard, store in self.stores():
+        wanted: dict[tuple[int, int], dict[int, int]] = {}
+        for version in committed(self.where):
+            faults = list(_wrong(lambda version=version: self.standing(version)))
+            yield from faults
+            for stage, shard, _, changed in () if faults else self.states(version):
+                wanted.setdefault((stage["level"], shard), {}).setdefault(changed, version)
+        for (level, shard), versions in wanted.items():
+            store = self.store(level, shard)
             numbers = store.numbers()
-            place = place_of(stage["level"], shard)
-            yield from (
-                f"the version {v} is committed, and {place} does not have it" for v in versions if v not in numbers
-            )
+            for changed, version in versions.items():
+                if changed not in numbers:
+                    yield f"the version {version} is committed, and {place_of(level, shard)} does not have it"
             for number in numbers:
                 yield from self._problems_at(store, number)
 
@@ -134,6 +143,8 @@ def runs_in(term: Any) -> Iterator[tuple[tuple[str, ...], str]]:
         case Call("stored_rows", (_, name, _)):
             if name is not None:
                 yield (), name
+        case Call("stored_keyed_rows", (_, rows, keys, _)):
+            yield from (((), name) for name in (rows, keys) if name is not None)
         case Call(_, parts) | tuple(parts):
             for part in parts:
                 yield from runs_in(part)

@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columnar.folders import folder
+from flo.columnar.functions import KEY as COMPUTED
+from flo.columnar.keyed import KEY
 from flo.columnar.keys import Keys, Numbers, keys_of
 from flo.columnar.operator import Placement
 from flo.columnar.rows import WEIGHT
@@ -25,17 +27,18 @@ from flo.core.encoding import decode, encode
 from flo.core.errors import CheckpointError
 from flo.core.term import Call, Term
 from flo.core.wire import Wire
-from flo.spark.checkpoint.files import committed, write_about
+from flo.spark.checkpoint.files import add_standing, committed, write_about
 from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_terms, runs_in
 from flo.spark.checkpoint.rescale_windows import cut_windows
 from flo.spark.plan.stages import shard_of
 from flo.spark.tasks.kept import OUTPUTS, PLACE
-from flo.spark.tasks.state import STATE, VERSIONS, place_of, state_of
+from flo.spark.tasks.state import STATE, VERSIONS, Standing, place_of, state_of
 
-TRACES = ("trace", "totals", "ranked")
+TRACES = ("trace", "totals", "ranked", "latest")
 BY_KEY = frozenset(
     {
         "aggregate_tables",
+        "count_distinct_tables",
         "top_k_tables",
         "extreme_tables",
         "distinct_tables",
@@ -52,6 +55,17 @@ BY_KEY = frozenset(
 """Operators whose traces are known to be sorted by the key that shards are ranges of, but for those named below."""
 BY_ROW = {"join_set_tables": {3: 1, 4: 2}}
 """Arguments that hold, by row, what another argument holds by key."""
+BY_VALUE = {"count_distinct_tables": 1}
+"""Arguments that are sorted by the group and a value of it, and cut by the group."""
+OF_STREAMS = ("join_keyed_tables", "keys_tables")
+OF_EVERY_KEY = "_of_every_key"
+"""Operators on keyed streams, and what the names of the others end with: all their runs have the columns of the key."""
+
+
+VALUES = f"{COMPUTED}{COMPUTED}"
+"""What the names of the columns of such values begin with."""
+WHOLE = ("stored_rows", "stored_keyed_rows", "waiting")
+"""What holds rows, and not by key."""
 
 
 def rescale(where: str, shards: int) -> list[int]:
@@ -63,8 +77,12 @@ def rescale(where: str, shards: int) -> list[int]:
         return versions
     folder(where).remove(f"{STATE}/{shards:05}")  # left by one that was broken off
     for version in versions:
+        standing = checkpoint.standing(version)
         for stage in checkpoint.about["stages"]:
             _Cutting(checkpoint, stage, shards, version).cut()
+        every = dict.fromkeys(range(shards), version)
+        cut = {level: Standing(every, ended=each.ended) for level, each in standing.items()}
+        add_standing(where, version, shards, cut)
     write_about(where, {**checkpoint.about, "shards": shards})
     folder(where).remove(OUTPUTS)  # of turns that come again, and then from other shards
     folder(where).remove(f"{STATE}/{checkpoint.shards:05}")
@@ -80,20 +98,23 @@ class _Cutting:
     shards: int
     version: int
     old: list[Store] = field(default_factory=list)
+    """Of the states there are: what shards share that were sent nothing yet is the last."""
     new: list[Storing] = field(default_factory=list)
 
     def cut(self) -> None:
         level = self.stage["level"]
         state = state_of(self.checkpoint.where, self.shards)
-        self.old = [self.checkpoint.store(level, shard) for shard in range(self.checkpoint.shards)]
+        standing = list(self.checkpoint.standing(self.version)[level].states())
+        self.old = [self.checkpoint.store(level, shard) for shard, _ in standing]
+        versions = [changed for _, changed in standing]
         stores = [Store(state.within(place_of(level, shard))) for shard in range(self.shards)]
         self.new = [Storing(store, []) for store in stores]
-        graphs, views = zip(*(read_terms(store, self.version) for store in self.old), strict=True)
+        graphs, views = zip(*map(read_terms, self.old, versions), strict=True)
         first: Any = decode(bytes.fromhex(self.stage["initial"]))
         nodes = zip(self.stage["operators"], nodes_in(first[0]), *map(nodes_in, graphs), strict=True)
         found = [self._node(described, initial, list(each)) for described, initial, *each in nodes]
         kept = [self._views(shard, [dict(each) for each in views]) for shard in range(self.shards)]
-        more = [store.manifest(self.version)["more"] for store in self.old]
+        more = [store.manifest(changed)["more"] for store, changed in zip(self.old, versions, strict=True)]
         for shard, (store, storing) in enumerate(zip(stores, self.new, strict=True)):
             graph = _with_nodes(graphs[0], iter([each[shard] for each in found]))
             noted = self._noted(shard, more, dict(kept[shard]))
@@ -112,8 +133,11 @@ class _Cutting:
             buffers, windows = zip(*(each.args for each in old), strict=True)
             cut = cut_windows(windows, self.shards, self._run, lambda shard, run: self.new[shard](run))
             return [Call("{}[]", (buffers[0], each)) for each in cut]
-        if where == Placement.BY_KEY.value and old[0].args[1].name in BY_KEY:
+        operator = old[0].args[1].name
+        if where == Placement.BY_KEY.value and operator in BY_KEY:
             return self._by_key(described, old)
+        if where == Placement.BY_KEY.value and (operator in OF_STREAMS or operator.endswith(OF_EVERY_KEY)):
+            return self._of_streams(described, list(old))
         only = where == Placement.BY_KEY.value and len(old) == 1 and old[0] != initial
         if only or any(each != old[0] for each in old) or any(runs_in(old[0])):
             raise _uncut(described, "it holds rows, and by which key is not known here")
@@ -138,6 +162,10 @@ class _Cutting:
         if source is not None:
             return [self._by_row(shard, given, parts[source][shard]) for shard in range(self.shards)]
         some = next(each for each in given if each is not None)
+        if BY_VALUE.get(name) == place:
+            columns = next((columns for columns, _ in runs_in(tuple(given))), ())
+            group = tuple(each for each in columns if not each.startswith(VALUES))
+            return [self._trace(shard, given, group) for shard in range(self.shards)]
         if some.name in TRACES:
             return [self._trace(shard, given) for shard in range(self.shards)]
         if some.name != "partners":
@@ -152,6 +180,37 @@ class _Cutting:
         return [
             Call("partners", (self._trace(shard, rows, key), self._trace(shard, keys))) for shard in range(self.shards)
         ]
+
+    def _of_streams(self, described: Any, given: list[Any]) -> list[Any]:
+        """What an operator on keyed streams holds, part by part: what is the same in all shards stays, and runs are cut
+        by the key of the streams."""
+        some = next((each for each in given if each is not None), None)
+        if all(each is None or each == some for each in given) and not any(runs_in(tuple(given))):
+            return [some] * self.shards
+        if all(each is None or type(each) is int for each in given):
+            return [max(each or 0 for each in given)] * self.shards  # what numbers the next row of any key
+        parts = [() if each is None else each.args if isinstance(each, Call) else each for each in given]
+        if isinstance(some, Call) and some.name in TRACES:
+            names = next((found for old, each in enumerate(given) if (found := self._columns(old, each))), [])
+            key = tuple(name for name in names if name.startswith(KEY))
+            if names and not key:
+                raise _uncut(described, "what it keeps is not kept by the key of its stream")
+            return [self._trace(shard, given, key) for shard in range(self.shards)]
+        kinds = {(type(each), getattr(each, "name", None)) for each in given if each is not None}
+        if len(kinds) > 1 or not isinstance(some, (Call, tuple)) or getattr(some, "name", None) in WHOLE:
+            raise _uncut(described, "shards hold something else each that is not kept by key")
+        count = max(map(len, parts))
+        cut = [
+            self._of_streams(described, [each[place] if place < len(each) else None for each in parts])
+            for place in range(count)
+        ]
+        made = [tuple(each[shard] for each in cut) for shard in range(self.shards)]
+        return [Call(some.name, each) for each in made] if isinstance(some, Call) else list(made)
+
+    def _columns(self, old: int, trace: Any) -> list[str]:
+        """Of the runs of a trace of an old shard."""
+        runs = trace.args[1] if trace is not None and len(trace.args) > 1 else ()
+        return list(self._run(old, runs[0]).table.column_names) if runs else []
 
     def _trace(self, shard: int, given: list[Any], key: tuple[str, ...] = ()) -> Term:
         """A trace of a new shard. Old shards have other keys each, so their runs are laid side by side."""

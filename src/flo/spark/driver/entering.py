@@ -45,6 +45,8 @@ class Entering:
     entry: Entry
     position: str | None = None
     """The column that has the place of a row."""
+    counted: bool = False
+    """Whether Spark counts the rows, under the name `counter(…)`: tasks do not see those that it leaves out."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,17 @@ def entering(name: str, frame: DataFrame, entry: Entry, native: Native | None, p
     if position is not None:  # a map may put something else there
         beside[0] = f"{position} as it came"
         frame, position = frame.withColumn(beside[0], sf.col(f"`{position}`")), beside[0]
+    counted = any(isinstance(operator, FilterTables) for operator in native.operators)
+    if counted:
+        frame = frame.observe(counter(name), sf.count(sf.lit(1)))
     for operator in native.operators:
         frame = _native(frame, operator, beside)
-    return Entering(frame, native.entry, position)
+    return Entering(frame, native.entry, position, counted)
+
+
+def counter(name: str) -> str:
+    """What Spark calls the number of rows that it has read of an input."""
+    return f"rows of {name}"
 
 
 def read_as(name: str, frame: DataFrame, entry: Entry, position: str | None) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import inspect
+import shutil
+import sys
 import tempfile
 import typing
 import zipfile
@@ -12,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pyspark import cloudpickle
+from pyspark import SparkContext, cloudpickle
 from pyspark.sql import SparkSession
 
 from flo.columnar.function_types import Declared
@@ -20,17 +22,22 @@ from flo.core.errors import is_users
 
 ARCHIVE = "flo_shipped.zip"
 PACKAGES = ("flo", "narwhals")
-"""What tasks import that is no part of PySpark and its needs, and is pure Python."""
+"""What tasks import beside PyArrow, NumPy and PySpark: pure Python, which needs nothing else."""
 
 
 def ship(spark: SparkSession) -> None:
-    """Brings Flo to workers on other machines, which need not have it. Once for each session."""
+    """Brings Flo to workers that need not have it: those on other machines, and those that run another Python than this
+    process. Once for each session."""
     context = spark.sparkContext
-    if str(context.master).startswith("local") or any(
-        Path(each).name == ARCHIVE for each in context._python_includes or ()
-    ):
+    if _runs_here(context) or any(Path(each).name == ARCHIVE for each in context._python_includes or ()):
         return
     context.addPyFile(str(packed_in(Path(tempfile.mkdtemp(prefix="flo-shipped-")))))
+
+
+def _runs_here(context: SparkContext) -> bool:
+    """Whether workers run on this machine, with the packages of this process."""
+    python = shutil.which(context.pythonExec) or context.pythonExec
+    return str(context.master).startswith("local") and Path(python).parent == Path(sys.executable).parent
 
 
 def take_along(module: ModuleType) -> None:

@@ -18,18 +18,21 @@ from pyspark.sql.functions import col
 from flo.columnar.rows import Rows, ordered
 from flo.core.collection import Value
 from flo.core.errors import EngineError, FloError
-from flo.spark.checkpoint.files import commit
-from flo.spark.driver.entering import Entering
+from flo.spark.checkpoint.files import commit, standing_as_json, standing_at
+from flo.spark.driver.entering import Entering, counter
 from flo.spark.driver.faults import misfit, without_java
 from flo.spark.driver.settings import is_narrow
 from flo.spark.plan.stages import POSITION, Plan
 from flo.spark.tasks.blobs import SCHEMA, SPARK, Blob, noted
-from flo.spark.tasks.context import VERSION, Code, Turn
+from flo.spark.tasks.context import STANDING, VERSION, Code, Turn, as_property
 from flo.spark.tasks.enter import Enter, leaving
 from flo.spark.tasks.kept import Kept, Output
 from flo.spark.tasks.sending import Sending
-from flo.spark.tasks.state import Shard
+from flo.spark.tasks.state import Shard, Standing
 from flo.spark.tasks.work import InTurns, Work
+
+ON_CLUSTER = 64
+"""So many tasks a stage may have on any cluster."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Outcome:
     written: int
     """Bytes of state."""
     taken: dict[str, int]
-    """How many rows came on each input."""
+    """How many rows came on each input, before any filter."""
     seconds: float
     aside: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
     """The files of rows that each input has put aside, and how many there are."""
@@ -63,14 +66,19 @@ class Turns:
         self.outputs = outputs
         self.folder = folder
         self.shards = shards
+        self.tasks = min(shards, cores(spark))
         self.run = uuid.uuid4().hex
+        self._standing: tuple[int, dict[int, Standing]] = (-1, {})
+        """Where the states are, and of which version: the last that was taken, committed or not."""
+        self.counted: set[str] = set()
+        """The inputs whose rows Spark counts."""
         self.narrow = True
         """Whether all rows that enter have few bytes, whatever they say."""
         self.stages = [Code.of((stage, self._sent(stage.outputs), tuple(outputs))) for stage in plan.stages]
 
     @cached_property
     def _shard(self) -> Column:
-        return col("shard")
+        return col("shard")  # its remainder is the number of the task
 
     def _sent(self, streams: Iterable[int]) -> tuple[Any, ...]:
         return tuple(each for stream in streams for each in self.plan.sent(stream))
@@ -79,6 +87,8 @@ class Turns:
         """The rows of an input on their way to shards."""
         entry = given.entry
         self.narrow &= is_narrow(given.frame.schema)
+        if given.counted:
+            self.counted.add(name)
         code = Code.of((entry, self._sent(entry.outputs), name))
         return given.frame.mapInArrow(Enter(code, self.shards, given.position, self.folder if divert else None), SPARK)
 
@@ -96,7 +106,7 @@ class Turns:
     def turn(self, version: int, ended: set[int]) -> Turn:
         ended = ended | set(self.plan.literals)
         done = frozenset(stream for stream, inputs in self.plan.sources.items() if inputs <= ended)
-        return Turn(version, self.run, self.folder, self.shards, done)
+        return Turn(version, self.run, self.folder, self.shards, self.tasks, done, self.standing(version - 1))
 
     def begin(self, frames: list[DataFrame], ended: set[int]) -> Outcome:
         """The first turn, with what the program gives itself."""
@@ -115,13 +125,21 @@ class Turns:
 
     def _staged(self, frame: DataFrame, task: Callable[[Code], Any]) -> DataFrame:
         for code in self.stages:
-            frame = frame.repartitionById(self.shards, self._shard).mapInArrow(task(code), SPARK)
+            frame = frame.repartitionById(self.tasks, self._shard).mapInArrow(task(code), SPARK)
         return frame
+
+    def standing(self, version: int) -> dict[int, Standing]:
+        """Where the states of a version are: known, or read from its commit."""
+        known, found = self._standing
+        if version < 0:
+            return {}
+        return found if known == version else standing_at(self.folder, version, self.shards)
 
     def take(self, frame: DataFrame, version: int) -> Outcome:
         """One turn, of which this is what tasks say; raises what one found wrong."""
         started = time.monotonic()
         self.spark.sparkContext.setLocalProperty(VERSION, str(version))
+        self.spark.sparkContext.setLocalProperty(STANDING, as_property(self.standing(version - 1)))
         try:
             said = [noted(row.data) for row in frame.collect()]
         except Exception as error:
@@ -132,20 +150,41 @@ class Turns:
             raise faults[0]
         if {each.get("version", version) for each in said} != {version}:
             raise EngineError(f"a task took turn {version} for another: is PYSPARK_PIN_THREAD false?")
-        return self._outcome(version, said, time.monotonic() - started)
+        outcome = self._outcome(version, said, time.monotonic() - started)
+        return replace(outcome, taken={**outcome.taken, **self._counted_in(frame)})
+
+    def _counted_in(self, frame: DataFrame) -> dict[str, int]:
+        """The rows of inputs that Spark has filtered itself, before it did."""
+        if not self.counted:
+            return {}
+        executions = [frame._jdf.queryExecution()]
+        streaming = self.spark.sparkContext.getLocalProperty("sql.streaming.queryId")
+        if streaming:  # the frame of a micro-batch begins behind what has read and counted its rows
+            query = self.spark._jsparkSession.streams().get(streaming)
+            executions.append(query.streamingQuery().lastExecution())
+        counts = dict.fromkeys(self.counted, 0)
+        for observed in (each.observedMetrics() for each in executions):
+            for name in self.counted:
+                if observed.contains(counter(name)):
+                    counts[name] = observed.apply(counter(name)).getLong(0)
+        return counts
 
     def _outcome(self, version: int, said: list[Any], seconds: float) -> Outcome:
         rows, taken = {output.name: 0 for output in self.outputs}, Counter[str]()
-        ended = {output.name: True for output in self.outputs}
+        ended: dict[str, bool] = {}
         aside: dict[str, list[tuple[str, int]]] = {}
+        standing = dict(self.standing(version - 1))
         for each in said:
+            if "stage" in each:
+                before = standing.get(each["stage"], Standing())
+                standing[each["stage"]] = before.changed(version, each["shards"], each["deliveries"])
             for name, files in each.get("aside", {}).items():
                 aside.setdefault(name, []).extend(files)
             taken.update(each.get("taken", {}))
             for name, count in each.get("rows", {}).items():
                 rows[name] += count
-            for name, end in each.get("ended", {}).items():
-                ended[name] &= end
+            ended.update(each.get("ended", {}))
+        self._standing = (version, standing)
         written = sum(each.get("written", 0) for each in said)
         return Outcome(version, rows, ended, written, dict(taken), seconds, aside)
 
@@ -153,13 +192,22 @@ class Turns:
         """What each shard keeps of an output, and beside it."""
         stage = next(stage for stage in self.plan.stages if output.stream in stage.outputs)
         types = tuple(each.type for each in stage.inputs)
-        for number in range(self.shards):
-            _, parts, more = Shard(self.folder, self.shards, stage.level, number, stage.graph, types).read(version)
+        for number, changed in self.standing(version)[stage.level].states():
+            _, parts, more = Shard(self.folder, self.shards, stage.level, number, stage.graph, types).read(changed)
             yield number, Kept.read(parts, more)
 
     def commit(self, outcome: Outcome) -> None:
         """From now on readers see this version."""
-        commit(self.folder, outcome.version, vars(outcome))
+        standing = standing_as_json(self.shards, self.standing(outcome.version))
+        commit(self.folder, outcome.version, {**vars(outcome), **standing})
+
+
+def cores(spark: SparkSession) -> int:
+    """How many tasks a stage should have at most: more cost time and bring nothing. A cluster may get more cores than
+    it has now."""
+    context = spark.sparkContext
+    now = max(1, context.defaultParallelism)
+    return now if str(context.master).startswith("local") else max(now, ON_CLUSTER)
 
 
 def _placed(value: Value) -> Value:

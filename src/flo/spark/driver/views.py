@@ -20,11 +20,11 @@ from flo.columnar.streams import STREAM, has_columns, streams_of
 from flo.columnar.trace import Trace, added_up
 from flo.core.errors import CheckpointError, UnknownNameError
 from flo.core.forms import Form, FormedValue
-from flo.spark.checkpoint.files import about, committed
+from flo.spark.checkpoint.files import about, committed, standing_at
 from flo.spark.driver.frames import frame_of, snapshot
 from flo.spark.driver.turns import Turns
 from flo.spark.tasks.kept import PLACE, VIEW, Output
-from flo.spark.tasks.state import state_of
+from flo.spark.tasks.state import place_of, state_of
 from flo.values.element_value import ElementCollection
 
 
@@ -81,10 +81,10 @@ class View:
         found = []
         shards = about(self.folder)["shards"] if self.turns is None else self.turns.shards
         state = state_of(self.folder, shards)
-        for level in state.folders():
-            for shard in state.folders(level):
-                store = state.within(f"{level}/{shard}")
-                view = Store(store).manifest(self.version)["more"]["views"].get(self.name)
+        for level, standing in standing_at(self.folder, self.version, shards).items():
+            for shard, changed in standing.states():
+                store = state.within(place_of(level, shard))
+                view = Store(store).manifest(changed)["more"]["views"].get(self.name)
                 if view is not None:
                     schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(view["schema"])))
                     columns, runs = tuple(view["columns"]), tuple(view["runs"])

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import gc
+import json
 import pickle
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from pyspark import TaskContext, cloudpickle
 
-VERSION = "flo.version"
-"""The property that tells a task which turn it is."""
+from flo.spark.tasks.state import Standing
+
+VERSION, STANDING = "flo.version", "flo.standing"
+"""The properties that tell a task which turn it is, and where the states are that it goes on from."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +58,12 @@ class Turn:
     """Names this start of the query: what a process remembers of another is not for it."""
     folder: str
     shards: int
+    tasks: int
+    """How many tasks a stage has. Each works on the shards whose numbers leave its own as the remainder."""
     ended: frozenset[int]
     """The streams of level 0 that have ended."""
+    standing: Mapping[int, Standing] = field(default_factory=dict)
+    """Where the states are that it goes on from, by the level of their stage."""
 
     @property
     def first(self) -> bool:
@@ -72,7 +80,21 @@ def task() -> int:
 
 def version() -> int:
     """Of the turn, where a task is the same in all turns."""
+    return int(_said(VERSION))
+
+
+def standing() -> dict[int, Standing]:
+    """The same for where states are."""
+    return {int(level): Standing.of_json(each) for level, each in json.loads(_said(STANDING)).items()}
+
+
+def as_property(standing: Mapping[int, Standing]) -> str:
+    """What tasks are told of where states are."""
+    return json.dumps({level: each.as_json() for level, each in standing.items()})
+
+
+def _said(name: str) -> str:
     context = TaskContext.get()
-    said = context.getLocalProperty(VERSION) if context is not None else None
+    said: str | None = context.getLocalProperty(name) if context is not None else None
     assert said is not None, "nobody has said which turn it is"
-    return int(said)
+    return said

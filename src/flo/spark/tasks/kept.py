@@ -25,7 +25,6 @@ from flo.values.element_value import ElementCollection
 
 if TYPE_CHECKING:
     from flo.spark.plan.stages import Delivery
-    from flo.spark.tasks.blobs import Blob
     from flo.spark.tasks.context import Turn
 
 VIEW, PARTS, COUNT = "view", "parts", "count"
@@ -96,11 +95,6 @@ class Kept:
             self.done.add(stream)
         return stream in self.done
 
-    def all_ended(self, delivery: Delivery, received: list[Blob], shards: int) -> bool:
-        """Whether every sender has said that nothing more will come."""
-        senders = {blob.origin for blob in received if blob.delivery == delivery.number and blob.ended}
-        return len(senders) == (1 if delivery.alone else shards)
-
     def in_order(self, delivery: Delivery, table: pa.Table, position: str) -> pa.Table:
         """The rows by position: no two may be at one, in this turn or in others, nor one before an earlier turn's."""
         order = pc.sort_indices(table, sort_keys=[(position, "ascending")])
@@ -115,16 +109,16 @@ class Kept:
         self.reached[delivery.number] = _comparable(column[-1])
         return table
 
-    def take(self, output: Output, value: Value, turn: Turn, shard: int) -> int:
-        """Takes in what an output gave in this turn; says how many rows."""
+    def take(self, output: Output, value: Value, turn: Turn, shard: int) -> tuple[int, bool]:
+        """Takes in what an output gave in this turn; says how many rows, and whether there is a file of them."""
+        written = False
         if output.how == VIEW:
             self._view(output, value)
+        elif output.how == PARTS and output.to is None:
+            written = write_part(turn.folder, output.name, turn.version, shard, value)
         elif output.how == PARTS:
-            if output.to is None:
-                write_part(turn.folder, output.name, turn.version, shard, value)
-            else:
-                write_file(output.to, turn, shard, value)
-        return value.table.num_rows if isinstance(value, Rows) else value.size()
+            written = write_file(str(output.to), turn, shard, value)
+        return (value.table.num_rows if isinstance(value, Rows) else value.size()), written
 
     def _view(self, output: Output, value: Value) -> None:
         if not isinstance(value, Rows):
@@ -177,9 +171,12 @@ def _misplaced(position: list[Any], before: list[Any]) -> ElementError:
     )
 
 
-def write_part(where: str, name: str, version: int, shard: int, value: Any) -> None:
-    """The changes of an output in one turn and one shard, as a file: there as a whole or not at all."""
-    folder(where).write(f"{OUTPUTS}/{name}/{version:08}/{shard:05}.arrow", file_of(table_of(value)))
+def write_part(where: str, name: str, version: int, shard: int, value: Any) -> bool:
+    """The changes of an output in one turn and one shard, if it has any: a file that is there as a whole or not."""
+    table = table_of(value)
+    if table.num_rows:
+        folder(where).write(f"{OUTPUTS}/{name}/{version:08}/{shard:05}.arrow", file_of(table))
+    return bool(table.num_rows)
 
 
 def file_of(table: pa.Table) -> pa.Buffer:
@@ -190,15 +187,27 @@ def file_of(table: pa.Table) -> pa.Buffer:
     return sink.getvalue()
 
 
-def write_file(to: str, turn: Turn, shard: int, value: Any) -> None:
+def write_file(to: str, turn: Turn, shard: int, value: Any) -> bool:
     """The same as Parquet. There is one file at least, so that a turn without changes can be seen."""
     table, files, name = table_of(value), folder(f"{to}{turn.version:08}"), f"{shard:05}-of-{turn.shards:05}.parquet"
-    if table.num_rows or shard == 0:
-        sink = pa.BufferOutputStream()
-        pq.write_table(table, sink)
-        files.write(name, sink.getvalue())
-    else:
-        files.remove(name)  # an attempt that was broken off may have had rows
+    if not table.num_rows and shard != 0:
+        return False
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    files.write(name, sink.getvalue())
+    return True
+
+
+def remove_stale(output: Output, turn: Turn, task: int, written: Iterable[int]) -> None:
+    """Removes what an attempt that was broken off has written of the shards of a task, but those that have written
+    now."""
+    kept = set(written)
+    into = f"{turn.folder}/{OUTPUTS}/{output.name}/" if output.to is None else output.to
+    files = folder(f"{into}{turn.version:08}")
+    for name in files.names(""):
+        shard = int(name[:5])
+        if shard % turn.tasks == task and shard not in kept:
+            files.remove(name)
 
 
 def parts_of(where: str, name: str, version: int, shards: int) -> list[str]:

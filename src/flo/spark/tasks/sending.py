@@ -43,7 +43,6 @@ class Sending:
         self.tables: dict[tuple[int, int, bool], list[pa.Table]] = {}
         """By delivery and shard; rows apart from keys that are announced."""
         self.values: list[Blob] = []
-        self.ends: list[Blob] = []
 
     def addressed(self, stream: int, value: Value, own: int | None = None) -> list[Parcel]:
         """A value of a stream, to all that wait for it; raises what a function says of a key. `own` is the shard that
@@ -71,10 +70,10 @@ class Sending:
             shards = shard_of(_asked(delivery, table, _key_numbers), self.shards)
             order = np.argsort(shards.astype(np.uint16), kind="stable")
             table = table.take(pa.array(order))
-            ends = np.searchsorted(shards[order], np.arange(self.shards + 1))
-            for shard, (low, high) in enumerate(pairwise(map(int, ends))):
-                if high > low:
-                    yield Parcel(delivery, shard, table.slice(low, high - low))
+            present, starts = np.unique(shards[order], return_index=True)
+            bounds = pairwise([*starts.tolist(), table.num_rows])
+            for shard, (low, high) in zip(present.tolist(), bounds, strict=True):
+                yield Parcel(delivery, shard, table.slice(low, high - low))
 
     def _windows(self, delivery: Delivery, table: pa.Table) -> Iterator[Parcel]:
         """The rows of a window to its shard, and those that move the clock to all."""
@@ -92,20 +91,20 @@ class Sending:
                 data = pa.py_buffer(cloudpickle.dumps(content))  # type: ignore[no-untyped-call]
                 self.values.append(Blob(shard, delivery.number, self.origin, len(self.values), data=data))
 
-    def end(self, stream: int) -> None:
-        """Says that nothing more will come."""
-        for delivery in self.deliveries:
-            if delivery.stream == stream:
-                shards = range(1 if delivery.how == ONE else self.shards)
-                self.ends += [Blob(shard, delivery.number, self.origin, ended=True) for shard in shards]
-
     def blobs(self) -> Iterator[Blob]:
         numbers = count()
         for (delivery, shard, _), tables in self.tables.items():
             for table in parts(pa.concat_tables(tables)):
                 yield Blob(shard, delivery, self.origin, next(numbers), data=packed(table.combine_chunks()))
         yield from self.values
-        yield from self.ends
+
+
+def ends(deliveries: tuple[Delivery, ...], stream: int, task: int, tasks: int) -> Iterator[Blob]:
+    """What a task says to every other when a stream has ended in its shards: nothing more will come."""
+    for delivery in deliveries:
+        if delivery.stream == stream:
+            for other in range(1 if delivery.how == ONE else tasks):
+                yield Blob(other, delivery.number, task, ended=True)
 
 
 def _asked(delivery: Delivery, table: pa.Table, asked: Callable[[Delivery, pa.Table], T]) -> T:

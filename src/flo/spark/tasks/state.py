@@ -1,12 +1,14 @@
 """The state of a shard, by version: what a task reads of the turn before, and writes for the next.
 
 A task is a function from (state v-1, Δ v) to (state v, output v). So a task that is tried again, or twice at once, or
-in a turn that is replayed, writes the same once more.
+in a turn that is replayed, writes the same once more. A shard that a turn does not change is not written: its state is
+that of the last turn that did change it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +28,46 @@ from flo.core.typing import program
 VERSIONS = 3
 """How many versions are kept: of the last turn, of the one before, which a replay begins with, and one for readers."""
 STATE = "state"
+BLANK = -1
+"""Stands for all shards that were sent nothing yet. They are alike, and share one state."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the states of a stage are after a turn."""
+
+    shards: Mapping[int, int] = field(default_factory=dict)
+    """For each shard that was sent something, and for shard 0, the version of the turn that last changed it."""
+    blank: int = -1
+    """The same for the state that the others share."""
+    ended: frozenset[int] = frozenset()
+    """The deliveries that have ended. They end in all shards in the same turn."""
+
+    def version(self, shard: int) -> int:
+        """Of the state of a shard, which may be the shared one."""
+        return self.shards.get(shard, self.blank)
+
+    def states(self) -> Iterator[tuple[int, int]]:
+        """Every state, by its shard, with its version."""
+        yield from sorted(self.shards.items())
+        if self.blank >= 0:
+            yield BLANK, self.blank
+
+    def changed(self, version: int, shards: list[int], ended: list[int] | None) -> Standing:
+        """After a task of this turn, which has changed these shards. `ended` is what shard 0 says, if it is among
+        them."""
+        blank = version if BLANK in shards else self.blank
+        mine = {shard: version for shard in shards if shard != BLANK}
+        return Standing({**self.shards, **mine}, blank, self.ended if ended is None else frozenset(ended))
+
+    def as_json(self) -> Any:
+        shards = {str(shard): version for shard, version in self.shards.items()}
+        return {"shards": shards, "blank": self.blank, "ended": sorted(self.ended)}
+
+    @classmethod
+    def of_json(cls, said: Any) -> Standing:
+        shards = {int(shard): version for shard, version in said["shards"].items()}
+        return cls(shards, said["blank"], frozenset(said["ended"]))
 
 
 def state_of(where: str, shards: int) -> Folder:
@@ -35,7 +77,7 @@ def state_of(where: str, shards: int) -> Folder:
 
 
 def place_of(level: int, shard: int) -> str:
-    return f"{level:02}/{shard:05}"
+    return f"{level:02}/blank" if shard == BLANK else f"{level:02}/{shard:05}"
 
 
 class Shard:
@@ -51,10 +93,12 @@ class Shard:
         self.names: Mapping[str, Any] = names(graph)
         self.known: list[Collection] = collections(program(graph, types))
 
-    def load(self, version: int) -> tuple[Graph, Any, Any]:
-        """For who goes on from there: what was left behind before is removed."""
+    def load(self, version: int, turn: int) -> tuple[Graph, Any, Any]:
+        """For the turn that goes on from there: what was left behind before is removed, and what turns in between have
+        written that were broken off."""
         if not self.store.runs:
             self.store.tidy()
+        self.store.forget(version, turn)
         found = self.read(version)
         self.store.going_on = True
         return found
