@@ -53,7 +53,7 @@ def auctions(root: int = 0) -> flo.Flow:
     flow.output("alarm", highest.event_when_above(LIMIT))
 
     def hop(edges: flo.Stream[flo.Set[Referral], flo.Bounded], loop: flo.Loop) -> flo.Stream[flo.Set[int], flo.Bounded]:
-        known = loop.read_defer("known", initial={root})
+        known = loop.read_defer("known", flo.Set[int], initial={root})
         reached = known.union(known.join(edges))
         loop.write_defer("known", reached)
         return reached

@@ -7,11 +7,11 @@ import itertools
 import math
 import operator
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import pyarrow as pa
 import pytest
@@ -225,6 +225,16 @@ def test_an_output_is_a_table_whether_or_not_its_function_is_annotated(kind: Any
 def test_results_beyond_64_bits_are_refused() -> None:
     with pytest.raises(flo.FloError, match="does not fit"):
         doubled(flo.Bag[int]).on(flo.here).run(x=[2**62])
+
+
+def test_moments_keep_their_zone() -> None:
+    zoned = Annotated[datetime, UTC]
+    assert result_type(lambda at: at + timedelta(1), (zoned,)) == zoned
+    assert result_type(lambda at: (at - at, at.year, at.isoformat()), (zoned,)) == tuple[timedelta, int, str]
+    flow = flo.Flow("zoned")
+    flow.output("out", flow.input("at", flo.Sequence[zoned]).map(lambda at: at + timedelta(1)))  # type: ignore[valid-type]
+    found = flow.on(flo.here).run(at=[datetime(2024, 1, 1, tzinfo=UTC)])["out"]
+    assert found["value"].to_pylist() == [datetime(2024, 1, 2, tzinfo=UTC)]
 
 
 def test_elements_without_columns_give_no_table() -> None:

@@ -132,6 +132,10 @@ def apart(x: int) -> frozenset[int]:
     return frozenset({x % 3, x % 2})
 
 
+def listed(numbers: frozenset[int]) -> tuple[int, ...]:
+    return tuple(sorted(numbers))
+
+
 class Drawn:
     """Streams by kind, and verbs that make more of them."""
 
@@ -281,7 +285,7 @@ class Drawn:
     def _of_no_columns(self) -> tuple[str, Any]:
         kind = self.rng.choice(["seq", "bag", "set"])
         if self.rng.random() < 0.5:
-            return "sets", self._get(kind).map(apart)
+            return "lists", self._get(kind).map(apart).map(listed)
         return kind, self._get(kind).map(apart).map(sum)
 
 

@@ -7,9 +7,11 @@ from typing import NamedTuple
 import pytest
 
 import flo
+from flo.columnar.rows import Columns
+from flo.spark.on_spark import OnSpark
 from tests.spark.harness import agree, streamed
-from tests.spark.programs import add, apart, first, second, thirds
-from tests.spark.simulated import agree_simulated
+from tests.spark.programs import add, apart, first, listed, second, thirds
+from tests.spark.simulated import NO_SPARK, agree_simulated
 
 
 class Sale(NamedTuple):
@@ -114,8 +116,8 @@ def without_columns() -> flo.Flow:
     flow = flo.Flow("without columns")
     numbers = flow.input("numbers", flo.Bag[int], bounded=True)
     sets = numbers.map(apart)
-    flow.output("sets", sets)
-    flow.output("different", sets.to_set())
+    flow.output("sets", sets.map(listed))
+    flow.output("different", sets.to_set().map(listed))
     flow.output("count", sets.count())
     flow.output("sizes", sets.to_zset().count_by(len))
     return flow
@@ -165,8 +167,17 @@ def constants() -> flo.Flow:
     flow.output("some", some)
     flow.output("all", numbers.union(some).union(nothing))
     flow.output("none", nothing.to_bag().count())
-    flow.output("sets", flow.constant(flo.Bag[frozenset[int]], [frozenset({1})]))
+    flow.output("sets", flow.constant(flo.Bag[frozenset[int]], [frozenset({1})]).map(listed))
     flow.output("order", flow.constant(flo.Sequence[int], [3, 1, 2]).union(flow.constant(flo.Sequence[int], [9])))
+    return flow
+
+
+def unannotated() -> flo.Flow:
+    flow = flo.Flow("unannotated")
+    numbers = flow.input("numbers", flo.ZSet[int])
+    flow.output("doubled", numbers.map(lambda number: number * 2))
+    flow.output("halves", numbers.sum_by(lambda number: number % 3, lambda number: number / 2))
+    flow.output("texts", numbers.map(lambda number: (f"<{number}>", None if number > 2 else number)))
     return flow
 
 
@@ -178,7 +189,17 @@ CORNERS = [
     (nested, {"numbers": NUMBERS, "others": WEIGHTED}),
     (keyed, {"numbers": NUMBERS, "pairs": {(1, 2): 1, (2, 2): 1, (1, 3): 2, (3, 1): 1, (2, 1): -1}}),
     (constants, {"numbers": WEIGHTED}),
+    (unannotated, {"numbers": WEIGHTED}),
 ]
+
+
+def test_outputs_have_columns_whether_or_not_functions_are_annotated():
+    program = OnSpark(unannotated(), NO_SPARK)
+    assert all(isinstance(output.collection, Columns) for output in program._output_types.values())
+    flow = flo.Flow("mixed")
+    flow.output("mixed", flow.input("numbers", flo.ZSet[int]).map(lambda number: number if number else "none"))
+    with pytest.raises(flo.TypeMismatch, match="the output `mixed` is no table"):
+        OnSpark(flow, NO_SPARK)
 
 
 @pytest.mark.parametrize(("program", "data"), CORNERS)

@@ -183,11 +183,17 @@ def giving_tables(graph: Graph, inputs: StreamTypes, names: Iterable[str]) -> Gr
             f"the output `{name}` is no table: its elements have no columns",
             facts=((name, output.described()),),
             instead=(
-                (f"flo.rows({type_name(of)})", "rows with these fields")
-                if is_typeddict(of := output.collection.element)
-                else ("a dataclass or a NamedTuple", "of types that Arrow has, as elements of the input"),
+                _fix(output.collection),
                 ("flow.run(…)", "on Python values, which may be anything"),
             ),
             where=Origin.here(),
         )
     return graph
+
+
+def _fix(of: ElementCollection[Any]) -> tuple[str, str]:
+    if of.element is Any:
+        return f"flo.{of.name}[int]", "the type of the elements, in `input`, `constant` or `read_defer`"
+    if is_typeddict(of.element):
+        return f"flo.rows({type_name(of.element)})", "rows with these fields"
+    return "a dataclass or a NamedTuple", "of types that Arrow has, as elements"

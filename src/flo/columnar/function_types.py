@@ -29,6 +29,7 @@ from flo.columnar.known_types import (
     GIVES,
     METHODS,
     Unclear,
+    bare,
     is_fixed_tuple,
     items_of,
     joined,
@@ -468,8 +469,8 @@ class _Body:
         return result_type(thing, kinds, self.deep + 1)
 
     def method(self, kind: Any, name: str, given: list[ast.expr]) -> Any:
-        if (kind, name) in METHODS:
-            return METHODS[kind, name]
+        if (bare(kind), name) in METHODS:
+            return METHODS[bare(kind), name]
         if name == "_replace" and hasattr(kind, "_fields"):
             return kind
         found = inspect.getattr_static(get_origin(kind) or kind, name, None)
@@ -485,8 +486,8 @@ def _field(kind: Any, name: str) -> Any:
     fields = fields_of(kind) or {}
     if name in fields:
         return fields[name]
-    if (kind, name) in ATTRIBUTES:
-        return ATTRIBUTES[kind, name]
+    if (bare(kind), name) in ATTRIBUTES:
+        return ATTRIBUTES[bare(kind), name]
     plain = get_origin(kind) or kind
     if isinstance(plain, type) and issubclass(plain, Enum) and name in ("name", "value"):
         return str if name == "name" else joined(*(kind_of(member.value) for member in plain))

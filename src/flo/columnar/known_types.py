@@ -20,14 +20,14 @@ class Unclear(Exception):
 
 
 def members(kind: Any) -> list[Any]:
-    """The types that a union is made of, without what is noted beside them."""
+    """The types that a union is made of, without what is noted beside them; a datetime keeps its zone."""
     if kind is None:
         return [NoneType]
     if isinstance(kind, NewType):
         return members(kind.__supertype__)
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return members(parts[0])
+        return [kind] if parts[0] is datetime else members(parts[0])
     if origin is Literal:
         return list(dict.fromkeys(map(type, parts)))
     if origin in (Union, UnionType):
@@ -35,6 +35,10 @@ def members(kind: Any) -> list[Any]:
     if kind is Any:
         raise Unclear("the type of what it is given is not known")
     return [kind]
+
+
+def bare(kind: Any) -> Any:
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
 def joined(*kinds: Any) -> Any:
@@ -131,11 +135,11 @@ def _power(one: Any, other: Any, exponent: Any) -> Any:
 
 
 def _of_moments(sign: str, one: Any, other: Any) -> Any:
-    if sign in ("+", "-") and one in _MOMENTS and other is timedelta:
+    if sign in ("+", "-") and bare(one) in _MOMENTS and other is timedelta:
         return one
-    if sign == "+" and one is timedelta and other in _MOMENTS:
+    if sign == "+" and one is timedelta and bare(other) in _MOMENTS:
         return other
-    if sign == "-" and one == other and one in (date, datetime, timedelta):
+    if sign == "-" and bare(one) == bare(other) and bare(one) in (date, datetime, timedelta):
         return timedelta
     if one is timedelta and other is timedelta:
         return {"/": float, "//": int, "%": timedelta}.get(sign)
