@@ -173,7 +173,7 @@ def test_weights_that_do_not_fit() -> None:
     """On values numbers have no limit. Here they do, and it is said of which row."""
     flow = flow_of(ZSET, lambda s: s.map_weights(lambda row, weight: weight * 2**62))()
     found = refused(flow.on(flo.here).run, rows={Row(1, "a"): 1, Row(2, "b"): 4})
-    assert isinstance(found, flo.FunctionError)
+    assert isinstance(found, flo.ElementError)
     assert "Row(key=2, text='b')" in str(found)
     assert "rows" in str(found)
 
