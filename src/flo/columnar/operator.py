@@ -17,6 +17,7 @@ from flo.columnar.keys import Numbers
 from flo.columnar.layout import Layout
 from flo.columnar.rows import Columns, Rows
 from flo.columnar.streams import StreamColumns, has_columns
+from flo.columnar.trace import net_changes
 from flo.core.collection import End
 from flo.core.derivation import StreamTypes
 from flo.core.forms import Form
@@ -26,6 +27,7 @@ from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementCollection
 from flo.values.lvar import LVar
 from flo.values.operators.zset_aggregates import Aggregator
+from flo.values.weighted import ZSet
 
 
 def columnar(stream: StreamType) -> StreamType | None:
@@ -90,6 +92,9 @@ class OnTables(Operator):
     """Consumes all that has arrived in one step."""
 
     placement: ClassVar[Placement] = Placement.ONE_PLACE
+    cancels: ClassVar[bool] = False
+    """Whether its results may cancel out though the rows that came do not. Then each delta of a z-set is consolidated
+    when it is emitted: unconsolidated deltas would multiply from one join to the next."""
 
     like: Operator
     """The same operator on values, as it stands in the program: it has the type and the parameters."""
@@ -156,6 +161,8 @@ class OnTables(Operator):
 
     def emitted(self, table: pa.Table | None, place: int = 0) -> Delta:
         """An output delta; nothing if there are no rows."""
+        if table is not None and self.cancels and isinstance(self.outputs[place], ZSet):
+            table = net_changes(table)
         return None if table is None or not table.num_rows else Rows(self.outputs[place], table)
 
     def ended(self, place: int = 0) -> Rows:

@@ -23,7 +23,7 @@ from flo.columnar.operators.weights import NOTHING, new_rows
 from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT, layout_of
 from flo.columnar.run import Run, pairs
-from flo.columnar.trace import Trace
+from flo.columnar.trace import Trace, consolidated
 from flo.columnar.translate import form_of
 from flo.core.collection import End
 from flo.core.derivation import StreamTypes
@@ -46,6 +46,7 @@ class JoinedByKey(OnTables):
         return self.like.rule  # type: ignore[attr-defined,no-any-return]
 
     placement = Placement.BY_KEY
+    cancels = True
 
     def key_numbers(self, place: int, table: pa.Table) -> Numbers:
         ons = key_functions(self.like, self.inputs)
@@ -61,11 +62,14 @@ class JoinedByKey(OnTables):
         return Joined.of(self).passed(columns)
 
     def by_key(self, *tables: pa.Table) -> list[Run]:
-        """What arrived on each side."""
+        """What arrived on each side, without rows that cancel out: every row is paired with all of its key."""
+        return [consolidated(self.side(place, table)) for place, table in enumerate(tables)]
+
+    def side(self, place: int, table: pa.Table) -> Run:
+        """Rows of one side by key."""
         ons = key_functions(self.like, self.inputs)
         coded = must_be_coded(*ons, *self.inputs)
-        sides = zip(tables, ons, self.inputs, strict=True)
-        return [keyed(table, on, of, coded=coded, beside=self.keys) for table, on, of in sides]
+        return keyed(table, ons[place], self.inputs[place], coded=coded, beside=self.keys)
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
         done = super().finish(*ends)

@@ -32,7 +32,7 @@ from flo.columnar.operators.weights import NOTHING
 from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT, layout_of, ordered
 from flo.columnar.run import Run, run_of
-from flo.columnar.trace import Trace, alike, weighing
+from flo.columnar.trace import Trace, alike, consolidated, net_changes, weighing
 from flo.columnar.translate import form_of
 from flo.core.collection import End
 from flo.core.derivation import StreamTypes
@@ -40,6 +40,7 @@ from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.values.keyed import Keyed
 from flo.values.operators.keyed import Entries, FilterKeys, KeyBy, MapValues
 from flo.values.operators.keyed_joins import KeyedJoin
+from flo.values.weighted import ZSet
 
 
 def keyed_delta(of: Keyed[Any, Any], table: pa.Table | None, keys: pa.Table | None = None) -> Delta:
@@ -202,10 +203,12 @@ class KeyedJoinTables(OnKeyed):
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         of: Any = self.outputs[0]
-        one, other = (_by_key(value) for value in values)
+        one, other = (consolidated(_by_key(value)) for value in values)
         joined = Joined(self.like, tuple(value.inner for value in values), of.inner)
         meetings = list(meeting(one, other, self.left, self.right))
         found = paired(joined, meetings, key_names(of))
+        if found is not None and isinstance(of.inner, ZSet):
+            found = net_changes(found)
         grown = replace(self, left=self.left.extended(one), right=self.right.extended(other))
         return grown, (keyed_delta(of, found),)
 
