@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 import pyarrow as pa
@@ -99,9 +99,7 @@ class OnKeyed(OnTables):
         if any(value.has_content() for value in values):
             yield from self.taken_in(values, onwards=False)
         elif any(value.end is End.ARRIVED for value in values):
-            done = self.finish(*(value.end for value in values))
-            if done is not None:
-                yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), *done)
+            yield from self.at_ends(values)
 
     def taken_in(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
         try:
@@ -196,6 +194,8 @@ class KeyedJoinTables(OnKeyed):
 
     left: Trace = field(default=NOTHING)
     right: Trace = field(default=NOTHING)
+    ended_side: int | None = None
+    """The side that has ended before the other: nothing more of that one is kept."""
 
     name = "join_keyed_tables"
     rule = "join-keyed"
@@ -209,12 +209,17 @@ class KeyedJoinTables(OnKeyed):
         found = paired(joined, meetings, key_names(of))
         if found is not None and isinstance(of.inner, ZSet):
             found = net_changes(found)
-        grown = replace(self, left=self.left.extended(one), right=self.right.extended(other))
-        return grown, (keyed_delta(of, found),)
+        left = self.left if self.ended_side == 1 else self.left.extended(one)
+        right = self.right if self.ended_side == 0 else self.right.extended(other)
+        return replace(self, left=left, right=right), (keyed_delta(of, found),)
+
+    def side_ended(self, place: int) -> Self:
+        kept = replace(self, right=NOTHING) if place == 0 else replace(self, left=NOTHING)
+        return replace(kept, ended_side=place)
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
         done = super().finish(*ends)
-        return done and (replace(self, left=NOTHING, right=NOTHING), done[1])
+        return done and (replace(self, left=NOTHING, right=NOTHING, ended_side=None), done[1])
 
 
 def _by_key(value: KeyedRows) -> Run:
