@@ -146,7 +146,7 @@ def added_up(table: pa.Table) -> pa.Table:
 
 
 def net_changes(table: pa.Table) -> pa.Table:
-    """A delta without rows that cancel out. One that takes nothing back is left as it is: there is nothing to cancel."""
+    """A delta without rows that cancel out. One that takes nothing back is left as it is."""
     takes_back = table.num_rows and pc.min(table[WEIGHT]).as_py() <= 0
     return added_up(table) if takes_back else table
 

@@ -175,8 +175,8 @@ class JoinTables(JoinedByKey):
 @final
 @dataclass(frozen=True)
 class SetJoinTables(JoinedByKey):
-    """The same of sets. Each side remembers its rows: what was consumed may come again. When the other has ended it need
-    not: a set may emit a row again."""
+    """The same of sets. Each side remembers its rows: what was consumed may come again. It need not when the other has
+    ended: a set may emit a row again."""
 
     left: Trace = field(default=NOTHING)
     right: Trace = field(default=NOTHING)

@@ -13,6 +13,7 @@ import flo.columnar.operators  # noqa: F401  # what a state may name
 from flo.columnar.keyed import ENDED, KeyedColumns, KeyedRows
 from flo.columnar.rows import Columns, Rows
 from flo.columnar.streams import Streams
+from flo.columnar.trace import net_changes
 from flo.core.collection import Value
 from flo.core.errors import FloError
 from flo.core.event_loop import EventLoop
@@ -26,6 +27,7 @@ from flo.spark.tasks.context import Code, Turn
 from flo.spark.tasks.kept import Kept
 from flo.spark.tasks.sending import Sending, opened
 from flo.spark.tasks.state import Shard
+from flo.values.weighted import ZSet
 
 REMEMBERED = 32
 """For how many turns a process remembers a shard that others work on: Spark gives a task to any process that is idle,
@@ -85,7 +87,7 @@ class Work:
         said: dict[str, Any] = {"version": self.turn.version, "stage": stage.level, "shard": number, "rows": {}}
         for place, stream in enumerate(stage.outputs):
             ended = kept.has_ended(stream, loop.outputs[place])
-            value = opened(loop.pull(place))
+            value = net(opened(loop.pull(place)))
             sending.gather(sending.addressed(stream, value, own=number))
             if ended and (number == 0 or stream not in stage.alone):
                 sending.end(stream)
@@ -166,6 +168,14 @@ class Work:
                 deltas: list[Delta] = [None] * len(stage.inputs)
                 deltas[place] = delivery.type.collection.bottom().fix()
                 loop.push(tuple(deltas))
+
+
+def net(value: Value) -> Value:
+    """What a stage gives of a z-set, without rows that cancel out: before it is shuffled or written."""
+    inner = getattr(value, "inner", getattr(value, "of", None))
+    if isinstance(value, (Rows, KeyedRows)) and isinstance(inner, ZSet):
+        return replace(value, table=net_changes(value.table))
+    return value
 
 
 def _numbers(stage: Stage) -> set[int]:

@@ -35,7 +35,9 @@ class Sides(Operator):
     """Says once what happens to some units of one side. The output ends when both sides have ended.
 
     When one side has ended, an operator may let go of what it kept of the other, by the rule `…-ended`: what arrives
-    there meets a side that does not change any more. The end of a side that is `awaited` is passed on by itself, by the rule `…-turn`; the other side is consumed after
+    there meets a side that does not change any more.
+
+    The end of a side that is `awaited` is passed on by itself, by the rule `…-turn`; the other side is consumed after
     that. So `awaited` must be bounded, and ⊗ in its place is all that the operator needs to remember.
     """
 

@@ -1,9 +1,11 @@
 """Joins of z-sets (figure "operational semantics for the join operator"), and those that ask for a partner.
 
 All keep both z-sets that came, by key, so that a step costs what arrived and what it makes. When one side has ended,
-they keep of the other only what results may still be corrected by. A row of one side has a *partner* if the other side holds a row of the same key whose weight is above zero; how far above, and
-weights of zero and below, do not matter. So the output is a function of the two z-sets that came, and, on all
-weights,
+they keep of the other only what results may still be corrected by.
+
+A row of one side has a *partner* if the other side holds a row of the same key whose weight is above zero; how far
+above, and weights of zero and below, do not matter. So the output is a function of the two z-sets that came, and, on
+all weights,
 
     semi_join + anti_join = the left z-set
     left_join = join + anti_join with None on the right
