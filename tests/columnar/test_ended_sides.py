@@ -11,6 +11,10 @@ from typing import Any, NamedTuple
 import pytest
 
 import flo
+from flo.columnar.operators.joins import JoinTables, SetJoinTables
+from flo.columnar.operators.joins_partners import FilteringTables, OuterTables
+from flo.columnar.operators.keyed import KeyedJoinTables
+from flo.columnar.operators.sets import IntersectionTables
 from flo.columnar.operators.weights import Partners
 from flo.columnar.plan import plan, state_of
 from flo.columnar.trace import Trace
@@ -310,6 +314,14 @@ def test_a_checkpoint_from_before_the_end(join: Joined, tmp_path: Path) -> None:
     units += pulled(loop)
     assert kept(loop) == join.users_ended(ORDERS, users)
     assert summed(join, units) == expected(join, of(join, ORDERS), of(join, users))
+
+
+def test_states_from_before_have_their_fields_in_the_same_places() -> None:
+    """A field that is new comes last. It is not written while it has its default value."""
+    for kind in (JoinTables, SetJoinTables, FilteringTables, OuterTables, IntersectionTables, KeyedJoinTables):
+        names = [each.name for each in fields(kind) if each.compare]
+        assert names[:3] == ["like", "left", "right"]
+        assert names[-1] == "ended_side"
 
 
 def test_explain_names_what_is_still_kept() -> None:

@@ -10,12 +10,14 @@ import pytest
 
 import flo
 from flo.columnar.store import Store
+from flo.spark.checkpoint.files import committed
 from flo.spark.checkpoint.inspect import Checkpoint
 from flo.spark.checkpoint.rescale import rescale
 from flo.spark.driver.views import View
 from flo.spark.tasks import work
 from flo.spark.tasks.kept import PARTS, remove_parts
 from flo.tools.cli import main
+from tests.spark.harness import streamed
 from tests.spark.shops import DATA, Sale, Shop, everything, expected, merged, sales, snapshot, sums
 from tests.spark.simulated import Simulated, in_this_process
 
@@ -280,3 +282,21 @@ def test_a_table_without_rows(tmp_path: Path) -> None:
         query.turn({"sales": data})
     assert sum(held_by(tmp_path, query.version - 1).values()) == 0
     assert query.values()["joined"] == {}
+
+
+def test_the_state_of_a_stream_beside_a_table_on_spark(spark: Any, tmp_path: Path, capsys: Any) -> None:
+    """The table is read in the first micro-batch. Later versions hold it, and the sums, and no row of the stream."""
+    flow = flo.Flow("sales")
+    arriving = flow.input("sales", flo.ZSet[Sale])
+    shops = flow.input("shops", flo.ZSet[Shop], bounded=True)
+    sold = arriving.join(shops, "shop", "shop", into={"city": "city", "price": "price"})
+    flow.output("revenue", sold.sum_by("city", "price"))
+    query = streamed(spark, flow, {"sales": sales(0, 200), "shops": SHOPS}, tmp_path, parts=4)
+    assert query.view("revenue").value() == flow.run(sales=sales(0, 200), shops=SHOPS)["revenue"]
+    where = tmp_path / "checkpoint"
+    versions = committed(str(where))
+    assert versions[-1] == 3
+    assert [held_by(where, version)["join_zsets"] for version in versions] == [len(SHOPS)] * len(versions)
+    assert main(["state", "show", str(where)]) == 0
+    (shown,) = (line.split("│") for line in capsys.readouterr().out.splitlines() if "join_zsets" in line)
+    assert shown[5].strip() == str(len(SHOPS))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, ClassVar, Self, final
+from typing import Any, Self, final
 
 import numpy as np
 import pyarrow as pa
@@ -48,8 +49,10 @@ class JoinedByKey(OnTables):
     placement = Placement.BY_KEY
     cancels = True
 
-    ended_side: ClassVar[int | None]
-    """The side that has ended before the other. A field that comes last, as states name fields by their places."""
+    @property
+    @abstractmethod
+    def ended_side(self) -> int | None:
+        """The side that has ended before the other. A field that comes last: states know fields by their places."""
 
     def key_numbers(self, place: int, table: pa.Table) -> Numbers:
         ons = key_functions(self.like, self.inputs)
@@ -157,7 +160,7 @@ class JoinTables(JoinedByKey):
 
     left: Trace = field(default=NOTHING)
     right: Trace = field(default=NOTHING)
-    ended_side: int | None = None  # type: ignore[misc]
+    ended_side: int | None = None
 
     name = "join_tables"
 
@@ -182,7 +185,7 @@ class SetJoinTables(JoinedByKey):
     right: Trace = field(default=NOTHING)
     seen: Trace = field(default=NOTHING)
     other_seen: Trace = field(default=NOTHING)
-    ended_side: int | None = None  # type: ignore[misc]
+    ended_side: int | None = None
 
     name = "join_set_tables"
 

@@ -46,7 +46,7 @@ class FilteringTables(JoinedByKey):
 
     left: Trace = field(default=NOTHING)
     right: Partners = field(default=NO_PARTNERS)
-    ended_side: int | None = None  # type: ignore[misc]
+    ended_side: int | None = None
 
     name = "filtering_tables"
 
@@ -86,7 +86,7 @@ class OuterTables(JoinedByKey):
     """The keys of the right side."""
     other_partners: Partners = field(default=NO_PARTNERS)
     """Those of the left one, where rows of the right may stand alone."""
-    ended_side: int | None = None  # type: ignore[misc]
+    ended_side: int | None = None
 
     name = "outer_tables"
 
