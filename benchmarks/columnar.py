@@ -15,11 +15,12 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.columnar_growth import OPERATORS, growth
+from benchmarks.columnar_joins import chains, ended
 from benchmarks.columnar_programs import WORKLOADS
 from benchmarks.columnar_rates import checkpoints, rates
 from benchmarks.columnar_spark import Spark
 
-PARTS = ("rates", "checkpoints", "growth")
+PARTS = ("rates", "checkpoints", "growth", "joins")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -49,6 +50,9 @@ def main(arguments: list[str] | None = None) -> None:
         if "growth" in wanted:
             for table in growth(given.scale, given.operator):
                 console.print(table)
+        if "joins" in wanted:
+            console.print(chains())
+            console.print(ended(given.scale))
 
 
 if __name__ == "__main__":

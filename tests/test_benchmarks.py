@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks import columnar
 from benchmarks.columnar_growth import OPERATORS, Grown, Operator
+from benchmarks.columnar_joins import LENGTHS, chains, ended
 from benchmarks.columnar_programs import DELTAS, WORKLOADS
 from benchmarks.columnar_rates import check, checkpoints, paced, rates
 
@@ -52,6 +53,11 @@ def test_deltas_into_a_state_give_the_difference(operator: Operator) -> None:
 def test_the_operators_of_the_growth_are_on_tables() -> None:
     for operator in OPERATORS:
         assert "1 on tables, 0 row by row in Python, 0 on values" in operator.loop().explain(), operator.name
+
+
+def test_joins_in_a_row_and_a_table_that_has_ended() -> None:
+    assert chains().row_count == len(LENGTHS)
+    assert ended(SCALE).row_count == 2
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,12 +10,15 @@ import pytest
 
 import flo
 from flo.columnar.store import Store
+from flo.spark.checkpoint.files import committed
 from flo.spark.checkpoint.inspect import Checkpoint
+from flo.spark.checkpoint.rescale import rescale
 from flo.spark.driver.views import View
 from flo.spark.tasks import work
 from flo.spark.tasks.kept import PARTS, remove_parts
 from flo.tools.cli import main
-from tests.spark.shops import DATA, everything, expected, merged, sales, snapshot, sums
+from tests.spark.harness import streamed
+from tests.spark.shops import DATA, Sale, Shop, everything, expected, merged, sales, snapshot, sums
 from tests.spark.simulated import Simulated, in_this_process
 
 
@@ -202,3 +205,98 @@ def test_what_another_process_has_written_meanwhile(tmp_path: Path, monkeypatch:
     newest.write_bytes(newest.read_bytes()[:-100])
     with pytest.raises(flo.CheckpointError, match=f"{newest.name}` of the checkpoint is truncated"):
         turn(1)
+
+
+def with_a_table(bounded: str = "shops") -> flo.Flow:
+    """Joins of a stream with a bounded table."""
+    flow = flo.Flow("table")
+    sales = flow.input("sales", flo.ZSet[Sale], bounded=bounded == "sales")
+    shops = flow.input("shops", flo.ZSet[Shop], bounded=bounded == "shops")
+    flow.output("joined", sales.join(shops, "shop", "shop", into={"city": "city", "price": "price"}))
+    flow.output("left", sales.left_join(shops, "shop", "shop"))
+    flow.output("full", sales.full_join(shops, "shop", "shop"))
+    flow.output("known", sales.semi_join(shops, "shop", "shop"))
+    flow.output("unknown", sales.anti_join(shops, "shop", "shop"))
+    return flow
+
+
+SHOPS = {Shop(f"shop {n}", f"city {n % 3}"): 1 for n in range(0, 20, 2)}
+STREAM = [sales(0, 40), sales(5, 10, -1) | sales(40, 20), {}, sales(60, 50)]
+
+
+def held_by(where: Path, version: int) -> dict[str, int]:
+    """The rows of every operator, in all shards."""
+    found: dict[str, int] = {}
+    for each in Checkpoint(str(where)).held(version):
+        if each.where != "view":
+            found[each.name] = found.get(each.name, 0) + each.rows
+    return found
+
+
+@pytest.mark.parametrize("late", [0, 1, 3])
+def test_a_stream_is_not_kept_beside_a_table_that_has_ended(tmp_path: Path, late: int) -> None:
+    """The end comes in the first turn or later. Restarts and another number of shards change nothing."""
+    query = Simulated(with_a_table(), tmp_path, shards=3)
+    added: dict[Sale, int] = {}
+    for number, data in enumerate(STREAM):
+        query.turn({"sales": data, "shops": SHOPS if number == 0 else {}}, ends=number >= late)
+        query = Simulated(with_a_table(), tmp_path)
+        for sale, weight in data.items():
+            added[sale] = added.get(sale, 0) + weight
+    there = {sale: weight for sale, weight in added.items() if weight}
+    assert query.values() == dict(with_a_table().run(sales=there, shops=SHOPS))
+    held, keys = held_by(tmp_path, query.version - 1), len(SHOPS)
+    assert held["join_zsets"] == keys, "the table alone"
+    assert held["semi_join"] == held["anti_join"] == keys
+    assert held["left_join"] == 2 * keys, "the table, and its keys"
+    known = [sale for sale in there if any(sale.shop == shop.shop for shop in SHOPS)]
+    seen = len({sale.shop for sale in known})
+    assert 2 * keys + len(known) + seen <= held["full_join"] <= 2 * keys + len(added) + 3 * seen
+    rescale(str(tmp_path), 2)
+    query = Simulated(with_a_table(), tmp_path)
+    query.turn({"sales": sales(200, 30)})
+    assert query.values() == dict(with_a_table().run(sales=there | sales(200, 30), shops=SHOPS))
+    assert held_by(tmp_path, query.version - 1)["join_zsets"] == keys
+
+
+def test_a_table_on_the_left(tmp_path: Path) -> None:
+    query = Simulated(with_a_table("sales"), tmp_path, shards=2)
+    there = sales(0, 20)
+    shops = [{Shop(f"shop {n}", f"city {m}"): 1 for n in range(5, 30)} for m in range(3)]
+    for number, data in enumerate(shops):
+        query.turn({"sales": there if number == 0 else {}, "shops": data})
+    merged_shops = {shop: 1 for each in shops for shop in each}
+    assert query.values() == dict(with_a_table("sales").run(sales=there, shops=merged_shops))
+    held = held_by(tmp_path, 2)
+    assert held["join_zsets"] == len(there)
+    matching = [shop for shop in merged_shops if any(sale.shop == shop.shop for sale in there)]
+    most = len(there) + len(matching) + 3 * len({shop.shop for shop in matching})
+    assert held["semi_join"] <= most
+    assert held["anti_join"] <= most
+    assert held["left_join"] <= most
+
+
+def test_a_table_without_rows(tmp_path: Path) -> None:
+    query = Simulated(with_a_table(), tmp_path, shards=2)
+    for data in STREAM:
+        query.turn({"sales": data})
+    assert sum(held_by(tmp_path, query.version - 1).values()) == 0
+    assert query.values()["joined"] == {}
+
+
+def test_the_state_of_a_stream_beside_a_table_on_spark(spark: Any, tmp_path: Path, capsys: Any) -> None:
+    """The table is read in the first micro-batch. Later versions hold it, and the sums, and no row of the stream."""
+    flow = flo.Flow("sales")
+    arriving = flow.input("sales", flo.ZSet[Sale])
+    shops = flow.input("shops", flo.ZSet[Shop], bounded=True)
+    sold = arriving.join(shops, "shop", "shop", into={"city": "city", "price": "price"})
+    flow.output("revenue", sold.sum_by("city", "price"))
+    query = streamed(spark, flow, {"sales": sales(0, 200), "shops": SHOPS}, tmp_path, parts=4)
+    assert query.view("revenue").value() == flow.run(sales=sales(0, 200), shops=SHOPS)["revenue"]
+    where = tmp_path / "checkpoint"
+    versions = committed(str(where))
+    assert versions[-1] == 3
+    assert [held_by(where, version)["join_zsets"] for version in versions] == [len(SHOPS)] * len(versions)
+    assert main(["state", "show", str(where)]) == 0
+    (shown,) = (line.split("│") for line in capsys.readouterr().out.splitlines() if "join_zsets" in line)
+    assert shown[5].strip() == str(len(SHOPS))

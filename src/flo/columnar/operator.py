@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import Any, ClassVar, Self
@@ -17,6 +17,7 @@ from flo.columnar.keys import Numbers
 from flo.columnar.layout import Layout
 from flo.columnar.rows import Columns, Rows, plain_zeros
 from flo.columnar.streams import StreamColumns, has_columns
+from flo.columnar.trace import net_changes
 from flo.core.collection import End
 from flo.core.derivation import StreamTypes
 from flo.core.forms import Form
@@ -25,7 +26,9 @@ from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementCollection
 from flo.values.lvar import LVar
+from flo.values.operators.sides import SIDES, one_passed
 from flo.values.operators.zset_aggregates import Aggregator
+from flo.values.weighted import ZSet
 
 
 def columnar(stream: StreamType) -> StreamType | None:
@@ -90,6 +93,9 @@ class OnTables(Operator):
     """Consumes all that has arrived in one step."""
 
     placement: ClassVar[Placement] = Placement.ONE_PLACE
+    cancels: ClassVar[bool] = False
+    """Whether its results may cancel out though the rows that came do not. Then each delta of a z-set is consolidated
+    when it is emitted: unconsolidated deltas would multiply from one join to the next."""
 
     like: Operator
     """The same operator on values, as it stands in the program: it has the type and the parameters."""
@@ -145,9 +151,26 @@ class OnTables(Operator):
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
         """What is done when nothing is left but ends; None if another end must come first."""
-        if all(end is End.ARRIVED for end in ends):
+        if End.OPEN not in ends:
             return self, tuple(self.ended(place) for place in range(len(self.outputs)))
         return None
+
+    def side_ended(self, place: int) -> Self | None:
+        """The operator when this input has ended and the other has not, with what it still needs of the other; None if
+        the end of one input makes no difference to it."""
+        return None
+
+    def at_ends(self, values: Sequence[Any]) -> Iterator[Step]:
+        """The steps when nothing is left but ends."""
+        done = self.finish(*(value.end for value in values))
+        if done is not None:
+            yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), *done)
+            return
+        for place, value in enumerate(values):
+            after = self.side_ended(place) if value.end is End.ARRIVED else None
+            if after is not None:
+                nothing = (None,) * len(self.outputs)
+                yield Step(f"{self.rule}{SIDES[place]}-ended", one_passed(values, place), after, nothing)
 
     @property
     def by_row(self) -> bool:
@@ -156,10 +179,10 @@ class OnTables(Operator):
 
     def emitted(self, table: pa.Table | None, place: int = 0) -> Delta:
         """An output delta; nothing if there are no rows."""
-        if table is None or not table.num_rows:
-            return None
         of = self.outputs[place]
-        return Rows(of, plain_zeros(of, table))
+        if table is not None and self.cancels and isinstance(of, ZSet):
+            table = net_changes(table)
+        return None if table is None or not table.num_rows else Rows(of, plain_zeros(of, table))
 
     def ended(self, place: int = 0) -> Rows:
         return Columns(self.outputs[place]).bottom().fix()
@@ -169,9 +192,7 @@ class OnTables(Operator):
         if any(value.table.num_rows for value in values):
             yield from self._consumed(values, onwards=False)
         elif any(value.end is End.ARRIVED for value in values):
-            done = self.finish(*(value.end for value in values))
-            if done is not None:
-                yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), *done)
+            yield from self.at_ends(values)
 
     def _consumed(self, values: list[Rows], *, onwards: bool) -> Iterator[Step]:
         try:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from flo.columnar.conversions import ToColumns, ToValues
 from flo.columnar.keyed import KeyedRows
 from flo.columnar.operator import OnTables
+from flo.columnar.operators.weights import Partners
 from flo.columnar.rows import Rows
 from flo.columnar.trace import Trace
 from flo.core.forms import Form, FormedValue
@@ -73,9 +74,15 @@ def _holds_tables(part: Any) -> bool:
 
 
 def _keeps(operator: Operator) -> Iterator[str]:
+    ended = getattr(operator, "ended_side", None) is not None
     for field in fields(operator):  # type: ignore[arg-type]
         value = getattr(operator, field.name)
-        if isinstance(value, Trace):
+        if ended and isinstance(value, (Trace, Partners)) and _size(value) == (0, 0):
+            continue  # of a side that is not kept any more: the other has ended
+        if isinstance(value, Partners):
+            rows, _ = _size(value)
+            yield f"{field.name}: which keys there are" + (f", {rows:,} rows" if rows else "")
+        elif isinstance(value, Trace):
             yield f"{field.name}: a trace" + (f" of {value.rows:,} rows" if value.rows else "")
         elif isinstance(value, (PersistentMap, Elements)):
             yield f"{field.name}: Python values" + (f", {len(value):,}" if value else "")
@@ -105,6 +112,8 @@ def _size(part: Any) -> tuple[int, int]:
     match part:
         case Trace():
             return part.rows, part.bytes
+        case Partners():
+            return part.rows.rows + part.keys.rows, part.rows.bytes + part.keys.bytes
         case Rows() | KeyedRows():
             return part.table.num_rows, part.table.nbytes
         case pa.Table():

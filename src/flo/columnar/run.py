@@ -51,6 +51,19 @@ class Run(Lowerable):
         return np.concatenate([[0], changes, [len(numbers)]])
 
     @cached_property
+    def each_key(self) -> Run:
+        """One row of every key, at least: who asks only which keys there are need not go through all rows of one."""
+        numbers = self.keys.numbers
+        again = np.flatnonzero(numbers[1:] == numbers[:-1]) + 1
+        if len(again) and not self.keys.exact:
+            own = self.table.select(list(self.columns))
+            again = again[same(taken(own, again - 1).columns, taken(own, again).columns)]
+        if not len(again):
+            return self
+        places = np.delete(np.arange(self.rows), again)
+        return Run(self.columns, Keys(numbers[places], self.keys.exact), taken(self.table, places))
+
+    @cached_property
     def index(self) -> Places:
         """For the highest bits of a number, the first row that has them or larger ones."""
         counts = np.bincount(

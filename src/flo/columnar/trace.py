@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from flo.columnar.keys import Keys, Numbers, Places, keys_of, same
 from flo.columnar.places import expanded, largest, stable_order, taken
@@ -143,6 +144,12 @@ def added_up(table: pa.Table) -> pa.Table:
     weights = added(table[WEIGHT].to_numpy()[order], firsts)
     kept = weights != 0
     return weighing(taken(table, order[firsts[kept]]), weights[kept])
+
+
+def net_changes(table: pa.Table) -> pa.Table:
+    """A delta without rows that cancel out. One that takes nothing back is left as it is."""
+    takes_back = table.num_rows and pc.min(table[WEIGHT]).as_py() <= 0
+    return added_up(table) if takes_back else table
 
 
 def added(weights: Places, firsts: Places) -> Places:

@@ -15,7 +15,7 @@ from flo.columnar.layout import Layout
 from flo.columnar.operator import OnTables, Placement
 from flo.columnar.operators.weights import multiplied
 from flo.columnar.rows import WEIGHT, layout_of, ordered
-from flo.columnar.trace import weighing
+from flo.columnar.trace import added_up, weighing
 from flo.columnar.translate import form_of
 from flo.core.derivation import StreamTypes
 from flo.core.operator import Deltas, Operator
@@ -83,6 +83,7 @@ class FlatMapTables(Stateless):
     """Row by row: how many results a row has is for Python to say."""
 
     name = "flat_map_tables"
+    cancels = True
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         lists = called(list, called(self.like.f, elements_of(self.inputs[0], table)))  # type: ignore[attr-defined]
@@ -148,7 +149,8 @@ class MapWeightsTables(Stateless):
 @final
 @dataclass(frozen=True)
 class UnionTables(Stateless):
-    """Both sides as they are; `minus` takes the right one back."""
+    """Both sides as they are; `minus` takes the right one back. Where both have rows, equal ones become one: a stream
+    that is added to itself again and again must not double each time."""
 
     name = "union_tables"
 
@@ -156,7 +158,9 @@ class UnionTables(Stateless):
         layout = layout_of(self.outputs[0])
         right = negated(right) if isinstance(self.like, Minus) else right
         parts = [like_rows(layout.fitted(side), side, self.keys) for side in (left, right) if side.num_rows]
-        return self, (self.emitted(pa.concat_tables(parts)),)
+        found = pa.concat_tables(parts)
+        counts = len(parts) > 1 and not isinstance(self.outputs[0], Set)
+        return self, (self.emitted(added_up(found) if counts else found),)
 
 
 @final

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +19,11 @@ from flo.columnar.keys import Numbers, Places, comparable, keys_of
 from flo.columnar.layout import Layout
 from flo.columnar.operator import OnTables, Placement
 from flo.columnar.operators.joins_into import Joined
-from flo.columnar.operators.weights import NOTHING, multiplied, new_rows
+from flo.columnar.operators.weights import NOTHING, matching, multiplied, new_rows
 from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT, layout_of
 from flo.columnar.run import Run, pairs
-from flo.columnar.trace import Trace
+from flo.columnar.trace import Trace, consolidated
 from flo.columnar.translate import form_of
 from flo.core.collection import End
 from flo.core.derivation import StreamTypes
@@ -45,6 +46,12 @@ class JoinedByKey(OnTables):
         return self.like.rule  # type: ignore[attr-defined,no-any-return]
 
     placement = Placement.BY_KEY
+    cancels = True
+
+    @property
+    @abstractmethod
+    def ended_side(self) -> int | None:
+        """The side that has ended before the other. A field that comes last: states know fields by their places."""
 
     def key_numbers(self, place: int, table: pa.Table) -> Numbers:
         ons = key_functions(self.like, self.inputs)
@@ -60,11 +67,22 @@ class JoinedByKey(OnTables):
         return Joined.of(self).passed(columns)
 
     def by_key(self, *tables: pa.Table) -> list[Run]:
-        """What arrived on each side."""
+        """What arrived on each side, without rows that cancel out: every row is paired with all of its key."""
+        return [consolidated(self.side(place, table)) for place, table in enumerate(tables)]
+
+    def side(self, place: int, table: pa.Table) -> Run:
+        """Rows of one side by key."""
         ons = key_functions(self.like, self.inputs)
         coded = must_be_coded(*ons, *self.inputs)
-        sides = zip(tables, ons, self.inputs, strict=True)
-        return [keyed(table, on, of, coded=coded, beside=self.keys) for table, on, of in sides]
+        return keyed(table, ons[place], self.inputs[place], coded=coded, beside=self.keys)
+
+    def relevant(self, delta: Run, place: int, other: Trace) -> Run:
+        """The rows of a side that may ever have a partner: when the other has ended, those of its keys."""
+        return matching(delta, other) if self.ended_side == 1 - place else delta
+
+    def grown(self, trace: Trace, place: int, delta: Run) -> Trace:
+        """What is kept of a side with a delta: nothing more is, when the other has ended."""
+        return trace if self.ended_side == 1 - place else trace.extended(delta)
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
         done = super().finish(*ends)
@@ -141,25 +159,32 @@ class JoinTables(JoinedByKey):
 
     left: Trace = field(default=NOTHING)
     right: Trace = field(default=NOTHING)
+    ended_side: int | None = None
 
     name = "join_tables"
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
         found = paired(Joined.of(self), list(meeting(one, other, self.left, self.right)), self.keys)
-        grown = replace(self, left=self.left.extended(one), right=self.right.extended(other))
+        grown = replace(self, left=self.grown(self.left, 0, one), right=self.grown(self.right, 1, other))
         return grown, (self.emitted(found),)
+
+    def side_ended(self, place: int) -> Self:
+        kept = replace(self, right=NOTHING) if place == 0 else replace(self, left=NOTHING)
+        return replace(kept, ended_side=place)
 
 
 @final
 @dataclass(frozen=True)
 class SetJoinTables(JoinedByKey):
-    """The same of sets. Each side remembers its rows: what was consumed may come again."""
+    """The same of sets. Each side remembers its rows: what was consumed may come again. It need not when the other has
+    ended: a set may emit a row again."""
 
     left: Trace = field(default=NOTHING)
     right: Trace = field(default=NOTHING)
     seen: Trace = field(default=NOTHING)
     other_seen: Trace = field(default=NOTHING)
+    ended_side: int | None = None
 
     name = "join_set_tables"
 
@@ -168,9 +193,13 @@ class SetJoinTables(JoinedByKey):
         some = [new_rows(seen, table, n) for seen, table, n in zip(self._seen(), (left, right), names, strict=True)]
         one, other = self.by_key(*(rows.table for rows in some))
         found = paired(Joined.of(self), list(meeting(one, other, self.left, self.right)), self.keys)
-        seen, other_seen = (before.extended(rows) for before, rows in zip(self._seen(), some, strict=True))
-        grown = replace(self, left=self.left.extended(one), right=self.right.extended(other))
+        seen, other_seen = (self.grown(each, place, some[place]) for place, each in enumerate(self._seen()))
+        grown = replace(self, left=self.grown(self.left, 0, one), right=self.grown(self.right, 1, other))
         return replace(grown, seen=seen, other_seen=other_seen), (self.emitted(found),)
+
+    def side_ended(self, place: int) -> Self:
+        kept = replace(self, right=NOTHING) if place == 0 else replace(self, left=NOTHING)
+        return replace(kept, seen=NOTHING, other_seen=NOTHING, ended_side=place)
 
     def _seen(self) -> tuple[Trace, Trace]:
         return self.seen, self.other_seen

@@ -7,7 +7,7 @@ same of the right side too.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, Self, final
 
 import pyarrow as pa
 
@@ -46,6 +46,7 @@ class FilteringTables(JoinedByKey):
 
     left: Trace = field(default=NOTHING)
     right: Partners = field(default=NO_PARTNERS)
+    ended_side: int | None = None
 
     name = "filtering_tables"
 
@@ -54,11 +55,24 @@ class FilteringTables(JoinedByKey):
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
-        partners, moved = self.right.met(other, (*self.keys, *layout_of(self.inputs[1]).names))
+        partners, moved = self.right.met(self.relevant(other, 1, self.left), self._right_names())
         found = shown(one, self.left, partners, moved, having=isinstance(self.like, SemiJoin))
-        grown = replace(self, left=self.left.extended(one), right=partners)
+        grown = replace(self, left=self.grown(self.left, 0, one), right=partners)
         names = [*layout_of(self.outputs[0]).names, *self.keys, WEIGHT]
         return grown, (self.emitted(found and found.select(names)),)
+
+    def side_ended(self, place: int) -> Self:
+        if place == 1:
+            return replace(self, left=NOTHING, right=self.right.keys_only(), ended_side=1)
+        ended = replace(self, left=self.left.consolidated(), ended_side=0)
+        rows = self.right.rows.table()
+        if rows is None:
+            return replace(ended, right=NO_PARTNERS)
+        kept = ended.relevant(self.side(1, rows), 1, ended.left)
+        return replace(ended, right=NO_PARTNERS.met(kept, self._right_names())[0])
+
+    def _right_names(self) -> tuple[str, ...]:
+        return (*self.keys, *layout_of(self.inputs[1]).names)
 
 
 @final
@@ -72,6 +86,7 @@ class OuterTables(JoinedByKey):
     """The keys of the right side."""
     other_partners: Partners = field(default=NO_PARTNERS)
     """Those of the left one, where rows of the right may stand alone."""
+    ended_side: int | None = None
 
     name = "outer_tables"
 
@@ -82,18 +97,30 @@ class OuterTables(JoinedByKey):
         one, other = self.by_key(left, right)
         joined = Joined.of(self)
         names, others_names = ((*self.keys, *layout_of(of).names) for of in self.inputs)
-        partners, moved = self.partners.met(other, others_names)
-        grown = replace(self, left=self.left.extended(one), right=self.right.extended(other), partners=partners)
+        partners, moved = self.partners.met(self.relevant(other, 1, self.left), others_names)
+        traces = self.grown(self.left, 0, one), self.grown(self.right, 1, other)
+        grown = replace(self, left=traces[0], right=traces[1], partners=partners)
         parts = [paired(joined, list(meeting(one, other, self.left, self.right)), self.keys)]
         alone = shown(one, self.left, partners, moved, having=False)
         parts.append(self._beside_none(joined, alone, None))
         if isinstance(self.like, FullJoin):
-            others, moved = self.other_partners.met(one, names)
+            others, moved = self.other_partners.met(self.relevant(one, 0, self.right), names)
             alone = shown(other, self.right, others, moved, having=False)
             parts.append(self._beside_none(joined, None, alone))
             grown = replace(grown, other_partners=others)
         some = [part for part in parts if part is not None]
         return grown, (self.emitted(pa.concat_tables(some) if some else None),)
+
+    def side_ended(self, place: int) -> Self:
+        names = [(*self.keys, *layout_of(of).names) for of in self.inputs]
+        sides = [self.left.consolidated(), self.right.consolidated()]
+        partners = [self.other_partners, self.partners]
+        ended, other = replace(self, ended_side=place), 1 - place
+        if other == 1 or isinstance(self.like, FullJoin):
+            kept = [ended.relevant(run, other, sides[place]) for run in sides[other]]
+            partners[other] = NO_PARTNERS.met(kept[0], names[other])[0] if kept else NO_PARTNERS
+        partners[place], sides[other] = partners[place].keys_only(), NOTHING
+        return replace(ended, left=sides[0], right=sides[1], partners=partners[1], other_partners=partners[0])
 
     def _beside_none(self, joined: Joined, left: pa.Table | None, right: pa.Table | None) -> pa.Table | None:
         rows: Any = left if right is None else right

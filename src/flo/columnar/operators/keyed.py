@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +32,7 @@ from flo.columnar.operators.weights import NOTHING
 from flo.columnar.places import taken
 from flo.columnar.rows import WEIGHT, layout_of, ordered
 from flo.columnar.run import Run, run_of
-from flo.columnar.trace import Trace, alike, weighing
+from flo.columnar.trace import Trace, alike, consolidated, net_changes, weighing
 from flo.columnar.translate import form_of
 from flo.core.collection import End
 from flo.core.derivation import StreamTypes
@@ -40,6 +40,7 @@ from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.values.keyed import Keyed
 from flo.values.operators.keyed import Entries, FilterKeys, KeyBy, MapValues
 from flo.values.operators.keyed_joins import KeyedJoin
+from flo.values.weighted import ZSet
 
 
 def keyed_delta(of: Keyed[Any, Any], table: pa.Table | None, keys: pa.Table | None = None) -> Delta:
@@ -98,9 +99,7 @@ class OnKeyed(OnTables):
         if any(value.has_content() for value in values):
             yield from self.taken_in(values, onwards=False)
         elif any(value.end is End.ARRIVED for value in values):
-            done = self.finish(*(value.end for value in values))
-            if done is not None:
-                yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), *done)
+            yield from self.at_ends(values)
 
     def taken_in(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
         try:
@@ -195,6 +194,8 @@ class KeyedJoinTables(OnKeyed):
 
     left: Trace = field(default=NOTHING)
     right: Trace = field(default=NOTHING)
+    ended_side: int | None = None
+    """The side that has ended before the other: nothing more of that one is kept."""
 
     name = "join_keyed_tables"
     rule = "join-keyed"
@@ -202,16 +203,23 @@ class KeyedJoinTables(OnKeyed):
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         of: Any = self.outputs[0]
-        one, other = (_by_key(value) for value in values)
+        one, other = (consolidated(_by_key(value)) for value in values)
         joined = Joined(self.like, tuple(value.inner for value in values), of.inner)
         meetings = list(meeting(one, other, self.left, self.right))
         found = paired(joined, meetings, key_names(of))
-        grown = replace(self, left=self.left.extended(one), right=self.right.extended(other))
-        return grown, (keyed_delta(of, found),)
+        if found is not None and isinstance(of.inner, ZSet):
+            found = net_changes(found)
+        left = self.left if self.ended_side == 1 else self.left.extended(one)
+        right = self.right if self.ended_side == 0 else self.right.extended(other)
+        return replace(self, left=left, right=right), (keyed_delta(of, found),)
+
+    def side_ended(self, place: int) -> Self:
+        kept = replace(self, right=NOTHING) if place == 0 else replace(self, left=NOTHING)
+        return replace(kept, ended_side=place)
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
         done = super().finish(*ends)
-        return done and (replace(self, left=NOTHING, right=NOTHING), done[1])
+        return done and (replace(self, left=NOTHING, right=NOTHING, ended_side=None), done[1])
 
 
 def _by_key(value: KeyedRows) -> Run:

@@ -155,6 +155,10 @@ class FormOfEveryKey(WithForm):
         ]
         return replace(after, form=form), tuple(outputs)
 
+    def side_ended(self, place: int) -> Self | None:
+        form = self.form.side_ended(place)
+        return None if form is None else replace(self, form=form)
+
     def _said(self, values: tuple[KeyedRows, ...]) -> tuple[Self, pa.Table]:
         """What passes on of the keys: all inputs say which are there, so one is enough."""
         first, *others = values

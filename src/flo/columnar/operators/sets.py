@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 import pyarrow as pa
@@ -118,16 +118,19 @@ class FromZSetTables(Remembering):
 @final
 @dataclass(frozen=True)
 class IntersectionTables(Remembering):
-    """Rows that are new on one side, and there on the other."""
+    """Rows that are new on one side, and there on the other. When one side has ended, the other is not remembered."""
 
     left: Trace = field(default=NOTHING)
     right: Trace = field(default=NOTHING)
+    ended_side: int | None = None
 
     name = "intersection_tables"
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = new_rows(self.left, left, self.names(0)), new_rows(self.right, right, self.names(1))
-        grown = replace(self, left=self.left.extended(one), right=self.right.extended(other))
+        left_trace = self.left if self.ended_side == 1 else self.left.extended(one)
+        right_trace = self.right if self.ended_side == 0 else self.right.extended(other)
+        grown = replace(self, left=left_trace, right=right_trace)
         parts = [
             chosen(one, np.flatnonzero(weights_in(grown.right, one))).table,
             chosen(other, np.flatnonzero(weights_in(self.left, other))).table,
@@ -135,6 +138,10 @@ class IntersectionTables(Remembering):
         layout = layout_of(self.outputs[0])
         found = [like_rows(layout.fitted(part), part, self.keys) for part in parts]
         return grown, (self.emitted(pa.concat_tables(found)),)
+
+    def side_ended(self, place: int) -> Self:
+        kept = replace(self, right=NOTHING) if place == 0 else replace(self, left=NOTHING)
+        return replace(kept, ended_side=place)
 
 
 @final

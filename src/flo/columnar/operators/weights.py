@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,14 @@ def chosen(run: Run, which: Places, weights: Places | None = None) -> Run:
     return Run(run.columns, keys, table if weights is None else weighing(table, weights))
 
 
+def matching(rows: Run, trace: Trace) -> Run:
+    """The rows whose key is in a trace."""
+    found = np.zeros(rows.rows, bool)
+    for run in trace:
+        found[pairs(rows, run.each_key)[0]] = True
+    return chosen(rows, np.flatnonzero(found))
+
+
 def new_rows(seen: Trace, table: pa.Table, columns: tuple[str, ...]) -> Run:
     """The rows that were not there before, each once."""
     rows = totals(table, columns)
@@ -103,6 +111,12 @@ class Partners(Lowerable):
         moved = np.flatnonzero(changed)
         kept = Run(columns, rows.keys, rows.table.select([*columns, WEIGHT]))
         return Partners(self.rows.extended(kept), self.keys.extended(keys)), chosen(keys, moved, changed[moved])
+
+    def keys_only(self) -> Partners:
+        """The same, when no more rows will come."""
+        keys = [chosen(run, np.flatnonzero(weights_of(run) > 0)) for run in self.keys.consolidated()]
+        ones = [chosen(run, np.arange(run.rows), np.ones(run.rows, np.int64)) for run in keys if run.rows]
+        return Partners(NOTHING, replace(self.keys, runs=tuple(ones)))
 
     def there(self, rows: Run) -> Places:
         """Which of these rows have a partner."""

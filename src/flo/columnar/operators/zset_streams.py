@@ -16,7 +16,7 @@ from flo.columnar.rows import WEIGHT, schema_of
 from flo.columnar.run import Run
 from flo.columnar.streams import STREAM, StreamColumns, Streams, inner_of, numbered, numbers
 from flo.columnar.totals import numbers_in
-from flo.columnar.trace import Trace, weighing
+from flo.columnar.trace import Trace, net_changes, weighing
 from flo.columnar.translate import form_of
 from flo.core.collection import End
 from flo.core.derivation import StreamTypes
@@ -82,7 +82,7 @@ class IntegrateTables(RunningTables):
         rows = taken(table, np.repeat(np.arange(table.num_rows), follows))
         new = rows.set_column(0, rows.schema.field(0), pa.array(expanded(begins, follows)))
         grown = self.before.extended(summed(table))
-        return replace(self, before=grown), by_stream(pa.concat_tables([old, new]))
+        return replace(self, before=grown), by_stream(net_changes(pa.concat_tables([old, new])))
 
 
 @final
@@ -103,7 +103,7 @@ class DifferentiateTables(RunningTables):
         taken_back = pa.concat_tables([first, back])
         taken_back = weighing(taken_back, -numbers_in(taken_back, WEIGHT))
         current = NOTHING.extended(summed(table.filter(pa.array(last))))
-        return replace(self, before=current), by_stream(pa.concat_tables([table, taken_back]))
+        return replace(self, before=current), by_stream(net_changes(pa.concat_tables([table, taken_back])))
 
 
 @form_of(Integrate)

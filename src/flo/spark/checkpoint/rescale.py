@@ -161,7 +161,11 @@ class _Cutting:
         source = BY_ROW.get(name, {}).get(place)
         if source is not None:
             return [self._by_row(shard, given, parts[source][shard]) for shard in range(self.shards)]
-        some = next(each for each in given if each is not None)
+        some = next((each for each in given if each is not None), None)
+        if not isinstance(some, Call):
+            if any(each != given[0] for each in given):
+                raise _uncut(described, f"shards hold different values: {given}")
+            return [some] * self.shards  # not rows: the same everywhere
         if BY_VALUE.get(name) == place:
             columns = next((columns for columns, _ in runs_in(tuple(given))), ())
             group = tuple(each for each in columns if not each.startswith(VALUES))
@@ -175,7 +179,7 @@ class _Cutting:
         )
         key = next((columns for columns, _ in runs_in(tuple(keys))), ())
         row = next((columns for columns, _ in runs_in(tuple(rows))), ())
-        if not set(key) <= set(row):
+        if row and not set(key) <= set(row):  # of a side that has ended there are the keys alone
             raise _uncut(described, "its key is computed, and the rows that tell who has a partner do not hold it")
         return [
             Call("partners", (self._trace(shard, rows, key), self._trace(shard, keys))) for shard in range(self.shards)
@@ -241,6 +245,8 @@ class _Cutting:
     def _by_row(self, shard: int, given: list[Any], by_key: Any) -> Term:
         """What `by_key` holds, sorted by row."""
         columns = next((columns for columns, _ in runs_in(tuple(given))), ())
+        if not columns:
+            return Call("trace", ((), ()))
         runs = [self.new[shard].store.get(*_stored(run)) for run in by_key.args[1]]
         found = [run_of(run.table.select([*columns, WEIGHT]), columns) for run in runs]
         return Call("trace", ((), tuple(self.new[shard](run) for run in found)))

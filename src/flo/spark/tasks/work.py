@@ -13,6 +13,7 @@ import flo.columnar.operators  # noqa: F401  # what a state may name
 from flo.columnar.keyed import ENDED, KeyedColumns, KeyedRows
 from flo.columnar.rows import Columns, Rows
 from flo.columnar.streams import Streams
+from flo.columnar.trace import net_changes
 from flo.core.collection import Value
 from flo.core.errors import EngineError, FloError
 from flo.core.event_loop import EventLoop
@@ -27,6 +28,7 @@ from flo.spark.tasks.context import Code, Turn
 from flo.spark.tasks.kept import PARTS, Kept, remove_stale
 from flo.spark.tasks.sending import Sending, ends, opened
 from flo.spark.tasks.state import BLANK, Shard, Standing
+from flo.values.weighted import ZSet
 
 REMEMBERED = 32
 """For how many turns a process remembers a shard that others work on: Spark gives a task to any process that is idle,
@@ -140,7 +142,7 @@ class Work:
         for place, stream in enumerate(stage.outputs):
             before = stream in kept.done
             finished = kept.has_ended(stream, loop.outputs[place])
-            value = opened(loop.pull(place))
+            value = net(opened(loop.pull(place)))
             if number != BLANK:  # what is given without any rows, shard 0 gives
                 sending.gather(sending.addressed(stream, value, own=number))
             if finished and not before and (number == 0 or stream not in stage.alone):
@@ -257,3 +259,11 @@ class Done:
     def said(self) -> dict[str, Any]:
         standing = {"stage": self.level, "shards": self.shards, "deliveries": self.ended}
         return {**standing, "version": self.version, "rows": self.rows, "ended": self.finished, "written": self.written}
+
+
+def net(value: Value) -> Value:
+    """What a stage gives of a z-set, without rows that cancel out: before it is shuffled or written."""
+    inner = getattr(value, "inner", getattr(value, "of", None))
+    if isinstance(value, (Rows, KeyedRows)) and isinstance(inner, ZSet):
+        return replace(value, table=net_changes(value.table))
+    return value

@@ -1,4 +1,5 @@
-"""The incremental join of collections without order, as the paper's ⋈ on z-sets: both sides are kept, by key."""
+"""The incremental join of collections without order, as the paper's ⋈ on z-sets: both sides are kept, by key, until one
+of them has ended. From then on that side alone is kept: what comes on the other is paired at once and forgotten."""
 
 from __future__ import annotations
 
@@ -67,6 +68,10 @@ class KeptJoin(Sides):
         grown = {key: mine.get(key, NONE).added(elements) for key, elements in arrived.items()}
         mine = mine.updated(grown, drop=NONE)
         return replace(self, **{("left", "right")[side]: mine}), results  # type: ignore[type-var]
+
+    def side_ended(self, side: int) -> Operator:
+        """What comes on the other side meets what came on this one, and nothing that comes later."""
+        return replace(self, **{("right", "left")[side]: PersistentMap()})  # type: ignore[type-var]
 
     def finished(self) -> Operator:
         return replace(self, left=PersistentMap(), right=PersistentMap())  # type: ignore[type-var]

@@ -167,6 +167,10 @@ class Intersection(Alike, Sides):
         both = source.of((element, 1) for element in new if element in other)
         return (replace(self, left=mine) if side == 0 else replace(self, right=mine)), both
 
+    def side_ended(self, side: int) -> Operator:
+        """What comes on the other side is looked up in this one. A set may emit an element again."""
+        return replace(self, right=PersistentMap()) if side == 0 else replace(self, left=PersistentMap())
+
     def finished(self) -> Operator:
         return Intersection()
 

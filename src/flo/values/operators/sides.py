@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, TypeAlias, TypeVar, Union, get_args, get_origin
 
 from flo.core.collection import End
@@ -18,8 +18,25 @@ Portions: TypeAlias = Iterator[tuple[Any, Any]]
 """Units that a step may consume together, and what is left of the value then."""
 
 
+SIDES = ("-left", "-right")
+
+
+def all_ending(sides: Sequence[Any]) -> bool:
+    """Nothing is left but ends, and one of them was not passed on."""
+    ended = all(value.end is End.PASSED or value.ending() for value in sides)
+    return ended and any(value.ending() for value in sides)
+
+
+def one_passed(sides: Sequence[Any], side: int) -> Values:
+    """The end of this side was passed on."""
+    return tuple(value.passed() if place == side else value for place, value in enumerate(sides))
+
+
 class Sides(Operator):
     """Says once what happens to some units of one side. The output ends when both sides have ended.
+
+    When one side has ended, an operator may let go of what it kept of the other, by the rule `…-ended`: what arrives
+    there meets a side that does not change any more.
 
     The end of a side that is `awaited` is passed on by itself, by the rule `…-turn`; the other side is consumed after
     that. So `awaited` must be bounded, and ⊗ in its place is all that the operator needs to remember.
@@ -28,7 +45,7 @@ class Sides(Operator):
     arity = (2, 1)
     rule: ClassVar[str]
     """The name of the rule on sequences; other collections add their suffix."""
-    side_rules: ClassVar[tuple[str, str]] = ("-left", "-right")
+    side_rules: ClassVar[tuple[str, str]] = SIDES
     """What the rule adds to that for each side."""
     awaited: ClassVar[int | None] = None
 
@@ -39,6 +56,11 @@ class Sides(Operator):
     def finished(self) -> Operator:
         """The operator when the end is passed on: what it kept is not needed any more."""
         return self
+
+    def side_ended(self, side: int) -> Operator | None:
+        """The operator when this side has ended and the other has not, with what it still needs of the other; None if
+        the end of one side makes no difference to it."""
+        return None
 
     def rules_on(self, source: Any) -> tuple[str, str]:
         """The names of the rule on this collection, and of the rule that ends it."""
@@ -75,13 +97,19 @@ class Sides(Operator):
             portions, lambda it: self.consume(it[0], it[1], source), lambda it: self.note(it[1])
         ):
             after = (rest, right) if side == 0 else (left, rest)
+            if self.awaited is None and sides[1 - side].end is End.PASSED:
+                operator = operator.side_ended(1 - side)  # type: ignore[attr-defined]
             yield Step(rule + self.side_rules[side], after, operator, (output,))
         if waiting:
             if self.awaited is not None and sides[self.awaited].ending():
-                after = (left.passed(), right) if self.awaited == 0 else (left, right.passed())
-                yield Step(f"{rule}-turn", after, self, (None,))
-        elif all(value.ending() for side, value in enumerate(sides) if side != self.awaited):
+                yield Step(f"{rule}-turn", one_passed(sides, self.awaited), self, (None,))
+        elif all_ending(sides):
             yield Step(end_rule, (left.passed(), right.passed()), self.finished(), (source.terminator(),))
+        else:
+            for side, value in enumerate(sides):
+                ended = self.side_ended(side) if value.ending() else None
+                if ended is not None:
+                    yield Step(f"{rule}{SIDES[side]}-ended", one_passed(sides, side), ended, (None,))
 
     def advance(self, inputs: Values) -> Iterator[Step]:
         return leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))

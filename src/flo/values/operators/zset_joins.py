@@ -1,9 +1,11 @@
 """Joins of z-sets (figure "operational semantics for the join operator"), and those that ask for a partner.
 
-All keep both z-sets that came, by key, so that a step costs what arrived and what it makes. A row of one side
-has a *partner* if the other side holds a row of the same key whose weight is above zero; how far above, and
-weights of zero and below, do not matter. So the output is a function of the two z-sets that came, and, on all
-weights,
+All keep both z-sets that came, by key, so that a step costs what arrived and what it makes. When one side has ended,
+they keep of the other only what results may still be corrected by.
+
+A row of one side has a *partner* if the other side holds a row of the same key whose weight is above zero; how far
+above, and weights of zero and below, do not matter. So the output is a function of the two z-sets that came, and, on
+all weights,
 
     semi_join + anti_join = the left z-set
     left_join = join + anti_join with None on the right
@@ -16,14 +18,16 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple, Optional, TypeAlias, final
+from typing import Any, ClassVar, NamedTuple, Optional, Self, TypeAlias, final
 
+from flo.core.collection import End
 from flo.core.elements import returned_type
 from flo.core.operator import Operator, Step, Values, run
 from flo.core.persistent import PersistentMap
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import Alike
 from flo.values.operators.joins import Into, Key, Units, pair, paired
+from flo.values.operators.sides import SIDES, all_ending, one_passed
 from flo.values.operators.unary import noted
 from flo.values.operators.zsets import changes, negated
 from flo.values.weighted import ZSet, ZSetValue
@@ -56,6 +60,9 @@ class ZSetJoin(Alike):
 
     kind = ZSet
     rule: ClassVar[str]
+    counted: ClassVar[tuple[bool, bool]] = (False, True)
+    """Whether results depend on which rows of each side are there: then their weights are kept, under the keys of the
+    other side, when that has ended."""
     on: Key
     other_on: Key
     left: Groups
@@ -71,9 +78,19 @@ class ZSetJoin(Alike):
         assert isinstance(right, ZSetValue)
         if left.weights or right.weights:
             yield from self._consumed(left, right, onwards=False)
-        elif left.ending() and right.ending():
+        elif all_ending(inputs):
             ended = replace(self, left=PersistentMap(), right=PersistentMap())  # type: ignore[type-var]
             yield Step(f"{self.rule}-terminated", (left.passed(), right.passed()), ended, (ZSetValue.terminator(),))
+        elif left.ending() or right.ending():
+            side = 0 if left.ending() else 1
+            yield Step(f"{self.rule}{SIDES[side]}-ended", one_passed(inputs, side), self.side_ended(side), (None,))
+
+    def side_ended(self, side: int) -> Self:
+        """What is kept when this side has ended and the other has not."""
+        sides, other = [self.left, self.right], 1 - side
+        gone = {key: NO_ROWS for key in sides[other] if not (self.counted[other] and key in sides[side])}
+        sides[other] = sides[other].updated(gone, drop=NO_ROWS)
+        return replace(self, left=sides[0], right=sides[1])  # type: ignore[type-var]
 
     def advance(self, inputs: Values) -> Iterator[Step]:
         left, right = inputs
@@ -97,12 +114,12 @@ class ZSetJoin(Alike):
     def _rows(self, left: ZSetValue, right: ZSetValue, *, onwards: bool) -> Iterator[Step]:
         """The steps that consume one row, each from here or `onwards` from the one before; at last what was raised."""
         operator, fault = self, None
-        none: ZSetValue = ZSetValue(PersistentMap())
+        none = [ZSetValue(PersistentMap(), value.end) for value in (left, right)]
         rows = [(side, unit) for side, value in enumerate((left, right)) for unit in value.all_units()]
         for side, (row, weight) in rows:
             one = ZSetValue(PersistentMap({row: weight}))
             try:
-                step = operator._joined(*((one, none) if side == 0 else (none, one)))
+                step = operator._joined(*((one, none[1]) if side == 0 else (none[0], one)))
             except Exception as error:
                 fault = fault or noted(error, repr(row))
                 continue
@@ -122,9 +139,9 @@ class ZSetJoin(Alike):
         for key in lefts | rights:
             one, other = side(self.left, key, lefts), side(self.right, key, rights)
             units += self.joined(one, other)
-            if one.delta:
+            if one.delta and (right.end is not End.PASSED or (self.counted[0] and key in self.right)):
                 new_left[key] = (one.rows.added(one.delta), one.after)
-            if other.delta:
+            if other.delta and (left.end is not End.PASSED or (self.counted[1] and key in self.left)):
                 new_right[key] = (other.rows.added(other.delta), other.after)
         kept = (self.left.updated(new_left, drop=NO_ROWS), self.right.updated(new_right, drop=NO_ROWS))
         joined = replace(self, left=kept[0], right=kept[1])  # type: ignore[type-var]
@@ -178,7 +195,7 @@ def same(x: Any, y: Any) -> Any:
 
 @dataclass(frozen=True)
 class Filtering(ZSetJoin):
-    """Some of the left rows, with their own weights."""
+    """Some of the left rows, with their own weights. Of a right side that has ended only its keys are kept."""
 
     on: Key = None
     other_on: Key = None
@@ -187,6 +204,13 @@ class Filtering(ZSetJoin):
 
     def element(self, left: Any, right: Any) -> Any:
         return left
+
+    def side_ended(self, side: int) -> Self:
+        ended = super().side_ended(side)
+        if side == 0:
+            return ended
+        keys = {key: (NO_ROWS[0], min(count, 1)) for key, (_, count) in self.right.to_dict().items()}
+        return replace(ended, right=PersistentMap().updated(keys, drop=NO_ROWS))
 
 
 @final
@@ -238,6 +262,7 @@ class Join(Pairing):
 
     name = "join_zsets"
     rule = "join-zset"
+    counted = (False, False)
 
     def _natural(self) -> bool:
         return self.on is None and self.other_on is None
@@ -272,6 +297,7 @@ class FullJoin(Pairing):
 
     name = "full_join"
     rule = "full-join-zset"
+    counted = (True, True)
 
     def pair_type(self, left: Any, right: Any) -> Any:
         return tuple[Optional[left], Optional[right]]  # noqa: UP045
