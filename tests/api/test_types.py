@@ -435,7 +435,8 @@ EQUAL: list[tuple[Any, Any]] = [
 NEVER_EQUAL: list[tuple[Any, Any]] = [
     (int, str), (str, bytes), (int, None), (int | float, str | bytes), (UserId, str), (Bid, int),
     (Bid, tuple[int, int]), (tuple[int, str], tuple[str, int]), (tuple[int, int], tuple[int, int, int]),
-    (Literal["a"], int), (Color, str), (Literal["a"], Literal["b"]), (Level, str), (tuple[int, ...], str), (Annotated[int, pa.int32()], str),
+    (Literal["a"], int), (Color, str), (Literal["a"], Literal["b"]), (Level, str),
+    (tuple[int, ...], str), (Annotated[int, pa.int32()], str),
 ]  # fmt: skip
 
 

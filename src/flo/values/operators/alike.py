@@ -58,8 +58,8 @@ def expect_equal_keys(
     """Refuses to look for equal keys where no key of one side can be equal to one of the other."""
     if not may_be_equal(left, right):
         raise TypeMismatch(
-            f"`{operator.name}` joins rows with equal keys, and keys of type {type_name(left)} never equal keys of type "
-            f"{type_name(right)}",
+            f"`{operator.name}` joins rows with equal keys, and keys of type {type_name(left)} never equal keys of "
+            f"type {type_name(right)}",
             facts=(("left", inputs[0].described()), ("right", inputs[1].described())),
             instead=instead,
             index=1,
