@@ -17,7 +17,7 @@ GOLDEN = Path(__file__).parent.parent / "golden"
 PROGRAMS = {
     name: function
     for name, function in vars(refused_programs).items()
-    if inspect.isfunction(function) and function.__module__ == refused_programs.__name__
+    if inspect.isfunction(function) and function.__module__ == refused_programs.__name__ and name[0] != "_"
 }
 
 

@@ -68,11 +68,12 @@ TYPES = (StreamType(ZSet(Row), bounded=False), StreamType(ZSet(Row), bounded=Tru
 ROW = Layout.of(Row)
 by_column = Expression("key", (ROW,))
 by_two = Expression(("name", "key"), (ROW,))
+by_all = Expression(("key", "name"), (ROW,))
 by_sum = Expression(nw.col("key") // 2, (ROW,))
 into = Expression({"key": "key", "name": "name_right", "sum": nw.col("key") * 10 + nw.col("key_right")}, (ROW, ROW))
 into_left = Expression({"key": "key", "other": "key_right", "name": "name"}, (ROW, maybe(ROW)))
 into_full = Expression({"one": "key", "other": "key_right"}, (maybe(ROW), maybe(ROW)))
-KEYS = [(key, key), (by_column, by_column), (by_column, key), (by_two, by_two), (by_sum, by_sum), (None, by_two)]
+KEYS = [(key, key), (by_column, by_column), (by_column, key), (by_two, by_two), (by_sum, by_sum), (None, by_all)]
 KEYS += [(lambda row: row.key, lambda row: float(row.key)), (name_or_key, by_two)]
 
 

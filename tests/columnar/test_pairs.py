@@ -75,7 +75,7 @@ def test_one_after_the_other(bounded, left, right, data):
     agree(UnionSequences(), types, data.draw(arrivals(draw[left], draw[right])))
 
 
-@pytest.mark.parametrize(("left", "right"), [(Row, Row | None), (int, str)], ids=str)
+@pytest.mark.parametrize(("left", "right"), [(Row, Row | None), (int, int | str)], ids=str)
 def test_what_has_not_the_same_columns_stays_values(left, right):
     assert not forms(on_tables(UnionSequences(), sequences(left, right))[0])
 

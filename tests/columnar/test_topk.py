@@ -88,6 +88,18 @@ def test_as_on_values(chunks, count, key, by, descending):
     agree(TopK(count, key, by, descending), TYPES, chunks, seeds=1)
 
 
+@given(
+    deltas,
+    st.integers(0, 4),
+    st.sampled_from([both, Expression(("score", "group"), (LAYOUT,)), lambda row: (row.score, row.weight)]),
+    st.sampled_from(BY),
+    st.sampled_from([(True, False), (False, True)]),
+)
+@tried(24)
+def test_columns_of_the_key_have_a_direction_each(chunks, count, key, by, descending):
+    agree(TopK(count, key, by, descending), TYPES, chunks, seeds=1)
+
+
 @given(deltas, st.integers(0, 4), st.sampled_from(KEY), st.sampled_from(BY), st.booleans())
 @tried(24)
 def test_as_on_values_where_the_beginning_is_searched(chunks, count, key, by, descending):

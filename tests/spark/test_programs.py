@@ -47,6 +47,7 @@ def two_outputs() -> flo.Flow:
     flow = flo.Flow("two outputs")
     sales = flow.input("sales", flo.ZSet[Sale])
     flow.output("best", sales.top(1, "price", "shop"))
+    flow.output("first", sales.top(2, ("price", "shop"), descending=(True, False)))
     flow.output("sums", sales.sum_by("shop", "price").map(lambda row: row[1]).distinct())
     return flow
 

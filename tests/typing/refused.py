@@ -10,6 +10,9 @@ numbers = flow.input("numbers", flo.Sequence[int], bounded=True)
 words = flow.input("words", flo.Bag[str])
 some = flow.input("some", flo.Set[int])
 rows = flow.input("rows", flo.ZSet[int])
+texts = flow.input("texts", flo.ZSet[str])
+names = flow.input("names", flo.Set[str], bounded=True)
+lines = flow.input("lines", flo.Sequence[str], bounded=True)
 
 open_numbers.fold(0, lambda acc, x: acc + x)  # refused
 open_numbers.last()  # refused
@@ -36,3 +39,12 @@ rows.join(rows, abs)  # refused
 open_numbers.merge(numbers)  # refused
 rows.left_join(rows, abs, abs, into=abs)  # refused
 numbers.map(3)  # refused
+rows.union(texts)  # refused
+rows.minus(texts)  # refused
+rows.join(texts)  # refused
+some.intersection(names)  # refused
+some.difference(names)  # refused
+some.union(words)  # refused
+numbers.union(lines)  # refused
+numbers.merge(lines)  # refused
+words.union(words.map(len))  # refused

@@ -15,6 +15,7 @@ from flo.core.errors import (
     BoundednessError,
     CollectionError,
     ElementError,
+    TypeMismatch,
 )
 from flo.core.graph import inputs, sequence, setinput
 from flo.core.nested import Nested, NestedValue
@@ -265,8 +266,13 @@ def test_join_keyed_into():
 def test_join_keyed_refuses_other_inputs():
     judge = KeyedJoin().judge
     assert isinstance(refusal(judge, (unbounded(KEYED), unbounded(ZKEYED))), CollectionError)
-    assert isinstance(refusal(judge, (unbounded(KEYED), unbounded(Keyed(int, INTS)))), CollectionError)
+    assert isinstance(refusal(judge, (unbounded(KEYED), unbounded(Keyed(int, INTS)))), TypeMismatch)
     assert isinstance(refusal(judge, (unbounded(KEYED), unbounded(INTS))), CollectionError)
+
+
+def test_join_keyed_takes_keys_that_may_be_equal():
+    (judged,) = KeyedJoin().judge((bounded(Keyed(int, INTS)), bounded(Keyed(int | None, INTS)))).outputs
+    assert judged.collection.key == int | None
 
 
 # map_values and filter_keys

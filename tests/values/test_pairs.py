@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.collection import End
-from flo.core.errors import BoundednessError, ElementError, FunctionError, OrderError
+from flo.core.errors import BoundednessError, ElementError, FunctionError, OrderError, TypeMismatch
 from flo.core.graph import Node, node
 from flo.core.semantics import advance, small_steps
 from flo.core.typing import derive
@@ -124,8 +124,9 @@ def test_union_type():
     union = Node(None, UnionSequences())
     assert derive(union, (bounded(INTS), unbounded(INTS))).outputs == (unbounded(INTS),)
     assert derive(union, (bounded(INTS), bounded(INTS))).outputs == (bounded(INTS),)
-    (mixed,) = derive(union, (bounded(INTS), bounded(WORDS))).outputs
+    (mixed,) = derive(union, (bounded(INTS), bounded(Sequence(int | str)))).outputs
     assert seq(1, "a") in mixed.collection
+    assert isinstance(refusal(derive, union, (bounded(INTS), bounded(WORDS))), TypeMismatch)
 
 
 def test_union_refuses_an_unbounded_left():

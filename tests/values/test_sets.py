@@ -209,7 +209,7 @@ def test_operators_on_sets_refuse_other_collections(operator):
 
 
 def test_an_element_of_either_type_is_in_the_union():
-    (mixed,) = derive(Node(None, SetUnion()), (bounded(INTS), bounded(Set(str)))).outputs
+    (mixed,) = derive(Node(None, SetUnion()), (bounded(INTS), bounded(Set(int | str)))).outputs
     assert elements_of(1, "a") in mixed.collection
     assert elements_of(1.5) not in mixed.collection
 

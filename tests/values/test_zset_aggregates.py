@@ -179,6 +179,19 @@ def test_top_k(deltas, count, descending, by, bounded):
 
 
 @few
+@given(pieces(most=6), st.integers(0, 4), st.sampled_from([(True, False), (False, True), (True, True)]))
+def test_top_k_with_a_direction_for_each_column(deltas, count, descending):
+    def columns(row):
+        return row[1] % 2, row[1] % 3
+
+    def signed(row):
+        return tuple(-part if down else part for part, down in zip(columns(row), descending, strict=True))
+
+    expected = top_oracle(integrated(deltas), count, signed, group, False)
+    assert run(TopK(count, columns, group, descending), deltas) == expected
+
+
+@few
 @given(pieces(most=4), st.booleans())
 def test_top_k_of_the_rows_themselves(deltas, descending):
     expected = top_oracle(integrated(deltas), 2, lambda row: row, None, descending)

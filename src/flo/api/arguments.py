@@ -1,36 +1,57 @@
-"""What verbs are given, looked at when the program is built: a function that cannot work is refused on the user's line,
-and not when the first element comes."""
+"""Checks what verbs are given when the program is built: a function that cannot work is refused on the user's line, and
+not when the first element comes."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeVar, get_args, get_origin
 
 from flo.api.base import StreamBase
-from flo.api.columns import bound, is_expression
-from flo.api.scope import named
+from flo.api.columns import Of, bound, described, is_expression, kind_of, stream_of
+from flo.api.scope import Scope, Vertex, named
 from flo.core.collection import Collection
+from flo.core.elements import belongs, returned_type, type_name
 from flo.core.errors import CollectionError, FloError, Origin, TypeMismatch, brief
+from flo.core.signatures import positional_parameters, signature_of
+from flo.core.type_relations import accepts, overlaps
+from flo.values.lattice_base import Custom, Lattice
+from flo.values.operators.elementwise import Filter
 
 R = TypeVar("R")
 
 
 def function(
-    verb: str,
-    parameter: str,
-    given: Any,
-    takes: int | None = 1,
-    *,
-    rows: tuple[Any, ...] = (),
-    gives: type | None = None,
+    verb: str, parameter: str, given: Any, *arguments: Any, columns: bool = True, gives: type | None = None
 ) -> Any:
-    """The function, if it can be called with so many arguments; with None, its arguments are looked at elsewhere.
+    """The function, if it can be called with these arguments.
 
-    Where it is one of the `rows` of these streams, columns are a function too; `gives` is the type that they must have.
+    An argument is a row of a stream, given as the stream itself, or as `Perhaps`, `KeyOf`, `WEIGHTS` or `Of`. If
+    `columns` may be given, they are a function too; `gives` is the type that they must have.
     """
-    if rows and is_expression(given):
-        return bound(verb, parameter, given, rows, gives)
+    if columns and is_expression(given):
+        return bound(verb, parameter, given, arguments, gives)
+    expect_callable(verb, parameter, given)
+    takes = len(arguments)
+    if not takes_arguments(given, takes):
+        raise TypeMismatch(
+            f"`{verb}` calls `{parameter}` with {takes} argument{'s' if takes != 1 else ''}, which it does not take",
+            facts=(("given", shown(given)),),
+            where=Origin.here(),
+        )
+    expect_parameters(verb, given, *arguments)
+    return given
+
+
+def optional(verb: str, parameter: str, given: Any, *arguments: Any, columns: bool = True) -> Any:
+    """The same, of a function that may be left out."""
+    return None if given is None else function(verb, parameter, given, *arguments, columns=columns)
+
+
+def expect_callable(verb: str, parameter: str, given: Any) -> None:
+    """Refuses what is not a function, or what returns its result later."""
     if not callable(given):
         raise TypeMismatch(
             f"`{verb}` takes a function as `{parameter}`, and was given {type(given).__name__}",
@@ -44,18 +65,177 @@ def function(
             instead=(("loop.push(…)", "of what was awaited before"),),
             where=Origin.here(),
         )
-    if takes is not None and not accepts(given, takes):
+
+
+def expect_parameters(verb: str, given: Any, *arguments: Any) -> None:
+    """Refuses a function whose parameters, by their annotations, do not accept what the verb calls it with."""
+    for argument, expected in zip(arguments, positional_parameters(given, len(arguments)), strict=True):
+        if expected is None:
+            continue
+        kind, stream = kind_of(argument), stream_of(argument)
+        if accepts(expected.kind, kind) or (is_narrowed(stream, kind) and overlaps(expected.kind, kind)):
+            continue
+        name, wanted, found = name_of(given), type_name(expected.kind), type_name(kind)
+        instead = [(f"{name}({expected.name}: {found})", "a function that takes what it is given")]
+        if stream is not None and isinstance(argument, StreamBase) and overlaps(expected.kind, kind):
+            instead.append((f"{{input}}.filter(…).{verb}(…)", f"if a filter leaves nothing but {wanted}"))
+        elif stream is not None and isinstance(argument, StreamBase):
+            instead.append((f"{{input}}.map(…).{verb}(…)", f"elements that are made {wanted} first"))
+        error = TypeMismatch(
+            f"`{verb}` calls `{name}` with {described(argument)}: expected {wanted} as `{expected.name}`, got {found}",
+            facts=(("function", shown(given)), *([("{input}", stream.type.described())] if stream is not None else [])),
+            instead=tuple(instead),
+        )
+        raise named(error, stream).located(Origin.here())
+
+
+def is_narrowed(stream: Any, kind: Any) -> bool:
+    """Whether elements of this type may be fewer than it says: some were filtered, or they are made of columns.
+
+    No annotation says what a filter leaves, and a computed column may be null as far as is known.
+    """
+    return stream is not None and any(
+        (isinstance(vertex.operator, Filter) or _has_columns(vertex.operator))
+        and any(kind_of(output) == kind for output in vertex.outputs)
+        for vertex in _before(stream)
+    )
+
+
+def _has_columns(operator: Any) -> bool:
+    parts = vars(operator).values()
+    return any(hasattr(part, "returns") or (hasattr(part, "result_type") and _has_columns(part)) for part in parts)
+
+
+def _before(stream: Any) -> Iterator[Vertex]:
+    """The operators that a stream depends on, and those that stand in front of the body that it belongs to."""
+    streams, seen = [stream], set()
+    while streams:
+        vertex = (latest := streams.pop()).source
+        if vertex is None and latest.scope.parent is not None:
+            yield from _inside(latest.scope.parent)
+        elif vertex is not None and vertex not in seen:
+            seen.add(vertex)
+            yield vertex
+            yield from _inside(vertex.body)
+            streams += vertex.inputs
+
+
+def _inside(scope: Scope | None) -> Iterator[Vertex]:
+    """All operators of a scope, and of those around it."""
+    while scope is not None:
+        yield from scope.vertices
+        scope = scope.parent
+
+
+def accumulating(verb: str, initial: Any, f: Any, stream: Any) -> Any:
+    """The function of a state and an element, if it can take the initial value and its own results as the state."""
+    function(verb, "f", f, Of(Any), stream, columns=False)
+    expected, _ = positional_parameters(f, 2)
+    if expected is None:
+        return f
+    name, wanted = name_of(f), type_name(expected.kind)
+    if not belongs(initial, expected.kind):
         raise TypeMismatch(
-            f"`{verb}` calls `{parameter}` with {takes} argument{'s' if takes != 1 else ''}, which it does not take",
-            facts=(("given", shown(given)),),
+            f"`{verb}` first calls `{name}` with `initial`: expected {wanted} as `{expected.name}`, "
+            f"got {type(initial).__name__}",
+            facts=(("function", shown(f)), ("initial", brief(initial))),
+            instead=((f"{verb}(initial, …)", f"with an initial value of type {wanted}"),),
             where=Origin.here(),
         )
-    return given
+    if not accepts(expected.kind, returned_type(f)):
+        found = type_name(returned_type(f))
+        raise TypeMismatch(
+            f"`{verb}` calls `{name}` with its last result: expected {wanted} as `{expected.name}`, got {found}",
+            facts=(("function", shown(f)),),
+            instead=((f"{name}({expected.name}: {found}, …) -> {found}", "one type for the state"),),
+            where=Origin.here(),
+        )
+    return f
 
 
-def optional(verb: str, parameter: str, given: Any, takes: int = 1, *, rows: tuple[Any, ...] = ()) -> Any:
-    """The same, of a function that may be left out."""
-    return None if given is None else function(verb, parameter, given, takes, rows=rows)
+def number(verb: str, of: Any, stream: Any) -> Any:
+    """The function, if it gives one number to be summed; without one, the elements are the numbers."""
+    kind = kind_of(stream) if of is None else returned_type(of)
+    if overlaps(int | float | Decimal | Fraction, kind):
+        return of
+    columns = getattr(of, "given", None)
+    columns = columns if isinstance(columns, tuple) else ()
+    twice = next((column for place, column in enumerate(columns) if column in columns[:place]), None)
+    source = "the elements of {input}" if of is None else f"`{name_of(of)}`"
+    error = TypeMismatch(
+        f"`{verb}` adds one number for each row, and `of` names the column {twice!r} twice"
+        if twice is not None
+        else f"`{verb}` adds one number for each row: expected int, float, Decimal or Fraction, got {type_name(kind)} "
+        f"from {source}",
+        facts=(("{input}", stream.type.described()),),
+        instead=((f"of={columns[0]!r}", "one column"), ("aggregate_by(by, of, finish)", "several columns at once"))
+        if columns
+        else (),
+    )
+    raise named(error, stream).located(Origin.here())
+
+
+def directions(verb: str, descending: Any, key: Any) -> bool | tuple[bool, ...]:
+    """The direction of the whole key, or of each of its columns: as many as the key has, as far as that is known."""
+    if isinstance(descending, bool):
+        return descending
+    flags = tuple(descending) if isinstance(descending, (tuple, list)) else ()
+    if not flags or not all(isinstance(flag, bool) for flag in flags):
+        raise TypeMismatch(
+            f"`{verb}` expected True, False, or a tuple of these as `descending`, got {brief(descending)}",
+            where=Origin.here(),
+        )
+    kind = returned_type(key)
+    columns = get_args(kind) if get_origin(kind) is tuple and ... not in get_args(kind) else None
+    if columns is None and not overlaps(tuple, kind):
+        columns = (kind,)
+    if columns is not None and len(columns) != len(flags):
+        raise TypeMismatch(
+            f"`{verb}` expected one direction for each column of `key`, got {len(flags)} for {len(columns)}",
+            facts=(("key", f"{name_of(key)}: {type_name(kind)}"), ("descending", brief(descending))),
+            instead=(
+                ("descending=True", "all columns in one direction"),
+                (f"descending={(True,) * len(columns)!r}", "one for each column"),
+            ),
+            where=Origin.here(),
+        )
+    return flags
+
+
+def value_of(stream: Any) -> Of:
+    """The value of a lattice variable, as a function is called with it."""
+    lattice = getattr(stream.collection, "lattice", None)
+    kind = lattice.ordinary if isinstance(lattice, Lattice) and is_plain(lattice) else Any
+    return Of(kind, "the value of the variable")
+
+
+def lattice_of(verb: str, lattice: Any, stream: Any, f: Any) -> Lattice[Any]:
+    """The lattice that is given, if what `f` makes of the elements, or they themselves, can be its values."""
+    found: Lattice[Any] = located(Lattice.given, lattice)
+    kind = kind_of(stream) if f is None else returned_type(f)
+    if isinstance(found, Custom):
+        value = stream if f is None else result_of(f, f"results of `{name_of(f)}`")
+        expect_parameters(verb, found.joining, value, value)
+    elif is_plain(found) and not overlaps(found.whole, kind):
+        source = "the elements of {input}" if f is None else f"the results of `{name_of(f)}`"
+        error = TypeMismatch(
+            f"`{verb}` joins values of {found}: expected {type_name(found.ordinary)}, got {source}, which are "
+            f"{type_name(kind)}",
+            facts=(("{input}", stream.type.described()),),
+            instead=((f"{{input}}.{verb}({found}, f)", f"where f returns {type_name(found.ordinary)}"),),
+        )
+        raise named(error, stream).located(Origin.here())
+    return found
+
+
+def result_of(f: Any, name: str) -> Of:
+    """What another function gives. Of columns it is not known whether they may be null."""
+    return Of(Any if hasattr(f, "returns") else returned_type(f), name)
+
+
+def is_plain(lattice: Lattice[Any]) -> bool:
+    """Whether the lattice's values are the plain data that stand for them."""
+    return type(lattice).value is Lattice.value and type(lattice).plain is Lattice.plain
 
 
 def claim(verb: str, parameter: str, given: Any) -> str | None:
@@ -74,26 +254,22 @@ def asynchronous(given: Any) -> bool:
     return any(inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in called)
 
 
-def accepts(given: Callable[..., Any], count: int) -> bool:
-    """Whether the function takes so many arguments, as far as Python can tell: not of all builtins."""
+def takes_arguments(given: Callable[..., Any], count: int) -> bool:
+    """Whether the function takes so many arguments, as far as Python can tell."""
+    signature = signature_of(given)
     try:
-        signature = inspect.signature(given)
-    except (TypeError, ValueError):
-        return True
-    try:
-        signature.bind(*[None] * count)
+        return signature is None or bool(signature.bind(*[None] * count))
     except TypeError:
         return False
-    return True
+
+
+def name_of(given: Any) -> str:
+    return str(getattr(given, "__name__", type(given).__name__))
 
 
 def shown(given: Callable[..., Any]) -> str:
     """The function's name and parameters."""
-    name = getattr(given, "__name__", type(given).__name__)
-    try:
-        return f"{name}{inspect.signature(given)}"
-    except (TypeError, ValueError):
-        return str(name)
+    return f"{name_of(given)}{signature_of(given) or ''}"
 
 
 def keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> tuple[Any, Any]:
@@ -109,7 +285,7 @@ def keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> tuple[An
             ),
             where=Origin.here(),
         )
-    return optional(verb, "on", on, rows=(stream,)), optional(verb, "other_on", other_on, rows=(other,))
+    return optional(verb, "on", on, stream), optional(verb, "other_on", other_on, other)
 
 
 def no_argument(verb: str, parameter: str, given: Any, why: str, instead: tuple[tuple[str, str], ...] = ()) -> None:

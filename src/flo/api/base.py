@@ -14,10 +14,19 @@ if TYPE_CHECKING:
     from flo.api.scope import Scope, Vertex
 
 C_co = TypeVar("C_co", bound=Collection, covariant=True)
+C_contra = TypeVar("C_contra", bound=Collection, contravariant=True)
 B_co = TypeVar("B_co", bound=Unbounded, covariant=True)
 
 
-class StreamBase(Generic[C_co, B_co]):
+class Wider(Generic[C_contra, C_co, B_co]):
+    """A stream whose type holds all that another's does: a stream of floats is wider than one of ints.
+
+    For type checkers: `Stream[ZSet[float], B]` is a `Wider[ZSet[int], ZSet[float], B]`. It is what a verb takes that
+    puts two streams of one type together, if the other stream is not the narrower one.
+    """
+
+
+class StreamBase(Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # type: ignore[type-var]
     """The part of a stream that the verbs build on."""
 
     def __init__(

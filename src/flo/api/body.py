@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import function as expect_function
-from flo.api.arguments import located
+from flo.api.arguments import expect_callable, located
 from flo.api.compile import compile_scope
 from flo.api.scope import Scope
 from flo.core.collection import Collection
@@ -104,7 +103,7 @@ def build(
 ) -> tuple[Graph, Scope, Loop]:
     """Calls the user's function on inner streams of these types, and compiles what it built."""
     origin = Origin.here()
-    expect_function(verb, "body", function, takes=None)
+    expect_callable(verb, "body", function)
     scope = Scope(f"the body of `{verb}` at {origin}", parent)
     loop = Loop(scope)
     names = _parameters(function, len(inner), loops, verb, origin)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Optional, TypeAlias, TypeVar
 
 from flo.api.base import StreamBase
 from flo.api.scope import named
@@ -41,6 +41,43 @@ class KeyOf:
     """The key of a keyed stream."""
 
     stream: Any
+
+
+@dataclass(frozen=True)
+class Of:
+    """A value of this type, which has no columns."""
+
+    kind: Any
+    name: str = "a value"
+
+
+def stream_of(row: Any) -> Any:
+    """The stream whose rows these are; None if there is none."""
+    stream = getattr(row, "stream", row)
+    return stream if isinstance(stream, StreamBase) else None
+
+
+def kind_of(row: Any) -> Any:
+    """The Python type of a row, as far as it is known."""
+    if row is WEIGHTS:
+        return int
+    if isinstance(row, Of):
+        return row.kind
+    collection = getattr(stream_of(row), "collection", None)
+    if isinstance(row, KeyOf):
+        return getattr(collection, "key", Any)
+    kind = getattr(collection.inner if isinstance(collection, Keyed) else collection, "element", Any)
+    return Optional[kind] if isinstance(row, Perhaps) and kind is not Any else kind  # noqa: UP045
+
+
+def described(row: Any) -> str:
+    """What a row is, for error messages."""
+    if row is WEIGHTS:
+        return "the weight of a row"
+    if isinstance(row, Of):
+        return row.name
+    kind = "keys" if isinstance(row, KeyOf) else "elements"
+    return f"{kind} of {{input}}" + (" or None" if isinstance(row, Perhaps) else "")
 
 
 def is_expression(given: Any) -> bool:
@@ -81,11 +118,7 @@ def _layout(verb: str, parameter: str, row: Any) -> Layout:
         return expression.WEIGHTS if row is WEIGHTS else row
     stream = getattr(row, "stream", row)
     collection = stream.collection
-    if isinstance(row, KeyOf):
-        kind = getattr(collection, "key", Any)
-    else:
-        kind = getattr(collection.inner if isinstance(collection, Keyed) else collection, "element", Any)
-    layout = Layout.of(kind)
+    layout = Layout.of(kind_of(KeyOf(stream) if isinstance(row, KeyOf) else stream))
     if layout is None:
         raise TypeMismatch(
             f"`{verb}` was given columns as `{parameter}`, and the elements of {{input}} have none",
@@ -119,4 +152,16 @@ def _made(verb: str, parameter: str, given: Any, layouts: tuple[Layout, ...]) ->
     return expression
 
 
-__all__ = ["WEIGHTS", "Asked", "Columns", "KeyOf", "Perhaps", "bound", "is_expression"]
+__all__ = [
+    "WEIGHTS",
+    "Asked",
+    "Columns",
+    "KeyOf",
+    "Of",
+    "Perhaps",
+    "bound",
+    "described",
+    "is_expression",
+    "kind_of",
+    "stream_of",
+]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from flo.api.arguments import expect_kind, keys, no_argument, optional
-from flo.api.base import B_co, C_co, StreamBase
+from flo.api.base import B_co, C_co, StreamBase, Wider
 from flo.api.columns import Asked, Columns
 from flo.core.collection import Collection
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded, Unbounded
 from flo.core.wire import Wire
 from flo.values.keyed import Keyed
-from flo.values.lattice import Lattice
 from flo.values.lvar import LVar
 from flo.values.operators.bags import BagJoin, BagUnion
 from flo.values.operators.keyed_joins import KeyedJoin
@@ -41,6 +40,8 @@ E = TypeVar("E", bound=Collection)
 B = TypeVar("B", bound=Unbounded)
 B2 = TypeVar("B2", bound=Unbounded)
 
+Unordered: TypeAlias = Bag[Any] | Set[Any] | ZSet[Any] | LVar[Any]
+
 RE_KEY = (("stream.entries().key_by(…).join(…)", "under another key"),)
 
 
@@ -56,17 +57,13 @@ def joinable(collection: Collection) -> tuple[tuple[str, str], ...]:
 
 class CombineVerbs(StreamBase[C_co, B_co]):
     @overload
-    def union(self: CombineVerbs[Sequence[T], Bounded], other: Stream[Sequence[T], B]) -> Stream[Sequence[T], B]: ...
+    def union(self: CombineVerbs[Sequence[Any], Bounded], other: Stream[C_co, B]) -> Stream[C_co, B]: ...
     @overload
-    def union(self: CombineVerbs[Bag[T], B], other: Stream[Bag[T], B2]) -> Stream[Bag[T], B | B2]: ...
+    def union(self: CombineVerbs[Sequence[Any], Bounded], other: Wider[C_co, D, B]) -> Stream[D, B]: ...
     @overload
-    def union(self: CombineVerbs[Set[T], B], other: Stream[Set[T], B2]) -> Stream[Set[T], B | B2]: ...
+    def union(self: CombineVerbs[Unordered, B], other: Stream[C_co, B2]) -> Stream[C_co, B | B2]: ...
     @overload
-    def union(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[T], B2]) -> Stream[ZSet[T], B | B2]: ...
-    @overload
-    def union(
-        self: CombineVerbs[LVar[Lattice[T]], B], other: Stream[LVar[Lattice[T]], B2]
-    ) -> Stream[LVar[Lattice[T]], B | B2]: ...
+    def union(self: CombineVerbs[Unordered, B], other: Wider[C_co, D, B2]) -> Stream[D, B | B2]: ...
     def union(self, other: Any) -> Any:
         """Both together. Of sequences, all of this one and then the other: this one must be bounded."""
         expect_kind("union", self, Sequence, Bag, Set, ZSet, LVar)
@@ -131,7 +128,9 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other_on: Asked[U],
     ) -> Stream[Bag[tuple[T, U]], B | B2]: ...
     @overload
-    def join(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[T], B2]) -> Stream[ZSet[T], B | B2]: ...
+    def join(
+        self: CombineVerbs[ZSet[T], B], other: Stream[C_co, B2] | Wider[C_co, Any, B2]
+    ) -> Stream[ZSet[T], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[ZSet[T], B],
@@ -170,11 +169,11 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         """
         expect_kind("join", self, Set, Bag, ZSet, Keyed, instead=joinable(self.collection))
         if isinstance(self.collection, Keyed):
-            optional("join", "into", into, 2)
+            into = optional("join", "into", into, self, other, columns=False)
             for parameter, key in (("on", on), ("other_on", other_on)):
                 no_argument("join", parameter, key, "keyed streams meet on their keys", RE_KEY)
             return self._then(KeyedJoin(into), other)
-        into = optional("join", "into", into, 2, rows=(self, other))
+        into = optional("join", "into", into, self, other)
         on, other_on = keys("join", on, other_on, self, other)
         match self.collection:
             case Bag():
@@ -189,15 +188,23 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         first, second = self.apply(Wire(1, (0, 0)))
         return first, second
 
-    def intersection(self: CombineVerbs[Set[T], B], other: Stream[Set[T], B2]) -> Stream[Set[T], B | B2]:
+    def intersection(
+        self: CombineVerbs[Set[T], B], other: Stream[C_co, B2] | Wider[C_co, Any, B2]
+    ) -> Stream[Set[T], B | B2]:
         """The elements of both sets."""
         return self._then(Intersection(), other)
 
-    def difference(self: CombineVerbs[Set[T], B], other: Stream[Set[T], Bounded]) -> Stream[Set[T], B]:
+    def difference(
+        self: CombineVerbs[Set[T], B], other: Stream[C_co, Bounded] | Wider[C_co, Any, Bounded]
+    ) -> Stream[Set[T], B]:
         """The elements that the other set does not have: it must have ended to know."""
         return self._then(Difference(), other)
 
-    def minus(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[T], B2]) -> Stream[ZSet[T], B | B2]:
+    @overload
+    def minus(self: CombineVerbs[ZSet[Any], B], other: Stream[C_co, B2]) -> Stream[C_co, B | B2]: ...
+    @overload
+    def minus(self: CombineVerbs[ZSet[Any], B], other: Wider[C_co, D, B2]) -> Stream[D, B | B2]: ...
+    def minus(self, other: Any) -> Any:
         """Weights subtracted. Needs no end: what was given too early is taken back."""
         return self._then(Minus(), other)
 

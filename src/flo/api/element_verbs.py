@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import claim, expect_kind, function, no_argument, optional
+from flo.api.arguments import accumulating, claim, expect_kind, function, no_argument, number, optional
 from flo.api.base import B_co, C_co, StreamBase
 from flo.api.columns import Asked, Columns
 from flo.core.stream_type import Bounded, Unbounded
@@ -53,7 +53,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         Here and in every verb that takes a function of elements, it takes columns too: a name, a Narwhals expression, a
         tuple of these, or a dict, which makes rows.
         """
-        return self._then(Map(function("map", "f", f, rows=(self,))))
+        return self._then(Map(function("map", "f", f, self)))
 
     @overload
     def filter(self: ElementVerbs[Sequence[T], B], keep: Asked[T]) -> Stream[Sequence[T], B]: ...
@@ -65,7 +65,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def filter(self: ElementVerbs[ZSet[T], B], keep: Asked[T]) -> Stream[ZSet[T], B]: ...
     def filter(self, keep: Any) -> Any:
         """The elements for which `keep` is true."""
-        return self._then(Filter(function("filter", "keep", keep, rows=(self,), gives=bool)))
+        return self._then(Filter(function("filter", "keep", keep, self, gives=bool)))
 
     @overload
     def flat_map(self: ElementVerbs[Sequence[T], B], f: Callable[[T], Iterable[U]]) -> Stream[Sequence[U], B]: ...
@@ -77,7 +77,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def flat_map(self: ElementVerbs[ZSet[T], B], f: Callable[[T], Iterable[U]]) -> Stream[ZSet[U], B]: ...
     def flat_map(self, f: Any) -> Any:
         """Every element becomes the elements that `f` gives for it."""
-        return self._then(FlatMap(function("flat_map", "f", f)))
+        return self._then(FlatMap(function("flat_map", "f", f, self, columns=False)))
 
     @overload
     def fold(
@@ -105,7 +105,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         Without an order, `f` must give the same whichever element comes first: it is tried on examples and refused with
         the smallest that differs. `commutative="why"` records your reason, which `flo.verify.check` tries to break.
         """
-        function("fold", "f", f, 2)
+        accumulating("fold", initial, f, self)
         reason = claim("fold", "commutative", commutative)
         if not isinstance(self.collection, (Bag, Set, ZSet)):
             return self._then(Fold(initial, f))
@@ -141,7 +141,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         Of a z-set a row, which changes as rows come and go: the sum of `of` of its elements, times their weights.
         """
         if isinstance(self.collection, ZSet):
-            return self._then(Aggregate(None, ZSetSum(optional("sum", "of", of, rows=(self,)))))
+            return self._then(Aggregate(None, ZSetSum(number("sum", optional("sum", "of", of, self), self))))
         into_bag = ".to_bag()" if isinstance(self.collection, Set) else ""  # a set would lose equal numbers
         code = f"stream{into_bag}.map(of).sum()"
         no_argument("sum", "of", of, "only that of a z-set does", ((code, "the numbers first"),))
@@ -155,7 +155,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def sort(self: ElementVerbs[Set[T], Bounded], key: Asked[T] | None = None) -> Stream[Sequence[T], Bounded]: ...
     def sort(self, key: Any = None) -> Any:
         """The whole stream in the order of `key`: this is how a bag or a set becomes a sequence."""
-        return self._then(Sort(optional("sort", "key", key, rows=(self,))))
+        return self._then(Sort(optional("sort", "key", key, self)))
 
     @overload
     def distinct(self: ElementVerbs[Sequence[T], B]) -> Stream[Sequence[T], B]: ...

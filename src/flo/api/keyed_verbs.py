@@ -51,7 +51,7 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     def key_by(self: KeyedVerbs[ZSet[T], B], key: Columns) -> Stream[Keyed[Any, ZSet[T]], B]: ...
     def key_by(self, key: Any) -> Any:
         """A stream of its own for every key; the order is kept within each."""
-        return self._then(KeyBy(function("key_by", "key", key, rows=(self,))))
+        return self._then(KeyBy(function("key_by", "key", key, self)))
 
     @overload
     def per_key(
@@ -97,11 +97,11 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     def map_values(self: KeyedVerbs[Keyed[K, ZSet[T]], B], f: Columns) -> Stream[Keyed[K, ZSet[Any]], B]: ...
     def map_values(self, f: Any) -> Any:
         """Every element of every key through `f`."""
-        return self._then(MapValues(function("map_values", "f", f, rows=(self,))))
+        return self._then(MapValues(function("map_values", "f", f, self)))
 
     def filter_keys(self: KeyedVerbs[Keyed[K, C], B], keep: Asked[K]) -> Stream[Keyed[K, C], B]:
         """Only the streams of the keys for which `keep` is true."""
-        return self._then(FilterKeys(function("filter_keys", "keep", keep, rows=(KeyOf(self),), gives=bool)))
+        return self._then(FilterKeys(function("filter_keys", "keep", keep, KeyOf(self), gives=bool)))
 
     @overload
     def entries(self: KeyedVerbs[Keyed[K, Sequence[T]], B]) -> Stream[Bag[tuple[K, T]], B]: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import claim, function, located, optional
+from flo.api.arguments import claim, function, lattice_of, located, optional, value_of
 from flo.api.base import B_co, C_co, StreamBase
 from flo.api.columns import Columns
 from flo.core.stream_type import Bounded, Unbounded
@@ -48,7 +48,8 @@ class LatticeVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[LVar[Lattice[V]], B]: ...
     def fold_lattice(self, lattice: Any, f: Any = None) -> Any:
         """One growing value: the join of all elements, each through `f` if given."""
-        return self._then(FoldLattice(located(Lattice.given, lattice), optional("fold_lattice", "f", f, rows=(self,))))
+        f = optional("fold_lattice", "f", f, self)
+        return self._then(FoldLattice(lattice_of("fold_lattice", lattice, self, f), f))
 
     @overload
     def sum_lattice(self: LatticeVerbs[Sequence[V], B]) -> Stream[LVar[NaturalSum], B]: ...
@@ -83,7 +84,8 @@ class LatticeVerbs(StreamBase[C_co, B_co]):
         """
         target = located(Lattice.given, lattice)
         reason = claim("map_monotone", "monotone", monotone)
-        return self._then(MapLattice(function("map_monotone", "f", f), target, monotone=reason))
+        f = function("map_monotone", "f", f, value_of(self), columns=False)
+        return self._then(MapLattice(f, target, monotone=reason))
 
     def to_sequence(self: LatticeVerbs[LVar[Lattice[V]], Bounded]) -> Stream[Sequence[V], Bounded]:
         """The final value: of a bounded stream only, or it would depend on when it is read."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import function, optional
-from flo.api.base import B_co, C_co, StreamBase
+from flo.api.arguments import accumulating, expect_parameters, optional
+from flo.api.base import B_co, C_co, StreamBase, Wider
 from flo.api.columns import Asked
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded, Unbounded
@@ -25,7 +25,7 @@ B = TypeVar("B", bound=Unbounded)
 class SequenceVerbs(StreamBase[C_co, B_co]):
     def scan(self: SequenceVerbs[Sequence[T], B], initial: U, f: Callable[[U, T], U]) -> Stream[Sequence[U], B]:
         """The running result, one for each element."""
-        return self._then(Scan(initial, function("scan", "f", f, 2)))
+        return self._then(Scan(initial, accumulating("scan", initial, f, self)))
 
     def enumerate(self: SequenceVerbs[Sequence[T], B]) -> Stream[Sequence[tuple[int, T]], B]:
         """Every element with its position, from 0."""
@@ -47,10 +47,19 @@ class SequenceVerbs(StreamBase[C_co, B_co]):
         """The paper's window over (value, timestamp) pairs: it spans at most `interval` from its first one."""
         return self._then(Window(interval))
 
+    @overload
     def merge(
-        self: SequenceVerbs[Sequence[T], Bounded],
-        other: Stream[Sequence[T], Bounded],
-        key: Asked[T] | None = None,
-    ) -> Stream[Sequence[T], Bounded]:
+        self: SequenceVerbs[Sequence[T], Bounded], other: Stream[C_co, Bounded], key: Asked[T] | None = None
+    ) -> Stream[Sequence[T], Bounded]: ...
+    @overload
+    def merge(
+        self: SequenceVerbs[Sequence[Any], Bounded],
+        other: Wider[C_co, Sequence[U], Bounded],
+        key: Asked[U] | None = None,
+    ) -> Stream[Sequence[U], Bounded]: ...
+    def merge(self, other: Any, key: Any = None) -> Any:
         """Two bounded sequences that are sorted by `key`, or by their elements, as one that is."""
-        return self._then(MergeSorted(optional("merge", "key", key, rows=(self,))), other)
+        key = optional("merge", "key", key, self)
+        if key is not None:
+            expect_parameters("merge", key, other)
+        return self._then(MergeSorted(key), other)

@@ -35,7 +35,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     ) -> Windowed[T, B]: ...
     def tumbling(self, size: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
         """Windows of one size, side by side."""
-        return self._windows(Tumbling(size, function("tumbling", "time", time, rows=(self,)), lateness, bounds=bounds))
+        return self._windows(Tumbling(size, function("tumbling", "time", time, self), lateness, bounds=bounds))
 
     @overload
     def sliding(
@@ -53,9 +53,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     ) -> Windowed[T, B]: ...
     def sliding(self, size: Any, slide: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
         """Windows of one size that begin every `slide`: an element may be in several."""
-        return self._windows(
-            Sliding(size, slide, function("sliding", "time", time, rows=(self,)), lateness, bounds=bounds)
-        )
+        return self._windows(Sliding(size, slide, function("sliding", "time", time, self), lateness, bounds=bounds))
 
     @overload
     def session(
@@ -67,7 +65,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     ) -> Windowed[T, B]: ...
     def session(self, gap: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
         """Windows that end when nothing comes for `gap`."""
-        return self._windows(Session(gap, function("session", "time", time, rows=(self,)), lateness, bounds=bounds))
+        return self._windows(Session(gap, function("session", "time", time, self), lateness, bounds=bounds))
 
     def _windows(self, operator: Operator) -> Any:
         from flo.api.windowed import Windowed  # a stream itself: it needs the verbs of this module

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import function, optional
+from flo.api.arguments import directions, function, number, optional, result_of
 from flo.api.base import B_co, C_co, StreamBase
 from flo.api.columns import WEIGHTS, Asked, Columns, Perhaps
 from flo.core.stream_type import Unbounded
@@ -38,7 +38,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         """The paper's `map`: a new weight from the element and its weight. Must be additive in the weight.
 
         In columns the weight is `weight`."""
-        return self._then(MapWeights(function("map_weights", "f", f, 2, rows=(self, WEIGHTS), gives=int)))
+        return self._then(MapWeights(function("map_weights", "f", f, self, WEIGHTS, gives=int)))
 
     def semi_join(
         self: ZSetVerbs[ZSet[T], B],
@@ -83,7 +83,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[ZSet[Any], B | B2]: ...
     def left_join(self, other: Any, on: Any, other_on: Any, into: Any = None) -> Any:
         """All pairs, and every row without a partner beside None; each through `into` if given."""
-        into = optional("left_join", "into", into, 2, rows=(self, Perhaps(other)))
+        into = optional("left_join", "into", into, self, Perhaps(other))
         return self._then(LeftJoin(*_keys("left_join", on, other_on, self, other), into), other)
 
     @overload
@@ -111,16 +111,16 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[ZSet[Any], B | B2]: ...
     def full_join(self, other: Any, on: Any, other_on: Any, into: Any = None) -> Any:
         """All pairs, and every row of either side without a partner beside None; each through `into` if given."""
-        into = optional("full_join", "into", into, 2, rows=(Perhaps(self), Perhaps(other)))
+        into = optional("full_join", "into", into, Perhaps(self), Perhaps(other))
         return self._then(FullJoin(*_keys("full_join", on, other_on, self, other), into), other)
 
     def avg(self: ZSetVerbs[ZSet[T], B], of: Asked[T] | None = None) -> Stream[ZSet[float], B]:
         """The mean of the whole z-set, of `of` of its elements if given: a row while there are any."""
-        return self._then(Aggregate(None, Avg(optional("avg", "of", of, rows=(self,)))))
+        return self._then(Aggregate(None, Avg(number("avg", optional("avg", "of", of, self), self))))
 
     def count_distinct(self: ZSetVerbs[ZSet[T], B], of: Asked[T] | None = None) -> Stream[ZSet[int], B]:
         """How many different elements the z-set has, or `of` of its elements if given: a row while there are any."""
-        return self._then(Aggregate(None, CountDistinct(optional("count_distinct", "of", of, rows=(self,)))))
+        return self._then(Aggregate(None, CountDistinct(optional("count_distinct", "of", of, self))))
 
     @overload
     def min(self: ZSetVerbs[ZSet[T], B], of: None = None) -> Stream[ZSet[T], B]: ...
@@ -130,7 +130,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     def min(self: ZSetVerbs[ZSet[T], B], of: Columns) -> Stream[ZSet[Any], B]: ...
     def min(self, of: Any = None) -> Any:
         """The smallest of the whole z-set, of `of` of its elements if given: a row while there are any."""
-        return self._then(Aggregate(None, Min(optional("min", "of", of, rows=(self,)))))
+        return self._then(Aggregate(None, Min(optional("min", "of", of, self))))
 
     @overload
     def max(self: ZSetVerbs[ZSet[T], B], of: None = None) -> Stream[ZSet[T], B]: ...
@@ -140,7 +140,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     def max(self: ZSetVerbs[ZSet[T], B], of: Columns) -> Stream[ZSet[Any], B]: ...
     def max(self, of: Any = None) -> Any:
         """The largest of the whole z-set, of `of` of its elements if given: a row while there are any."""
-        return self._then(Aggregate(None, Max(optional("max", "of", of, rows=(self,)))))
+        return self._then(Aggregate(None, Max(optional("max", "of", of, self))))
 
     @overload
     def count_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K]) -> Stream[ZSet[tuple[K, int]], B]: ...
@@ -148,7 +148,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     def count_by(self: ZSetVerbs[ZSet[T], B], by: Columns) -> Stream[ZSet[tuple[Any, int]], B]: ...
     def count_by(self, by: Any) -> Any:
         """(group, number of rows)."""
-        return self._then(Aggregate(function("count_by", "by", by, rows=(self,)), Count()))
+        return self._then(Aggregate(function("count_by", "by", by, self), Count()))
 
     @overload
     def count_distinct_by(
@@ -160,8 +160,8 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[ZSet[tuple[Any, int]], B]: ...
     def count_distinct_by(self, by: Any, of: Any) -> Any:
         """(group, number of different `of`)."""
-        of = function("count_distinct_by", "of", of, rows=(self,))
-        return self._then(Aggregate(function("count_distinct_by", "by", by, rows=(self,)), CountDistinct(of)))
+        of = function("count_distinct_by", "of", of, self)
+        return self._then(Aggregate(function("count_distinct_by", "by", by, self), CountDistinct(of)))
 
     @overload
     def sum_by(
@@ -173,9 +173,8 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     def sum_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns) -> Stream[ZSet[tuple[K, Any]], B]: ...
     def sum_by(self, by: Any, of: Any) -> Any:
         """(group, sum). Floats are added exactly."""
-        return self._then(
-            Aggregate(function("sum_by", "by", by, rows=(self,)), Sum(function("sum_by", "of", of, rows=(self,))))
-        )
+        of = number("sum_by", function("sum_by", "of", of, self), self)
+        return self._then(Aggregate(function("sum_by", "by", by, self), Sum(of)))
 
     @overload
     def avg_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Asked[T]) -> Stream[ZSet[tuple[K, float]], B]: ...
@@ -183,9 +182,8 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     def avg_by(self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]) -> Stream[ZSet[tuple[Any, float]], B]: ...
     def avg_by(self, by: Any, of: Any) -> Any:
         """(group, mean)."""
-        return self._then(
-            Aggregate(function("avg_by", "by", by, rows=(self,)), Avg(function("avg_by", "of", of, rows=(self,))))
-        )
+        of = number("avg_by", function("avg_by", "of", of, self), self)
+        return self._then(Aggregate(function("avg_by", "by", by, self), Avg(of)))
 
     @overload
     def min_by(
@@ -197,9 +195,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     def min_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns) -> Stream[ZSet[tuple[K, Any]], B]: ...
     def min_by(self, by: Any, of: Any) -> Any:
         """(group, smallest)."""
-        return self._then(
-            Aggregate(function("min_by", "by", by, rows=(self,)), Min(function("min_by", "of", of, rows=(self,))))
-        )
+        return self._then(Aggregate(function("min_by", "by", by, self), Min(function("min_by", "of", of, self))))
 
     @overload
     def max_by(
@@ -211,9 +207,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     def max_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns) -> Stream[ZSet[tuple[K, Any]], B]: ...
     def max_by(self, by: Any, of: Any) -> Any:
         """(group, largest)."""
-        return self._then(
-            Aggregate(function("max_by", "by", by, rows=(self,)), Max(function("max_by", "of", of, rows=(self,))))
-        )
+        return self._then(Aggregate(function("max_by", "by", by, self), Max(function("max_by", "of", of, self))))
 
     @overload
     def aggregate_by(
@@ -233,8 +227,9 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     def aggregate_by(self, by: Any, of: Any, finish: Any) -> Any:
         """(group, result): any linear aggregate. `of` gives a number or a tuple of them, which are weighted and added;
         `finish` makes the result of the totals."""
-        linear = Linear(function("aggregate_by", "of", of, rows=(self,)), function("aggregate_by", "finish", finish))
-        return self._then(Aggregate(function("aggregate_by", "by", by, rows=(self,)), linear))
+        of = function("aggregate_by", "of", of, self)
+        finish = function("aggregate_by", "finish", finish, result_of(of, "the totals"), columns=False)
+        return self._then(Aggregate(function("aggregate_by", "by", by, self), Linear(of, finish)))
 
     def top(
         self: ZSetVerbs[ZSet[T], B],
@@ -242,13 +237,15 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         key: Asked[T],
         by: Asked[T] | None = None,
         *,
-        descending: bool = True,
+        descending: bool | tuple[bool, ...] = True,
     ) -> Stream[ZSet[T], B]:
-        """The `count` first rows by `key`, of every group if `by` is given; the largest first unless said otherwise."""
-        return self._then(
-            TopK(count, function("top", "key", key, rows=(self,)), optional("top", "by", by, rows=(self,)), descending)
-        )
+        """The `count` first rows by `key`, of every group if `by` is given; the largest first unless said otherwise.
+
+        `descending` says it of the whole key, or, as a tuple, of each of its columns: `(True, False)`."""
+        order = function("top", "key", key, self)
+        down = directions("top", descending, order)
+        return self._then(TopK(count, order, optional("top", "by", by, self), down))
 
 
 def _keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> tuple[Any, Any]:
-    return function(verb, "on", on, rows=(stream,)), function(verb, "other_on", other_on, rows=(other,))
+    return function(verb, "on", on, stream), function(verb, "other_on", other_on, other)

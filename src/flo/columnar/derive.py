@@ -14,12 +14,13 @@ from flo.columnar.function_types import Declared, kind_of, result_type
 from flo.columnar.known_types import Unclear, items_of, joined, shown
 from flo.columnar.layout import Layout
 from flo.core.derivation import StreamTypes
-from flo.core.elements import accepts, returned_type, type_name
+from flo.core.elements import returned_type, type_name
 from flo.core.errors import Origin, TypeMismatch
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.labels import label
 from flo.core.nest import Nest
 from flo.core.stream_type import StreamType
+from flo.core.type_relations import accepts
 from flo.core.wire import Wire
 from flo.values.element_value import ElementCollection
 from flo.values.operators.bags import FoldUnordered

@@ -32,7 +32,8 @@ class Order:
     """By these columns. Rows that are equal in them are ordered by their text, or any way that is always the same."""
 
     columns: tuple[str, ...]
-    descending: bool
+    descending: bool | tuple[bool, ...]
+    """Of all columns, or of each."""
     layout: Layout
     """Of the whole row."""
     by_text: bool
@@ -40,6 +41,11 @@ class Order:
     """Of what the columns hold, where it may be of types that Python does not compare."""
     decisive: bool = False
     """Whether rows of one group that are equal in the columns are equal."""
+
+    @property
+    def directions(self) -> tuple[bool, ...]:
+        """Whether each of the columns falls."""
+        return (self.descending,) * len(self.columns) if isinstance(self.descending, bool) else self.descending
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -54,7 +60,7 @@ class Order:
         if not table.num_rows:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         keys = [each.numbers(array) for each, array in self._by_column(table)]
-        keys = [~key for key in keys] if self.descending else keys
+        keys = [~key if down else key for key, down in zip(keys, self.directions, strict=True)]
         codes, exact = _codes(groups, keys[0])
         order = np.argsort(codes, kind="stable" if in_parts else None)
         codes = codes[order]
@@ -67,7 +73,7 @@ class Order:
 
     def before(self, one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
         """Where values of the first column come before others."""
-        if self.descending:
+        if self.directions[0]:
             one, other = other, one
         of = self.comparisons[0]
         if has_numbers(one.type) and not one.null_count + other.null_count:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, is_typeddict
 
+from flo.core.type_relations import WIDENED, resolved
+
 Test = Callable[[Any], bool]
 
 
@@ -34,37 +36,6 @@ def first_stranger(values: Iterable[Any], kind: Any) -> int | None:
     return next((position for position, value in enumerate(values) if not test(value)), None)
 
 
-def accepts(kind: Any, other: Any) -> bool:
-    """Whether every value of type `other` belongs to `kind`, as far as can be told; Any fits both ways."""
-    if kind is Any or other is Any or kind == other or isinstance(other, TypeVar):
-        return True
-    if get_origin(kind) in (Union, types.UnionType):
-        return any(accepts(part, other) for part in get_args(kind))
-    if get_origin(other) in (Union, types.UnionType):
-        return all(accepts(kind, part) for part in get_args(other))
-    if get_origin(other) is Literal:
-        return all(belongs(value, kind) for value in get_args(other))
-    if get_origin(kind) is Literal or is_typeddict(kind) or is_typeddict(other):
-        return False
-    kind, other = (type(None) if each is None else each for each in map(_without_notes, (kind, other)))
-    plain, other_plain = get_origin(kind) or kind, get_origin(other) or other
-    if kind in (float, complex) and other in (bool, int, float):
-        return True
-    if not (isinstance(plain, type) and isinstance(other_plain, type)):
-        return True
-    if not issubclass(other_plain, plain):
-        return False
-    parts, others = get_args(kind), get_args(other)
-    if not parts or not others or len(parts) != len(others):
-        return True
-    return all(map(accepts, parts, others))
-
-
-def _without_notes(kind: Any) -> Any:
-    """`int` of `Annotated[int, …]`: which values belong to it is the same."""
-    return get_args(kind)[0] if get_origin(kind) is typing.Annotated else kind
-
-
 def returned_type(function: Any) -> Any:
     """What a function says it returns; Any if it does not say."""
     try:
@@ -86,6 +57,7 @@ def _returned_type(function: Any) -> Any:
 
 
 def _test(kind: Any) -> Test:
+    kind = resolved(kind)
     try:
         return _cached_test(kind)
     except TypeError:  # an unhashable annotation
@@ -96,8 +68,6 @@ def _make_test(kind: Any) -> Test:
     origin, parts = get_origin(kind), get_args(kind)
     if kind is Any or kind is object or isinstance(kind, (TypeVar, str)):
         return lambda value: True
-    if kind is None:
-        return lambda value: value is None
     if origin in (Union, types.UnionType):
         tests = [_test(part) for part in parts]
         return lambda value: any(test(value) for test in tests)
@@ -111,8 +81,6 @@ def _make_test(kind: Any) -> Test:
     if origin is not None and isinstance(origin, type) and issubclass(origin, dict) and len(parts) == 2:
         keys, values, outer = _test(parts[0]), _test(parts[1]), origin
         return lambda value: isinstance(value, outer) and all(map(keys, value)) and all(map(values, value.values()))
-    if origin is typing.Annotated:
-        return _test(parts[0])
     if is_typeddict(kind):
         fields = {name: _test(part) for name, part in typing.get_type_hints(kind).items()}
         return lambda value: (
@@ -123,8 +91,10 @@ def _make_test(kind: Any) -> Test:
     plain = origin or kind
     if not isinstance(plain, type):
         return lambda value: True
-    if plain is float:
-        return lambda value: isinstance(value, (float, int))
+    if getattr(plain, "_is_protocol", False):
+        return lambda value: True
+    if plain in WIDENED:
+        return lambda value: isinstance(value, (plain, *WIDENED[plain]))
     if dataclasses.is_dataclass(plain):
         return _dataclass_test(plain)
     return lambda value: isinstance(value, plain)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from flo.core.collection import Collection, End, Value, call
-from flo.core.elements import accepts, first_stranger, type_name
+from flo.core.elements import first_stranger, type_name
 from flo.core.errors import ElementError, brief
 from flo.core.term import Lowering, Term
+from flo.core.type_relations import accepts
 from flo.values.canonical import instant_element
 
 T_co = TypeVar("T_co", covariant=True)

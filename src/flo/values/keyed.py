@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, final
 
 from flo.core.collection import Collection, End, Value, call
-from flo.core.elements import accepts, first_stranger, type_name
+from flo.core.elements import first_stranger, type_name
 from flo.core.errors import CollectionError, ElementError, brief
 from flo.core.persistent import PersistentMap
 from flo.core.term import Lowering, Term
+from flo.core.type_relations import accepts
 from flo.values.weighted import ZSet, ZSetValue
 
 K = TypeVar("K")

@@ -14,7 +14,7 @@ from flo.columnar.keys import Places, one_chunk
 from flo.columnar.layout import VALUE, Layout
 from flo.columnar.places import taken
 from flo.columnar.python_order import comparisons
-from flo.core.elements import accepts
+from flo.core.type_relations import accepts
 from flo.values.canonical import canonical_element
 from flo.values.lattice import TOP, And, Flat, Lattice, Max, Min, NaturalSum, Or, Product, Versioned
 

@@ -107,7 +107,7 @@ def in_order(
     of: ElementCollection[Any],
     by: Any,
     key: Any,
-    descending: bool,
+    descending: bool | tuple[bool, ...],
     by_text: bool,
     apart: tuple[str, ...] = (),
 ) -> tuple[Run, Order]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from flo.core.derivation import StreamTypes
+from flo.core.elements import type_name
+from flo.core.errors import TypeMismatch
 from flo.core.operator import Delta, Operator, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType
+from flo.core.type_relations import are_related, may_be_equal
 from flo.values.element_value import ElementCollection
 from flo.values.operators.sides import Sides, either
 from flo.values.weighted import Bag, Set, WeightedValue, ZSet
@@ -25,6 +28,44 @@ def element_of(given: StreamType) -> Any:
     return given.collection.element
 
 
+def expect_related(operator: Operator, inputs: StreamTypes) -> None:
+    """Refuses two inputs of element types that have nothing in common: what holds both would have no type."""
+    left, right = map(element_of, inputs)
+    if not are_related(left, right):
+        both = f"{type_name(left)} | {type_name(right)}"
+        raise TypeMismatch(
+            f"`{operator.name}` takes two streams of one element type: expected {type_name(left)}, got "
+            f"{type_name(right)} from {{input}}",
+            facts=(("first", inputs[0].described()), ("{input}", inputs[1].described())),
+            instead=(
+                ("{input}.map(f)", f"where f returns {type_name(left)}"),
+                (f"flo.{inputs[0].collection.name}[{both}]", "as the type of both inputs, if one stream holds both"),
+            ),
+            index=1,
+        )
+
+
+ONE_KEY_TYPE = (("on=…, other_on=…", "two functions, or columns, that give keys of one type"),)
+
+
+def expect_equal_keys(
+    operator: Operator,
+    inputs: StreamTypes,
+    left: Any,
+    right: Any,
+    instead: tuple[tuple[str, str], ...] = ONE_KEY_TYPE,
+) -> None:
+    """Refuses to look for equal keys where no key of one side can be equal to one of the other."""
+    if not may_be_equal(left, right):
+        raise TypeMismatch(
+            f"`{operator.name}` joins rows with equal keys, and keys of type {type_name(left)} never equal keys of "
+            f"type {type_name(right)}",
+            facts=(("left", inputs[0].described()), ("right", inputs[1].described())),
+            instead=instead,
+            index=1,
+        )
+
+
 class Alike(Operator):
     """((C<T>, X), (C<U>, X)) ↪ (C<V>, X), where C is of a kind that has no order."""
 
@@ -40,8 +81,13 @@ class Alike(Operator):
         for index, given in enumerate(inputs):
             expect_collection(self, given, self.kind, index=index, instead=CONVERSIONS[self.kind])
 
+    def expect_elements(self, inputs: StreamTypes) -> None:
+        """Refuses inputs whose elements have nothing to do with each other."""
+        expect_related(self, inputs)
+
     def type(self, inputs: StreamTypes) -> StreamTypes:
         self.expect_kind(inputs)
+        self.expect_elements(inputs)
         element = self.element(*map(element_of, inputs))
         return (StreamType(self.kind(element), all(given.bounded for given in inputs)),)
 

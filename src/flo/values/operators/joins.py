@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeAlias
 
+from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
 from flo.core.operator import Delta, Operator
 from flo.core.persistent import PersistentMap
 from flo.values.canonical import canonical_element
-from flo.values.operators.alike import Alike
+from flo.values.operators.alike import Alike, element_of, expect_equal_keys
 from flo.values.operators.sides import Sides
 from flo.values.operators.unary import ElementKind
 from flo.values.weighted import SetValue
@@ -24,6 +25,11 @@ Index: TypeAlias = PersistentMap[Any, PersistentMap[Any, int]]
 """The elements with their weights under each key."""
 
 NONE: PersistentMap[Any, int] = PersistentMap()
+
+
+def key_type(on: Key, element: Any) -> Any:
+    """The type of what a key function gives; without one, an element is its own key."""
+    return element if on is None else returned_type(on)
 
 
 def pair(x: Any, y: Any) -> tuple[Any, Any]:
@@ -94,6 +100,13 @@ class WeightedJoin(KeptJoin, Alike):
 
     def element(self, left: Any, right: Any) -> Any:
         return self.combined_type(left, right)
+
+    def key_types(self, left: Any, right: Any) -> tuple[Any, Any]:
+        """The types of the keys of both sides."""
+        return key_type(self.on, left), key_type(self.other_on, right)
+
+    def expect_elements(self, inputs: StreamTypes) -> None:
+        expect_equal_keys(self, inputs, *self.key_types(*map(element_of, inputs)))
 
     def key(self, side: int, element: Any) -> Any:
         on = self.on if side == 0 else self.other_on

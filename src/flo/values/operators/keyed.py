@@ -9,10 +9,11 @@ from typing import Any, ClassVar, final
 
 from flo.core.collection import Collection, Value
 from flo.core.derivation import StreamTypes
-from flo.core.elements import accepts, returned_type
+from flo.core.elements import returned_type
 from flo.core.errors import CollectionError, TypeMismatch
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.stream_type import StreamType
+from flo.core.type_relations import accepts
 from flo.values.canonical import canonical_element
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue

@@ -7,16 +7,16 @@ from typing import Any, final
 
 from flo.core.collection import Collection
 from flo.core.derivation import StreamTypes
-from flo.core.elements import accepts
-from flo.core.errors import CollectionError
+from flo.core.elements import type_name
 from flo.core.operator import Delta, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
+from flo.values.operators.alike import expect_equal_keys
 from flo.values.operators.joins import Index, Into, KeptJoin
 from flo.values.operators.keyed import expect_inner, expect_keyed, key_note, key_portions
-from flo.values.operators.sides import Portions
+from flo.values.operators.sides import Portions, either
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, BagValue, ZSet, ZSetValue
 
@@ -40,19 +40,16 @@ class KeyedJoin(KeptJoin):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         left, right = (expect_keyed(self, given, index) for index, given in enumerate(inputs))
-        if not accepts(left.key, right.key):
-            raise CollectionError(
-                f"`{self.name}` joins streams of the same keys",
-                facts=(("left", inputs[0].described()), ("right", inputs[1].described())),
-                index=1,
-            )
+        under_another = (("{input}.entries().key_by(…)", f"keys of type {type_name(left.key)}"),)
+        expect_equal_keys(self, inputs, left.key, right.key, under_another)
         kinds = (ZSet,) if left.cancels else (Sequence, Bag)
         a, b = (expect_inner(self, given, *kinds, index=index) for index, given in enumerate(inputs))
         assert isinstance(a, ElementCollection)
         assert isinstance(b, ElementCollection)
         element = self.combined_type(a.element, b.element)
         inner: Collection = ZSet(element) if left.cancels else Bag(element)
-        return (StreamType(Keyed(left.key, inner), all(given.bounded for given in inputs)),)
+        key = either(left.key, right.key)
+        return (StreamType(Keyed(key, inner), all(given.bounded for given in inputs)),)
 
     def rules_on(self, source: Any) -> tuple[str, str]:
         return self.rule, f"{self.rule}-terminated"

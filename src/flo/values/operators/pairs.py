@@ -11,6 +11,7 @@ from flo.core.derivation import StreamTypes
 from flo.core.errors import ElementError, OrderError
 from flo.core.operator import Delta, Operator, Step, Values, expect_bounded
 from flo.core.stream_type import StreamType
+from flo.values.operators.alike import expect_related
 from flo.values.operators.sequences import expect_sequence
 from flo.values.operators.sides import Sides, either, leaps
 from flo.values.operators.unary import ElementKind
@@ -88,6 +89,7 @@ class UnionSequences(Sides):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         left, right = (expect_sequence(self, given, index) for index, given in enumerate(inputs))
+        expect_related(self, inputs)
         if not inputs[0].bounded:
             raise OrderError(
                 f"`{self.name}` puts the other sequence behind the end of {{input}}, which may never come",
@@ -126,6 +128,7 @@ class MergeSorted(Operator):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         left, right = (expect_sequence(self, given, index).element for index, given in enumerate(inputs))
+        expect_related(self, inputs)
         for index, given in enumerate(inputs):
             expect_bounded(self, given, index=index, instead=UNBOUNDED_MERGE)
         return (StreamType(Sequence(either(left, right)), bounded=True),)

@@ -17,7 +17,7 @@ from flo.core.stream_type import StreamType
 from flo.values.canonical import canonical_element
 from flo.values.element_value import first_unhashable
 from flo.values.operators.alike import Alike, Union, element_of
-from flo.values.operators.joins import WeightedJoin
+from flo.values.operators.joins import WeightedJoin, key_type
 from flo.values.operators.sides import Sides
 from flo.values.operators.unary import ElementKind, Unary
 from flo.values.sequence import Sequence, SequenceValue
@@ -135,6 +135,12 @@ class SetJoin(WeightedJoin):
             return parts[1] if len(parts) == 2 and parts[1] is not ... else Any
         return super().element(left, right)
 
+    def key_types(self, left: Any, right: Any) -> tuple[Any, Any]:
+        if self.other_on is None:
+            right = (get_args(right) or (Any,))[0]
+            return key_type(self.on, left), right
+        return super().key_types(left, right)
+
     def key(self, side: int, element: Any) -> Any:
         if side == 1 and self.other_on is None:
             return element[0]
@@ -195,6 +201,7 @@ class Difference(Alike, Sides):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         self.expect_kind(inputs)
+        self.expect_elements(inputs)
         expect_bounded(self, inputs[1], index=1, instead=UNBOUNDED_DIFFERENCE)
         return (inputs[0],)
 

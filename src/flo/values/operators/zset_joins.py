@@ -21,12 +21,13 @@ from itertools import chain
 from typing import Any, ClassVar, NamedTuple, Optional, Self, TypeAlias, final
 
 from flo.core.collection import End
+from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
 from flo.core.operator import Operator, Step, Values, run
 from flo.core.persistent import PersistentMap
 from flo.values.canonical import canonical_element
-from flo.values.operators.alike import Alike
-from flo.values.operators.joins import Into, Key, Units, pair, paired
+from flo.values.operators.alike import Alike, element_of, expect_equal_keys
+from flo.values.operators.joins import Into, Key, Units, key_type, pair, paired
 from flo.values.operators.sides import SIDES, all_ending, one_passed
 from flo.values.operators.unary import noted
 from flo.values.operators.zsets import changes, negated
@@ -67,6 +68,10 @@ class ZSetJoin(Alike):
     other_on: Key
     left: Groups
     right: Groups
+
+    def expect_elements(self, inputs: StreamTypes) -> None:
+        left, right = map(element_of, inputs)
+        expect_equal_keys(self, inputs, key_type(self.on, left), key_type(self.other_on, right))
 
     @abstractmethod
     def joined(self, left: Side, right: Side) -> Units:

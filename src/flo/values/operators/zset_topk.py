@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from heapq import nsmallest
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 from flo.core.derivation import StreamTypes
 from flo.core.operator import Deltas, Operator
@@ -15,30 +15,42 @@ from flo.values.operators.ordering import comparable, tie_text
 from flo.values.operators.unary import ElementKind, Unary
 from flo.values.operators.zsets import changes, expect_zset, grouped
 
+Directions: TypeAlias = bool | tuple[bool, ...]
+"""Whether a key falls, or whether each of its columns does."""
+
 
 class Rank:
     """The place of a row in an order: by key, and where keys are equal by its text; so no two rows share a place."""
 
     __slots__ = ("descending", "key", "operator", "row")
 
-    def __init__(self, row: Any, key: Any, descending: bool, operator: str) -> None:
+    def __init__(self, row: Any, key: Any, descending: Directions, operator: str) -> None:
         self.row, self.key, self.descending, self.operator = row, key, descending, operator
 
     def __lt__(self, other: Rank) -> bool:
         if self.key == other.key:
             return self.row != other.row and tie_text(self.row, self.operator) < tie_text(other.row, self.operator)
-        return bool(other.key < self.key if self.descending else self.key < other.key)
+        if isinstance(self.descending, bool):
+            return bool(other.key < self.key if self.descending else self.key < other.key)
+        parts = zip(self.key, other.key, self.descending, strict=True)
+        return next(bool(b < a if down else a < b) for a, b, down in parts if a != b)
 
 
 class Order(NamedTuple):
     """By key(row), or by the row itself; the greatest first if descending."""
 
     key: Callable[[Any], Any] | None
-    descending: bool
+    descending: Directions
     operator: str
 
     def rank(self, row: Any) -> Rank:
-        return Rank(row, comparable(row if self.key is None else self.key(row)), self.descending, self.operator)
+        key = row if self.key is None else self.key(row)
+        if isinstance(self.descending, bool):
+            return Rank(row, comparable(key), self.descending, self.operator)
+        columns, count = tuple(key) if isinstance(key, tuple) else (key,), len(self.descending)
+        if len(columns) != count:
+            raise TypeError(f"expected a key of {count} columns, one for each direction in `descending`, got {key!r}")
+        return Rank(row, tuple(map(comparable, columns)), self.descending, self.operator)
 
 
 @final
@@ -88,14 +100,15 @@ class TopK(Unary):
     """top_k(k, key, by, descending, groups): (ZSet<T>, X) ↪ (ZSet<T>, X), the first k rows of each group.
 
     A row that is there n times counts n times, and rows that are not there do not count. Rows with equal keys are
-    in the order of their text, in both directions; nan is the greatest key. Without `by` there is one group, and
-    without `key` rows are compared themselves. A group is searched again only when a row at its top is taken back.
+    in the order of their text, in both directions; nan is the greatest key. A tuple `descending` has a direction for
+    each column of the key. Without `by` there is one group, and without `key` rows are compared themselves. A group is
+    searched again only when a row at its top is taken back.
     """
 
     count: int
     key: Callable[[Any], Any] | None = None
     by: Callable[[Any], Any] | None = None
-    descending: bool = False
+    descending: Directions = False
     groups: PersistentMap[Any, Ranking] = PersistentMap()  # noqa: RUF009
 
     name = "top_k"

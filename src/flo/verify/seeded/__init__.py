@@ -50,7 +50,8 @@ NOT_SUBJECTS: dict[int, str] = {
     24: "about equality of Python objects, which no law compares with itself: Flo does not check it",
     25: "about subtyping, which Flo widens: more programs are typed, and none steps otherwise",
     30: "about the event loop, and who receives what it sends",
-    31: "about memory: the printed rule keeps more than it needs, and breaks no law",
+    32: "about a delta that `++` has no case for: there is no value to go on with",
+    34: "about memory: the printed rule keeps more than it needs, and breaks no law",
 }
 """Entries of docs/deviations.md that no check can be given, and why."""
 

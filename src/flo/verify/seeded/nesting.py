@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from flo.core.collection import End
 from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.derivation import Derivation, StreamTypes
-from flo.core.graph import Graph, Node, Parallel, Sequential
+from flo.core.graph import Graph, Node, Parallel, Sequential, inputs
 from flo.core.nest import Nest
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Measure, Operator, Step, Values
+from flo.core.persistent import Elements
+from flo.core.semantics import small_steps
 from flo.core.wire import Wire
 from flo.values.operators.elementwise import Map
 from flo.verify import laws
@@ -71,6 +74,29 @@ class ReadsTheLastStep(PrintedNest):
 
     def _finish(self, value: NestedValue, graph: Graph) -> Iterator[Step]:
         return super()._finish(value, self.graph)
+
+
+@dataclass(frozen=True)
+class LeavesTheEnd(PrintedNest):
+    """nest-first-fixed and nest-run-fixed, figure 12: they leave [⊗], which nest-run-graph matches with I = ⊗."""
+
+    def steps(self, values: Values) -> Iterator[Step]:
+        value = values[0]
+        assert isinstance(value, NestedValue)
+        if self.original is not None and value.oldest() is None and value.fixed():
+            yield from self._steps_on_the_end()
+            return
+        for step in super().steps(values):
+            left = NestedValue(Elements(), end=End.ARRIVED)
+            yield replace(step, inputs=(left,)) if step.rule.endswith("-fixed") else step
+
+    def _steps_on_the_end(self) -> Iterator[Step]:
+        """nest-run-graph where I is ⊗: the body has its own inputs, which then stand in the place of ⊗."""
+        for step in small_steps(self.graph):
+            pairs = zip(self._bottoms(), step.outputs, strict=True)
+            emitted = NestedValue.extending(tuple(bottom if delta is None else delta for bottom, delta in pairs))
+            after = (NestedValue.pushing(inputs(step.graph)),)
+            yield Step("nest-run-graph", after, replace(self, graph=step.graph), (emitted,), step.path)
 
 
 def node(operator: Operator) -> Node:
@@ -156,5 +182,16 @@ NESTING = (
         3,
         STREAMS,
         deviation=18,
+    ),
+    Seeded(
+        "nest-run-fixed, which leaves [⊗]",
+        LeavesTheEnd(LATER),
+        (laws.MEASURE,),
+        "The end stays in the input, where nest-run-graph takes it for an inner stream. A body with an initial value "
+        "runs once more, and its inputs overwrite the end.",
+        "the input ends: nest-first-fixed leaves [⊗], and read-defer-emit steps on it",
+        3,
+        ENDED,
+        deviation=31,
     ),
 )

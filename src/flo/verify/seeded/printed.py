@@ -9,7 +9,7 @@ from typing import final
 from flo.core.collection import Collection, End
 from flo.core.derivation import StreamTypes
 from flo.core.nested import Nested, NestedValue
-from flo.core.operator import Measure, Operator, Step, Values, expect_collection
+from flo.core.operator import Delta, Measure, Operator, Step, Values, expect_collection
 from flo.core.source import EmitOnce
 from flo.core.stream_type import StreamType
 from flo.values.sequence import Sequence, SequenceValue
@@ -31,6 +31,44 @@ class PrintedMapTerminator(PassOn):
             yield from super().steps(inputs)
         elif value.fixed():
             yield Step("map-terminator", inputs, self, (last(),))
+
+
+@final
+@dataclass(frozen=True)
+class PrintedMap(PassOn):
+    """map and map-terminator, figure 14, of a function that has a result for ⊗ too: […, h] matches [⊗]."""
+
+    name = "map_printed"
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        value = inputs[0]
+        assert isinstance(value, SequenceValue)
+        yield from super().steps(inputs)
+        if value.ending():
+            yield Step("map", (seq(),), self, (seq(0),))
+
+
+@final
+@dataclass(frozen=True)
+class PrintedFold(PassOn):
+    """fold and fold-terminator, figure 14, of a function that has a result for ⊗ too: it counts the elements."""
+
+    count: int = 0
+
+    name = "fold_printed"
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        value = inputs[0]
+        assert isinstance(value, SequenceValue)
+        yield from super().steps(inputs)
+        if value.ending():
+            yield Step("fold", (seq(),), PrintedFold(self.count + 1), (None,))
+
+    def on_element(self, element: int) -> tuple[Operator, Delta]:
+        return PrintedFold(self.count + 1), None
+
+    def at_the_end(self) -> Delta:
+        return last(self.count)
 
 
 @final
@@ -143,6 +181,27 @@ PRINTED = (
         2,
         BOUNDED,
         deviation=9,
+    ),
+    Seeded(
+        "map, of the end",
+        PrintedMap(),
+        (laws.CONFLUENCE,),
+        "The rule matches […, h] and does not ask for h ≠ ⊗. A function that has a result for everything takes the end "
+        "for an element, and the output stays open.",
+        "the input ends: map emits an element, or map-terminator the end",
+        2,
+        BOUNDED,
+        deviation=33,
+    ),
+    Seeded(
+        "fold, of the end",
+        PrintedFold(),
+        (laws.CONFLUENCE,),
+        "The rule matches […, h] and does not ask for h ≠ ⊗. A fold that counts counts the end too, and never emits.",
+        "the input ends: fold counts one, or fold-terminator emits zero",
+        2,
+        BOUNDED,
+        deviation=33,
     ),
     Seeded(
         "read-defer-emit",

@@ -35,7 +35,7 @@ def add(total: int, x: int) -> int:
 @final
 @dataclass(frozen=True)
 class LiteralMap(PassOn):
-    """map and map-terminator, figure 14, where ⊗ is a value of its own."""
+    """map and map-terminator, figure 14, where ⊗ is a value of its own, and no element."""
 
     name = "map_literal"
 
@@ -46,7 +46,7 @@ class LiteralMap(PassOn):
 @final
 @dataclass(frozen=True)
 class LiteralFold(PassOn):
-    """fold and fold-terminator, figure 14."""
+    """fold and fold-terminator, figure 14, where ⊗ is no element."""
 
     acc: int = 0
 

@@ -1,0 +1,257 @@
+"""Relations between Python types: whether one accepts all values of another, whether two have equal values.
+
+Where annotations do not say enough, the answer is the one that refuses nothing.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+import fractions
+import types
+import typing
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Literal, NewType, TypeVar, TypeVarTuple, Union, Unpack, get_args, get_origin
+from typing import is_typeddict as is_typed_dict
+
+WIDENED: dict[Any, tuple[type, ...]] = {float: (int,), complex: (int, float), bytes: (bytearray, memoryview)}
+"""Classes that stand for more than their instances in annotations, as type checkers read them."""
+_QUALIFIERS = {"Required", "NotRequired", "ReadOnly", "Final", "ClassVar"}
+_CONTAINERS = (list, set, frozenset, dict, tuple)
+_STANDARD = ("builtins", "typing", "typing_extensions", "abc", "collections", "collections.abc", "enum", "numbers")
+_FAMILIES: tuple[tuple[type, ...], ...] = (
+    (int, float, complex, decimal.Decimal, fractions.Fraction),
+    (str,),
+    (bytes, bytearray, memoryview),
+    (type(None),),
+    (tuple,),
+    (list,),
+    (set, frozenset),
+    (dict,),
+    (datetime.datetime, datetime.date),
+    (datetime.time,),
+    (datetime.timedelta,),
+    (uuid.UUID,),
+    (enum.Enum,),
+)
+"""Values of different families are never equal."""
+
+
+def resolved(kind: Any) -> Any:
+    """The type without notes, qualifiers and aliases; None is its class."""
+    if kind is None:
+        return type(None)
+    origin = get_origin(kind)
+    if origin is Annotated or getattr(origin, "_name", None) in _QUALIFIERS:
+        return resolved(get_args(kind)[0])
+    if type(kind).__name__ == "TypeAliasType":  # `type Name = …`, from Python 3.12
+        return resolved(kind.__value__)
+    return kind
+
+
+def is_union(kind: Any) -> bool:
+    return get_origin(kind) in (Union, types.UnionType)
+
+
+def alternatives(kind: Any) -> Iterator[Any]:
+    """The parts of a union, or the type itself."""
+    kind = resolved(kind)
+    if is_union(kind):
+        for part in get_args(kind):
+            yield from alternatives(part)
+    else:
+        yield kind
+
+
+def accepts(kind: Any, other: Any) -> bool:
+    """Whether every value of type `other` belongs to `kind`, as far as can be told; Any fits both ways."""
+    kinds = list(alternatives(kind))
+    return all(any(_accepts(part, each) for part in kinds) for each in _cases(other, kinds))
+
+
+def overlaps(kind: Any, other: Any) -> bool:
+    """Whether some values of type `other` belong to `kind`, as far as can be told."""
+    return accepts(kind, other) or any(accepts(kind, each) or accepts(each, kind) for each in alternatives(other))
+
+
+def _cases(kind: Any, beside: list[Any]) -> Iterator[Any]:
+    """The alternatives of a type. Beside literals, a class with few values is each of these."""
+    literals = any(get_origin(each) is Literal for each in beside)
+    for each in alternatives(kind):
+        if get_origin(each) is Literal:
+            yield from (Literal[value] for value in get_args(each))
+        elif literals and each is bool:
+            yield from (Literal[True], Literal[False])
+        elif literals and isinstance(each, enum.EnumMeta):
+            members: list[Any] = list(each)
+            yield from (Literal[value] for value in members)
+        else:
+            yield each
+
+
+def _accepts(kind: Any, other: Any) -> bool:
+    """The same of types that are no unions."""
+    if kind is Any or other is Any or kind is object or kind == other or isinstance(other, TypeVar):
+        return True
+    if get_origin(other) is Literal:
+        (value,) = get_args(other)
+        if get_origin(kind) is Literal:
+            return any(value == part and type(value) is type(part) for part in get_args(kind))
+        return accepts(kind, type(value))
+    if get_origin(kind) is Literal:
+        return False
+    if isinstance(other, NewType):
+        return _is_above(kind, other) if isinstance(kind, NewType) else accepts(kind, other.__supertype__)
+    if isinstance(kind, NewType):
+        return accepts(kind.__supertype__, other)
+    if is_typed_dict(kind):
+        return _accepts_dict(kind, other)
+    if is_typed_dict(other):
+        other = dict
+    return _accepts_class(kind, other)
+
+
+def _is_above(kind: Any, other: Any) -> bool:
+    """Whether one new type was made of the other, or of one that was."""
+    while isinstance(other, NewType):
+        if other is kind:
+            return True
+        other = other.__supertype__
+    return False
+
+
+def _accepts_dict(kind: Any, other: Any) -> bool:
+    if not is_typed_dict(other):
+        plain = get_origin(other) or other
+        return not isinstance(plain, type) or issubclass(plain, dict) or issubclass(dict, plain) or _is_made(plain)
+    try:
+        fields, given = typing.get_type_hints(kind), typing.get_type_hints(other)
+    except Exception:  # annotations that cannot be resolved say nothing
+        return True
+    if not kind.__required_keys__ <= other.__required_keys__:
+        return False
+    return all(accepts(fields[name], given[name]) for name in fields.keys() & given.keys())
+
+
+def _accepts_class(kind: Any, other: Any) -> bool:
+    plain, other_plain = get_origin(kind) or kind, get_origin(other) or other
+    if not (isinstance(plain, type) and isinstance(other_plain, type)):
+        return True
+    if getattr(plain, "_is_protocol", False):
+        return True
+    if _is_made(other_plain) and _family(plain) in (None, _family(tuple), _family(dict)):
+        return True  # rows that nobody wrote a class for: a function may say which of its own they are like
+    try:
+        if not issubclass(other_plain, (plain, *WIDENED.get(plain, ()))):
+            return False
+    except TypeError:
+        return True
+    if plain is tuple and issubclass(other_plain, tuple):
+        return _tuples_match(kind, _as_tuple(other), accepts)
+    parts, others = get_args(kind), get_args(other)
+    if len(parts) != len(others):
+        return True
+    if plain.__module__ in _STANDARD and other_plain in _CONTAINERS:
+        return all(map(accepts, parts, others))
+    return plain is not other_plain or all(map(_fit_somehow, parts, others))
+
+
+def _fit_somehow(part: Any, other: Any) -> bool:
+    """Whether parameters of a generic class fit, be it covariant or contravariant."""
+    return accepts(part, other) or accepts(other, part)
+
+
+def _is_made(kind: type) -> bool:
+    """Whether it is a row type that was made from columns."""
+    return issubclass(kind, tuple) and hasattr(kind, "_columns")
+
+
+def _as_tuple(kind: Any) -> Any:
+    """A named tuple as the type of a plain one, where its fields can be resolved."""
+    plain = get_origin(kind) or kind
+    if plain is tuple:
+        return kind
+    try:
+        hints = typing.get_type_hints(plain)
+        return tuple[tuple(hints[name] for name in plain._fields)]  # type: ignore[misc]
+    except Exception:  # another subclass, or annotations that cannot be resolved
+        return tuple
+
+
+def _tuples_match(kind: Any, other: Any, match: Callable[[Any, Any], bool]) -> bool:
+    """Whether tuple types have as many parts, which match one by one; `tuple` alone matches any."""
+    if get_origin(kind) is None or get_origin(other) is None:
+        return True
+    parts, others = get_args(kind), get_args(other)
+    if any(map(_is_packed, (*parts, *others))):
+        return True
+    if parts[1:] == (...,):
+        return all(match(parts[0], each) for each in others if each is not ...)
+    if others[1:] == (...,):
+        return all(match(part, others[0]) for part in parts)
+    return len(parts) == len(others) and all(map(match, parts, others))
+
+
+def _is_packed(part: Any) -> bool:
+    """Whether it stands for any number of parts: `*Parts`."""
+    unpacked = getattr(part, "__unpacked__", False) or get_origin(part) is Unpack
+    return bool(unpacked) or isinstance(part, TypeVarTuple)
+
+
+def may_be_equal(one: Any, other: Any) -> bool:
+    """Whether a value of one type may be equal to a value of the other."""
+    return any(_may_be_equal(a, b) for a in alternatives(one) for b in alternatives(other))
+
+
+def _may_be_equal(one: Any, other: Any) -> bool:
+    if get_origin(one) is Literal and get_origin(other) is Literal:
+        return bool(set(get_args(one)) & set(get_args(other)))
+    for literal, kind in ((one, other), (other, one)):
+        if get_origin(literal) is Literal:
+            return any(may_be_equal(type(value), kind) for value in get_args(literal))
+    one, other = (each.__supertype__ if isinstance(each, NewType) else each for each in (one, other))
+    plain, other_plain = get_origin(one) or one, get_origin(other) or other
+    if not (isinstance(plain, type) and isinstance(other_plain, type)):
+        return True
+    family, other_family = _family(plain), _family(other_plain)
+    if family is None or other_family is None or _has_own_equality(plain) or _has_own_equality(other_plain):
+        return True
+    if family != other_family:
+        return False
+    return not issubclass(plain, tuple) or _tuples_match(_as_tuple(one), _as_tuple(other), may_be_equal)
+
+
+def _family(kind: type) -> int | None:
+    return next((place for place, family in enumerate(_FAMILIES) if issubclass(kind, family)), None)
+
+
+def _has_own_equality(kind: type) -> bool:
+    """Whether a class of the user's says itself what its instances are equal to."""
+    base = next(each for family in _FAMILIES for each in family if issubclass(kind, each))
+    return kind.__eq__ is not base.__eq__
+
+
+def are_related(one: Any, other: Any) -> bool:
+    """Whether elements of both types may be in one collection: the types have something in common."""
+    return any(_are_related(a, b) for a in alternatives(one) for b in alternatives(other))
+
+
+def _are_related(one: Any, other: Any) -> bool:
+    if accepts(one, other) or accepts(other, one):
+        return True
+    if get_origin(one) is Literal or get_origin(other) is Literal:
+        kinds = [{type(v) for v in get_args(each)} if get_origin(each) is Literal else {each} for each in (one, other)]
+        return any(are_related(a, b) for a in kinds[0] for b in kinds[1])
+    one, other = (each.__supertype__ if isinstance(each, NewType) else each for each in (one, other))
+    if is_typed_dict(one) or is_typed_dict(other):
+        return is_typed_dict(one) and is_typed_dict(other)
+    plain, other_plain = get_origin(one) or one, get_origin(other) or other
+    family = _family(plain)
+    if family is not None and family == _family(other_plain):
+        if issubclass(plain, tuple):
+            return _tuples_match(_as_tuple(one), _as_tuple(other), are_related)
+        parts, others = get_args(one), get_args(other)
+        return len(parts) != len(others) or all(map(are_related, parts, others))
+    return any(base.__module__ not in _STANDARD for base in {*plain.__mro__} & {*other_plain.__mro__})
