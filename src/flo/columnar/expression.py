@@ -16,12 +16,11 @@ from typing import Any, Optional, TypeAlias, cast
 import narwhals as nw
 import pyarrow as pa
 
-from flo.columnar import trial
+from flo.columnar.evaluation import Call, Rows, Value, broadcast, columns_read, evaluate, looks_elsewhere
 from flo.columnar.faults import calling
-from flo.columnar.keys import one_chunk
 from flo.columnar.layout import VALUE, Layout
 from flo.columnar.row_types import python_type, row_type
-from flo.core.errors import FloError, TypeMismatch
+from flo.core.errors import ElementError, EngineError, LawError, TypeMismatch
 from flo.values.weighted import canonical_element
 
 Column: TypeAlias = str | nw.Expr
@@ -98,27 +97,10 @@ class Expression:
     @cached_property
     def reads(self) -> tuple[tuple[str, ...], ...]:
         """The columns of each row that the expression looks at, at least one in all."""
-        seen = set().union(*self._seen.values()) or {next(iter(self.arguments[0].values()))}
+        schema = self._no_rows.schema
+        seen = set().union(*(columns_read(each, schema) for _, each in self.columns))
+        seen = seen or {next(iter(self.arguments[0].values()))}
         return tuple(tuple(name for name, called in names.items() if called in seen) for names in self.arguments)
-
-    @cached_property
-    def _seen(self) -> dict[str, set[str]]:
-        """For each column of the result, those that it needs: it is the same without the others."""
-        return {name: self._needed(name, each) for name, each in self.columns}
-
-    def _needed(self, name: str, expression: nw.Expr) -> set[str]:
-        given = self._named[name]
-        if isinstance(given, str):
-            return {given}
-        frame = nw.from_native(self._no_rows.append_column("=", pa.array([], pa.int64())), eager_only=True)
-        wanted = frame.select(expression.alias(name)).schema
-        for column in self._no_rows.column_names:
-            try:
-                if frame.drop(column).select(expression.alias(name)).schema == wanted:
-                    frame = frame.drop(column)
-            except Exception:  # it does need this one
-                continue
-        return set(frame.columns) - {"="}
 
     @cached_property
     def _no_rows(self) -> pa.Table:
@@ -140,50 +122,66 @@ class Expression:
         )
 
     @calling
-    def over(self, table: pa.Table) -> pa.Table:
-        """The result for every row."""
-        frame = nw.from_native(table, eager_only=True)
-        result = frame.select(**dict(self.columns))
-        if len(result) != table.num_rows:  # nothing but literals
-            result = frame.with_columns(**{f"={name}": each for name, each in self.columns})
-            result = result.select(nw.col(f"={name}").alias(name) for name, _ in self.columns)
-        return cast(pa.Table, result.to_native())
-
-    @calling
     def results(self, *tables: pa.Table) -> pa.Table:
         """The result for every row of these tables, of exactly the types it says."""
-        found = self.over(self.beside(*tables))
-        for field in self.schema:
-            if not field.nullable and found[field.name].null_count:
-                raise TypeError(
-                    f"the expression {self.__name__} gives null here, and fill_null(…) would say what instead"
-                )
-        if found.column_names == [VALUE] and self.layout.form != "value":  # rows in one column
-            found = pa.Table.from_arrays(one_chunk(found[VALUE]).flatten(), names=list(self.layout.names))
-        return found if found.schema.equals(self.layout.schema) else self.layout.fitted(found)
+        found = self._evaluated(Rows(self.beside(*tables), self._no_rows.schema))
+        arrays = []
+        for field, value in zip(self.schema, found, strict=True):
+            array = broadcast(value.data, tables[0].num_rows)
+            if array.null_count and not field.nullable:
+                raise EngineError(f"the expression {self.__name__} gave null, which was ruled out when it was built")
+            arrays.append(array if array.type == field.type else array.cast(field.type))
+        if self.schema.names == [VALUE] and self.layout.form != "value":  # rows in one column
+            arrays = arrays[0].flatten()
+        table = pa.Table.from_arrays(arrays, names=list(self.layout.names))
+        return table if table.schema.equals(self.layout.schema) else self.layout.fitted(table)
+
+    def _evaluated(self, rows: Rows) -> list[Value]:
+        try:
+            return [evaluate(each, rows) for _, each in self.columns]
+        except ElementError as error:
+            error.facts = (*error.facts, ("expression", self.__name__))
+            raise
 
     @cached_property
-    def schema(self) -> pa.Schema:
-        empty = self._no_rows
-        nullable = {field.name for field in empty.schema if field.nullable}
+    def _built(self) -> tuple[pa.Schema, tuple[Call, ...]]:
+        """The columns of the results and the functions that are called, from the structure of the expression alone."""
+        rows = Rows(self._no_rows, self._no_rows.schema)
         try:
-            found = self.over(empty).schema
-            for name in self._named:
-                python_type(found.field(name))
-        except FloError:
-            raise
+            found = self._evaluated(rows)
+            fields = [
+                pa.field(name, _widened(value.data.type, given), value.nullable or pa.types.is_null(value.data.type))
+                for (name, given), value in zip(self._named.items(), found, strict=True)
+            ]
+            for field in fields:
+                python_type(field)
         except Exception as error:
+            columns = ", ".join(f"{field.name}: {field.type}" for field in rows.schema)
             raise TypeMismatch(
                 f"the expression {self.__name__} does not fit its rows: {str(error).strip().splitlines()[0]}",
-                facts=(("columns", ", ".join(f"{field.name}: {field.type}" for field in empty.schema)),),
+                facts=(("columns", columns),),
             ) from None
-        fields = []
-        null_seen = trial.may_be_null(self)
-        for field, given in zip(found, self._named.values(), strict=True):
-            null = bool(self._seen[field.name] & nullable) or _chooses_null(given)
-            arrow = field.type if isinstance(given, str) else _widened(field.type)
-            fields.append(pa.field(field.name, arrow, null or field.name in null_seen or pa.types.is_null(arrow)))
-        return pa.schema(fields)
+        return pa.schema(fields), tuple(rows.calls)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._built[0]
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The functions that are called, with the types of their operands."""
+        return self._built[1]
+
+    def expect_of_each_row(self) -> None:
+        """Refuses an expression that looks at other rows: sums, ranks, shifts and the like."""
+        for _, each in self.columns:
+            reason = looks_elsewhere(each)
+            if reason is not None:
+                raise LawError(
+                    "an expression must say something of each row by itself, and this one looks at other rows",
+                    facts=(("expression", self.__name__), ("because", reason)),
+                    instead=(("sum_by(…), top(…), distinct()", "the verbs that bring rows together"),),
+                )
 
     @cached_property
     def kind(self) -> Any:
@@ -235,19 +233,10 @@ def _called(inputs: tuple[Layout, ...]) -> tuple[dict[str, str], ...]:
     return tuple(found)
 
 
-def _widened(arrow: pa.DataType) -> pa.DataType:
+def _widened(arrow: pa.DataType, given: Any) -> pa.DataType:
     """Computed integers are `int`: of which width they are is the library's affair."""
-    return pa.int64() if pa.types.is_integer(arrow) and not pa.types.is_uint64(arrow) else arrow
-
-
-def _chooses_null(given: Any) -> bool:
-    """Whether it says so: by a `when` without an `otherwise`, or by a literal."""
-    for node in given._nodes if isinstance(given, nw.Expr) else ():
-        if (node.name == "when_then" and len(node.exprs) == 2) or (node.name == "lit" and node.kwargs["value"] is None):
-            return True
-        if any(map(_chooses_null, node.exprs)):
-            return True
-    return False
+    narrow = pa.types.is_integer(arrow) and not pa.types.is_uint64(arrow)
+    return pa.int64() if narrow and not isinstance(given, str) else arrow
 
 
 def shown(given: Any) -> str:
