@@ -111,8 +111,6 @@ def _made(verb: str, parameter: str, given: Any, layouts: tuple[Layout, ...]) ->
             )
     try:
         expression = Expression(given, layouts)
-        expression.expect_of_each_row()
-        _ = expression.schema
     except FloError as error:
         error.facts = ((f"{verb}({parameter}=…)", brief(given)), *error.facts)
         raise

@@ -1,10 +1,10 @@
 """Arithmetic and comparisons on Arrow columns, as column expressions mean them.
 
-Integers are computed in 64 bits and checked: narrower columns are widened first, and a result that leaves the range is an
-error. With an unsigned 64-bit operand the result is unsigned, unless the other operand is signed. Columns of
-`decimal128(38, 0)`, which hold sums of integers, are integers of 38 digits. Beside a float, an integer is rounded to the
-nearest float; comparisons are exact. Integer `//` and `%` round towards minus infinity, as in Python. Division by zero:
-`/` follows IEEE 754 (`inf`, `-inf`, `nan`), `//` and `%` are null.
+Integers are computed in 64 bits and checked: narrower columns are widened first, and a result that leaves the range
+is an error. With an unsigned 64-bit operand the result is unsigned, unless the other operand is signed. Columns of
+`decimal128(38, 0)`, which hold sums of integers, are integers of 38 digits. Beside a float, an integer is rounded to
+the nearest float; comparisons are exact. Integer `//` and `%` round towards minus infinity, as in Python. Division by
+zero: `/` follows IEEE 754 (`inf`, `-inf`, `nan`), `//` and `%` are null.
 """
 
 from __future__ import annotations
@@ -181,9 +181,7 @@ def remainder(left: Data, right: Data) -> Data:
         divisor = pc.if_else(pc.equal(divisor, -1), pa.scalar(1, right.type), divisor)
     rest = pc.subtract(left, pc.multiply(pc.divide(left, divisor), divisor))
     if pa.types.is_signed_integer(left.type):
-        rest = pc.if_else(
-            pc.and_(pc.not_equal(rest, 0), _signs_differ(rest, divisor)), pc.add(rest, divisor), rest
-        )
+        rest = pc.if_else(pc.and_(pc.not_equal(rest, 0), _signs_differ(rest, divisor)), pc.add(rest, divisor), rest)
     return _null_where(zero, rest)
 
 

@@ -1,19 +1,19 @@
 """Column expressions on Arrow tables: evaluated node by node, on values, tables and Spark alike.
 
-Narwhals keeps an expression as a tree of nodes, each with the name of a function, its arguments and its options. What Flo
-means otherwise than Narwhals' own Arrow backend is computed here: integers are checked, comparisons are exact, and times
-in a zone follow `zoneinfo`. All other functions are handed to Narwhals, one node at a time.
+Narwhals keeps an expression as a tree of nodes, each with the name of a function, its arguments and its options. The
+functions that mean something else to Flo than to Narwhals' own Arrow backend are computed here: integers are checked,
+comparisons are exact, and times in a zone follow `zoneinfo`. All others are handed to Narwhals, one node at a time.
 
-One walk over a table without rows gives all that is known of an expression before it runs, from its structure alone: the type
-of its results, whether they can be null, and which functions it calls on which types. A function that is not listed
-among those that keep nulls where they are may give null.
+A walk over a table without rows says what must be known before an expression runs: the type of its results, whether
+they can be null, and which functions it calls on which types. These follow from its structure alone. A function that is
+not listed among those that keep nulls where they are may give null.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import Any, NamedTuple, TypeAlias
 
@@ -62,11 +62,16 @@ class Rows:
 
     table: pa.Table
     schema: pa.Schema
-    calls: list[Call] = field(default_factory=list)
+    calls: list[Call] | None = None
+    """Where the functions that are called are written down."""
+
+    def note(self, function: str, operands: list[Value], options: dict[str, Any]) -> None:
+        if self.calls is not None:
+            self.calls.append(Call(function, tuple(each.kind for each in operands), options))
 
     def column(self, name: str) -> Value:
         if name not in self.schema.names:
-            raise KeyError(f"there is no column `{name}`")
+            raise TypeError(f"there is no column `{name}`")
         return Value(one_chunk(self.table[name]), self.schema.field(name).nullable, name)
 
     def only(self, mask: pa.Array) -> Rows:
@@ -119,7 +124,7 @@ def _named(node: Any, schema: pa.Schema) -> list[str]:
         case "EXCLUDE":
             return [name for name in schema.names if name not in node.kwargs["names"]]
         case _:
-            return nw.from_native(schema.empty_table(), eager_only=True).select(nw.Expr(node)).columns
+            return list(nw.from_native(schema.empty_table(), eager_only=True).select(nw.Expr(node)).columns)
 
 
 def evaluate(expression: nw.Expr, rows: Rows) -> Value:
@@ -141,7 +146,8 @@ def _results(given: Any, rows: Rows) -> list[Value]:
     first, *more = nodes_of(given)
     if first.kind.name in COLUMNS:
         found = [rows.column(name) for name in _named(first, rows.schema)]
-        rows.calls.extend(Call("col", (each.kind,), {"name": each.name}) for each in found)
+        for each in found:
+            rows.note("col", [each], {"name": each.name})
     elif first.name == "lit":
         found = [_literal(first.kwargs["value"], first.kwargs["dtype"], rows)]
     elif first.name == "when_then":
@@ -160,8 +166,9 @@ def _one(given: Any, rows: Rows) -> Value:
 
 def _literal(value: Any, dtype: Any, rows: Rows) -> Value:
     data = arithmetic.literal(value) if dtype is None else pa.scalar(value, arrow_type(dtype))
-    rows.calls.append(Call("lit", (f"literal {data.type}",), {}))
-    return Value(data, value is None, "literal")
+    found = Value(data, value is None, "literal")
+    rows.note("lit", [found], {"value": value, "dtype": dtype})
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -174,7 +181,7 @@ def arrow_type(dtype: Any) -> pa.DataType:
 def _applied(node: Any, rows: Rows, operands: list[Value]) -> Value:
     if node.name in RENAMES:
         return Value(operands[0].data, operands[0].nullable, RENAMES[node.name](operands[0].name, node.kwargs))
-    rows.calls.append(Call(node.name, tuple(each.kind for each in operands), node.kwargs))
+    rows.note(node.name, operands, node.kwargs)
     compute = OWN.get(node.name)
     try:
         data = _by_narwhals(node, rows, operands) if compute is None else compute(node, operands)
@@ -219,7 +226,7 @@ def _chosen(node: Any, rows: Rows) -> Value:
         return _by_branch(broadcast(mask, rows.table.num_rows), branches, rows)
     then, *other = values
     otherwise = other[0] if other else Value(pa.scalar(None, then.data.type), True, "literal")
-    rows.calls.append(Call("when_then", (condition.kind, then.kind, *(each.kind for each in other)), {}))
+    rows.note("when_then", [condition, *values], {})
     data = pc.if_else(mask, *_same_type(then.data, otherwise.data))
     return Value(data, then.nullable or otherwise.nullable, then.name)
 

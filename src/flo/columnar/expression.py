@@ -8,10 +8,11 @@ the columns of the second get `_right` behind their names where the first has th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Optional, TypeAlias, cast
+from operator import attrgetter, itemgetter
+from typing import Any, Optional, TypeAlias, cast, get_origin
 
 import narwhals as nw
 import pyarrow as pa
@@ -59,7 +60,10 @@ class Expression:
         self.inputs = inputs
         self.text = shown(given)
         self.__name__ = self.text if len(self.text) <= 80 else f"{self.text[:79]}…"
+        self.takes = len(inputs)
+        self._expect_of_each_row()
         self.returns = self.kind  # read by `returned_type`
+        self._ahead: dict[tuple[int, ...], tuple[Any, Any]] = {}
 
     @cached_property
     def columns(self) -> tuple[tuple[str, nw.Expr], ...]:
@@ -124,17 +128,21 @@ class Expression:
     @calling
     def results(self, *tables: pa.Table) -> pa.Table:
         """The result for every row of these tables, of exactly the types it says."""
-        found = self._evaluated(Rows(self.beside(*tables), self._no_rows.schema))
+        return self.over(self.beside(*tables))
+
+    @calling
+    def over(self, table: pa.Table) -> pa.Table:
+        """The result for every row, of the columns as the expression calls them."""
         arrays = []
-        for field, value in zip(self.schema, found, strict=True):
-            array = broadcast(value.data, tables[0].num_rows)
+        for field, value in zip(self.schema, self._evaluated(Rows(table, self._no_rows.schema)), strict=True):
+            array = broadcast(value.data, table.num_rows)
             if array.null_count and not field.nullable:
                 raise EngineError(f"the expression {self.__name__} gave null, which was ruled out when it was built")
             arrays.append(array if array.type == field.type else array.cast(field.type))
         if self.schema.names == [VALUE] and self.layout.form != "value":  # rows in one column
             arrays = arrays[0].flatten()
-        table = pa.Table.from_arrays(arrays, names=list(self.layout.names))
-        return table if table.schema.equals(self.layout.schema) else self.layout.fitted(table)
+        found = pa.Table.from_arrays(arrays, names=list(self.layout.names))
+        return found if found.schema.equals(self.layout.schema) else self.layout.fitted(found)
 
     def _evaluated(self, rows: Rows) -> list[Value]:
         try:
@@ -146,9 +154,12 @@ class Expression:
     @cached_property
     def _built(self) -> tuple[pa.Schema, tuple[Call, ...]]:
         """The columns of the results and the functions that are called, from the structure of the expression alone."""
-        rows = Rows(self._no_rows, self._no_rows.schema)
+        calls: list[Call] = []
+        rows = Rows(self._no_rows, self._no_rows.schema, calls)
         try:
             found = self._evaluated(rows)
+            for value in found:
+                rows.note("result", [value], {})
             fields = [
                 pa.field(name, _widened(value.data.type, given), value.nullable or pa.types.is_null(value.data.type))
                 for (name, given), value in zip(self._named.items(), found, strict=True)
@@ -161,7 +172,7 @@ class Expression:
                 f"the expression {self.__name__} does not fit its rows: {str(error).strip().splitlines()[0]}",
                 facts=(("columns", columns),),
             ) from None
-        return pa.schema(fields), tuple(rows.calls)
+        return pa.schema(fields), tuple(calls)
 
     @property
     def schema(self) -> pa.Schema:
@@ -172,7 +183,7 @@ class Expression:
         """The functions that are called, with the types of their operands."""
         return self._built[1]
 
-    def expect_of_each_row(self) -> None:
+    def _expect_of_each_row(self) -> None:
         """Refuses an expression that looks at other rows: sums, ranks, shifts and the like."""
         for _, each in self.columns:
             reason = looks_elsewhere(each)
@@ -209,8 +220,65 @@ class Expression:
         return layout
 
     def __call__(self, *elements: Any) -> Any:
-        tables = [layout.to_table([element]) for layout, element in zip(self.inputs, elements, strict=True)]
-        return canonical_element(self.layout.to_elements(self.results(*tables))[0])  # one object for every nan
+        if self._getter is not None:
+            return canonical_element(self._getter(*elements))
+        found = self._ahead.get(tuple(map(id, elements)))
+        if found is not None:
+            return found[1]
+        try:
+            (result,) = self._of_elements(*([element] for element in elements))
+        except ElementError as error:
+            error.facts = (*error.facts, ("row", ", ".join(repr(element)[:120] for element in elements)))
+            raise
+        return result
+
+    def prepare(self, *arguments: list[Any]) -> None:
+        """Evaluates the expression for many rows at once: until the next time, calls find the results of these.
+
+        Rows on which it fails are left out: a call says what is wrong.
+        """
+        if self._getter is not None:
+            return
+        self._ahead = {}
+        waiting = [(0, len(arguments[0]))]
+        while waiting:
+            start, stop = waiting.pop()
+            some = [each[start:stop] for each in arguments]
+            try:
+                results = self._of_elements(*some)
+            except Exception:
+                if stop - start > 1:
+                    half = (start + stop) // 2
+                    waiting += [(start, half), (half, stop)]
+                continue
+            for row, result in zip(zip(*some, strict=True), results, strict=True):
+                self._ahead[tuple(map(id, row))] = row, result  # which keeps them, so that no other has their id
+
+    def _of_elements(self, *elements: list[Any]) -> list[Any]:
+        """The results for some rows; one object for every nan, as canonical elements have it."""
+        rows = zip(self.inputs, elements, self.reads, strict=True)
+        tables = [layout.to_table(some, reads) for layout, some, reads in rows]
+        return list(map(canonical_element, self.layout.to_elements(self.results(*tables))))
+
+    @cached_property
+    def _getter(self) -> Callable[..., Any] | None:
+        """A function that takes the columns out of the elements, if the expression does nothing else."""
+        if not all(isinstance(each, str) for each in self._named.values()) or any(map(_may_be_missing, self.inputs)):
+            return None
+        places = {
+            called[name]: (which, _getter_of(layout, name))
+            for which, (called, layout) in enumerate(zip(self.arguments, self.inputs, strict=True))
+            for name in layout.names
+        }
+        taken = [places[each] for each in self._named.values()]
+        if not isinstance(self.given, (Mapping, tuple)):
+            which, get = taken[0]
+            return get if len(self.inputs) == 1 else lambda *elements: get(elements[which])
+        make = self.layout.make
+        return lambda *elements: make(*[get(elements[which]) for which, get in taken])
+
+    def __reduce__(self) -> Any:
+        return Expression, (self.given, self.inputs)  # without the results that were computed ahead
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Expression):
@@ -231,6 +299,21 @@ def _called(inputs: tuple[Layout, ...]) -> tuple[dict[str, str], ...]:
         found.append({name: f"{name}{RIGHT}" if name in taken else name for name in layout.names})
         taken |= set(found[-1].values())
     return tuple(found)
+
+
+def _may_be_missing(layout: Layout) -> bool:
+    """Whether it is one of rows that may be missing."""
+    plain = Layout.of(layout.element)
+    return plain is None or plain.names != layout.names
+
+
+def _getter_of(layout: Layout, name: str) -> Callable[[Any], Any]:
+    """A function that takes one column out of an element."""
+    if layout.form == "value":
+        return lambda element: element
+    if issubclass(get_origin(layout.element) or layout.element, tuple):
+        return itemgetter(layout.names.index(name))
+    return attrgetter(name)
 
 
 def _widened(arrow: pa.DataType, given: Any) -> pa.DataType:

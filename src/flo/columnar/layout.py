@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, get_args, get_origin, is_typeddict
 
 import pyarrow as pa
@@ -28,17 +28,20 @@ class Layout:
     make: Callable[..., Any]
     """From a value of each column to an element."""
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         return pa.schema([pa.field(n, c.arrow, c.nullable) for n, c in zip(self.names, self.cells, strict=True)])
 
-    def to_table(self, elements: list[Any]) -> pa.Table:
-        """Raises what Arrow raises if an element does not fit."""
+    def to_table(self, elements: list[Any], names: tuple[str, ...] | None = None) -> pa.Table:
+        """These columns of the elements, or all. Raises what Arrow raises if an element does not fit."""
         columns = self.split(elements) if elements else [[] for _ in self.names]
-        arrays = [cell.to_array(values) for cell, values in zip(self.cells, columns, strict=True)]
-        for field, array in zip(self.schema, arrays, strict=True):
-            expect_no_nulls(field, array)
-        return pa.Table.from_arrays(arrays, schema=self.schema)
+        arrays, fields = [], []
+        for cell, values, field in zip(self.cells, columns, self.schema, strict=True):
+            if names is None or field.name in names:
+                arrays.append(cell.to_array(values))
+                fields.append(field)
+                expect_no_nulls(field, arrays[-1])
+        return pa.Table.from_arrays(arrays, schema=self.schema if names is None else pa.schema(fields))
 
     def to_elements(self, table: pa.Table) -> list[Any]:
         columns = [cell.to_values(table[name]) for name, cell in zip(self.names, self.cells, strict=True)]

@@ -20,9 +20,14 @@ FRACTIONS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 INTERVAL = re.compile(r"\s*([+-]?\d+)\s*(ns|us|ms|mo|s|m|h|d|q|y)\s*")
 FIELDS = ("year", "month", "day", "hour", "minute", "second", "millisecond", "microsecond", "nanosecond")
 OF_LOCAL_TIME = (*FIELDS, "ordinal_day", "weekday", "date")
-TOTALS = {"total_minutes": (1, 60), "total_seconds": (1, 1)} | {
-    f"total_{name}": (PER, 1) for name, PER in (("milliseconds", 10**3), ("microseconds", 10**6), ("nanoseconds", 10**9))
+TOTALS = {
+    "total_minutes": (1, 60),
+    "total_seconds": (1, 1),
+    "total_milliseconds": (10**3, 1),
+    "total_microseconds": (10**6, 1),
+    "total_nanoseconds": (10**9, 1),
 }
+"""Units in a second, or seconds in a unit."""
 
 
 def _local(data: Data) -> Data:
@@ -104,13 +109,9 @@ def _text(data: Data, options: dict[str, Any]) -> Data:
 def _offset_text(data: Data) -> Data:
     """+0200, or with seconds where there are some, as `%z` of Python."""
     ahead = zones.offsets(data)
-    return pc.replace_substring_regex(
-        pc.binary_join_element_wise(
-            pc.if_else(pc.less(ahead, 0), "-", "+"), pc.strftime(pc.cast(pc.abs(ahead), pa.timestamp("s")), "%H%M%S"), ""
-        ),
-        "00$",
-        "",
-    )
+    sign = pc.if_else(pc.less(ahead, 0), "-", "+")
+    digits = pc.strftime(pc.cast(pc.abs(ahead), pa.timestamp("s")), "%H%M%S")
+    return pc.replace_substring_regex(pc.binary_join_element_wise(sign, digits, ""), "00$", "")
 
 
 def _timestamp(data: Data, options: dict[str, Any]) -> Data:

@@ -10,7 +10,7 @@ with the offset from before, so that it lies as far behind the gap as it would w
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -104,7 +104,7 @@ def _zone(name: str) -> Any:
 
 
 def _instant(zone: str, second: int) -> datetime:
-    return (EPOCH + timedelta(seconds=second)).replace(tzinfo=timezone.utc).astimezone(_zone(zone))
+    return (EPOCH + timedelta(seconds=second)).replace(tzinfo=UTC).astimezone(_zone(zone))
 
 
 def _offset(zone: str, second: int) -> int:

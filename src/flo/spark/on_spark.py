@@ -222,7 +222,7 @@ class OnSpark:
 
     @cached_property
     def _natives(self) -> list[Native]:
-        return [Native.of(self._spark, entry) for entry in self._plan.entries]
+        return [Native.of(entry) for entry in self._plan.entries]
 
 
 def _expect_shards(shards: Any) -> None:
