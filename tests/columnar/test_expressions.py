@@ -193,14 +193,18 @@ REFUSED = {
         "prize",
         "user: string, price: int64",
     ),
-    "a sum": (lambda rows: rows.map(nw.col("price").sum()), "each row by itself", "depends on other rows"),
-    "a running sum": (lambda rows: rows.map(nw.col("price").cum_sum()), "each row by itself", "depends on other rows"),
-    "a shift": (lambda rows: rows.map({"last": nw.col("price").shift(1)}), "each row by itself", "depends on other rows"),
-    "a rank": (lambda rows: rows.map(nw.col("price").rank("min")), "each row by itself", "depends on other rows"),
+    "a sum": (lambda rows: rows.map(nw.col("price").sum()), "each row by itself", "on other rows"),
+    "a running sum": (lambda rows: rows.map(nw.col("price").cum_sum()), "each row by itself", "on other rows"),
+    "a shift": (
+        lambda rows: rows.map({"last": nw.col("price").shift(1)}),
+        "each row by itself",
+        "on other rows",
+    ),
+    "a rank": (lambda rows: rows.map(nw.col("price").rank("min")), "each row by itself", "on other rows"),
     "a sum over a group": (
         lambda rows: rows.map(nw.col("price").sum().over("user")),
         "each row by itself",
-        "depends on other rows",
+        "on other rows",
     ),
     "a format that is looked for": (
         lambda rows: rows.map(nw.col("user").str.to_datetime()),

@@ -12,7 +12,7 @@ not listed among those that keep nulls where they are may give null.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import Any, NamedTuple, TypeAlias
@@ -60,22 +60,31 @@ class Value:
 class Rows:
     """The rows that an expression is evaluated on: at least the columns that it reads, of all that there are."""
 
-    table: pa.Table
+    columns: Mapping[str, pa.Array | pa.ChunkedArray]
+    count: int
     schema: pa.Schema
     calls: list[Call] | None = None
     """Where the functions that are called are written down."""
+
+    @classmethod
+    def of(cls, table: pa.Table, calls: list[Call] | None = None) -> Rows:
+        return cls(dict(zip(table.column_names, table.columns, strict=True)), table.num_rows, table.schema, calls)
 
     def note(self, function: str, operands: list[Value], options: dict[str, Any]) -> None:
         if self.calls is not None:
             self.calls.append(Call(function, tuple(each.kind for each in operands), options))
 
     def column(self, name: str) -> Value:
-        if name not in self.schema.names:
+        place = self.schema.get_field_index(name)
+        if place < 0:
             raise TypeError(f"there is no column `{name}`")
-        return Value(one_chunk(self.table[name]), self.schema.field(name).nullable, name)
+        data = self.columns[name]
+        data = one_chunk(data) if isinstance(data, pa.ChunkedArray) else data
+        return Value(data, self.schema.field(place).nullable, name)
 
     def only(self, mask: pa.Array) -> Rows:
-        return Rows(self.table.filter(mask), self.schema, self.calls)
+        some = {name: column.filter(mask) for name, column in self.columns.items()}
+        return Rows(some, pc.sum(mask, min_count=0).as_py(), self.schema, self.calls)
 
 
 def nodes_of(expression: nw.Expr) -> tuple[Any, ...]:
@@ -136,6 +145,7 @@ def evaluate(expression: nw.Expr, rows: Rows) -> Value:
 
 
 def broadcast(data: Data, count: int) -> pa.Array:
+    """A column of so many rows."""
     return pa.repeat(data, count) if isinstance(data, pa.Scalar) else data
 
 
@@ -198,7 +208,7 @@ def _by_narwhals(node: Any, rows: Rows, operands: list[Value]) -> Data:
     """The result of one node, of columns that were computed before. Of a method, literal arguments stay literal."""
     function = len(operands) == len(node.exprs)
     columns = {
-        str(place): broadcast(each.data, rows.table.num_rows)
+        str(place): broadcast(each.data, rows.count)
         for place, each in enumerate(operands)
         if function or place == 0 or not isinstance(each.data, pa.Scalar)
     }
@@ -223,7 +233,7 @@ def _chosen(node: Any, rows: Rows) -> Value:
     try:
         values = [_one(each, rows) for each in branches]
     except ElementError:
-        return _by_branch(broadcast(mask, rows.table.num_rows), branches, rows)
+        return _by_branch(broadcast(mask, rows.count), branches, rows)
     then, *other = values
     otherwise = other[0] if other else Value(pa.scalar(None, then.data.type), True, "literal")
     rows.note("when_then", [condition, *values], {})
@@ -236,7 +246,7 @@ def _by_branch(mask: pa.Array, branches: list[Any], rows: Rows) -> Value:
     for branch, where in zip([*branches, None][:2], (mask, pc.invert(mask)), strict=True):
         some = rows.only(where)
         value = _one(branch, some)
-        parts.append(Value(broadcast(value.data, some.table.num_rows), value.nullable, value.name))
+        parts.append(Value(broadcast(value.data, some.count), value.nullable, value.name))
     then, otherwise = (each for each in parts)
     both = _same_type(then.data, otherwise.data)
     numbers = pc.cast(mask, pa.int64()), pc.cast(pc.invert(mask), pa.int64())

@@ -28,6 +28,8 @@ Column: TypeAlias = str | nw.Expr
 Columns: TypeAlias = Column | tuple[Column, ...] | Mapping[str, Column]
 """What stands for a function of rows."""
 RIGHT = "_right"
+REMEMBERED = 4096
+"""So many results of single calls are remembered: small steps and laws ask for the same ones again and again."""
 
 
 WEIGHTS = replace(cast(Layout, Layout.of(int)), names=("weight",))
@@ -101,48 +103,46 @@ class Expression:
     @cached_property
     def reads(self) -> tuple[tuple[str, ...], ...]:
         """The columns of each row that the expression looks at, at least one in all."""
-        schema = self._no_rows.schema
-        seen = set().union(*(columns_read(each, schema) for _, each in self.columns))
+        seen = set().union(*(columns_read(each, self._schema) for _, each in self.columns))
         seen = seen or {next(iter(self.arguments[0].values()))}
         return tuple(tuple(name for name, called in names.items() if called in seen) for names in self.arguments)
 
     @cached_property
-    def _no_rows(self) -> pa.Table:
-        return self.beside(*(layout.schema.empty_table() for layout in self.inputs))
-
-    def beside(self, *tables: pa.Table) -> pa.Table:
-        """One table of the rows side by side: all of their columns, or some."""
-        names, arrays = [], []
-        for called, table in zip(self.arguments, tables, strict=True):
-            names += [called[name] for name in table.column_names]
-            arrays += table.columns
-        fields = [
-            layout.schema.field(name)
-            for layout, table in zip(self.inputs, tables, strict=True)
-            for name in table.column_names
-        ]
-        return pa.Table.from_arrays(
-            arrays, schema=pa.schema([f.with_name(n) for f, n in zip(fields, names, strict=True)])
-        )
+    def _schema(self) -> pa.Schema:
+        """The columns of all rows, as they are called in the expression."""
+        parts = zip(self.arguments, self.inputs, strict=True)
+        return pa.schema([f.with_name(called[f.name]) for called, layout in parts for f in layout.schema])
 
     @calling
     def results(self, *tables: pa.Table) -> pa.Table:
-        """The result for every row of these tables, of exactly the types it says."""
-        return self.over(self.beside(*tables))
+        """The result for every row of these tables, which have all of the columns of the rows, or those it reads."""
+        columns = {
+            called[name]: table[name]
+            for called, table in zip(self.arguments, tables, strict=True)
+            for name in table.column_names
+        }
+        return self._table(Rows(columns, tables[0].num_rows, self._schema))
 
     @calling
     def over(self, table: pa.Table) -> pa.Table:
         """The result for every row, of the columns as the expression calls them."""
+        return self._table(Rows(Rows.of(table).columns, table.num_rows, self._schema))
+
+    def _table(self, rows: Rows) -> pa.Table:
+        return pa.Table.from_arrays(self._arrays(rows), schema=self.layout.schema)
+
+    def _arrays(self, rows: Rows) -> list[pa.Array]:
+        """The columns of the results, of exactly the types it says."""
         arrays = []
-        for field, value in zip(self.schema, self._evaluated(Rows(table, self._no_rows.schema)), strict=True):
-            array = broadcast(value.data, table.num_rows)
+        for field, value in zip(self.schema, self._evaluated(rows), strict=True):
+            array = broadcast(value.data, rows.count)
             if array.null_count and not field.nullable:
                 raise EngineError(f"the expression {self.__name__} gave null, which was ruled out when it was built")
-            arrays.append(array if array.type == field.type else array.cast(field.type))
+            arrays.append(array)
         if self.schema.names == [VALUE] and self.layout.form != "value":  # rows in one column
             arrays = arrays[0].flatten()
-        found = pa.Table.from_arrays(arrays, names=list(self.layout.names))
-        return found if found.schema.equals(self.layout.schema) else self.layout.fitted(found)
+        wanted = zip(arrays, self.layout.cells, strict=True)
+        return [array if array.type == cell.arrow else array.cast(cell.arrow) for array, cell in wanted]
 
     def _evaluated(self, rows: Rows) -> list[Value]:
         try:
@@ -155,7 +155,7 @@ class Expression:
     def _built(self) -> tuple[pa.Schema, tuple[Call, ...]]:
         """The columns of the results and the functions that are called, from the structure of the expression alone."""
         calls: list[Call] = []
-        rows = Rows(self._no_rows, self._no_rows.schema, calls)
+        rows = Rows.of(self._schema.empty_table(), calls)
         try:
             found = self._evaluated(rows)
             for value in found:
@@ -227,6 +227,9 @@ class Expression:
             return found[1]
         try:
             (result,) = self._of_elements(*([element] for element in elements))
+            if len(self._ahead) >= REMEMBERED:
+                self._ahead.clear()
+            self._ahead[tuple(map(id, elements))] = elements, result
         except ElementError as error:
             error.facts = (*error.facts, ("row", ", ".join(repr(element)[:120] for element in elements)))
             raise
@@ -256,9 +259,13 @@ class Expression:
 
     def _of_elements(self, *elements: list[Any]) -> list[Any]:
         """The results for some rows; one object for every nan, as canonical elements have it."""
-        rows = zip(self.inputs, elements, self.reads, strict=True)
-        tables = [layout.to_table(some, reads) for layout, some, reads in rows]
-        return list(map(canonical_element, self.layout.to_elements(self.results(*tables))))
+        columns = {}
+        for called, layout, some, reads in zip(self.arguments, self.inputs, elements, self.reads, strict=True):
+            for name, array in layout.to_arrays(some, reads).items():
+                columns[called[name]] = array
+        arrays = self._arrays(Rows(columns, len(elements[0]), self._schema))
+        values = [cell.to_values(array) for array, cell in zip(arrays, self.layout.cells, strict=True)]
+        return list(map(canonical_element, map(self.layout.make, *values)))
 
     @cached_property
     def _getter(self) -> Callable[..., Any] | None:

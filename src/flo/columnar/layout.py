@@ -32,16 +32,19 @@ class Layout:
     def schema(self) -> pa.Schema:
         return pa.schema([pa.field(n, c.arrow, c.nullable) for n, c in zip(self.names, self.cells, strict=True)])
 
-    def to_table(self, elements: list[Any], names: tuple[str, ...] | None = None) -> pa.Table:
-        """These columns of the elements, or all. Raises what Arrow raises if an element does not fit."""
+    def to_table(self, elements: list[Any]) -> pa.Table:
+        """Raises what Arrow raises if an element does not fit."""
+        return pa.Table.from_arrays(list(self.to_arrays(elements, self.names).values()), schema=self.schema)
+
+    def to_arrays(self, elements: list[Any], names: tuple[str, ...]) -> dict[str, pa.Array]:
+        """Some columns of the elements, by name."""
         columns = self.split(elements) if elements else [[] for _ in self.names]
-        arrays, fields = [], []
+        arrays = {}
         for cell, values, field in zip(self.cells, columns, self.schema, strict=True):
-            if names is None or field.name in names:
-                arrays.append(cell.to_array(values))
-                fields.append(field)
-                expect_no_nulls(field, arrays[-1])
-        return pa.Table.from_arrays(arrays, schema=self.schema if names is None else pa.schema(fields))
+            if field.name in names:
+                arrays[field.name] = cell.to_array(values)
+                expect_no_nulls(field, arrays[field.name])
+        return arrays
 
     def to_elements(self, table: pa.Table) -> list[Any]:
         columns = [cell.to_values(table[name]) for name, cell in zip(self.names, self.cells, strict=True)]
