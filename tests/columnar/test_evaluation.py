@@ -67,9 +67,8 @@ def test_integers_are_exact_or_refused(sign):
     assert on_tables(expression, [row for row, _ in fine]) == [result for _, result in fine]
     assert refused or sign == "%"
     for row, _ in refused:
-        with pytest.raises(flo.ElementError, match="leaves the range") as caught:
+        with pytest.raises(flo.ElementError, match="leaves the range"):
             expression(row)
-        assert repr(row) in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -225,14 +225,10 @@ class Expression:
         found = self._ahead.get(tuple(map(id, elements)))
         if found is not None:
             return found[1]
-        try:
-            (result,) = self._of_elements(*([element] for element in elements))
-            if len(self._ahead) >= REMEMBERED:
-                self._ahead.clear()
-            self._ahead[tuple(map(id, elements))] = elements, result
-        except ElementError as error:
-            error.facts = (*error.facts, ("row", ", ".join(repr(element)[:120] for element in elements)))
-            raise
+        (result,) = self._of_elements(*([element] for element in elements))
+        if len(self._ahead) >= REMEMBERED:
+            self._ahead.clear()
+        self._ahead[tuple(map(id, elements))] = elements, result
         return result
 
     def prepare(self, *arguments: list[Any]) -> None:

@@ -82,6 +82,7 @@ def _replaced_zone(data: Data, options: dict[str, Any]) -> Data:
     local = _local(data)
     if zone is None:
         return local
+    zones.expect_zone(zone)
     same = zones.has_zone(data) and data.type.tz == zone
     return data if same else zones.instants(local, zone)
 

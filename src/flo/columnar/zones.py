@@ -33,8 +33,11 @@ def has_zone(data: Data) -> bool:
 
 
 def expect_zone(name: str) -> None:
-    """Raises what Python raises if there is no such zone."""
-    _zone(name)
+    """Refuses a zone that does not exist."""
+    try:
+        _zone(name)
+    except (LookupError, ValueError, pa.ArrowException):
+        raise ValueError(f"there is no time zone {name!r}") from None
 
 
 def local_time(data: Data) -> Data:

@@ -54,7 +54,6 @@ def _is_list_of(kind: type) -> Allowed:
         isinstance(options["other"], (list, tuple))
         and bool(options["other"])
         and all(type(each) is kind for each in options["other"])
-        and (kind is not int or all(-(2**63) <= each < 2**63 for each in options["other"]))
     )
 
 
