@@ -340,6 +340,20 @@ def test_names_take_the_columns_out_of_elements():
     assert Expression({"a": "x", "b": "x_right"}, (PAIR, PAIR))(whole, Pair(1, 2)) == (2**70, 1)
 
 
+def test_results_are_not_mixed_up_where_elements_come_and_go():
+    """Elements that are gone leave their identity to others."""
+    double, both = Expression(X * 2, (PAIR,)), Expression(X + nw.col("y_right"), (PAIR, PAIR))
+    for n in range(6000):
+        assert double(Pair(n, 0)) == 2 * n
+        if n % 50 == 0:
+            assert both(Pair(n, 0), Pair(0, n)) == 2 * n
+        if n % 1000 == 0:
+            some = [Pair(n + k, 0) for k in range(5)]
+            double.prepare(some)
+            assert list(map(double, some)) == [2 * (n + k) for k in range(5)]
+            some.clear()
+
+
 def test_a_delta_is_evaluated_at_once(monkeypatch):
     tables = []
     arrays = Expression._arrays

@@ -9,7 +9,7 @@ the columns of the second get `_right` behind their names where the first has th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import Any, Optional, TypeAlias, cast, get_origin
@@ -28,6 +28,7 @@ Column: TypeAlias = str | nw.Expr
 Columns: TypeAlias = Column | tuple[Column, ...] | Mapping[str, Column]
 """What stands for a function of rows."""
 RIGHT = "_right"
+MISSING: Any = object()
 REMEMBERED = 4096
 """So many results of single calls are remembered: small steps and laws ask for the same ones again and again."""
 
@@ -54,6 +55,14 @@ def _or_none(kind: Any) -> Any:
     return Optional[kind]  # noqa: UP045
 
 
+@dataclass(frozen=True)
+class _Memory:
+    """Results by the identity of elements. As long as it has the elements, no others have their identity."""
+
+    results: dict[Any, Any] = field(default_factory=dict)
+    elements: list[Any] = field(default_factory=list)
+
+
 class Expression:
     """A function of one row, or of two, made of column expressions: known by its text."""
 
@@ -65,7 +74,7 @@ class Expression:
         self.takes = len(inputs)
         self._expect_of_each_row()
         self.returns = self.kind  # read by `returned_type`
-        self._ahead: dict[tuple[int, ...], tuple[Any, Any]] = {}
+        self._memory = _Memory()
 
     @cached_property
     def columns(self) -> tuple[tuple[str, nw.Expr], ...]:
@@ -222,13 +231,15 @@ class Expression:
     def __call__(self, *elements: Any) -> Any:
         if self._getter is not None:
             return canonical_element(self._getter(*elements))
-        found = self._ahead.get(tuple(map(id, elements)))
-        if found is not None:
-            return found[1]
-        (result,) = self._of_elements(*([element] for element in elements))
-        if len(self._ahead) >= REMEMBERED:
-            self._ahead.clear()
-        self._ahead[tuple(map(id, elements))] = elements, result
+        key = id(elements[0]) if self.takes == 1 else tuple(map(id, elements))
+        memory = self._memory
+        result = memory.results.get(key, MISSING)
+        if result is MISSING:
+            (result,) = self._of_elements(*([element] for element in elements))
+            if len(memory.results) >= REMEMBERED:
+                memory = self._memory = _Memory()
+            memory.elements.append(elements)
+            memory.results[key] = result
         return result
 
     def prepare(self, *arguments: list[Any]) -> None:
@@ -238,7 +249,7 @@ class Expression:
         """
         if self._getter is not None:
             return
-        self._ahead = {}
+        memory = _Memory()
         waiting = [(0, len(arguments[0]))]
         while waiting:
             start, stop = waiting.pop()
@@ -250,8 +261,10 @@ class Expression:
                     half = (start + stop) // 2
                     waiting += [(start, half), (half, stop)]
                 continue
-            for row, result in zip(zip(*some, strict=True), results, strict=True):
-                self._ahead[tuple(map(id, row))] = row, result  # which keeps them, so that no other has their id
+            keys = map(id, some[0]) if self.takes == 1 else zip(*(map(id, each) for each in some), strict=True)
+            memory.elements.append(some)
+            memory.results.update(zip(keys, results, strict=True))
+        self._memory = memory
 
     def _of_elements(self, *elements: list[Any]) -> list[Any]:
         """The results for some rows; one object for every nan, as canonical elements have it."""
