@@ -143,9 +143,9 @@ class Expression:
     def _arrays(self, rows: Rows) -> list[pa.Array]:
         """The columns of the results, of exactly the types it says."""
         arrays = []
-        for field, value in zip(self.schema, self._evaluated(rows), strict=True):
+        for column, value in zip(self.schema, self._evaluated(rows), strict=True):
             array = broadcast(value.data, rows.count)
-            if array.null_count and not field.nullable:
+            if array.null_count and not column.nullable:
                 raise EngineError(f"the expression {self.__name__} gave null, which was ruled out when it was built")
             arrays.append(array)
         if self.schema.names == [VALUE] and self.layout.form != "value":  # rows in one column
