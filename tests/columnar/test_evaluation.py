@@ -278,6 +278,10 @@ GIVEN = {
     "joined": (nw.concat_str("s", nw.lit("!"), separator="-"), nw.coalesce("o", "n")),
     "numbers": (nw.col("f").round(1), nw.col("f").floor(), nw.col("n").clip(0, 3), nw.max_horizontal("n", "o")),
     "logic": ((nw.col("n") > 1) & (nw.col("o") > 1), ~(nw.col("n") > 1), nw.col("o").is_between(0, 2)),
+    "replaced": (
+        nw.col("s").replace_strict({"a": 1, "ß": 2}, default=0),
+        nw.col("o").replace_strict({1: 2}, default=5),
+    ),
     "nulls": (nw.col("o").fill_null(0), nw.col("o").is_null(), nw.any_horizontal(nw.col("o") > 1, ignore_nulls=True)),
     "floats": (nw.col("f") / 3, nw.col("f") ** 2, nw.col("f").exp(), nw.col("f").log(), nw.col("n") * 0.5),
 }

@@ -85,6 +85,10 @@ def test_what_it_says_it_returns():
     assert kind(nw.coalesce("note", "user")) is str
     assert kind(nw.lit(None, nw.Int64)) == int | None
     assert kind(nw.col("note").is_null()) is bool
+    assert kind(nw.col("user").str.split(" ").list.get(0)) == str | None
+    assert kind(nw.col("note").replace_strict({"gift": 1}, default=0)) is int
+    assert kind(nw.col("note").replace_strict({"gift": 1})) == int | None
+    assert kind(nw.col("user").replace_strict({"ann": None}, default=0)) == int | None
     assert kind(nw.when(nw.col("price") > 1000).then(nw.col("price"))) == int | None
     assert kind(nw.when(nw.col("price") > 1000).then(nw.col("price")).otherwise(0)) is int
     assert kind(nw.col("user").str.len_chars()) is int

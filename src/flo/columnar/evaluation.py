@@ -445,6 +445,15 @@ def _any_unless_ignored(node: Any, operands: list[Value]) -> bool:
     return not node.kwargs["ignore_nulls"] and _any_null(node, operands)
 
 
+def _of_item(node: Any, operands: list[Value]) -> bool:
+    return operands[0].nullable or bool(operands[0].data.type.value_field.nullable)
+
+
+def _of_replacement(node: Any, operands: list[Value]) -> bool:
+    """With a default, nothing else gives null; without one, null stays null."""
+    return None in node.kwargs["new"] or operands[-1].nullable
+
+
 def _of_field(node: Any, operands: list[Value]) -> bool:
     return operands[0].nullable or bool(operands[0].data.type.field(node.kwargs["name"]).nullable)
 
@@ -457,6 +466,8 @@ NULLABLE: dict[str, Nullable] = {
     **dict.fromkeys(("all_horizontal", "any_horizontal", "concat_str"), _any_unless_ignored),
     "fill_nan": lambda node, operands: node.kwargs["value"] is None or _any_null(node, operands),
     "fill_null": lambda node, operands: operands[1].nullable,
+    "list.get": _of_item,
+    "replace_strict": _of_replacement,
     "struct.field": _of_field,
 }
 """Whether the result can be null, by function; of one that is not listed, it can."""

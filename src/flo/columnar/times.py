@@ -16,7 +16,7 @@ from flo.columnar.keys import one_chunk
 
 DAY = 86_400
 SECONDS = {"d": DAY, "h": 3600, "m": 60, "s": 1}
-FRACTIONS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
+FRACTIONS = ("ms", "us", "ns")
 INTERVAL = re.compile(r"\s*([+-]?\d+)\s*(ns|us|ms|mo|s|m|h|d|q|y)\s*")
 FIELDS = ("year", "month", "day", "hour", "minute", "second", "millisecond", "microsecond", "nanosecond")
 OF_LOCAL_TIME = (*FIELDS, "ordinal_day", "weekday", "date")
@@ -57,15 +57,11 @@ def _offset(data: Data, options: dict[str, Any]) -> Data:
     count, unit = _interval(options["by"])
     if unit not in SECONDS and unit not in FRACTIONS:
         raise TypeError(f"`offset_by` takes days and less, and {options['by']!r} is more")
-    kind = "s" if unit in SECONDS else unit
-    step = pa.scalar(count * SECONDS.get(unit, 1), pa.int64()).cast(pa.duration(kind))
+    per_unit = SECONDS[unit] * 10**6 if unit in SECONDS else 10**3 if unit == "ms" else 1
+    step = pa.scalar(count * per_unit, pa.int64()).cast(pa.duration("ns" if unit == "ns" else "us"))
     if unit == "d" and zones.has_zone(data):
-        later = _later(zones.local_time(data), step)
+        later = arithmetic.add(zones.local_time(data), step)
         return zones.instants(later, data.type.tz, zones.offsets(data))
-    return _later(data, step)
-
-
-def _later(data: Data, step: pa.Scalar) -> Data:
     return arithmetic.add(data, step)
 
 
