@@ -1,4 +1,4 @@
-"""`make bench`: `flow.run` against hand-written loops, and checkpoints of a large state.
+"""`make bench`: `flow.run` against hand-written loops, columns as functions, and checkpoints of a large state.
 
 Every pair is measured side by side: both variants in turn, the best of several rounds, and the ratio of the two.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+import narwhals as nw
 from rich.console import Console
 from rich.table import Table
 
@@ -108,6 +109,45 @@ def side_by_side(numbers: list[int]) -> Table:
     return table
 
 
+class Row(NamedTuple):
+    user: str
+    price: int
+    count: int
+
+
+def total(row: Row) -> int:
+    return row.price * row.count
+
+
+COLUMNS: dict[str, Any] = {
+    "a function": total,
+    "a column's name": "price",
+    "an expression": nw.col("price") * nw.col("count"),
+    "a row": {"user": "user", "total": nw.col("price") * nw.col("count")},
+}
+
+
+def columns_on_values(count: int) -> Table:
+    """What it costs to build a `map`, and to run it on values."""
+    rows = [Row("ann", number, 3) for number in range(count)]
+    table = Table(title=f"map on {count:,} rows as values, best of {ROUNDS} rounds", title_justify="left")
+    for column in ("by", "building it", "a row"):
+        table.add_column(column, justify="left" if column == "by" else "right")
+    for name, given in COLUMNS.items():
+        built, ran = [], []
+        for _ in range(ROUNDS):
+            flow = flo.Flow("columns")
+            stream = flow.input("rows", flo.Sequence[Row], bounded=True)
+            took, mapped = seconds(lambda stream=stream, given=given: stream.map(given))
+            built.append(took)
+            flow.output("out", mapped)
+            took, result = seconds(lambda flow=flow: flow.run(rows=rows)["out"])
+            ran.append(took)
+            assert len(result) == count
+        table.add_row(name, f"{min(built) * 1e3:.1f} ms", f"{min(ran) / count * 1e6:.1f} µs")
+    return table
+
+
 def large_state(numbers: list[int]) -> Table:
     """A program that remembers every element, saved and resumed in the middle."""
 
@@ -146,6 +186,7 @@ def main() -> None:
     numbers = list(range(parser.parse_args().count))
     console = Console()
     console.print(side_by_side(numbers))
+    console.print(columns_on_values(min(len(numbers), 100_000)))
     console.print(large_state(numbers))
 
 

@@ -70,7 +70,7 @@ def both(row: Row) -> tuple[float, str]:
 
 LAYOUT = Layout.of(Row)
 BY = [None, group, pair, Expression("group", (LAYOUT,)), Expression(nw.col("number") > 0, (LAYOUT,))]
-OF = [number, price, both, Expression("price", (LAYOUT,)), Expression(nw.col("number") * -2, (LAYOUT,)), group]
+OF = [number, price, both, Expression("price", (LAYOUT,)), Expression(-(nw.col("number") % 5), (LAYOUT,)), group]
 TYPES = (StreamType(ZSet(Row), bounded=True),)
 
 rows = st.builds(

@@ -327,7 +327,7 @@ TAGGED = [
 TRIED: dict[str, tuple[Any, bool]] = {
     "nan": (lambda rows: rows.filter(nw.col("price") > 5.0), False),
     "case": (lambda rows: rows.map({"shop": nw.col("shop").str.to_uppercase()}), False),
-    "overflow": (lambda rows: rows.map({"n": nw.col("n") * 4}), False),
+    "arithmetic": (lambda rows: rows.map({"n": nw.col("n") // 3 - 4}), False),
     "a narrower result": (lambda rows: rows.map({"n": nw.col("shop").str.len_chars()}), False),
     "comparison": (lambda rows: rows.filter(nw.col("n") > 0), True),
     "texts": (lambda rows: rows.filter(nw.col("shop") == "bb"), True),

@@ -133,7 +133,6 @@ def _layout(verb: str, parameter: str, row: Any) -> Layout:
 
 def _made(verb: str, parameter: str, given: Any, layouts: tuple[Layout, ...]) -> Expression:
     from flo.columnar.expression import Expression
-    from flo.columnar.trial import expect_of_each_row
 
     known = Expression.names_of(layouts)
     parts = given.values() if hasattr(given, "values") else given if isinstance(given, tuple) else (given,)
@@ -145,7 +144,6 @@ def _made(verb: str, parameter: str, given: Any, layouts: tuple[Layout, ...]) ->
             )
     try:
         expression = Expression(given, layouts)
-        expect_of_each_row(expression)
     except FloError as error:
         error.facts = ((f"{verb}({parameter}=…)", brief(given)), *error.facts)
         raise

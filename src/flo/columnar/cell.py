@@ -23,6 +23,8 @@ Write = Callable[[list[Any]], list[Any]]
 """From Python values to what Arrow takes."""
 Read = Callable[[list[Any]], list[Any]]
 
+AT_ONCE = 1024
+"""So many rows are turned into columns at once: Python is slow with very many arguments."""
 _PLAIN: dict[Any, pa.DataType] = {
     int: pa.int64(),
     float: pa.float64(),
@@ -157,7 +159,11 @@ def columns_of(kind: Any, fields: tuple[str, ...]) -> Callable[[list[Any]], list
 
 
 def each_column(rows: list[Any]) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)]
+    columns: list[list[Any]] = [[] for _ in rows[0]]
+    for start in range(0, len(rows), AT_ONCE):
+        for column, part in zip(columns, zip(*rows[start : start + AT_ONCE], strict=True), strict=True):
+            column.extend(part)
+    return columns
 
 
 def _struct(kind: Any, names: list[str], kinds: list[Any], columns: Any, make: Any) -> Cell | None:

@@ -8,26 +8,31 @@ the columns of the second get `_right` behind their names where the first has th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Optional, TypeAlias, cast
+from operator import attrgetter, itemgetter
+from typing import Any, Optional, TypeAlias, cast, get_origin
 
 import narwhals as nw
 import pyarrow as pa
 
-from flo.columnar import trial
+from flo.columnar.arithmetic import is_wide
+from flo.columnar.evaluation import Call, Rows, Value, broadcast, columns_read, evaluate, looks_elsewhere
 from flo.columnar.faults import calling
-from flo.columnar.keys import one_chunk
 from flo.columnar.layout import VALUE, Layout
 from flo.columnar.row_types import python_type, row_type
-from flo.core.errors import ElementError, FloError, TypeMismatch
+from flo.core.errors import ElementError, EngineError, LawError, TypeMismatch
 from flo.values.canonical import canonical_element
+from flo.values.exact import Int128
 
 Column: TypeAlias = str | nw.Expr
 Columns: TypeAlias = Column | tuple[Column, ...] | Mapping[str, Column]
 """What stands for a function of rows."""
 RIGHT = "_right"
+MISSING: Any = object()
+REMEMBERED = 4096
+"""So many results of single calls are remembered: small steps and laws ask for the same ones again and again."""
 
 
 WEIGHTS = replace(cast(Layout, Layout.of(int)), names=("weight",))
@@ -52,6 +57,14 @@ def _or_none(kind: Any) -> Any:
     return Optional[kind]  # noqa: UP045
 
 
+@dataclass(frozen=True)
+class _Memory:
+    """Results by the identity of elements. As long as it has the elements, no others have their identity."""
+
+    results: dict[Any, Any] = field(default_factory=dict)
+    elements: list[Any] = field(default_factory=list)
+
+
 class Expression:
     """A function of one row, or of two, made of column expressions: known by its text."""
 
@@ -60,7 +73,10 @@ class Expression:
         self.inputs = inputs
         self.text = shown(given)
         self.__name__ = self.text if len(self.text) <= 80 else f"{self.text[:79]}…"
+        self.takes = len(inputs)
+        self._expect_of_each_row()
         self.returns = self.kind  # read by `returned_type`
+        self._memory = _Memory()
 
     @cached_property
     def columns(self) -> tuple[tuple[str, nw.Expr], ...]:
@@ -98,124 +114,96 @@ class Expression:
     @cached_property
     def reads(self) -> tuple[tuple[str, ...], ...]:
         """The columns of each row that the expression looks at, at least one in all."""
-        seen = set().union(*self._seen.values()) or {next(iter(self.arguments[0].values()))}
+        seen = set().union(*(columns_read(each, self._schema) for _, each in self.columns))
+        seen = seen or {next(iter(self.arguments[0].values()))}
         return tuple(tuple(name for name, called in names.items() if called in seen) for names in self.arguments)
 
     @cached_property
-    def _seen(self) -> dict[str, set[str]]:
-        """For each column of the result, those that it needs: it is the same without the others."""
-        return {name: self._needed(name, each) for name, each in self.columns}
-
-    def _needed(self, name: str, expression: nw.Expr) -> set[str]:
-        given = self._named[name]
-        if isinstance(given, str):
-            return {given}
-        frame = nw.from_native(self._no_rows.append_column("=", pa.array([], pa.int64())), eager_only=True)
-        wanted = frame.select(expression.alias(name)).schema
-        for column in self._no_rows.column_names:
-            try:
-                if frame.drop(column).select(expression.alias(name)).schema == wanted:
-                    frame = frame.drop(column)
-            except Exception:  # it does need this one
-                continue
-        return set(frame.columns) - {"="}
-
-    @cached_property
-    def _no_rows(self) -> pa.Table:
-        table = self.beside(*(layout.schema.empty_table() for layout in self.inputs))
-        fields = [field.with_type(pa.int64()) if field.name in self._wide else field for field in table.schema]
-        return pa.schema(fields).empty_table()
-
-    def beside(self, *tables: pa.Table) -> pa.Table:
-        """One table of the rows side by side: all of their columns, or some."""
-        names, arrays = [], []
-        for called, table in zip(self.arguments, tables, strict=True):
-            names += [called[name] for name in table.column_names]
-            arrays += table.columns
-        fields = [
-            layout.schema.field(name)
-            for layout, table in zip(self.inputs, tables, strict=True)
-            for name in table.column_names
-        ]
-        return pa.Table.from_arrays(
-            arrays, schema=pa.schema([f.with_name(n) for f, n in zip(fields, names, strict=True)])
-        )
-
-    @calling
-    def over(self, table: pa.Table) -> pa.Table:
-        """The result for every row. Integers of 128 bits are computed with as 64, or are as they are."""
-        frame = nw.from_native(self._narrowed(table), eager_only=True)
-        result = frame.select(**dict(self.columns))
-        if len(result) != table.num_rows:  # nothing but literals
-            result = frame.with_columns(**{f"={name}": each for name, each in self.columns})
-            result = result.select(nw.col(f"={name}").alias(name) for name, _ in self.columns)
-        found = cast(pa.Table, result.to_native())
-        for place, (name, given) in enumerate(self._named.items()):
-            if isinstance(given, str) and given in self._wide:
-                found = found.set_column(place, table.schema.field(given).with_name(name), table[given])
-        return found
-
-    @cached_property
-    def _wide(self) -> set[str]:
-        """The columns that have integers of 128 bits."""
-        sides = zip(self.arguments, self.inputs, strict=True)
-        return {called[n] for called, side in sides for n, c in zip(side.names, side.cells, strict=True) if c.wide}
-
-    @cached_property
-    def _computed_with(self) -> set[str]:
-        """The columns that are more than passed on."""
-        return set().union(*(self._seen[name] for name, given in self._named.items() if not isinstance(given, str)))
-
-    def _narrowed(self, table: pa.Table) -> pa.Table:
-        """With 64 bits for what is computed with: Arrow's arithmetic on decimals of 38 digits does not fit itself."""
-        for name in self._wide & self._computed_with & set(table.column_names):
-            place = table.schema.get_field_index(name)
-            narrow = table.schema.field(name).with_type(pa.int64())
-            try:
-                table = table.set_column(place, narrow, table[name].cast(pa.int64()))
-            except pa.ArrowInvalid as error:
-                raise ElementError(
-                    f"the expression {self.__name__} computes with 64 bits, and `{name}` of a row does not fit them",
-                    facts=(("fault", str(error)),),
-                    instead=(("a Python function", "whose integers are of any size"),),
-                ) from None
-        return table
+    def _schema(self) -> pa.Schema:
+        """The columns of all rows, as they are called in the expression."""
+        parts = zip(self.arguments, self.inputs, strict=True)
+        return pa.schema([f.with_name(called[f.name]) for called, layout in parts for f in layout.schema])
 
     @calling
     def results(self, *tables: pa.Table) -> pa.Table:
-        """The result for every row of these tables, of exactly the types it says."""
-        found = self.over(self.beside(*tables))
-        for field in self.schema:
-            if not field.nullable and found[field.name].null_count:
-                raise TypeError(
-                    f"the expression {self.__name__} gives null here, and fill_null(…) would say what instead"
-                )
-        if found.column_names == [VALUE] and self.layout.form != "value":  # rows in one column
-            found = pa.Table.from_arrays(one_chunk(found[VALUE]).flatten(), names=list(self.layout.names))
-        return found if found.schema.equals(self.layout.schema) else self.layout.fitted(found)
+        """The result for every row of these tables, which have all of the columns of the rows, or those it reads."""
+        columns = {
+            called[name]: table[name]
+            for called, table in zip(self.arguments, tables, strict=True)
+            for name in table.column_names
+        }
+        return self._table(Rows(columns, tables[0].num_rows, self._schema))
+
+    @calling
+    def over(self, table: pa.Table) -> pa.Table:
+        """The result for every row, of the columns as the expression calls them."""
+        return self._table(Rows(Rows.of(table).columns, table.num_rows, self._schema))
+
+    def _table(self, rows: Rows) -> pa.Table:
+        return pa.Table.from_arrays(self._arrays(rows), schema=self.layout.schema)
+
+    def _arrays(self, rows: Rows) -> list[pa.Array]:
+        """The columns of the results, of exactly the types it says."""
+        arrays = []
+        for column, value in zip(self.schema, self._evaluated(rows), strict=True):
+            array = broadcast(value.data, rows.count)
+            if array.null_count and not column.nullable:
+                raise EngineError(f"the expression {self.__name__} gave null, which was ruled out when it was built")
+            arrays.append(array)
+        if self.schema.names == [VALUE] and self.layout.form != "value":  # rows in one column
+            arrays = arrays[0].flatten()
+        wanted = zip(arrays, self.layout.cells, strict=True)
+        return [array if array.type == cell.arrow else array.cast(cell.arrow) for array, cell in wanted]
+
+    def _evaluated(self, rows: Rows) -> list[Value]:
+        try:
+            return [evaluate(each, rows) for _, each in self.columns]
+        except ElementError as error:
+            error.facts = (*error.facts, ("expression", self.__name__))
+            raise
 
     @cached_property
-    def schema(self) -> pa.Schema:
-        empty = self.beside(*(layout.schema.empty_table() for layout in self.inputs))
-        nullable = {field.name for field in empty.schema if field.nullable}
+    def _built(self) -> tuple[pa.Schema, tuple[Call, ...]]:
+        """The columns of the results and the functions that are called, from the structure of the expression alone."""
+        calls: list[Call] = []
+        rows = Rows.of(self._schema.empty_table(), calls)
         try:
-            found = self.over(empty).schema
-            for name in self._named:
-                python_type(found.field(name))
-        except FloError:
-            raise
+            found = self._evaluated(rows)
+            for value in found:
+                rows.note("result", [value], {})
+            fields = [
+                pa.field(name, _widened(value.data.type, given), value.nullable or pa.types.is_null(value.data.type))
+                for (name, given), value in zip(self._named.items(), found, strict=True)
+            ]
+            for field in fields:
+                python_type(field)
         except Exception as error:
+            columns = ", ".join(f"{field.name}: {field.type}" for field in rows.schema)
             raise TypeMismatch(
                 f"the expression {self.__name__} does not fit its rows: {str(error).strip().splitlines()[0]}",
-                facts=(("columns", ", ".join(f"{field.name}: {field.type}" for field in empty.schema)),),
+                facts=(("columns", columns),),
             ) from None
-        fields = []
-        null_seen = trial.may_be_null(self)
-        for field, given in zip(found, self._named.values(), strict=True):
-            null = bool(self._seen[field.name] & nullable) or _chooses_null(given)
-            arrow = field.type if isinstance(given, str) else _widened(field.type)
-            fields.append(pa.field(field.name, arrow, null or field.name in null_seen or pa.types.is_null(arrow)))
-        return pa.schema(fields)
+        return pa.schema(fields), tuple(calls)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._built[0]
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The functions that are called, with the types of their operands."""
+        return self._built[1]
+
+    def _expect_of_each_row(self) -> None:
+        """Refuses an expression that looks at other rows: sums, ranks, shifts and the like."""
+        for _, each in self.columns:
+            reason = looks_elsewhere(each)
+            if reason is not None:
+                raise LawError(
+                    "an expression must say something of each row by itself, and this one looks at other rows",
+                    facts=(("expression", self.__name__), ("because", reason)),
+                    instead=(("sum_by(…), top(…), distinct()", "the verbs that bring rows together"),),
+                )
 
     @cached_property
     def kind(self) -> Any:
@@ -226,7 +214,7 @@ class Expression:
             for name, cell in zip(layout.names, layout.cells, strict=True)
         }
         fields = {
-            field.name: own[given] if isinstance(given, str) else python_type(field)
+            field.name: own[given] if isinstance(given, str) else self._computed_type(field)
             for field, given in zip(self.schema, self._named.values(), strict=True)
         }
         if isinstance(self.given, Mapping):
@@ -234,6 +222,13 @@ class Expression:
         if isinstance(self.given, tuple):
             return tuple[tuple(fields.values())]  # type: ignore[misc]
         return fields[VALUE]
+
+    def _computed_type(self, field: pa.Field) -> Any:
+        """Sums of integers and decimals share an Arrow type: a result is an integer unless a decimal was read."""
+        read = [cell for layout in self.inputs for cell in layout.cells if cell.arrow == field.type]
+        if is_wide(field.type) and all(cell.wide for cell in read):
+            return _or_none(Int128) if field.nullable else Int128
+        return python_type(field)
 
     @cached_property
     def layout(self) -> Layout:
@@ -243,8 +238,72 @@ class Expression:
         return layout
 
     def __call__(self, *elements: Any) -> Any:
-        tables = [layout.to_table([element]) for layout, element in zip(self.inputs, elements, strict=True)]
-        return canonical_element(self.layout.to_elements(self.results(*tables))[0])  # one object for every nan
+        if self._getter is not None:
+            return canonical_element(self._getter(*elements))
+        key = id(elements[0]) if self.takes == 1 else tuple(map(id, elements))
+        memory = self._memory
+        result = memory.results.get(key, MISSING)
+        if result is MISSING:
+            (result,) = self._of_elements(*([element] for element in elements))
+            if len(memory.results) >= REMEMBERED:
+                memory = self._memory = _Memory()
+            memory.elements.append(elements)
+            memory.results[key] = result
+        return result
+
+    def prepare(self, *arguments: list[Any]) -> None:
+        """Evaluates the expression for many rows at once: until the next time, calls find the results of these.
+
+        Rows on which it fails are left out: a call says what is wrong.
+        """
+        if self._getter is not None:
+            return
+        memory = _Memory()
+        waiting = [(0, len(arguments[0]))]
+        while waiting:
+            start, stop = waiting.pop()
+            some = [each[start:stop] for each in arguments]
+            try:
+                results = self._of_elements(*some)
+            except Exception:
+                if stop - start > 1:
+                    half = (start + stop) // 2
+                    waiting += [(start, half), (half, stop)]
+                continue
+            keys = map(id, some[0]) if self.takes == 1 else zip(*(map(id, each) for each in some), strict=True)
+            memory.elements.append(some)
+            memory.results.update(zip(keys, results, strict=True))
+        self._memory = memory
+
+    def _of_elements(self, *elements: list[Any]) -> list[Any]:
+        """The results for some rows; one object for every nan, as canonical elements have it."""
+        columns = {}
+        for called, layout, some, reads in zip(self.arguments, self.inputs, elements, self.reads, strict=True):
+            for name, array in layout.to_arrays(some, reads).items():
+                columns[called[name]] = array
+        arrays = self._arrays(Rows(columns, len(elements[0]), self._schema))
+        values = [cell.to_values(array) for array, cell in zip(arrays, self.layout.cells, strict=True)]
+        return list(map(canonical_element, map(self.layout.make, *values)))
+
+    @cached_property
+    def _getter(self) -> Callable[..., Any] | None:
+        """A function that takes the columns out of the elements, if the expression does nothing else."""
+        if not all(isinstance(each, str) for each in self._named.values()) or any(map(_may_be_missing, self.inputs)):
+            return None
+        places = {
+            called[name]: (which, _getter_of(layout, name))
+            for which, (called, layout) in enumerate(zip(self.arguments, self.inputs, strict=True))
+            for name in layout.names
+        }
+        taken = [places[each] for each in self._named.values()]
+        if not isinstance(self.given, (Mapping, tuple)):
+            which, get = taken[0]
+            return get if len(self.inputs) == 1 else lambda *elements: get(elements[which])
+        make = self.layout.make
+        return lambda *elements: make(*[get(elements[which]) for which, get in taken])
+
+    def __reduce__(self) -> Any:
+        return Expression, (self.given, self.inputs)  # without the results that were computed ahead
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Expression):
@@ -267,19 +326,25 @@ def _called(inputs: tuple[Layout, ...]) -> tuple[dict[str, str], ...]:
     return tuple(found)
 
 
-def _widened(arrow: pa.DataType) -> pa.DataType:
+def _may_be_missing(layout: Layout) -> bool:
+    """Whether it is one of rows that may be missing."""
+    plain = Layout.of(layout.element)
+    return plain is None or plain.names != layout.names
+
+
+def _getter_of(layout: Layout, name: str) -> Callable[[Any], Any]:
+    """A function that takes one column out of an element."""
+    if layout.form == "value":
+        return lambda element: element
+    if issubclass(get_origin(layout.element) or layout.element, tuple):
+        return itemgetter(layout.names.index(name))
+    return attrgetter(name)
+
+
+def _widened(arrow: pa.DataType, given: Any) -> pa.DataType:
     """Computed integers are `int`: of which width they are is the library's affair."""
-    return pa.int64() if pa.types.is_integer(arrow) and not pa.types.is_uint64(arrow) else arrow
-
-
-def _chooses_null(given: Any) -> bool:
-    """Whether it says so: by a `when` without an `otherwise`, or by a literal."""
-    for node in given._nodes if isinstance(given, nw.Expr) else ():
-        if (node.name == "when_then" and len(node.exprs) == 2) or (node.name == "lit" and node.kwargs["value"] is None):
-            return True
-        if any(map(_chooses_null, node.exprs)):
-            return True
-    return False
+    narrow = pa.types.is_integer(arrow) and not pa.types.is_uint64(arrow)
+    return pa.int64() if narrow and not isinstance(given, str) else arrow
 
 
 def shown(given: Any) -> str:

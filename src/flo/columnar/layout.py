@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, get_args, get_origin, is_typeddict
 
 import pyarrow as pa
@@ -29,17 +29,23 @@ class Layout:
     make: Callable[..., Any]
     """From a value of each column to an element."""
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         return pa.schema([pa.field(n, c.arrow, c.nullable) for n, c in zip(self.names, self.cells, strict=True)])
 
     def to_table(self, elements: list[Any]) -> pa.Table:
         """Raises what Arrow raises if an element does not fit."""
+        return pa.Table.from_arrays(list(self.to_arrays(elements, self.names).values()), schema=self.schema)
+
+    def to_arrays(self, elements: list[Any], names: tuple[str, ...]) -> dict[str, pa.Array]:
+        """Some columns of the elements, by name."""
         columns = self.split(elements) if elements else [[] for _ in self.names]
-        arrays = [cell.to_array(values) for cell, values in zip(self.cells, columns, strict=True)]
-        for field, array in zip(self.schema, arrays, strict=True):
-            expect_no_nulls(field, array)
-        return pa.Table.from_arrays(arrays, schema=self.schema)
+        arrays = {}
+        for cell, values, field in zip(self.cells, columns, self.schema, strict=True):
+            if field.name in names:
+                arrays[field.name] = cell.to_array(values)
+                expect_no_nulls(field, arrays[field.name])
+        return arrays
 
     def to_elements(self, table: pa.Table) -> list[Any]:
         columns = [cell.to_values(table[name]) for name, cell in zip(self.names, self.cells, strict=True)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from flo.core.errors import EngineError, FloError, FunctionError
+from flo.core.errors import ElementError, EngineError, FloError, FunctionError
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
 from flo.core.operator import Deltas, Measure, Step, Values, concat_all, expect_step, expect_steps
 
@@ -157,6 +157,11 @@ def _expect_step(node: Node, step: Any) -> None:
         raise error.located(node.origin) from None
 
 
+def _given(error: Exception) -> tuple[tuple[str, str], ...]:
+    """The elements that were noted beside an error."""
+    return tuple(("given", note) for note in getattr(error, "__notes__", ()))
+
+
 def _guarded(steps: Iterator[Step], node: Node) -> Iterator[Step]:
     """The steps; what a user's function raises becomes an error that names the operator and the user's line."""
     try:
@@ -164,6 +169,8 @@ def _guarded(steps: Iterator[Step], node: Node) -> Iterator[Step]:
     except FloError as error:
         if node.origin is not None and node.origin.verb:
             error.renamed(node.operator.called, node.origin.verb)
+        if isinstance(error, ElementError):
+            error.facts = tuple(dict.fromkeys((*error.facts, *_given(error))))
         raise error.located(node.origin) from error.__cause__
     except EngineError:
         raise
@@ -171,6 +178,6 @@ def _guarded(steps: Iterator[Step], node: Node) -> Iterator[Step]:
         name = (node.origin and node.origin.verb) or node.operator.called
         raise FunctionError(
             f"the function of `{name}` raised {type(error).__name__}: {error}",
-            facts=tuple(("given", note) for note in getattr(error, "__notes__", ())),
+            facts=_given(error),
             where=node.origin,
         ) from error

@@ -230,7 +230,7 @@ class OnSpark:
 
     @cached_property
     def _natives(self) -> list[Native]:
-        return [Native.of(self._spark, entry) for entry in self._plan.entries]
+        return [Native.of(entry) for entry in self._plan.entries]
 
 
 def _is_connect(item: Any) -> bool:

@@ -1,8 +1,8 @@
 """Inputs as the program reads them: the columns that it names, and at their start what Spark can do itself.
 
-Maps and filters that are column expressions, and that come first, are handed to Catalyst: it reads no more columns and
-rows than they need, but for the columns that must be seen to be without nulls. Before that each is tried on examples,
-here and on Spark: one that does not give the same on both stays where it is.
+Maps and filters that are column expressions, and that come first, are handed to Catalyst if all their functions are
+listed in `pushdown`: it reads no more columns and rows than they need, but for the columns that must be seen to be
+without nulls.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
+from pyspark.sql.types import StringType
 
 from flo.columnar.expression import Expression
 from flo.columnar.fitting import Unfit, fitted
@@ -25,8 +26,8 @@ from flo.core.errors import ElementError, OrderError, TypeMismatch
 from flo.core.graph import Graph, Node, Sequential, sequence
 from flo.core.operator import Operator
 from flo.core.wire import identity
-from flo.spark.driver.alike import runs_alike
 from flo.spark.driver.faults import MISFIT
+from flo.spark.driver.pushdown import are_told_apart, runs_in_catalyst
 from flo.spark.plan.stages import Entry
 from flo.spark.tasks.arriving import OFFSET, PARTITION, rows_in
 from flo.values.weighted import Bag, ZSet
@@ -57,11 +58,11 @@ class Native:
     entry: Entry
 
     @classmethod
-    def of(cls, spark: SparkSession, entry: Entry) -> Native:
+    def of(cls, entry: Entry) -> Native:
         operators: tuple[Operator, ...] = ()
         while isinstance(entry.type.collection, Columns) and (found := _first(entry.graph)) is not None:
             operator, rest = found
-            if WEIGHTS in layout_of(operator.outputs[0]).names or not runs_alike(spark, _expression(operator)):
+            if WEIGHTS in layout_of(operator.outputs[0]).names or not runs_in_catalyst(_expression(operator)):
                 break
             operators = (*operators, operator)
             entry = replace(entry, graph=rest, type=operator.type((entry.type,))[0])
@@ -173,7 +174,8 @@ def _has_types_of(frame: DataFrame, of: Any) -> bool:
     if _weighed(frame, of):
         wanted.append(pa.field(WEIGHTS, pa.int64()))
     same = all(field.name in there.names and there.field(field.name).type == field.type for field in wanted)
-    return same and all(cell.among is None for cell in layout.cells)
+    by_bytes = all(each.dataType == StringType() for each in frame.schema if isinstance(each.dataType, StringType))
+    return same and by_bytes and are_told_apart(frame.columns) and all(cell.among is None for cell in layout.cells)
 
 
 def _weighed(frame: DataFrame, of: Any) -> bool:

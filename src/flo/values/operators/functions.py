@@ -33,6 +33,23 @@ def own(item: Any) -> Any:
     return item if lasting(item) else copy.deepcopy(item)
 
 
+def evaluate_ahead(f: Any, *arguments: list[Any]) -> None:
+    """Lets a column expression take all of these elements at once: calls that follow find their results."""
+    prepare = getattr(f, "prepare", None)
+    if prepare is not None and len(arguments[0]) > 1:
+        prepare(*arguments)
+
+
+def evaluate_all_ahead(operator: Any, elements: list[Any]) -> None:
+    """The same for every expression about one element that an operator holds, itself or in an aggregator."""
+    for field in dataclasses.fields(operator):
+        held = getattr(operator, field.name)
+        if getattr(held, "takes", None) == 1:
+            evaluate_ahead(held, elements)
+        elif dataclasses.is_dataclass(held) and hasattr(held, "result_type"):
+            evaluate_all_ahead(held, elements)
+
+
 def as_declared(f: Any, results: list[Any]) -> None:
     """Refuses results that are not of the type that the function says it returns."""
     all_declared(f, results, returned_type(f))

@@ -14,6 +14,7 @@ from flo.core.operator import Delta, Operator
 from flo.core.persistent import PersistentMap
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import Alike, element_of, expect_equal_keys
+from flo.values.operators.functions import evaluate_ahead
 from flo.values.operators.sides import Sides
 from flo.values.operators.unary import ElementKind
 from flo.values.weighted import SetValue
@@ -36,18 +37,28 @@ def pair(x: Any, y: Any) -> tuple[Any, Any]:
     return (x, y)
 
 
-def paired(into: Callable[[Any, Any], Any], some: Units, others: Units) -> list[tuple[Any, int]]:
-    """into(x, y) for all x and y, weighted by the product."""
+def paired(some: Units, others: Units) -> list[tuple[tuple[Any, Any], int]]:
+    """(x, y) for all x and y, weighted by the product."""
+    return [((x, y), weight * other) for x, weight in some for y, other in others]
+
+
+def combined(into: Callable[[Any, Any], Any], pairs: Units) -> list[tuple[Any, int]]:
+    """into(x, y) for pairs, with their weights."""
     found = []
     x = y = None
     try:
-        for x, weight in some:
-            for y, other in others:
-                found.append((into(x, y), weight * other))
+        for (x, y), weight in pairs:
+            found.append((into(x, y), weight))
     except Exception as error:
         error.add_note(repr((x, y))[:120])
         raise
     return found
+
+
+def combine_ahead(into: Any, pairs: Iterable[tuple[tuple[Any, Any], int]]) -> None:
+    if hasattr(into, "prepare"):
+        both = [pair for pair, _ in pairs]
+        evaluate_ahead(into, [x for x, _ in both], [y for _, y in both])
 
 
 class KeptJoin(Sides):
@@ -66,11 +77,13 @@ class KeptJoin(Sides):
     def joined(self, side: int, arrived: dict[Any, dict[Any, int]]) -> tuple[Operator, dict[Any, list[Any]]]:
         """The operator when this arrived on that side, and the results under each key."""
         mine, others = (self.left, self.right) if side == 0 else (self.right, self.left)
-        results = {}
+        results: dict[Any, list[Any]] = {}
         for key in arrived:
             if key in others:
                 both = arrived[key].items(), others[key].to_dict().items()
-                results[key] = paired(self.combine, *(both if side == 0 else both[::-1]))
+                results[key] = paired(*(both if side == 0 else both[::-1]))
+        combine_ahead(self.into, chain.from_iterable(results.values()))
+        results = {key: combined(self.combine, pairs) for key, pairs in results.items()}
         grown = {key: mine.get(key, NONE).added(elements) for key, elements in arrived.items()}
         mine = mine.updated(grown, drop=NONE)
         return replace(self, **{("left", "right")[side]: mine}), results  # type: ignore[type-var]
@@ -115,6 +128,7 @@ class WeightedJoin(KeptJoin, Alike):
     def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
         mine = self.left if side == 0 else self.right
         arrived: dict[Any, dict[Any, int]] = {}
+        evaluate_ahead(self.on if side == 0 else self.other_on, [element for element, _ in units])
         for element, weight in units:
             key = self.key(side, element)
             if source is not SetValue or element not in mine.get(key, ()):  # a set has an element once

@@ -19,6 +19,7 @@ from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lattice import BOTTOM
 from flo.values.lvar import LVar, LVarValue
+from flo.values.operators.functions import evaluate_ahead
 from flo.values.operators.sides import attempted, leaps
 from flo.values.operators.unary import ElementKind, Unary
 from flo.values.sequence import Sequence, SequenceValue
@@ -149,6 +150,7 @@ class MapValues(KeyedUnary):
         return (StreamType(Keyed(inputs[0].collection.key, mapped), inputs[0].bounded),)  # type: ignore[attr-defined]
 
     def consume(self, entries: dict[Any, Any]) -> Delta:
+        evaluate_ahead(self.f, [element for value in entries.values() for element in value.elements_list()])
         return KeyedValue.of(
             {key: value.mapped(self.f, value.all_units()).ended(value.end) for key, value in entries.items()}
         )
@@ -170,6 +172,7 @@ class FilterKeys(KeyedUnary):
         return inputs
 
     def consume(self, entries: dict[Any, Any]) -> Delta:
+        evaluate_ahead(self.keep, list(entries))
         return KeyedValue.of({key: value for key, value in entries.items() if self.keep(key)})
 
 

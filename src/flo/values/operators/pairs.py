@@ -12,6 +12,7 @@ from flo.core.errors import ElementError, OrderError
 from flo.core.operator import Delta, Operator, Step, Values, expect_bounded
 from flo.core.stream_type import StreamType
 from flo.values.operators.alike import expect_related
+from flo.values.operators.functions import evaluate_ahead
 from flo.values.operators.sequences import expect_sequence
 from flo.values.operators.sides import Sides, either, leaps
 from flo.values.operators.unary import ElementKind
@@ -182,4 +183,6 @@ class MergeSorted(Operator):
         return (key,)
 
     def advance(self, inputs: Values) -> Iterator[Step]:
+        for value in inputs:
+            evaluate_ahead(self.key, value.elements_list())  # type: ignore[attr-defined]
         return leaps(self, inputs, lambda operator, values: operator._steps(values, sys.maxsize))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from flo.core.operator import Deltas, Operator, Step, Values, run
 from flo.values.element_value import ElementValue
+from flo.values.operators.functions import evaluate_all_ahead
 from flo.values.weighted import BagValue, SetValue
 
 ElementKind: TypeAlias = type[ElementValue]
@@ -66,6 +67,7 @@ class Unary(Operator):
         operator: Operator = self
         units = value.all_units()
         if units:
+            evaluate_all_ahead(self, value.elements_list())
             try:
                 operator, outputs = self.consume(units, type(value))
             except Exception:  # go up to the unit that is at fault, and keep what comes before it

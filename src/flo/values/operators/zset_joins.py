@@ -27,7 +27,8 @@ from flo.core.operator import Operator, Step, Values, run
 from flo.core.persistent import PersistentMap
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import Alike, element_of, expect_equal_keys
-from flo.values.operators.joins import Into, Key, Units, key_type, pair, paired
+from flo.values.operators.functions import evaluate_ahead
+from flo.values.operators.joins import Into, Key, Units, combine_ahead, combined, key_type, pair, paired
 from flo.values.operators.sides import SIDES, all_ending, one_passed
 from flo.values.operators.unary import noted
 from flo.values.operators.zsets import changes, negated
@@ -76,6 +77,10 @@ class ZSetJoin(Alike):
     @abstractmethod
     def joined(self, left: Side, right: Side) -> Units:
         """How the output changes by what arrived under one key."""
+
+    def combined(self, units: list[Any]) -> list[Any]:
+        """The results, of what `joined` gave."""
+        return units
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         left, right = inputs
@@ -150,12 +155,13 @@ class ZSetJoin(Alike):
                 new_right[key] = (other.rows.added(other.delta), other.after)
         kept = (self.left.updated(new_left, drop=NO_ROWS), self.right.updated(new_right, drop=NO_ROWS))
         joined = replace(self, left=kept[0], right=kept[1])  # type: ignore[type-var]
-        return Step(self.rule, (left.drained(), right.drained()), joined, changes(units))
+        return Step(self.rule, (left.drained(), right.drained()), joined, changes(self.combined(units)))
 
 
 def by_key(on: Key, value: ZSetValue) -> dict[Any, dict[Any, int]]:
     """What arrived, under its keys. Without a function, the element is the key."""
     found: dict[Any, dict[Any, int]] = {}
+    evaluate_ahead(on, value.elements_list())
     for element, weight in value.all_units():
         found.setdefault(element if on is None else canonical_element(on(element)), {})[element] = weight
     return found
@@ -171,14 +177,14 @@ def side(index: Groups, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side:
     return Side(rows, delta, before, after)
 
 
-def pairs(into: Callable[[Any, Any], Any], left: Side, right: Side) -> Units:
+def pairs(left: Side, right: Side) -> Units:
     """M₁ ⋈ M₂' + M₁' ⋈ M₂ + M₁' ⋈ M₂', under one key."""
     found: list[tuple[Any, int]] = []
     if right.delta:
-        found += paired(into, left.rows.to_dict().items(), right.delta.items())
+        found += paired(left.rows.to_dict().items(), right.delta.items())
     if left.delta:
-        found += paired(into, left.delta.items(), right.rows.to_dict().items())
-        found += paired(into, left.delta.items(), right.delta.items())
+        found += paired(left.delta.items(), right.rows.to_dict().items())
+        found += paired(left.delta.items(), right.delta.items())
     return found
 
 
@@ -259,6 +265,14 @@ class Pairing(ZSetJoin):
     def pair_type(self, left: Any, right: Any) -> Any:
         """The type of results if there is no `into`."""
 
+    def combine(self) -> Callable[[Any, Any], Any]:
+        """The function of a pair."""
+        return self.into or pair
+
+    def combined(self, units: list[Any]) -> list[Any]:
+        combine_ahead(self.into, units)
+        return combined(self.combine(), units)
+
 
 @final
 @dataclass(frozen=True)
@@ -276,7 +290,10 @@ class Join(Pairing):
         return left if self._natural() else tuple[left, right]
 
     def joined(self, left: Side, right: Side) -> Units:
-        return pairs(self.into or (same if self._natural() else pair), left, right)
+        return pairs(left, right)
+
+    def combine(self) -> Callable[[Any, Any], Any]:
+        return same if self.into is None and self._natural() else super().combine()
 
 
 @final
@@ -291,8 +308,7 @@ class LeftJoin(Pairing):
         return tuple[left, Optional[right]]  # noqa: UP045
 
     def joined(self, left: Side, right: Side) -> Units:
-        into = self.into or pair
-        return chain(pairs(into, left, right), paired(into, unmatched(left, right), NO_PARTNER))
+        return chain(pairs(left, right), paired(unmatched(left, right), NO_PARTNER))
 
 
 @final
@@ -308,9 +324,8 @@ class FullJoin(Pairing):
         return tuple[Optional[left], Optional[right]]  # noqa: UP045
 
     def joined(self, left: Side, right: Side) -> Units:
-        into = self.into or pair
         return chain(
-            pairs(into, left, right),
-            paired(into, unmatched(left, right), NO_PARTNER),
-            paired(into, NO_PARTNER, unmatched(right, left)),
+            pairs(left, right),
+            paired(unmatched(left, right), NO_PARTNER),
+            paired(NO_PARTNER, unmatched(right, left)),
         )

@@ -17,6 +17,7 @@ from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import CONVERSIONS, Union
+from flo.values.operators.functions import evaluate_ahead
 from flo.values.operators.unary import ElementKind, Unary
 from flo.values.weighted import WeightedValue, ZSet, ZSetValue
 
@@ -71,6 +72,8 @@ class MapWeights(Unary):
         return inputs
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        tried = [(element, weight) for element, _ in units for weight in (1, *TRIED)]
+        evaluate_ahead(self.f, [element for element, _ in tried], [weight for _, weight in tried])
         return self, changes((element, weight * self._one(element)) for element, weight in units)
 
     def _one(self, element: Any) -> int:

@@ -1,0 +1,268 @@
+"""Arithmetic and comparisons on Arrow columns, as column expressions mean them.
+
+Integers are computed in 64 bits and checked: narrower columns are widened first, and a result that leaves the range
+is an error. With an unsigned 64-bit operand the result is unsigned, unless the other operand is signed. Columns of
+`decimal128(38, 0)`, which hold sums of integers, are integers of 38 digits. Beside a float, an integer is rounded to
+the nearest float; comparisons are exact. Integer `//` and `%` round towards minus infinity, as in Python. Division by
+zero: `/` follows IEEE 754 (`inf`, `-inf`, `nan`), `//` and `%` are null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.core.errors import ElementError
+
+Data: TypeAlias = pa.Array | pa.Scalar
+"""A column, or one value for all rows."""
+Binary: TypeAlias = Callable[[Data, Data], Data]
+WIDE = pa.decimal128(38, 0)
+"""The type of integers of 38 digits."""
+EXACT = 2**53
+"""Every integer up to here is a float, and of the next one it is the nearest."""
+
+
+def is_wide(kind: pa.DataType) -> bool:
+    return bool(kind == WIDE)
+
+
+def is_whole(kind: pa.DataType) -> bool:
+    """Whether it is a type of integers, of 64 bits or of 38 digits."""
+    return bool(pa.types.is_integer(kind)) or is_wide(kind)
+
+
+def literal(value: Any) -> pa.Scalar:
+    """A Python value as a scalar: an integer above the signed range is unsigned."""
+    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
+        if not 0 <= value < 2**64:
+            raise OverflowError(f"the integer {value} does not fit into 64 bits")
+        return pa.scalar(value, pa.uint64())
+    return pa.scalar(value)
+
+
+def to_float(data: Data, kind: pa.DataType) -> Data:
+    """The nearest floats."""
+    return pc.cast(data, kind, safe=False)
+
+
+def alike(left: Data, right: Data) -> tuple[Data, Data]:
+    """Two numeric operands as one type; others as they are."""
+    one, other = left.type, right.type
+    if is_whole(one) and is_whole(other):
+        if one == other and one in (pa.int64(), pa.uint64(), WIDE):
+            return left, right
+        kind = _common(left, right)
+        return _whole(left, kind), _whole(right, kind)
+    if is_whole(one) and pa.types.is_floating(other):
+        return to_float(left, other), right
+    if pa.types.is_floating(one) and is_whole(other):
+        return left, to_float(right, one)
+    return left, right
+
+
+def _common(left: Data, right: Data) -> pa.DataType:
+    """The type of the results of integers of these types; a literal that is not negative takes the other's sign."""
+    if is_wide(left.type) or is_wide(right.type):
+        return WIDE
+    if not (pa.types.is_uint64(left.type) or pa.types.is_uint64(right.type)):
+        return pa.int64()
+    return pa.uint64() if all(map(_may_be_unsigned, (left, right))) else pa.int64()
+
+
+def _may_be_unsigned(data: Data) -> bool:
+    if isinstance(data, pa.Scalar) and pa.types.is_signed_integer(data.type):
+        return data.as_py() is None or data.as_py() >= 0
+    return bool(pa.types.is_unsigned_integer(data.type))
+
+
+def _whole(data: Data, kind: pa.DataType) -> Data:
+    if data.type == kind:
+        return data
+    return _checked(lambda: pc.cast(data, kind))
+
+
+def widened(data: Data) -> Data:
+    """Integers narrower than 64 bits in 64 bits; anything else as it is."""
+    narrow = pa.types.is_integer(data.type) and data.type.bit_width < 64
+    return pc.cast(data, pa.int64()) if narrow else data
+
+
+def _checked(compute: Callable[[], Data]) -> Data:
+    try:
+        return compute()
+    except pa.ArrowInvalid as error:
+        raise ElementError(_range_error(str(error))) from None
+
+
+def _range_error(reason: str) -> str:
+    if "overflow" in reason or "not in range" in reason or "does not fit" in reason:
+        return "an integer leaves the range of its type"
+    return reason
+
+
+def _arithmetic(checked: str, on_wide: Binary) -> Binary:
+    function = getattr(pc, checked)
+
+    def compute(left: Data, right: Data) -> Data:
+        left, right = alike(left, right)
+        if is_wide(left.type) and is_wide(right.type):
+            return _checked(lambda: pc.cast(on_wide(left, right), WIDE))
+        return _checked(lambda: function(left, right))
+
+    return compute
+
+
+def _as_256(data: Data, digits: int = 38) -> Data:
+    return pc.cast(data, pa.decimal256(digits, 0))
+
+
+add = _arithmetic("add_checked", lambda x, y: pc.add(_as_256(x), _as_256(y)))
+subtract = _arithmetic("subtract_checked", lambda x, y: pc.subtract(_as_256(x), _as_256(y)))
+multiply = _arithmetic("multiply_checked", lambda x, y: _wide_product(x, y))
+power = _arithmetic("power_checked", lambda x, y: _no_wide("**"))
+
+
+def _wide_product(left: Data, right: Data) -> Data:
+    """Arrow wants the digits of both, and one more: at most 76. Of a product that fits, one factor has at most 19."""
+    least = pc.min_element_wise(pc.abs(left), pc.abs(right))
+    small = pc.equal(pc.abs(left), least)
+    factor, other = pc.if_else(small, left, right), pc.if_else(small, right, left)
+    return pc.multiply(_as_256(factor, 37), _as_256(other))
+
+
+def _no_wide(operation: str) -> Data:
+    raise TypeError(f"`{operation}` does not work on {WIDE}: cast(nw.Int64) or cast(nw.Float64) does first")
+
+
+def negate(data: Data) -> Data:
+    if pa.types.is_uint64(data.type):
+        data = _whole(data, pa.int64())
+    return _checked(lambda: pc.negate_checked(widened(data)))
+
+
+def absolute(data: Data) -> Data:
+    return _checked(lambda: pc.abs_checked(widened(data)))
+
+
+def divide(left: Data, right: Data) -> Data:
+    """`/`: of integers a float."""
+    if is_whole(left.type) and is_whole(right.type):
+        return pc.divide(to_float(left, pa.float64()), to_float(right, pa.float64()))
+    return pc.divide(*alike(left, right))
+
+
+def floor_divide(left: Data, right: Data) -> Data:
+    left, right = _expect_divisible("//", left, right)
+    zero = pc.equal(right, pa.scalar(0, right.type))
+    divisor = pc.if_else(zero, pa.scalar(1, right.type), right)
+    if not pa.types.is_integer(left.type):
+        return _null_where(zero, pc.floor(pc.divide(left, divisor)))
+    quotient = _checked(lambda: pc.divide_checked(left, divisor))
+    if pa.types.is_signed_integer(left.type):
+        inexact = pc.not_equal(pc.multiply(quotient, divisor), left)
+        rounded_up = pc.and_(inexact, _signs_differ(left, divisor))
+        quotient = pc.if_else(rounded_up, pc.subtract(quotient, 1), quotient)
+    return _null_where(zero, quotient)
+
+
+def remainder(left: Data, right: Data) -> Data:
+    left, right = _expect_divisible("%", left, right)
+    zero = pc.equal(right, pa.scalar(0, right.type))
+    if not pa.types.is_integer(left.type):
+        divisor = pc.if_else(zero, pa.scalar(1, right.type), right)
+        whole = pc.floor(pc.divide(left, divisor))
+        return _null_where(zero, pc.subtract(left, pc.multiply(whole, divisor)))
+    divisor = pc.if_else(zero, pa.scalar(1, right.type), right)
+    if pa.types.is_signed_integer(left.type):  # -2**63 // -1 is out of range, -2**63 % -1 is 0 as for 1
+        divisor = pc.if_else(pc.equal(divisor, -1), pa.scalar(1, right.type), divisor)
+    rest = pc.subtract(left, pc.multiply(pc.divide(left, divisor), divisor))
+    if pa.types.is_signed_integer(left.type):
+        rest = pc.if_else(pc.and_(pc.not_equal(rest, 0), _signs_differ(rest, divisor)), pc.add(rest, divisor), rest)
+    return _null_where(zero, rest)
+
+
+def _expect_divisible(operation: str, left: Data, right: Data) -> tuple[Data, Data]:
+    left, right = alike(left, right)
+    if is_wide(left.type) or is_wide(right.type):
+        _no_wide(operation)
+    return left, right
+
+
+def _signs_differ(left: Data, right: Data) -> Data:
+    return pc.less(pc.bit_wise_xor(left, right), 0)
+
+
+def _null_where(mask: Data, data: Data) -> Data:
+    return pc.if_else(mask, pa.scalar(None, data.type), data)
+
+
+def comparison(name: str) -> Binary:
+    """`equal`, `less` and so on: exact for all pairs of numbers."""
+    compare = getattr(pc, name)
+
+    def compute(left: Data, right: Data) -> Data:
+        one, other = left.type, right.type
+        if is_whole(one) and pa.types.is_floating(other):
+            return _with_float(compare, left, right)
+        if pa.types.is_floating(one) and is_whole(other):
+            return _with_float(lambda x, y: compare(y, x), right, left)
+        if pa.types.is_integer(one) and pa.types.is_integer(other) and one != other:
+            mixed = pa.types.is_uint64(one) or pa.types.is_uint64(other)
+            kind = pa.decimal128(20, 0) if mixed else pa.int64()
+            left, right = pc.cast(left, kind), pc.cast(right, kind)
+        return compare(left, right)
+
+    return compute
+
+
+def _with_float(compare: Binary, whole: Data, number: Data) -> Data:
+    """Compares integers with floats. Rounding keeps the order, so only an integer whose float is equal needs a look."""
+    if is_wide(whole.type):
+        raise TypeError(f"{WIDE} does not compare with floats: cast(nw.Float64) makes floats of it")
+    whole, number = widened(whole), pc.cast(number, pa.float64())
+    nearest = to_float(whole, pa.float64())
+    found = compare(nearest, number)
+    inexact = pc.fill_null(pc.greater_equal(pc.abs(nearest), float(EXACT)), False)
+    if not pc.any(inexact, min_count=0).as_py():
+        return found
+    close = pc.fill_null(pc.and_(inexact, pc.equal(nearest, number)), False)
+    exact = pc.cast(pc.if_else(close, number, 0.0), WIDE)
+    return pc.if_else(close, compare(pc.cast(whole, WIDE), exact), found)
+
+
+def cast(data: Data, kind: pa.DataType) -> Data:
+    """The same values as another type. What that type cannot hold is an error; only floats are rounded."""
+    if is_whole(data.type) and pa.types.is_floating(kind):
+        return to_float(data, kind)
+    return _checked(lambda: pc.cast(data, kind))
+
+
+def scaled(data: Data, factor: int) -> Data:
+    """Integers times a positive factor, checked."""
+    return _checked(lambda: pc.multiply_checked(data, pa.scalar(factor, pa.int64())))
+
+
+__all__ = [
+    "Data",
+    "absolute",
+    "add",
+    "alike",
+    "cast",
+    "comparison",
+    "divide",
+    "floor_divide",
+    "is_whole",
+    "literal",
+    "multiply",
+    "negate",
+    "power",
+    "remainder",
+    "scaled",
+    "subtract",
+    "to_float",
+    "widened",
+]

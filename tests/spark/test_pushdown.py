@@ -1,0 +1,237 @@
+"""What Catalyst may run: every entry of the list against Arrow, on values that tell engines apart."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime
+from itertools import product
+from typing import NamedTuple
+
+import narwhals as nw
+import pyarrow as pa
+import pytest
+
+import flo
+from flo.columnar.expression import Expression
+from flo.columnar.layout import Layout
+from flo.spark.driver.pushdown import ALLOWED, runs_in_catalyst
+from flo.values.weighted import Bag
+from tests.columnar.test_evaluation import BAD, Pair, doubling
+from tests.columnar.test_zoned_times import EXPECTED, READINGS, hourly
+from tests.spark.harness import frame
+
+INTEGERS = [0, 1, -1, 2**31, -(2**31) - 1, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), None]
+TEXTS = [
+    "",
+    "a",
+    "A",
+    "ab",
+    "a\n",
+    "a\x85",
+    "a\u2028b",
+    "a\0b",
+    " a ",
+    "%",
+    "a_b",
+    "\\",
+    "ß",
+    "SS",
+    "İ",
+    "i",
+    "é",
+    "e\u0301",
+]
+TEXTS += ["😀", "\uffff", "日本", None]
+FLOATS = [0.0, -0.0, 1e308, -1e308, 5e-324, math.inf, -math.inf, math.nan, None]
+DATES = [
+    date(1, 1, 1),
+    date(1582, 10, 4),
+    date(1582, 10, 15),
+    date(1969, 12, 31),
+    date(2024, 2, 29),
+    date(9999, 12, 31),
+]
+TIMES = [datetime(1, 1, 2), datetime(1582, 10, 10, 1), datetime(2024, 3, 31, 2, 30), datetime(9999, 12, 30, 23), None]
+
+
+class Row(NamedTuple):
+    i: int | None
+    j: int | None
+    s: str | None
+    t: str | None
+    b: bool | None
+    c: bool | None
+    d: date | None
+    e: date | None
+    f: float | None
+    raw: bytes | None
+    at: datetime | None
+
+
+LAYOUT = Layout.of(Row)
+TYPES = "i long, j long, s string, t string, b boolean, c boolean, d date, e date, f double, raw binary"
+TYPES += ", at timestamp_ntz, number long"
+
+
+def telling_rows() -> list[Row]:
+    """All pairs of integers, of texts, of truths and of dates; the others again and again."""
+    columns = []
+    for values in (INTEGERS, TEXTS, [False, True, None], [*DATES, None]):
+        both = list(product(values, repeat=2))
+        columns += [[one for one, _ in both], [other for _, other in both]]
+    columns += [FLOATS, [b"", b"\0", b"\xff\xfe", None], TIMES]
+    count = max(map(len, columns))
+    return [Row(*row) for row in zip(*((column * count)[:count] for column in columns), strict=True)]
+
+
+N, J, S, T, B, C, D, E = map(nw.col, "ijstbcde")
+COMPARED = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
+
+
+def cases() -> list[nw.Expr]:
+    found: list[nw.Expr] = [nw.col(name) for name in Row._fields]
+    found += [nw.col(name).is_null() for name in Row._fields]
+    for name in sorted(COMPARED):
+        found += [getattr(one, name)(other) for one, other in ((N, J), (S, T), (D, E))]
+        found += [getattr(N, name)(value) for value in INTEGERS if value is not None]
+        found += [getattr(S, name)(value) for value in TEXTS if value is not None]
+    found += [B == C, B != C, B == True, B != False]  # noqa: E712
+    found += [B & C, B | C, ~B, (B & True), (B | False), (N > 0) & ~(S == "a") | B]
+    found += [N.fill_null(J), N.fill_null(7), S.fill_null(T), S.fill_null("\x85"), B.fill_null(C), B.fill_null(True)]
+    found += [D.fill_null(E)]
+    for closed in ("both", "left", "right", "none"):
+        found += [N.is_between(low, high, closed) for low, high in ((J, J), (-1, J), (J, 2**53 + 1), (-1, 2**53 + 1))]
+        texts = (T, nw.lit("a")), (nw.lit("A"), T), (T, T), (nw.lit(""), nw.lit("ß"))
+        found += [S.is_between(low, high, closed) for low, high in texts]
+    found += [N.is_in([0, 2**63 - 1]), N.is_in([-(2**63)]), S.is_in(["", "a\x85", "ß"]), S.is_in(["e\u0301"])]
+    for text in ("", "a", "\n", "\x85", "\u2028", "%", "_", "\\", "é", "😀", "$", "."):
+        found += [S.str.starts_with(text), S.str.ends_with(text), S.str.contains(text, literal=True)]
+    for one, other in ((N, J), (S, T), (B, C), (D, E)):
+        found += [nw.when(B).then(one).otherwise(other), nw.when(B, N > 0).then(one).otherwise(other)]
+    found += [nw.when(B, C, N > 0).then(S).otherwise(nw.lit("x")), nw.when(N.is_null()).then(S).otherwise(nw.lit(""))]
+    return found
+
+
+def test_every_entry_is_compared_with_spark(spark):
+    given = cases()
+    expressions = [Expression({"result": each}, (LAYOUT,)) for each in given]
+    pushed = [runs_in_catalyst(each) for each in expressions]
+    assert all(pushed), [str(each) for each, native in zip(given, pushed, strict=True) if not native]
+    covered = {(call.function, call.operands) for each in expressions for call in each.calls}
+    assert set(ALLOWED) - covered == set(), "entries that no case is about"
+
+    table = LAYOUT.to_table(telling_rows()).append_column("number", pa.array(range(len(telling_rows()))))
+    rows = nw.from_native(spark.createDataFrame(table, TYPES))
+    named = {f"c{number}": each for number, each in enumerate(given)}
+    on_spark = rows.select("number", **named).to_native().toArrow().sort_by("number")
+    for name, each in zip(named, expressions, strict=True):
+        expected = each.results(table.drop_columns(["number"]))["result"]
+        assert on_spark[name].type == expected.type, each
+        assert repr(on_spark[name].to_pylist()) == repr(expected.to_pylist()), each
+
+
+STAY = {
+    "arithmetic": N + 1,
+    "arithmetic inside a comparison": N * 2 > 0,
+    "floats": nw.col("f") > 1.0,
+    "an integer beside a float": N > 1.5,
+    "a pattern": S.str.contains("a"),
+    "a pattern that is an option": S.str.contains("a", literal=False),
+    "the case of letters": S.str.to_lowercase() == "a",
+    "a narrower result": S.str.len_chars(),
+    "a literal alone": nw.lit(1),
+    "a literal as a branch": nw.when(B).then(N).otherwise(0),
+    "no value": N == None,  # noqa: E711
+    "a list with none in it": N.is_in([1, None]),
+    "a list of nothing": N.is_in([]),
+    "a list of other numbers": N.is_in([1.0]),
+    "a large number": N < 2**63,
+    "a date": date(1582, 10, 10) < D,
+    "times": nw.col("at").dt.hour(),
+    "a cast": N.cast(nw.String),
+    "null as true": nw.all_horizontal(B, C, ignore_nulls=True),
+}
+
+
+@pytest.mark.parametrize("case", STAY)
+def test_what_is_not_listed_stays(case):
+    assert not runs_in_catalyst(Expression({"result": STAY[case]}, (LAYOUT,)))
+
+
+def test_names_that_spark_takes_for_others_stay():
+    dotted = Layout.of(flo.rows(pa.schema([pa.field("a.b", pa.int64())])))
+    assert not runs_in_catalyst(Expression({"x": "a.b"}, (dotted,)))
+    cased = Layout.of(flo.rows(pa.schema([pa.field("a", pa.int64()), pa.field("A", pa.int64())])))
+    assert not runs_in_catalyst(Expression({"x": "a"}, (cased,)))
+    assert not runs_in_catalyst(Expression({"x": "i", "X": "j"}, (LAYOUT,)))
+    assert not runs_in_catalyst(Expression({"_WEIGHT": "i"}, (LAYOUT,)))
+
+
+class Text(NamedTuple):
+    text: str
+
+
+LINES = [
+    Text(text)
+    for text in ("a", "a\n", "a\x85", "a\u2028", "a\nb", "a\x85b", "a\u2028b", "axb", "a\x0bb", "a b", "a\xa0b")
+]
+
+
+def matching(pattern: str) -> flo.Flow:
+    flow = flo.Flow("matching")
+    flow.output("found", flow.input("rows", flo.Bag[Text], bounded=True).filter(nw.col("text").str.contains(pattern)))
+    return flow
+
+
+@pytest.mark.parametrize("pattern", ["a$", "a.b", r"a\sb", r"^a\b", "(?i)A"])
+def test_regular_expressions_are_those_of_arrow(spark, pattern):
+    flow = matching(pattern)
+    assert "native" not in flow.on(spark).explain()
+    found = flow.on(spark).run(rows=frame(spark, Bag(Text), LINES))["found"].toArrow()["text"].to_pylist()
+    on_tables = flow.on(flo.here).run(rows=LINES)["found"]["text"].to_pylist()
+    on_values = [row.text for row in flow.run(rows=LINES)["found"]]
+    assert sorted(found) == sorted(on_tables) == sorted(on_values)
+
+
+def test_texts_that_are_compared_without_case_are_not_left_to_spark(spark):
+    """A column may have a collation, and Arrow has none."""
+    flow = flo.Flow("collated")
+    flow.output("found", flow.input("rows", flo.Bag[Text], bounded=True).filter(nw.col("text") == "a"))
+    assert "native" in flow.on(spark).explain()
+    rows = spark.sql("SELECT text COLLATE UTF8_LCASE AS text FROM VALUES ('a'), ('A') AS given(text)")
+    assert flow.on(spark).run(rows=rows)["found"].toArrow()["text"].to_pylist() == ["a"]
+
+
+def test_integers_that_leave_the_range(spark):
+    flow = flo.Flow("doubling")
+    rows = flow.input("rows", flo.Bag[Pair], bounded=True)
+    flow.output("doubled", rows.map({"x": nw.col("x") * 2, "y": "y"}))
+    given = frame(spark, Bag(Pair), [Pair(1, 1), BAD])
+    with pytest.raises(flo.ElementError, match="leaves the range") as caught:
+        flow.on(spark).run(rows=given)["doubled"].toArrow()
+    assert repr(BAD) in str(caught.value)
+
+
+def test_a_row_that_leaves_the_range_is_put_aside(spark, tmp_path):
+    pa.parquet.write_table(LAYOUT_OF_PAIRS.to_table([Pair(1, 1), BAD]), tmp_path / "rows.parquet")
+    source = spark.readStream.schema("x long, y long").parquet(str(tmp_path))
+    query = (
+        doubling()
+        .on(spark)
+        .start({"rows": source}, checkpoint=tmp_path / "c", trigger={"availableNow": True}, on_error="divert")
+    )
+    query.wait()
+    assert [row.x for row in query.view("doubled").value()] == [2]
+    (aside,) = query.diverted("rows").to_pylist()
+    assert "leaves the range" in aside["reason"]
+
+
+LAYOUT_OF_PAIRS = Layout.of(Pair)
+
+
+def test_times_in_the_repeated_hour(spark):
+    flow = hourly()
+    rows = spark.createDataFrame(Layout.of(type(READINGS[0])).to_table(READINGS))
+    found = flow.on(spark).run(rows=rows)["hours"].toArrow().to_pylist()
+    assert {(row["n"], row["at"].astimezone(UTC)) for row in found} == EXPECTED
+    assert {row["hour"] for row in found} == {2}
