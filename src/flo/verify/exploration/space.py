@@ -134,19 +134,23 @@ class Space:
         )
 
     def start(self, channels: Channels) -> State:
-        """The state in which nothing has arrived, of all that will."""
-        self.channels = channels
-        self.slots[self.arrival] = Slot()
-        self._events = [
-            [
-                (
-                    arrival(self.names[channel.input], delta, channel.is_end),
-                    self._feed(self.entries[channel.input], delta),
-                )
-                for delta in channel.deltas
+        """The state in which nothing has arrived, of all that will.
+
+        On the channels of the last start the numbers of states stay what they were, so that ends can be compared.
+        """
+        if channels is not self.channels:
+            self.channels = channels
+            self.slots[self.arrival] = Slot()
+            self._events = [
+                [
+                    (
+                        arrival(self.names[channel.input], delta, channel.is_end),
+                        self._feed(self.entries[channel.input], delta),
+                    )
+                    for delta in channel.deltas
+                ]
+                for channel in channels
             ]
-            for channel in channels
-        ]
         outputs = tuple(output.collection.bottom() for output in self.output_types)
         return self.state(self.graph, outputs, (0,) * len(channels))
 
