@@ -136,23 +136,21 @@ def _at_random(space: Space, channels: Channels, most: int, seed: int) -> Found:
     """
     choose, states, schedules = random.Random(seed).randrange, 0, 0
     ways: list[Way] = []
-    first: State | None = None
+    run: list[State] = []
     law = laws.DETERMINISM
     while states < most and len(ways) < 2:
         if space.size() > most:
             space.forget()
-            first = None
         start = space.start(channels)
         at_once = 2 * states < most
         law = laws.DETERMINISM if at_once else laws.GRAPH_EAGER_EXECUTION
         run = walk(space, arrivals(space, [start]) if at_once else [start], choose)
         states, schedules = states + len(run), schedules + 1
-        if first is None or not space.same(run[-1], first):
+        if not ways or not space.is_state(run[-1], ways[0].graph, ways[0].outputs, space.arrived(run[-1])):
             way = Way.along(space, run)
             ways += [] if _among(ways, way) else [way]
-            first = first or run[-1]
-    if len(ways) == 1 and first is not None:
-        other, law = advance_that_differs(space, first), laws.ADVANCE
+    if len(ways) == 1:
+        other, law = advance_that_differs(space, run[-1]), laws.ADVANCE
         ways += [other] if other is not None else []
     return _found(space, ways, states, schedules, seed), ways, law
 
