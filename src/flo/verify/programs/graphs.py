@@ -9,17 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from flo.core.checkpoint import written
 from flo.core.derivation import StreamTypes
+from flo.core.encoding import decode, encode
+from flo.core.errors import FloError
 from flo.core.graph import Graph, inputs, setinput
+from flo.core.notation import names
 from flo.core.operator import Values
+from flo.core.term import Lifting
 from flo.core.typing import initial
 from flo.verify import laws
+from flo.verify.effort import Effort, is_shipped
 from flo.verify.exploration.alike import alike
+from flo.verify.exploration.arrivals import heaviest
 from flo.verify.exploration.moves import GRAPH_RULES, StepBroken
+from flo.verify.exploration.run import ADVANCE
 from flo.verify.exploration.search import Search, arrivals, walk
-from flo.verify.exploration.shown import shown_all
+from flo.verify.exploration.shown import cut, expression, shown_all
 from flo.verify.exploration.space import State
-from flo.verify.exploration.ways import Way, advance_that_differs, alone, side_by_side
+from flo.verify.exploration.ways import (
+    Way,
+    advance_advice,
+    advance_that_differs,
+    alone,
+    differing,
+    rules_apart,
+    side_by_side,
+)
 from flo.verify.laws import Law
 from flo.verify.programs.copied import copied
 from flo.verify.programs.inputs import Input
@@ -31,6 +47,10 @@ MOST_KEPT = 200_000
 OFTEN = 16
 """So often a step is tried that may give something else each time."""
 
+PASS_THE_END = "pass the end on: a rule for the end of the input is missing, or does not always apply"
+ONE_RULE = "let it not matter which element the rule takes first, or take an input that has an order"
+SAME_NAME = "a `name` of its own: without one, the class that it inherits its name from is restored"
+
 OF_OPERATORS: dict[str, Law] = {
     "preservation": laws.PRESERVATION,
     "measure": laws.MEASURE,
@@ -41,6 +61,7 @@ OF_OPERATORS: dict[str, Law] = {
     "bounded": laws.BOUNDED_OUTPUTS,
     "advance": laws.ADVANCE,
     "function": laws.A_FUNCTION,
+    "checkpoint": laws.CHECKPOINT,
 }
 OF_GRAPHS: dict[str, Law] = OF_OPERATORS | {
     "preservation": laws.GRAPH_PRESERVATION,
@@ -63,16 +84,19 @@ class GraphLaws:
     names: tuple[str, ...]
     again: Callable[[Input, str], str]
     """The line that replays a trace on an input."""
-    over: Callable[[], bool]
-    """Whether the time is."""
+    effort: Effort
+    """Whose meter counts what is done here."""
 
     def __post_init__(self) -> None:
         start, self.output_types = initial(copied(self.graph), self.types)
         self.space = LawfulSpace(start, self.types, self.names)
+        self.space.meter = self.effort.meter
         self.trying: Input | None = None
         """The last input."""
         self.cut_short = 0
-        """Inputs whose states were too many, or the time too short."""
+        """Inputs whose states were too many, for one input or for all of the work."""
+        self.longest = self.heaviest = 0
+        """How many elements the largest input has had, and how often one element came in it."""
 
     @property
     def fired(self) -> frozenset[str]:
@@ -87,14 +111,14 @@ class GraphLaws:
             return self._step(broken, given, whole)
         at_once, in_parts = Search(self.space, whole[-1]), Search(self.space, whole[0])
         try:
-            complete = at_once.run(MOST_STATES, over=self.over)
-            ends = [whole + at_once.way_to(number)[1:] for number in at_once.ends_apart()]
+            complete = at_once.run(MOST_STATES, over=self.effort.over)
+            ends = [whole + at_once.way_to(number)[1:] for number in at_once.ends_apart(2)]
             if len(ends) > 1:
-                return self._differ("confluence", given, *ends[:2])
+                return self._differ("confluence", given, *ends)
             if not complete:
                 self.cut_short += 1
                 return None
-            complete = in_parts.run(MOST_STATES, expected=ends[0][-1], over=self.over)
+            complete = in_parts.run(MOST_STATES, expected=ends[0][-1], over=self.effort.over)
             for state, number in in_parts.outcomes.items():
                 if not self.space.same(state, ends[0][-1]):
                     return self._differ("eager", given, ends[0], in_parts.way_to(number))
@@ -131,7 +155,10 @@ class GraphLaws:
         self.trying = given
         if self.space.size() > MOST_KEPT:
             self.space.forget()
-        return [self.space.start(given.channels(self.types))]
+        channels = given.channels(self.types)
+        self.longest = max(self.longest, sum(len(each.deltas) for each in channels if not each.is_end))
+        self.heaviest = max(self.heaviest, heaviest(channels))
+        return [self.space.start(channels)]
 
     def _walk(self, way: list[State], choices: Sequence[int] = ()) -> None:
         """Goes on to a stuck state: one choice after the other, and then always the first move."""
@@ -145,15 +172,17 @@ class GraphLaws:
         outputs = self.space.outputs_of(way[-1])
         other = advance_that_differs(self.space, way[-1], choices)
         if other is not None:
-            return self._random(given, way) or self._side_by_side("advance", given, self._way(way), other)
+            return self._random(given, way) or self._advanced(given, self._way(way), other)
         if any(kind.bounded and not end for kind, end in zip(self.types, given.ends, strict=True)):
             return None  # streaming progress says nothing before the bounded inputs have ended
         for output_type, output in zip(self.output_types, outputs, strict=True):
             if output_type.bounded and not output.fixed():
                 told = self._way(way)
                 outcome = f"{shown_all(outputs)}, which has no end"
-                return alone(self.laws["bounded"], self._about, told, outcome, self.again(given, told.trace))
-        if not all(given.ends) and not self._is_maximal(whole, outputs):
+                again = self.again(given, told.trace)
+                return alone(self.laws["bounded"], self._about, told, outcome, again, laws.BOUNDED_OUTPUTS.instead)
+        ended_outputs = None if all(given.ends) else self._ended(whole)
+        if ended_outputs is not None and not alike(ended_outputs, _fixed(outputs)):
             random = self._random(given, way)
             if random is not None:
                 return random
@@ -165,11 +194,12 @@ class GraphLaws:
                 self._walk(arrivals(self.space, ending))
             except StepBroken as broken:
                 return self._step(broken, ended, ending)
-            return self._side_by_side("maximal", ended, stays, self._way(ending))
+            advice = PASS_THE_END if alike(_fixed(ended_outputs), _fixed(outputs)) else laws.OUTPUT_MAXIMALITY.instead
+            return self._side_by_side("maximal", ended, stays, self._way(ending), advice)
         return None
 
-    def _is_maximal(self, whole: State, outputs: Values) -> bool:
-        """Whether the end of all inputs changes nothing but that the outputs are fixed."""
+    def _ended(self, whole: State) -> Values | None:
+        """The outputs if all inputs end after the data; None if a step breaks a law then."""
         graph = self.space.graph_of(whole)
         ended = setinput(graph, tuple(value.fix() for value in inputs(graph)))
         start = self.space.state(ended, self.space.outputs_of(whole), self.space.arrived(whole))
@@ -177,8 +207,17 @@ class GraphLaws:
         try:
             self._walk(way)
         except StepBroken:  # as it does on the input that ends, which is tried for itself
-            return True
-        return alike(self.space.outputs_of(way[-1]), tuple(output.fix() for output in outputs))
+            return None
+        return self.space.outputs_of(way[-1])
+
+    def _advanced(self, given: Input, steps: Way, other: Way) -> Counterexample:
+        """Where `advance` leads elsewhere. One that only takes the steps shows that these depend on the timing."""
+        advice = advance_advice(self.space.graph)
+        if advice is not None:
+            return self._side_by_side("advance", given, steps, other, advice)
+        moves = other.trace.split()
+        at_once = ADVANCE not in moves[:-1]
+        return self._side_by_side("confluence" if at_once else "eager", given, steps, other)
 
     def _way(self, states: list[State]) -> Way:
         return Way.along(self.space, states)
@@ -191,7 +230,12 @@ class GraphLaws:
 
     def _differ(self, role: str, given: Input, one: list[State], other: list[State]) -> Counterexample:
         random = self._random(given, one) or self._random(given, other)
-        return random or self._side_by_side(role, given, self._way(one), self._way(other))
+        if random is not None:
+            return random
+        ways = self._way(one), self._way(other)
+        rules = set(rules_apart(*ways))
+        one_rule = role == "confluence" and len(rules) == 1 and self.laws[role] == laws.CONFLUENCE
+        return self._side_by_side(role, given, *ways, ONE_RULE if one_rule else "")
 
     def _random(self, given: Input, way: list[State]) -> Counterexample | None:
         """Whether a function that gives something else each time is behind it."""
@@ -203,8 +247,8 @@ class GraphLaws:
                     return self._step(broken, given, way[:count])
         return None
 
-    def _side_by_side(self, role: str, given: Input, one: Way, other: Way) -> Counterexample:
-        return side_by_side(self.laws[role], self._about, one, other, self.again(given, other.trace))
+    def _side_by_side(self, role: str, given: Input, one: Way, other: Way, advice: str = "") -> Counterexample:
+        return side_by_side(self.laws[role], self._about, one, other, self.again(given, other.trace), advice)
 
     def _step(self, broken: StepBroken, given: Input, states: list[State]) -> Counterexample:
         """The way to a step that breaks a law."""
@@ -212,6 +256,58 @@ class GraphLaws:
         law, again = self.laws[broken.role], self.again(given, told.trace)
         if broken.results:
             found = side_by_side(law, self._about, told, told, again)
-            return replace(found, about=f"{found.about}: {broken.reason}", outcomes=broken.results)
+            about = f"{found.about}: {broken.reason}"
+            return replace(found, about=about, outcomes=broken.results, advice=broken.advice)
         before = f"before it: {shown_all(told.outputs)}"
-        return alone(law, f"{self._about}: {broken.reason}", told, before, again)
+        return alone(law, f"{self._about}: {broken.reason}", told, before, again, broken.advice)
+
+    def not_resumed(self, given: Input) -> Counterexample | None:
+        """A state on the way of this input from which the operator does not go on when it was saved and restored."""
+        way = self._start(given)
+        try:
+            self._walk(way)
+        except StepBroken:  # another law is broken, and said to be
+            return None
+        for count, state in enumerate(way, start=1):
+            reason = self._lost(state, way[-1])
+            if reason is not None:
+                told = self._way(way[:count])
+                about, again = f"{self._about}: {reason[0]}", self.again(given, told.trace)
+                advice = SAME_NAME if self._restored_as_another() else ""
+                return alone(self.laws["checkpoint"], about, told, reason[1], again, advice)
+        return None
+
+    def _lost(self, state: State, end: State) -> tuple[str, str] | None:
+        """What is not restored of a state, and what is there instead."""
+        graph = self.space.graph_of(state)
+        start, left = self.space.graph, cut(f"left {expression(graph)}")
+        try:
+            restored = Lifting(names(start))(decode(encode(written(start, graph))))
+        except FloError as error:
+            return error.summary, left
+        except Exception as error:  # as a constructor raises that is called with what was saved
+            return f"it is restored with {type(error).__name__}: {error}", left
+        if not alike(restored, graph):
+            texts = differing((left, f"left {expression(restored)}"))
+            return (
+                ("another operator is restored", texts[1])
+                if texts[0] == texts[1]
+                else (f"{texts[0]} was saved", f"{texts[1]} is restored")
+            )
+        run = self.space.run()
+        run.graph, run.outputs, run.arrived = restored, self.space.outputs_of(state), self.space.arrived(state)
+        while places := run.waiting():
+            run.arrive(None, places[0])
+        run.advance()
+        if not self.space.is_state(end, run.graph, run.outputs, run.arrived):
+            return "what is restored looks the same, and goes on in another way", shown_all(run.outputs)
+        return None
+
+    def _restored_as_another(self) -> bool:
+        """Whether a class has the name of another, which is what a checkpoint knows it by."""
+        operators = [node.operator for node in self.space.nodes]
+        return any("name" not in vars(type(operator)) for operator in operators if not is_shipped(type(operator)))
+
+
+def _fixed(values: Values) -> Values:
+    return tuple(value.fix() for value in values)
