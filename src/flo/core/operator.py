@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from flo.core.collection import Value
 from flo.core.derivation import Derivation, StreamTypes
-from flo.core.errors import BoundednessError, CollectionError, FloError, LawError, TypeMismatch, brief
+from flo.core.errors import BoundednessError, CollectionError, FloError, LawError, Origin, TypeMismatch, brief
 from flo.core.stream_type import StreamType
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
@@ -173,7 +173,7 @@ def _wrong(operator: Operator, count: int, step: Any) -> str | None:
     return None
 
 
-def expect_name(operator: Operator) -> None:
+def expect_name(operator: Operator, where: Origin | None = None) -> None:
     """Refuses an operator that has no name: errors, rules and checkpoints know it by that."""
     given = getattr(operator, "name", None)
     if not isinstance(given, str) or not given:
@@ -183,6 +183,7 @@ def expect_name(operator: Operator) -> None:
             f"the operator {kind} has no name" if given is None else f"the name of the operator {kind} is no text",
             facts=(("given", brief(given)), ("expected", "a class attribute `name`: a text")),
             instead=((f'name = "{meant}"', f"in the class {kind}"),),
+            where=where,
         )
 
 

@@ -189,7 +189,7 @@ def data(collection: Collection, given: Given, least: int = 0, longest: int = LO
     own = given.own(collection)
     if own is not None:
         return own if is_strategy(own) else _sampled(own, collection)
-    some = {"min_size": least, "max_size": longest}
+    some: Any = {"min_size": least, "max_size": longest}
     match collection:
         case Form(base=base):
             return data(base, given, least, longest)

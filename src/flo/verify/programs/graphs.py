@@ -14,9 +14,8 @@ from flo.core.derivation import StreamTypes
 from flo.core.encoding import decode, encode
 from flo.core.errors import FloError
 from flo.core.graph import Graph, inputs, setinput
-from flo.core.notation import names
 from flo.core.operator import Values
-from flo.core.term import Lifting
+from flo.core.term import Lifting, Lowering
 from flo.core.typing import initial
 from flo.verify import laws
 from flo.verify.effort import Effort, is_shipped
@@ -95,6 +94,8 @@ class GraphLaws:
         """The last input."""
         self.cut_short = 0
         """Inputs whose states were too many, for one input or for all of the work."""
+        self.resumed: set[State] = set()
+        """Operators with their inputs that were saved and restored."""
         self.longest = self.heaviest = 0
         """How many elements the largest input has had, and how often one element came in it."""
 
@@ -269,7 +270,9 @@ class GraphLaws:
         except StepBroken:  # another law is broken, and said to be
             return None
         for count, state in enumerate(way, start=1):
-            reason = self._lost(state, way[-1])
+            known = state[: len(self.space.nodes)]
+            reason = None if known in self.resumed else self._lost(state, way[-1])
+            self.resumed.add(known)
             if reason is not None:
                 told = self._way(way[:count])
                 about, again = f"{self._about}: {reason[0]}", self.again(given, told.trace)
@@ -282,7 +285,10 @@ class GraphLaws:
         graph = self.space.graph_of(state)
         start, left = self.space.graph, cut(f"left {expression(graph)}")
         try:
-            restored = Lifting(names(start))(decode(encode(written(start, graph))))
+            lowering = Lowering()
+            lowering((start, self._around()))
+            saved = encode(written(start, graph, self._supplied))
+            restored = Lifting(lowering.names)(decode(saved))
         except FloError as error:
             return error.summary, left
         except Exception as error:  # as a constructor raises that is called with what was saved
@@ -302,6 +308,15 @@ class GraphLaws:
         if not self.space.is_state(end, run.graph, run.outputs, run.arrived):
             return "what is restored looks the same, and goes on in another way", shown_all(run.outputs)
         return None
+
+    def _around(self) -> Values:
+        """What flows in and out: types that are named there are not for the operator to supply."""
+        flowing = tuple(delta for channel in self.space.channels for delta in channel.deltas)
+        return (*flowing, *(output.collection.bottom() for output in self.output_types))
+
+    def _supplied(self, lowering: Lowering) -> Lowering:
+        lowering(self._around())
+        return lowering
 
     def _restored_as_another(self) -> bool:
         """Whether a class has the name of another, which is what a checkpoint knows it by."""

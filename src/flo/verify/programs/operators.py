@@ -45,10 +45,7 @@ def check_operator(
     A collection stands for both of its stream types, unbounded and bounded.
     """
     effort = effort or Effort()
-    try:
-        expect_name(operator)
-    except LawError as error:
-        raise error.located(Origin.here()) from None
+    expect_name(operator, Origin.here())
     if not is_dataclass(operator):
         raise LawError(
             f"`{operator.name}` is no dataclass: the fields of an operator are its expression, and its state",

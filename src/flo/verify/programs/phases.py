@@ -133,6 +133,7 @@ class Phases:
         """What is lost in a checkpoint of an operator: looked for last, as other laws say more about a state."""
         for subject in self.subjects:
             self.current = subject
+            subject.space.forget()
             for given in self._to_resume(subject):
                 try:
                     broken = subject.not_resumed(given)
@@ -163,7 +164,7 @@ class Phases:
         if find_spec("hypothesis") is None:
             self.limits.append(NO_HYPOTHESIS)
             return None
-        each = max(LEAST_TRIES, self.effort.tries // len(self.subjects))
+        each = max(min(LEAST_TRIES, self.effort.tries), self.effort.tries // len(self.subjects))
         for subject in self.subjects:
             self.current = subject
             tried, broken = sample(subject, self.effort, each, self.faults if self.guessed else None, self.refused)

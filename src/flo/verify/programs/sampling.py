@@ -19,7 +19,7 @@ from flo.verify.report import Counterexample
 from flo.verify.smallest import smallest
 
 GROWING = ((0, 6, 0.5), (4, 12, 0.3), (10, 24, 0.2))
-"""How many elements an input has at least and at most, and the part of all tries that is for such inputs."""
+"""How many elements there are at least and at most, on all inputs, and the part of all tries that is for so many."""
 MOVES = 6
 """So many moves are chosen for each element; after them the first that is enabled is taken."""
 HEAVIEST = 16
@@ -64,13 +64,13 @@ def sample(
             broke = given
         return found
 
-    tried, found = 0, None
-    for least, longest, part in GROWING:
+    tried, found, count = 0, None, max(1, len(checked.types))
+    for least, longest, part in ((at_least // count, at_most // count, part) for at_least, at_most, part in GROWING):
         inputs = st.tuples(*(plain_data(kind.collection, effort.given, least, longest) for kind in checked.types))
         choices = st.lists(st.integers(0, 7), max_size=MOVES * longest)
         cases = st.tuples(inputs, ends, choices)
-        count, found = smallest(cases, broken, tries=ceil(part * tries), seed=effort.seed, over=effort.over)
-        tried += count
+        more, found = smallest(cases, broken, tries=ceil(part * tries), seed=effort.seed, over=effort.over)
+        tried += more
         if found is not None:
             break
     if broke is not None:  # the shortest two ways on that input, if it is small enough to see all of them

@@ -33,8 +33,8 @@ LEAST = 4
 
 def sizes(given: Given) -> list[int]:
     """The whole numbers that the code speaks of, and their doubles, as far as inputs of so many elements are made."""
-    spoken = {int(value) for value in given.constants if type(value) is int}
-    return sorted(size for size in spoken | {2 * value for value in spoken} if LEAST <= size <= LARGEST)
+    spoken = {value for value in given.constants if type(value) is int and LEAST <= value <= LARGEST}
+    return sorted(spoken | {2 * value for value in spoken if 2 * value <= LARGEST})
 
 
 def sized_inputs(types: StreamTypes, given: Given) -> Iterator[tuple[Input, tuple[int, ...]]]:

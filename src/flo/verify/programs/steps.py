@@ -77,8 +77,8 @@ class LawfulSpace(Space):
                 advice = KEEP_TYPES if move.step is not None else CLOSED
                 raise StepBroken("preservation", str(error).splitlines()[0], move, advice=advice) from None
             if found != outputs:
-                reason = f"the type of the outputs becomes {', '.join(map(str, found))}"
-                raise StepBroken("preservation", reason, move, advice=KEEP_TYPES)
+                becomes = f"the type of the outputs becomes {', '.join(map(str, found))}"
+                raise StepBroken("preservation", becomes, move, advice=KEEP_TYPES)
         else:
             output = self.output_types[slot - len(self.nodes)]
             reason = output.collection.mismatch(thing)
