@@ -106,6 +106,7 @@ class GraphLaws:
     def broken_by(self, given: Input) -> Counterexample | None:
         """The first law that this input breaks, in every schedule and with every cut."""
         whole = self._start(given)
+        self._measured()
         try:
             arrivals(self.space, whole)
         except StepBroken as broken:
@@ -134,6 +135,7 @@ class GraphLaws:
         """The first law that breaks on the way that these choices make, and when all data is there at once."""
         self.space.forget()  # or the choices would mean something else the next time, by what was there before
         way = whole = self._start(given)
+        self._measured()
         try:
             arrivals(self.space, whole)
             at_once, mixed, in_parts = list(whole), list(whole), whole[:1]
@@ -156,10 +158,13 @@ class GraphLaws:
         self.trying = given
         if self.space.size() > MOST_KEPT:
             self.space.forget()
-        channels = given.channels(self.types)
+        return [self.space.start(given.channels(self.types))]
+
+    def _measured(self) -> None:
+        """Notes how large the input is on which the laws are tried."""
+        channels = self.space.channels
         self.longest = max(self.longest, sum(len(each.deltas) for each in channels if not each.is_end))
         self.heaviest = max(self.heaviest, heaviest(channels))
-        return [self.space.start(channels)]
 
     def _walk(self, way: list[State], choices: Sequence[int] = ()) -> None:
         """Goes on to a stuck state: one choice after the other, and then always the first move."""

@@ -135,6 +135,9 @@ class Phases:
             self.current = subject
             subject.space.forget()
             for given in self._to_resume(subject):
+                if self.effort.over():
+                    self.limits.append(f"not all checkpoints, {self._enough}")
+                    return None
                 try:
                     broken = subject.not_resumed(given)
                 except (ElementError, FunctionError):  # as was said before
