@@ -13,7 +13,7 @@ from flo.core.checkpoint import written
 from flo.core.derivation import StreamTypes
 from flo.core.encoding import decode, encode
 from flo.core.errors import FloError
-from flo.core.graph import Graph, inputs, setinput
+from flo.core.graph import Graph, inputs, setinput, with_origins
 from flo.core.operator import Values
 from flo.core.term import Lifting, Lowering
 from flo.core.typing import initial
@@ -293,7 +293,7 @@ class GraphLaws:
             lowering = Lowering()
             lowering((start, self._around()))
             saved = encode(written(start, graph, self._supplied))
-            restored = Lifting(lowering.names)(decode(saved))
+            restored = with_origins(Lifting(lowering.names)(decode(saved)), start)
         except FloError as error:
             return error.summary, left
         except Exception as error:  # as a constructor raises that is called with what was saved
