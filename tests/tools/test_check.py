@@ -87,6 +87,54 @@ def test_flows_of_functions_and_of_scripts(run: Run) -> None:
     assert out.splitlines()[-1] == "2 flows, no errors"
 
 
+GAP = """from collections.abc import Iterator
+from dataclasses import dataclass
+
+import flo
+from flo.core.operator import expect_collection
+from flo.values.sequence import SequenceValue
+
+
+@dataclass(frozen=True)
+class Gapped(flo.Operator):
+    name = "gapped"
+
+    def type(self, inputs):
+        expect_collection(self, inputs[0], flo.Sequence)
+        return inputs
+
+    def steps(self, inputs) -> Iterator[flo.Step]:
+        (value,) = inputs
+        for element, rest in value.units():
+            yield flo.Step("gapped", (rest,), self, (SequenceValue.of([element]),))
+        if value.ending():
+            yield flo.Step("gapped-end", (value.passed(),), self, (SequenceValue.terminator(),))
+        if False:
+            yield flo.Step("gapped-never", inputs, self, (None,))
+
+
+def make() -> flo.Flow:
+    flow = flo.Flow("gaps")
+    (out,) = flow.input("x", flo.Sequence[int]).apply(Gapped())
+    flow.output("out", out)
+    return flow
+"""
+
+
+def test_a_rule_that_never_fired_is_seen(run: Run) -> None:
+    status, out, _ = run(pipeline=GAP)
+    assert status == 0
+    assert "ok: the flow `gaps` passes, with gaps: rule gapped-never never fired" in out
+    assert out.splitlines()[-1] == "1 flow, 1 operator, 2 with gaps, no errors"
+
+
+def test_too_little_work_is_an_error(run: Run) -> None:
+    status, out, _ = run("--work", "1", "pipeline.py", pipeline=programs.FINE)
+    assert status == 1
+    assert "is undecided: only empty inputs were tried" in out
+    assert out.splitlines()[-1] == "1 flow, 1 error"
+
+
 def test_a_function_that_gives_no_flow(run: Run) -> None:
     status, out, _ = run(pipeline="import flo\n\n\ndef make() -> flo.Flow:\n    return None\n")
     assert status == 1
@@ -97,14 +145,14 @@ def test_a_function_that_never_returns(run: Run) -> None:
     source = "import flo\n\n\ndef make() -> flo.Flow:\n    while True:\n        pass\n"
     status, out, _ = run("pipeline.py", "--seconds", "0.2", pipeline=source)
     assert status == 1
-    assert "pipeline.py:5: error: `make` was not done after 0.2 s\n" in out
+    assert "pipeline.py:5: error: `make` was given up after 0.2 s of processor time\n" in out
     assert "flo check --seconds S   if it is only slow" in out
 
 
 def test_an_import_that_never_ends(run: Run) -> None:
     status, out, _ = run("pipeline.py", "--seconds", "0.2", pipeline="import flo\n\nwhile True:\n    pass\n")
     assert status == 1
-    assert "error: the import of pipeline.py was not done after 0.2 s\n" in out
+    assert "error: the import of pipeline.py was given up after 0.2 s of processor time\n" in out
     assert 'if __name__ == "__main__":' in out
 
 
@@ -312,7 +360,10 @@ def test_a_lattice_of_ones_own(run: Run) -> None:
     assert out.splitlines()[-1] == "1 lattice, 1 error"
 
 
-@pytest.mark.parametrize("arguments", [[], ["check"], ["check", "--seconds", "0", "x.py"], ["chekc", "x.py"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["check"], ["check", "--seconds", "0", "x.py"], ["check", "--work", "0", "x.py"], ["chekc", "x.py"]],
+)
 def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)

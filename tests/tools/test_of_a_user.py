@@ -31,7 +31,7 @@ def test_totals(flow):
 
 
 def test_the_laws(flo):
-    report = flo.check(totals(), seconds=2)
+    report = flo.check(totals(), work=10_000)
     assert report.strength.attempts > 10
 
 

@@ -75,7 +75,7 @@ class Function:
 
     def reports(self) -> list[Report]:
         """One for each law."""
-        return [flo.verify.check(self.f, laws=[law], seconds=NO_LIMIT) for law in (*self.proved, *self.broken)]
+        return [flo.verify.check(self.f, laws=[law], work=NO_LIMIT) for law in (*self.proved, *self.broken)]
 
     def __str__(self) -> str:
         return self.f.__name__

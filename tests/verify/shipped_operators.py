@@ -338,4 +338,4 @@ def inside(name: str) -> list[Operator]:
 
 def reports(name: str, tries: int = 0) -> list[Report]:
     """What the checks find of an operator, in all its cases and on all types."""
-    return [case.check(types, tries) for case in cases(name) for types in case.signatures()]
+    return [report for case in cases(name) for report in case.check(tries)]

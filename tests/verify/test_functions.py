@@ -232,7 +232,7 @@ def test_a_function_that_never_returns_is_stopped() -> None:
             pass
         return a
 
-    with pytest.raises(flo.FunctionError, match="`endless` did not return within") as caught:
+    with pytest.raises(flo.FunctionError, match="`endless` was given up after 2 s of processor time") as caught:
         check(endless)
     assert "0, 2" in str(caught.value)
     assert "while x == 2" in str(caught.value)
@@ -270,11 +270,17 @@ def test_moments_with_and_without_a_zone_are_not_mixed() -> None:
     assert report.strength.random
 
 
-def test_a_slow_check_stops_in_time_and_says_so() -> None:
-    effort = Effort(seconds=0.0)
-    report = check_function(lambda a, x: a + float(x), (float, float), effort, laws=None, start=NO_START)
+def test_a_check_stops_when_its_work_is_done_and_says_so() -> None:
+    def total(a: float, x: float) -> float:
+        return a + float(x)
+
+    report = check(total, float, float, work=10)
     assert report.ok
-    assert [limit for limit in report.strength.limits if "time ran out" in limit]
+    assert "stopped after 10 units of work" in report.strength.limits
+    assert report.strength.attempts == 10
+    nothing = check_function(total, (float, float), Effort(work=0), laws=None, start=NO_START)
+    assert not nothing.ok
+    assert nothing.verdict == "is undecided: nothing was tried"
 
 
 def test_without_the_libraries_of_the_extra_it_says_what_was_not_done(monkeypatch: pytest.MonkeyPatch) -> None:

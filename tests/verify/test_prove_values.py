@@ -33,8 +33,8 @@ def at_both(p, operation, q):
 @pytest.mark.parametrize("operation", [operator.floordiv, operator.mod, operator.mul, operator.sub, max, min])
 def test_ints_are_those_of_python(operation):
     for p, q in itertools.product(SIGNED, SIGNED):
-        assert prove(at_both(p, operation, q), (int, int), seconds=GENEROUS) == Proved(), (p, q)
-        assert prove(at(p, operation, q), (int,), seconds=GENEROUS) == Proved(), (p, q)
+        assert prove(at_both(p, operation, q), (int, int), work=GENEROUS) == Proved(), (p, q)
+        assert prove(at(p, operation, q), (int,), work=GENEROUS) == Proved(), (p, q)
 
 
 @pytest.mark.slow
@@ -43,13 +43,13 @@ def test_ints_are_those_of_python(operation):
 )
 def test_floats_are_those_of_python(operation):
     for p, q in itertools.product(FLOATS, [0.1, -math.inf]):
-        assert prove(at(p, operation, q), (float,), seconds=GENEROUS) == Proved(), (p, q)
+        assert prove(at(p, operation, q), (float,), work=GENEROUS) == Proved(), (p, q)
 
 
 @pytest.mark.parametrize("operation", [operator.add, operator.lt, operator.le, operator.eq])
 def test_texts_are_those_of_python(operation):
     for p, q in itertools.product(TEXTS, TEXTS):
-        assert prove(at(p, operation, q), (str,), seconds=GENEROUS) == Proved(), (p, q)
+        assert prove(at(p, operation, q), (str,), work=GENEROUS) == Proved(), (p, q)
 
 
 LEAVES = st.sampled_from(["a", "b", "-3", "-1", "0", "1", "2", "5"])
@@ -79,7 +79,7 @@ REWRITTEN = st.sampled_from(["{0}", "({0} + 0)", "-(-{0})", "max({0}, {0})", "({
 @given(EXPRESSIONS, EXPRESSIONS, REWRITTEN, st.booleans(), st.lists(st.tuples(st.integers(), st.integers(-6, 6))))
 def test_verdicts_on_random_arithmetic_hold(one, other, rewritten, related, tries):
     sides = eval(f"lambda a, b: ({one}, {rewritten.format(one) if related else other})")
-    found = prove(sides, (int, int), seconds=0.3)
+    found = prove(sides, (int, int), work=600_000)
     if isinstance(found, Proved):
         for a, b in [*tries, *itertools.product(range(-6, 7), repeat=2)]:
             left, right = sides(a, b)

@@ -1,4 +1,4 @@
-"""Bounded time: what never returns is stopped, and the clocks of others keep running."""
+"""Bounded work: what never returns is stopped, and the clocks of others keep running."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from flo.verify.within import TimeUp, within
+from flo.verify.within import RING, TimeUp, within
 
 SHORT = 0.05
 
@@ -72,7 +72,7 @@ def test_the_inner_limit_ends_only_what_is_inside() -> None:
         with pytest.raises(TimeUp) as caught, within(SHORT):
             forever()
         assert caught.value.seconds == SHORT
-        assert signal.getitimer(signal.ITIMER_REAL)[0] > 50
+        assert signal.getitimer(signal.ITIMER_REAL)[1] == RING
 
 
 def test_the_outer_limit_holds_inside_the_inner_one() -> None:
@@ -146,3 +146,35 @@ def test_other_threads_are_bounded_too() -> None:
     thread.start()
     thread.join(20)
     assert seen == [__file__, SHORT, "done"]
+
+
+def test_clocks_that_jump_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that sleeps, or is busy with something else: the clock goes on, and nothing was done."""
+    hours = iter(range(0, 10**9, 3600))
+    for clock in ("monotonic", "time", "perf_counter"):
+        monkeypatch.setattr(time, clock, lambda: float(next(hours)))
+    rung = 0
+    with within(20), within(10):
+        before = time.process_time()
+        while time.process_time() - before < 4 * RING:  # several rings
+            rung += 1
+    assert rung
+
+
+def test_progress_is_patience() -> None:
+    """So much processor time is for what happens between two signs of progress, and not for all of it."""
+    done = 0
+    with within(2 * RING, lambda: done):
+        begun = time.thread_time()
+        while time.thread_time() - begun < 6 * RING:
+            done += 1
+    with pytest.raises(TimeUp) as caught, within(2 * RING, lambda: done):
+        forever()
+    assert str(caught.value) == "after 0.1 s of processor time"
+
+
+def test_who_waits_for_ever_is_said_to_wait() -> None:
+    with pytest.raises(TimeUp) as caught, within(SHORT):
+        asleep()
+    assert caught.value.waited
+    assert str(caught.value) == "while it waited and did nothing"

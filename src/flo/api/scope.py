@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flo.core.derivation import StreamTypes
 from flo.core.errors import FloError, NameTakenError, Origin, ScopeError
-from flo.core.operator import Operator
+from flo.core.operator import Operator, expect_name
 from flo.core.stream_type import StreamType
 from flo.verify.functions.obligations import obligations
 from flo.verify.functions.refusals import expect
@@ -61,6 +61,7 @@ class Scope:
         from flo.api.stream import Stream
 
         origin = Origin.here()
+        expect_name(operator, origin)
         verb = verb or operator.name
         for stream in inputs:
             self.expect_here(stream, verb, origin)

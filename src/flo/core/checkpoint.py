@@ -18,7 +18,7 @@ from flo.core.graph import Graph, with_origins
 from flo.core.labels import identity
 from flo.core.notation import names, text
 from flo.core.operator import Values
-from flo.core.term import Call, Lifting, Lowering
+from flo.core.term import Call, Lifting, Lowering, Term
 from flo.core.typing import program
 
 
@@ -39,20 +39,27 @@ def save(
     lowers: Callable[[Lowering], Lowering] = lambda lowering: lowering,
 ) -> bytes:
     """The state of the program `whole`. `ends` names its inputs and outputs; `lowers` may keep parts elsewhere."""
+    skeleton = text(Lowering()(whole), states=False)
+    state = written(whole, (running.graph, running.outputs), lowers)
+    check(whole, inputs, running.graph, running.outputs)
+    return encode(Call("state", (skeleton, ends, functions(whole), tuple(sorted(running.ended)), state)))
+
+
+def written(whole: Graph, state: Any, lowers: Callable[[Lowering], Lowering] = lambda lowering: lowering) -> Term:
+    """A state of the program `whole` as data; refuses code, which restoring could not supply."""
     lowering = Lowering()
-    skeleton = text(lowering(whole), states=False)
+    lowering(whole)
     lowering = lowers(lowering)
     supplied = set(lowering.names)
-    state = lowering((running.graph, running.outputs))
+    term = lowering(state)
     for name, item in lowering.names.items():
-        if name not in supplied:  # restoring could not supply it
+        if name not in supplied:
             raise CheckpointError(
                 f"a value of type {type(item).__name__} cannot be written down",
                 facts=(("value", repr(item)[:80]),),
                 instead=(("data", "a state holds no code: a function may only be part of the program"),),
             )
-    check(whole, inputs, running.graph, running.outputs)
-    return encode(Call("state", (skeleton, ends, functions(whole), tuple(sorted(running.ended)), state)))
+    return term
 
 
 def load(

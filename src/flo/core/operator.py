@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from flo.core.collection import Value
 from flo.core.derivation import Derivation, StreamTypes
-from flo.core.errors import BoundednessError, CollectionError, FloError, LawError, TypeMismatch, brief
+from flo.core.errors import BoundednessError, CollectionError, FloError, LawError, Origin, TypeMismatch, brief
 from flo.core.stream_type import StreamType
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
@@ -57,6 +57,7 @@ class Operator(Lowerable, ABC):
 
     def judge(self, inputs: StreamTypes) -> Derivation:
         """The typing derivation of `{S}[op]`'s premise. Operators that are not about defer only have a `type`."""
+        expect_name(self)
         expect_arity(self, inputs)
         outputs = self.type(inputs)
         if type(outputs) is not tuple or not all(isinstance(output, StreamType) for output in outputs):
@@ -170,6 +171,20 @@ def _wrong(operator: Operator, count: int, step: Any) -> str | None:
         if stranger is not Value:
             return f"gives values of collections as its {side}, and gave {brief(stranger)}"
     return None
+
+
+def expect_name(operator: Operator, where: Origin | None = None) -> None:
+    """Refuses an operator that has no name: errors, rules and checkpoints know it by that."""
+    given = getattr(operator, "name", None)
+    if not isinstance(given, str) or not given:
+        kind = type(operator).__name__
+        meant = "".join(f"_{c.lower()}" if c.isupper() else c for c in kind).strip("_")
+        raise LawError(
+            f"the operator {kind} has no name" if given is None else f"the name of the operator {kind} is no text",
+            facts=(("given", brief(given)), ("expected", "a class attribute `name`: a text")),
+            instead=((f'name = "{meant}"', f"in the class {kind}"),),
+            where=where,
+        )
 
 
 def expect_arity(operator: Operator, inputs: StreamTypes) -> None:

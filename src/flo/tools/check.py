@@ -20,6 +20,7 @@ from flo.tools.diagnostics import Diagnostic, of_fault, of_report, of_timeout, s
 from flo.tools.load import Target, load, on_its_own, target
 from flo.tools.subjects import EXAMPLES, KINDS, Left, Subject, found_in
 from flo.verify import check
+from flo.verify.effort import SECONDS, WORK
 from flo.verify.within import TimeUp, within
 
 ABOUT = """\
@@ -46,7 +47,18 @@ def add_to(subcommands: Any) -> None:
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="a Python file, or a module: package.module")
     parser.add_argument(
-        "--seconds", type=_seconds, default=10.0, metavar="S", help="the most that one check may take (default: 10)"
+        "--work",
+        type=_work,
+        default=WORK,
+        metavar="N",
+        help=f"how much one check does, in states, steps and calls (default: {WORK:_})",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=_seconds,
+        default=SECONDS,
+        metavar="S",
+        help=f"the processor time that an import, or one call of a function, may take (default: {SECONDS:g})",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the checks that are random (default: 0)")
     parser.set_defaults(run=run)
@@ -55,8 +67,15 @@ def add_to(subcommands: Any) -> None:
 def _seconds(text: str) -> float:
     seconds = float(text)
     if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no time to check anything in")
+        raise argparse.ArgumentTypeError(f"{text} is no time to call anything in")
     return seconds
+
+
+def _work(text: str) -> int:
+    work = int(text)
+    if work < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no work to check anything with")
+    return work
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -65,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     count: Counter[str] = Counter()
     with Console(file=sys.stderr).status("") as status:  # seen on terminals only
         for each in targets:
-            for said in check_file(each, arguments.seconds, arguments.seed):
+            for said in check_file(each, arguments.work, arguments.seconds, arguments.seed):
                 if isinstance(said, Diagnostic):
                     count[said.level] += 1
                     status.stop()
@@ -86,7 +105,7 @@ class Progress:
     message: str
 
 
-def check_file(where: Target, seconds: float, seed: int) -> Iterator[Progress | Diagnostic]:
+def check_file(where: Target, work: int, seconds: float, seed: int) -> Iterator[Progress | Diagnostic]:
     file = str(where.path)
     with on_its_own(where):
         yield Progress("import", f"importing {shown(file)}")
@@ -106,12 +125,14 @@ def check_file(where: Target, seconds: float, seed: int) -> Iterator[Progress | 
                 yield Diagnostic("note", file, each.line, each.reason)
             else:
                 yield Progress(each.kind, f"checking {each.name} of {shown(file)}")
-                yield from check_subject(each, file, seconds, seed, examples)
+                yield from check_subject(each, file, work, seconds, seed, examples)
         if not any(isinstance(each, Subject) for each in found):
             yield Diagnostic("note", file, 1, "no flow was found", NO_FLOW)
 
 
-def check_subject(subject: Subject, file: str, seconds: float, seed: int, examples: Any = None) -> list[Diagnostic]:
+def check_subject(
+    subject: Subject, file: str, work: int, seconds: float, seed: int, examples: Any = None
+) -> list[Diagnostic]:
     try:
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):  # what is called often prints often
             with within(seconds):
@@ -119,7 +140,8 @@ def check_subject(subject: Subject, file: str, seconds: float, seed: int, exampl
             if subject.kind == "flow" and not isinstance(made, Flow):
                 message = f"`{subject.name}` is annotated as giving a flow, and gave {brief(made)}"
                 return [Diagnostic("error", file, subject.line, message)]
-            return list(of_report(check(made, examples=examples, seconds=seconds, seed=seed), file, subject.line))
+            report = check(made, examples=examples, work=work, seconds=seconds, seed=seed)
+            return list(of_report(report, file, subject.line))
     except TimeUp as up:
         return [of_timeout(up, f"`{subject.name}`", file, subject.line, ("a loop that ends", "whatever it waits for"))]
     except SystemExit as end:
@@ -133,10 +155,11 @@ def check_subject(subject: Subject, file: str, seconds: float, seed: int, exampl
 
 
 def summary(count: Counter[str]) -> str:
-    """`2 flows, 1 operator, no errors`."""
+    """`2 flows, 1 operator, 1 with gaps, no errors`."""
     checked = [_many(count[kind], kind) for kind in KINDS.values() if count[kind]]
+    gaps = [f"{count['gap']} with gaps"] if count["gap"] else []
     warned = [_many(count["warning"], "warning")] if count["warning"] else []
-    return ", ".join([*(checked or ["nothing checked"]), *warned, _many(count["error"], "error")])
+    return ", ".join([*(checked or ["nothing checked"]), *gaps, *warned, _many(count["error"], "error")])
 
 
 def _many(number: int, what: str) -> str:

@@ -20,7 +20,7 @@ from flo.verify.within import TimeUp
 
 Span: TypeAlias = tuple[int, int]
 """Columns of a line, from 0; the second is behind the last."""
-STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan", "ok": "bold green"}
+STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan", "ok": "bold green", "gap": "bold yellow"}
 MOST_FRAMES = 5
 
 
@@ -36,7 +36,8 @@ class Diagnostic:
 
     def text(self) -> Text:
         place = Text(f"{shown(self.file)}:{self.line}: ", style="bold")
-        parts = [place, Text(f"{self.level}: ", style=STYLES[self.level]), Text(self.message)]
+        said = "ok" if self.level == "gap" else self.level
+        parts = [place, Text(f"{said}: ", style=STYLES[self.level]), Text(self.message)]
         source = Origin(self.file, self.line).text if self.level == "error" else ""
         if source:
             line = linecache.getline(self.file, self.line)
@@ -79,13 +80,13 @@ def of_fault(fault: BaseException, file: str, line: int = 1) -> Diagnostic:
 
 
 def of_timeout(up: TimeUp, what: str, file: str, line: int, instead: tuple[str, str]) -> Diagnostic:
-    """A diagnostic for what was not done in time, at the line where it was stopped."""
+    """A diagnostic for what was given up, at the line where it was stopped."""
     where = up.where or Origin(file, line)
     choices = (("flo check --seconds S", "if it is only slow"), instead)
     width = max(len(code) for code, _ in choices)
     rows = [f"{code:<{width}}   {why}" for code, why in choices]
     details = (f"  instead   {rows[0]}", f"            {rows[1]}")
-    return Diagnostic("error", where.file, where.line, f"{what} was not done after {up.seconds:g} s", details)
+    return Diagnostic("error", where.file, where.line, f"{what} was given up {up.spent}", details)
 
 
 def untried(fault: FunctionError, name: str, file: str, line: int) -> Diagnostic:
@@ -142,8 +143,12 @@ def verb_span(where: Origin) -> Span | None:
 
 def of_report(report: Report, file: str, line: int) -> Iterator[Diagnostic]:
     """An error for each law that is broken; how hard was tried if there is none."""
-    if report.ok:
+    if report.ok and not report.gaps:
         yield Diagnostic("ok", file, line, f"{report.subject}: {report.strength}")
+    elif report.ok:
+        yield Diagnostic("gap", file, line, f"{report.subject} {report.verdict}", (f"  {report.strength}",))
+    elif report.counterexample is None and report.strength.missing:
+        yield Diagnostic("error", file, line, f"{report.subject} {report.verdict}", (f"  {report.strength}",))
     if report.counterexample is not None and not report.of_a_part:
         details = str(report.counterexample).splitlines()
         message = f"LawError: {report.subject} breaks a law"

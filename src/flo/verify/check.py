@@ -10,7 +10,7 @@ from flo.core.errors import FunctionError, LawError, Origin, brief
 from flo.core.operator import Operator
 from flo.values.lattice import Lattice
 from flo.verify.data.given import Given
-from flo.verify.effort import Effort
+from flo.verify.effort import SECONDS, WORK, Effort
 from flo.verify.exploration.replay import stream_or_collection
 from flo.verify.functions.domains import NO_START
 from flo.verify.functions.function import check_function
@@ -34,18 +34,21 @@ def check(
     most: int = 3,
     tries: int = 200,
     seed: int = 0,
-    seconds: float = 10.0,
+    work: int = WORK,
+    seconds: float = SECONDS,
 ) -> Report:
     """Tries the laws of a flow, an operator, a collection, a lattice or a function.
 
-    All inputs of up to `most` elements first, in every schedule and with every cut, then so many `tries` at random by a
-    `seed`, in so many `seconds` in all. `types` are those of an operator's inputs (a collection stands for bounded
+    All inputs of up to `most` elements first, in every schedule and with every cut, then larger ones: of the sizes that
+    the code speaks of, and so many `tries` at random by a `seed`. `work` bounds all of it, counted in states, steps and
+    calls, so that the result is the same on every machine. One call that uses so many `seconds` of processor time is
+    given up. `types` are those of an operator's inputs (a collection stands for bounded
     and unbounded), or of a function's arguments. `examples` are values of your own by type, or Hypothesis strategies.
     `laws` are those that a function is to satisfy; `start` is where a fold with it starts; `inverse` takes back what it
     adds. Two lattices in the place of types are those that a monotone function leads from and to.
     """
-    expect_numbers(most=most, tries=tries, seed=seed, seconds=seconds)
-    effort = Effort(Given({} if examples is None else examples), most, tries, seed, seconds)
+    expect_numbers(most=most, tries=tries, seed=seed, work=work, seconds=seconds)
+    effort = Effort(Given({} if examples is None else examples), most, tries, seed, work, seconds)
     try:
         return _checked(subject, types, effort, {"laws": laws, "start": start, "inverse": inverse})
     except FunctionError as fault:

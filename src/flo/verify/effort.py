@@ -1,8 +1,7 @@
-"""How hard a check tries: how many elements, how many random inputs, from which seed, and for how long."""
+"""How hard a check tries: how many elements, how many random inputs, from which seed, and how much work in all."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
@@ -11,9 +10,26 @@ from flo.core.operator import Operator
 from flo.verify.data.examples import beside, constants
 from flo.verify.data.given import Given
 
-LEAST_SECONDS = 1.0
+WORK = 200_000
+"""About ten seconds of a usual operator on a usual machine."""
+LEAST_WORK = 5_000
+"""For what has not been tried at all when the rest is used up."""
+SECONDS = 5.0
 SMALL_SHARE = 0.6
-"""The part of the time that is for small inputs; what they leave is for random ones."""
+"""The part of the work that is for small inputs; what they leave is for larger ones."""
+
+
+@dataclass
+class Meter:
+    """Counts what was done: a state that was looked at, steps that were computed, an `advance`, an equation.
+
+    That is the same on every machine, however busy: what a check finds does not depend on a clock.
+    """
+
+    done: int = 0
+
+    def progress(self) -> int:
+        return self.done
 
 
 @dataclass(frozen=True)
@@ -24,19 +40,22 @@ class Effort:
     tries: int = 200
     """Random inputs."""
     seed: int = 0
-    seconds: float = 10.0
-    began: float = field(default_factory=time.monotonic)
+    work: int = WORK
+    """What may be done in all, as the meter counts it."""
+    seconds: float = SECONDS
+    """The processor time that one call of a function may take before it is given up."""
+    meter: Meter = field(default_factory=Meter)
 
     def over(self) -> bool:
-        """Whether the time is."""
+        """Whether all the work is done."""
         return self.left() <= 0
 
-    def left(self) -> float:
-        return self.began + self.seconds - time.monotonic()
+    def left(self) -> int:
+        return self.work - self.meter.done
 
     def rest(self) -> Effort:
-        """The time that is left, or a moment for what has not been tried at all."""
-        return replace(self, seconds=max(LEAST_SECONDS, self.left()), began=time.monotonic())
+        """What is left, or a little for what has not been tried at all."""
+        return replace(self, work=max(LEAST_WORK, self.left()), meter=Meter())
 
     def with_constants_of(self, function: Any) -> Effort:
         """With the values that the function speaks of."""
@@ -49,7 +68,12 @@ class Effort:
 
     def small_over(self) -> bool:
         """Whether that for small inputs is."""
-        return self.left() <= (1 - SMALL_SHARE) * self.seconds
+        return self.left() <= (1 - SMALL_SHARE) * self.work
+
+
+def is_shipped(kind: type) -> bool:
+    """Whether the class comes with Flo; the seeded ones stand for those of users."""
+    return kind.__module__.startswith(("flo.core.", "flo.values.", "flo.columnar."))
 
 
 def spoken_of(operator: Operator) -> Iterator[Any]:
@@ -60,6 +84,6 @@ def spoken_of(operator: Operator) -> Iterator[Any]:
         for value in part if isinstance(part, tuple) else (part,):
             yield from beside(value)
     for kind in type(operator).__mro__:
-        if kind.__module__.partition(".")[0] not in ("flo", "abc", "builtins", "typing"):
+        if not is_shipped(kind) and kind.__module__ not in ("abc", "builtins", "typing"):
             for item in vars(kind).values():
                 yield from constants(item) or beside(item if not isinstance(item, str) else None)

@@ -39,7 +39,10 @@ COMMUTATIVE = Law(
     "an order (sort before), or a sum, a maximum, a union: what keeps no order",
 )
 ASSOCIATIVE = Law(
-    "associative", "§6.2", "f(f(a, b), c) = f(a, f(b, c))", "keep what can be combined: a sum and a count"
+    "associative",
+    "§6.2",
+    "f(f(a, b), c) = f(a, f(b, c))",
+    "keep what can be combined, as a sum and a count in the place of a mean",
 )
 IDEMPOTENT = Law(
     "idempotent", "§6.2", "f(f(a, x), x) = f(a, x)", "a function that does not count: a maximum or a union"
@@ -105,6 +108,12 @@ BOUNDED_OUTPUTS = Law(
     "when the bounded inputs have ended, so have the bounded outputs",
     "pass the end on",
 )
+CHECKPOINT = Law(
+    "checkpoint",
+    "§3.2",
+    "the operator that is restored from a checkpoint is the one that was saved, and goes on as it would have",
+    "keep the state in the fields, as data: numbers, texts, tuples, values of collections",
+)
 ADVANCE = Law(
     "advance",
     "§3.1",
@@ -121,6 +130,7 @@ OPERATOR_LAWS = (
     OUTPUT_MAXIMALITY,
     BOUNDED_OUTPUTS,
     ADVANCE,
+    CHECKPOINT,
 )
 
 GRAPH_PRESERVATION = Law("graph preservation", "Lemma 4.1", "a step leaves the graph and its outputs in their types")

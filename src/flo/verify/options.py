@@ -16,11 +16,11 @@ from flo.verify.data.given import Given
 from flo.verify.functions.domains import NO_START
 
 
-def expect_numbers(*, most: Any, tries: Any, seed: Any, seconds: Any) -> None:
-    """Refuses what is no number of elements, of tries, or of seconds."""
-    for name, given, least in (("most", most, 0), ("tries", tries, 0), ("seed", seed, None)):
+def expect_numbers(*, most: Any, tries: Any, seed: Any, work: Any, seconds: Any) -> None:
+    """Refuses what is no number of elements, of tries, of units of work, or of seconds."""
+    for name, given, least in (("most", most, 0), ("tries", tries, 0), ("seed", seed, None), ("work", work, 1)):
         if type(given) is not int or (least is not None and given < least):
-            raise _refused(name, given, "a whole number" if least is None else "a whole number, 0 or more")
+            raise _refused(name, given, "a whole number" if least is None else f"a whole number, {least} or more")
     if type(seconds) not in (int, float) or not 0 < seconds < math.inf:
         raise _refused("seconds", seconds, "a number above 0")
 

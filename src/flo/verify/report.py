@@ -19,6 +19,13 @@ class Counterexample:
     outcomes: tuple[str, ...]
     reproduce: str = ""
     """A line to paste that shows it again."""
+    advice: str = ""
+    """What to do here, where that is not what is to be done about the law in general."""
+
+    @property
+    def instead(self) -> str:
+        """What to do about it."""
+        return self.advice or self.law.instead
 
     def __str__(self) -> str:
         lines = [f"{self.law.name} ({self.law.paper}): {self.law.statement}", f"  {self.about}"]
@@ -26,8 +33,8 @@ class Counterexample:
         rows = [(str(number), row) for number, row in enumerate(zip_longest(*self.columns, fillvalue=""), start=1)]
         for label, row in [*rows, ("=", self.outcomes)]:
             lines.append(f"  {label:>3}  " + "  |  ".join(cell.ljust(width) for cell in row).rstrip())
-        if self.law.instead:
-            lines.append(f"  instead  {self.law.instead}")
+        if self.instead:
+            lines.append(f"  instead  {self.instead}")
         if self.reproduce:
             lines.append(f"  again    {self.reproduce}")
         return "\n".join(lines)
@@ -43,14 +50,29 @@ class Strength:
     """Small inputs, every one of them."""
     up_to: int = 0
     """How many elements the largest of those has."""
+    sized: int = 0
+    """Inputs of the sizes and weights that the code speaks of."""
     random: int = 0
     """Larger inputs, generated."""
+    longest: int = 0
+    """How many elements the largest input had."""
+    heaviest: int = 0
+    """The largest weight of an element."""
+    takes_data: bool = False
+    """Whether there are inputs, so that those without elements say little."""
     limits: tuple[str, ...] = ()
-    """What was not done, and why: time ran out, a library is missing, a function could not be traced."""
+    """What was not done, and why: the work was enough, a library is missing, a function could not be traced."""
 
     @property
     def attempts(self) -> int:
-        return self.exhaustive + self.random
+        return self.exhaustive + self.sized + self.random
+
+    @property
+    def missing(self) -> str:
+        """Why so little was tried that nothing is known; empty if something is."""
+        if not self.proved and not self.attempts:
+            return "nothing was tried"
+        return "only empty inputs were tried" if self.takes_data and not self.longest else ""
 
     @property
     def _size(self) -> str:
@@ -61,8 +83,13 @@ class Strength:
         parts = []
         if self.exhaustive:
             parts.append(f"all {self.exhaustive:,} small ones{self._size}")
+        if self.sized:
+            parts.append(f"{self.sized:,} of sizes in the code")
         if self.random:
             parts.append(f"{self.random:,} at random")
+        if parts and (self.sized or self.random) and self.longest:
+            weights = f", weights up to {self.heaviest}" if self.heaviest > 1 else ""
+            parts[-1] += f" (up to {self.longest} element{'s' * (self.longest > 1)}{weights})"
         tried = ", then ".join(parts) or "not tried"
         return "; ".join([*proved, tried, *self.limits])
 
@@ -95,15 +122,32 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        return self.counterexample is None
+        """Whether no law is broken, as far as was tried, and enough was tried to say so."""
+        return self.counterexample is None and not self.strength.missing and all(part.ok for part in self.parts)
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What the verdict says nothing about, where there is one."""
+        return tuple(f"rule {rule} never fired" for rule in sorted(self.never_fired))
+
+    @property
+    def verdict(self) -> str:
+        """In a few words: `passes`, `passes, with gaps: …`, `breaks a law` or `is undecided: …`."""
+        if self.of_a_part:
+            return "holds what breaks a law"
+        if self.counterexample is not None:
+            return "breaks a law"
+        if self.strength.missing:
+            return f"is undecided: {self.strength.missing}"
+        undecided = next((part for part in self.parts if not part.ok), None)
+        if undecided is not None:
+            return f"is undecided: {undecided.subject} {undecided.verdict}"
+        return f"passes, with gaps: {', '.join(self.gaps)}" if self.gaps else "passes"
 
     def __str__(self) -> str:
-        if self.of_a_part:
-            lines = [f"{self.subject} holds what breaks a law", f"  {self.strength}"]
-        elif self.counterexample is not None:
-            lines = [f"{self.subject} breaks a law", str(self.counterexample)]
+        lines = [f"{self.subject} {self.verdict}"]
+        if self.counterexample is not None and not self.of_a_part:
+            lines.append(str(self.counterexample))
         else:
-            lines = [f"{self.subject} passes {', '.join(law.name for law in self.laws)}", f"  {self.strength}"]
-        if self.never_fired:
-            lines.append(f"  never fired: {', '.join(sorted(self.never_fired))}")
+            lines += [f"  {self.strength}", f"  laws: {', '.join(law.name for law in self.laws)}"]
         return "\n".join([*lines, *map(str, self.parts)])

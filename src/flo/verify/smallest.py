@@ -11,7 +11,7 @@ T = TypeVar("T")
 NO_HYPOTHESIS = "no random inputs: Hypothesis is not installed (pip install hypothesis)"
 
 
-class _OutOfTime(BaseException):
+class _Enough(BaseException):
     """No `Exception`: Hypothesis would try to make it smaller."""
 
 
@@ -28,7 +28,7 @@ def smallest(
     def breaks(case: Any) -> bool:
         nonlocal tried, found, fault
         if over():
-            raise _OutOfTime
+            raise _Enough
         tried += 1
         try:
             said = broken(case)
@@ -52,7 +52,7 @@ def smallest(
                 verbosity=Verbosity.quiet,
             ),
         )
-    except (NoSuchExample, Unsatisfiable, _OutOfTime):  # none was found, or none that is smaller
+    except (NoSuchExample, Unsatisfiable, _Enough):  # none was found, or none that is smaller
         pass
     except Flaky:  # what was found the first time stays found
         if found is None and fault is not None:

@@ -182,32 +182,34 @@ def lattice_strategy(lattice: Lattice[Any], given: Given) -> Any:
     return made.filter(lambda value: lattice.mismatch(value) is None)
 
 
-def data(collection: Collection, given: Given) -> Any:
+def data(collection: Collection, given: Given, least: int = 0, longest: int = LONGEST) -> Any:
     """Plain data of a collection: what a user would push. For an LVar, a list of values of its lattice."""
     from hypothesis import strategies as st
 
     own = given.own(collection)
     if own is not None:
         return own if is_strategy(own) else _sampled(own, collection)
+    some: Any = {"min_size": least, "max_size": longest}
     match collection:
         case Form(base=base):
-            return data(base, given)
+            return data(base, given, least, longest)
         case Nested(inner=inner):
             each = [_inner(stream.collection, given) for stream in inner]
-            return st.lists(each[0] if len(each) == 1 else st.tuples(*each), max_size=3)
+            return st.lists(each[0] if len(each) == 1 else st.tuples(*each), max_size=longest // 2)
         case Keyed():
-            return st.dictionaries(_hashable(collection.key, given), _inner(collection.inner, given), max_size=3)
+            inside = _inner(collection.inner, given)
+            return st.dictionaries(_hashable(collection.key, given), inside, max_size=longest // 2)
         case LVar():
-            return st.lists(lattice_strategy(collection.lattice, given), max_size=LONGEST)
+            return st.lists(lattice_strategy(collection.lattice, given), **some)
         case Sequence():
-            return st.lists(strategy(collection.element, given), max_size=LONGEST)
+            return st.lists(strategy(collection.element, given), **some)
         case Bag():
-            return st.lists(_hashable(collection.element, given), max_size=LONGEST).map(Counter)
+            return st.lists(_hashable(collection.element, given), **some).map(Counter)
         case Set():
-            return st.sets(_hashable(collection.element, given), max_size=LONGEST)
+            return st.sets(_hashable(collection.element, given), max_size=longest)
         case ZSet():
             weights = st.sampled_from([1, -1, 2, -2, 3])
-            return st.dictionaries(_hashable(collection.element, given), weights, max_size=LONGEST)
+            return st.dictionaries(_hashable(collection.element, given), weights, max_size=longest)
     raise impossible(str(collection))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -14,7 +15,7 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Values
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lvar import LVar, LVarValue
-from flo.values.weighted import Bag, Set, ZSet
+from flo.values.weighted import Bag, BagValue, Set, ZSet, ZSetValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,18 @@ def channels_of(
         if kind.bounded if ends is None else ends[index]:
             found.append(Channel(index, (kind.collection.bottom().fix(),), is_end=True))
     return tuple(found)
+
+
+def heaviest(channels: Channels) -> int:
+    """The largest weight that one element has, alone or with all that comes; 0 where nothing has weights."""
+    most, total = 0, Counter[tuple[int, Any]]()
+    for channel in channels:
+        for delta in channel.deltas:
+            if isinstance(delta, (BagValue, ZSetValue)):
+                for element, weight in delta.weights.items():
+                    total[channel.input, element] += weight
+                    most = max(most, abs(weight), abs(total[channel.input, element]))
+    return most
 
 
 def pieces(collection: Collection, data: Any) -> list[list[Value]]:

@@ -28,7 +28,7 @@ def _form_of(kind: type) -> Callable[[Any], Any] | None:
     if issubclass(kind, (float, complex, Decimal, datetime, time)):
         return repr  # 0.0 is not -0.0
     if issubclass(kind, (tuple, list, Elements)):
-        return lambda items: tuple(map(form, items))
+        return _members
     if issubclass(kind, PersistentMap):
         return lambda table: _entries(table.to_dict())
     if issubclass(kind, Mapping):
@@ -39,6 +39,15 @@ def _form_of(kind: type) -> Callable[[Any], Any] | None:
         names = [field.name for field in fields(kind) if field.compare]
         return (lambda thing: tuple(form(getattr(thing, name)) for name in names)) if names else None
     return None
+
+
+_TOLD = frozenset({int, str, bool, bytes, type(None)})
+"""Types that say all."""
+
+
+def _members(items: Any) -> tuple[Any, ...]:
+    kinds = tuple(map(type, items))
+    return kinds if _TOLD.issuperset(kinds) else tuple(map(form, items))
 
 
 def _entries(table: Mapping[Any, Any]) -> frozenset[Any]:

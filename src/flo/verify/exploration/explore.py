@@ -23,7 +23,7 @@ from flo.verify.exploration.arrivals import Channels
 from flo.verify.exploration.moves import StepBroken
 from flo.verify.exploration.search import Search, arrivals, walk
 from flo.verify.exploration.space import Space, State
-from flo.verify.exploration.ways import Way, advance_that_differs, side_by_side
+from flo.verify.exploration.ways import Way, advance_advice, advance_that_differs, side_by_side
 from flo.verify.laws import Law
 from flo.verify.report import Counterexample
 
@@ -84,11 +84,12 @@ def explore(
     if len(ways) < 2:
         return found
     one, other = ways[:2]
+    advice = (advance_advice(space.graph) or "") if law == laws.ADVANCE else ""
     return replace(
         found,
         outcomes=tuple(way.outputs for way in ways),
         traces=(one.trace, other.trace),
-        counterexample=side_by_side(law, "on the data given", one, other, again(one.trace, other.trace)),
+        counterexample=side_by_side(law, "on the data given", one, other, again(one.trace, other.trace), advice),
     )
 
 
@@ -122,7 +123,7 @@ def _exhaustively(space: Space, channels: Channels, most: int) -> Found | None:
             told = [Way.along(space, whole + at_once.way_to(number)[1:]) for number in apart]
             ways = told + [way for way in ways if not _among(told, way)]
     else:
-        law = laws.ADVANCE
+        law = _of_advance(space)
         (end,) = ends
         other = advance_that_differs(space, list(search.numbers)[end])
         ways += [other] if other is not None else []
@@ -136,25 +137,28 @@ def _at_random(space: Space, channels: Channels, most: int, seed: int) -> Found:
     """
     choose, states, schedules = random.Random(seed).randrange, 0, 0
     ways: list[Way] = []
-    first: State | None = None
+    run: list[State] = []
     law = laws.DETERMINISM
     while states < most and len(ways) < 2:
         if space.size() > most:
             space.forget()
-            first = None
         start = space.start(channels)
         at_once = 2 * states < most
         law = laws.DETERMINISM if at_once else laws.GRAPH_EAGER_EXECUTION
         run = walk(space, arrivals(space, [start]) if at_once else [start], choose)
         states, schedules = states + len(run), schedules + 1
-        if first is None or not space.same(run[-1], first):
+        if not ways or not space.is_state(run[-1], ways[0].graph, ways[0].outputs, space.arrived(run[-1])):
             way = Way.along(space, run)
             ways += [] if _among(ways, way) else [way]
-            first = first or run[-1]
-    if len(ways) == 1 and first is not None:
-        other, law = advance_that_differs(space, first), laws.ADVANCE
+    if len(ways) == 1:
+        other, law = advance_that_differs(space, run[-1]), _of_advance(space)
         ways += [other] if other is not None else []
     return _found(space, ways, states, schedules, seed), ways, law
+
+
+def _of_advance(space: Space) -> Law:
+    """The law that is broken where `advance` leads elsewhere: without one, the steps do that it takes."""
+    return laws.GRAPH_EAGER_EXECUTION if advance_advice(space.graph) is None else laws.ADVANCE
 
 
 def _among(ways: list[Way], way: Way) -> bool:

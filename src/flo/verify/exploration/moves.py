@@ -45,6 +45,8 @@ class StepBroken(Exception):
     reason: str
     move: Move
     results: tuple[str, ...] = ()
+    advice: str = ""
+    """What to do about it, where the law says something else."""
 
 
 def step_move(step: GraphStep, path: tuple[str, ...] = ()) -> Move:

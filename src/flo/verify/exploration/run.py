@@ -10,6 +10,7 @@ from flo.core.derivation import StreamTypes
 from flo.core.graph import Graph, inputs, setinput
 from flo.core.operator import Values, concat_all
 from flo.core.semantics import GraphStep, finish, small_steps
+from flo.verify.effort import Meter
 from flo.verify.exploration.arrivals import Channels, waiting
 from flo.verify.exploration.moves import Move, arrival, told_step
 
@@ -26,7 +27,15 @@ class Run:
     so that the same trace means something else: a way that was told along a run is replayed exactly.
     """
 
-    def __init__(self, graph: Graph, output_types: StreamTypes, channels: Channels, names: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        output_types: StreamTypes,
+        channels: Channels,
+        names: tuple[str, ...],
+        meter: Meter | None = None,
+    ) -> None:
+        self.meter = meter or Meter()
         self.graph, self.channels, self.names = graph, channels, names
         self.outputs: Values = tuple(output.collection.bottom() for output in output_types)
         self.arrived = (0,) * len(channels)
@@ -47,6 +56,7 @@ class Run:
 
     def stepping(self) -> list[Move]:
         """The steps that can be taken."""
+        self.meter.done += 1
         return numbered(told_step(self.graph, step) for step in small_steps(self.graph))
 
     def arrive(self, move: Move | None, place: int) -> None:
@@ -68,6 +78,7 @@ class Run:
 
     def advance(self) -> None:
         """Where `advance` leads, until it changes nothing, or for ever."""
+        self.meter.done += 1
         self.graph, self.outputs = finish(self.graph, self.outputs, MOST_ROUNDS)
         self._told(ADVANCE, "advance")
 

@@ -26,7 +26,7 @@ class Search:
         """Stuck states, by their numbers."""
 
     def run(self, most: int, *, expected: State | None = None, over: Callable[[], bool] = lambda: False) -> bool:
-        """Whether all was seen, with at most so many states and in time, or a stuck state that is not expected."""
+        """Whether all was seen, with at most so many states and before it is over, or an end that is not expected."""
         numbers, parents, edges, following = self.numbers, self.parents, self.edges, self.space.following
         frontier = deque(numbers)
         while frontier:
@@ -51,12 +51,14 @@ class Search:
                 return False
         return True
 
-    def ends_apart(self) -> list[int]:
-        """The numbers of stuck states that differ in more than which nan is which."""
+    def ends_apart(self, most: int | None = None) -> list[int]:
+        """The numbers of stuck states that differ in more than which nan is which; the first so many."""
         found: list[State] = []
         for state in self.outcomes:
             if not any(self.space.same(state, other) for other in found):
                 found.append(state)
+                if len(found) == most:
+                    break
         return [self.outcomes[state] for state in found]
 
     def way_to(self, number: int) -> list[State]:

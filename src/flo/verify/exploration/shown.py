@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from flo.core.collection import End, Value
-from flo.core.errors import brief
+from flo.core.errors import FloError, brief
 from flo.core.forms import FormedValue
 from flo.core.nested import NestedValue
 from flo.core.notation import text
@@ -41,6 +42,14 @@ def shown(value: Value) -> str:
             return cut(text(Lowering()(value)))
     content = cut(content)
     return content if value.end is End.OPEN else f"{content} ⊗"
+
+
+def expression(thing: Any) -> str:
+    """A graph or an operator as an expression; as Python shows it where its state cannot be written down."""
+    try:
+        return text(Lowering()(thing))
+    except FloError:
+        return repr(thing)
 
 
 def shown_all(values: Iterable[Value]) -> str:

@@ -16,17 +16,16 @@ from flo.core.collection import Value
 from flo.core.derivation import StreamTypes
 from flo.core.errors import FloError
 from flo.core.graph import Graph, Node, Parallel, Sequential, nodes
-from flo.core.notation import text
 from flo.core.operator import Values
 from flo.core.semantics import GraphStep, small_steps
-from flo.core.term import Lowering
+from flo.verify.effort import Meter
 from flo.verify.exploration.alike import alike
 from flo.verify.exploration.arrivals import Channels, waiting
 from flo.verify.exploration.exact import form
-from flo.verify.exploration.measures import why_not_falling
+from flo.verify.exploration.measures import measure_advice, why_not_falling
 from flo.verify.exploration.moves import Move, StepBroken, arrival, step_move
 from flo.verify.exploration.run import Run
-from flo.verify.exploration.shown import shown
+from flo.verify.exploration.shown import expression, shown
 
 State: TypeAlias = tuple[int, ...]
 Feed: TypeAlias = tuple[int, int, int]
@@ -53,7 +52,7 @@ class Slot:
         return known
 
     def _compared(self, thing: Any) -> int:
-        alike = self.unhashable.setdefault(len(text(Lowering()(thing))), [])
+        alike = self.unhashable.setdefault(len(expression(thing)), [])
         for number in alike:
             if self.things[number] == thing and form(self.things[number]) == form(thing):
                 return number
@@ -82,6 +81,8 @@ class Space:
         self.arrival = count + len(exits)
         self.rules: set[str] = set()
         """Those of all steps that were ever enabled."""
+        self.meter = Meter()
+        """Counts the states that were looked at, and the steps that were computed."""
         self.forget()
 
     def _flattened(self, graph: Graph, path: tuple[str, ...]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -134,25 +135,29 @@ class Space:
         )
 
     def start(self, channels: Channels) -> State:
-        """The state in which nothing has arrived, of all that will."""
-        self.channels = channels
-        self.slots[self.arrival] = Slot()
-        self._events = [
-            [
-                (
-                    arrival(self.names[channel.input], delta, channel.is_end),
-                    self._feed(self.entries[channel.input], delta),
-                )
-                for delta in channel.deltas
+        """The state in which nothing has arrived, of all that will.
+
+        On the channels of the last start the numbers of states stay what they were, so that ends can be compared.
+        """
+        if channels is not self.channels:
+            self.channels = channels
+            self.slots[self.arrival] = Slot()
+            self._events = [
+                [
+                    (
+                        arrival(self.names[channel.input], delta, channel.is_end),
+                        self._feed(self.entries[channel.input], delta),
+                    )
+                    for delta in channel.deltas
+                ]
+                for channel in channels
             ]
-            for channel in channels
-        ]
         outputs = tuple(output.collection.bottom() for output in self.output_types)
         return self.state(self.graph, outputs, (0,) * len(channels))
 
     def run(self) -> Run:
         """A run from the start, in which states are not merged."""
-        return Run(self.graph, self.output_types, self.channels, self.names)
+        return Run(self.graph, self.output_types, self.channels, self.names, self.meter)
 
     def same(self, one: State, other: State) -> bool:
         """Whether they are equal up to which nan is which."""
@@ -176,6 +181,7 @@ class Space:
 
     def following(self, state: State, *, arrivals_first: bool = False) -> list[tuple[Move, State]]:
         """Everything that can happen next: the steps, left to right, then what may arrive; or that first."""
+        self.meter.done += 1
         found: list[tuple[Move, State]] = []
         for slot, table in enumerate(self._tables):
             steps = table[state[slot]]
@@ -220,6 +226,7 @@ class Space:
         if slot == self.arrival:
             found = list(self._arrivals(self.slots[slot].things[number]))
         else:
+            self.meter.done += 1
             try:
                 steps = self.small_steps(self.slots[slot].things[number])
             except FloError as fault:
@@ -244,7 +251,7 @@ class Space:
         if reason is not None and after_number == number:
             raise StepBroken("stuck", "it leaves inputs and operator as they were, so it can be taken for ever", move)
         if reason is not None:
-            raise StepBroken("measure", reason, move)
+            raise StepBroken("measure", reason, move, advice=measure_advice(before.operator, reason))
         self.entered(slot, after_number, move)
         deltas = zip(self.flows[slot], step.outputs, strict=True)
         return move, after_number, tuple(self._feed(into, delta) for into, delta in deltas if delta is not None)

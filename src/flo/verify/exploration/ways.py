@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import TypeAlias
 
 from flo.core.errors import FloError
 from flo.core.graph import Graph, nodes
-from flo.core.operator import Values, concat_all
+from flo.core.operator import Operator, Values, concat_all
+from flo.verify import laws
+from flo.verify.effort import is_shipped
 from flo.verify.exploration.alike import alike
 from flo.verify.exploration.arrivals import Channels, waiting
 from flo.verify.exploration.moves import Move
 from flo.verify.exploration.run import Run
-from flo.verify.exploration.shown import cut, shown_all
+from flo.verify.exploration.shown import cut, expression, shown_all
 from flo.verify.exploration.space import Space, State
 from flo.verify.laws import Law
 from flo.verify.report import Counterexample
@@ -78,7 +80,7 @@ def _as_told(run: Run, last: Move) -> Move:
     return (exact or alike_ones or [last])[0]
 
 
-def side_by_side(law: Law, about: str, one: Way, other: Way, again: str = "") -> Counterexample:
+def side_by_side(law: Law, about: str, one: Way, other: Way, again: str = "", advice: str = "") -> Counterexample:
     """Two ways that should have met; what both begin with is said once."""
     begun = 0
     while begun < min(len(one.events), len(other.events)) and one.events[begun] == other.events[begun]:
@@ -90,12 +92,23 @@ def side_by_side(law: Law, about: str, one: Way, other: Way, again: str = "") ->
         outcomes = left_over(outcomes[0], one.graph, other.graph)
     if begun:
         about = f"{about}, after {cut(', '.join(one.events[:begun]), 200)}"
-    return Counterexample(law, about, columns, outcomes, again)
+    return Counterexample(law, about, columns, outcomes, again, advice)
+
+
+def rules_apart(one: Way, other: Way) -> tuple[str, str]:
+    """The rules, or arrivals, by which two ways begin to differ."""
+    pairs = zip_longest(one.trace.split(), other.trace.split(), fillvalue="")
+    first, second = next(((a, b) for a, b in pairs if a != b), ("", ""))
+    return _stem(first), _stem(second)
+
+
+def _stem(move: str) -> str:
+    return move.partition("(")[0].partition("#")[0]
 
 
 def left_over(emitted: str, one: Graph, other: Graph) -> tuple[str, str]:
     """What was emitted, and those operators with what they hold that are not the same in both graphs."""
-    pairs = [(str(a), str(b)) for a, b in zip(nodes(one), nodes(other), strict=True) if not alike(a, b)]
+    pairs = [(expression(a), expression(b)) for a, b in zip(nodes(one), nodes(other), strict=True) if not alike(a, b)]
     lefts, rights = zip(*map(differing, pairs), strict=True) if pairs else ((), ())
     return f"{emitted}, left {'; '.join(lefts)}", f"{emitted}, left {'; '.join(rights)}"
 
@@ -109,11 +122,32 @@ def differing(texts: tuple[str, str], most: int = 60) -> tuple[str, str]:
     return cut(mark + one[start:], most), cut(mark + other[start:], most)
 
 
-def alone(law: Law, about: str, way: Way, outcome: str, again: str = "") -> Counterexample:
+def alone(law: Law, about: str, way: Way, outcome: str, again: str = "", advice: str = "") -> Counterexample:
     """One way that leads to what should not be."""
-    return Counterexample(law, about, (way.events or ("nothing has arrived",),), (outcome,), again)
+    return Counterexample(law, about, (way.events or ("nothing has arrived",),), (outcome,), again, advice)
 
 
+def advance_advice(graph: Graph) -> str | None:
+    """What to do where `advance` leads elsewhere than the steps; None if all operators have the one that takes them."""
+    advice = None
+    for operator in (node.operator for node in nodes(graph)):
+        kind = type(operator)
+        owner = next(each for each in kind.__mro__ if "advance" in vars(each))
+        if owner is Operator:
+            continue
+        if not is_shipped(owner):
+            return f"leave `advance` of `{operator.name}` out, and the steps are taken one by one"
+        if not is_shipped(kind):
+            return (
+                f"`{operator.name}` has the `advance` of `{owner.__name__}`: "
+                "what the class overrides must do the same for many elements at once as one by one"
+            )
+        advice = laws.A_FUNCTION.instead  # of operators that come with Flo only the functions can be wrong
+    return advice
+
+
+MOST_FIRST = 4
+"""So many channels are each tried first; of larger inputs, which have more, a few."""
 Plan: TypeAlias = tuple[tuple[int, bool], ...]
 """What arrives one after the other: on which channel, or on another if nothing waits there, and whether `advance`
 follows. All that the plan does not speak of arrives at once."""
@@ -133,7 +167,7 @@ def _plans(channels: Channels) -> Iterator[Plan]:
     """All at once; one by one, each channel first; and one alone, then the rest."""
     yield ()
     count = sum(len(channel.deltas) for channel in channels)
-    for place in waiting(channels, (0,) * len(channels)):
+    for place in waiting(channels, (0,) * len(channels))[:MOST_FIRST]:
         yield ((place, True),) * count
         if count > 2:
             yield ((place, True),)

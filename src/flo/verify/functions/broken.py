@@ -14,6 +14,7 @@ from flo.verify.functions.equations import Equation, Function, outcome, same
 from flo.verify.report import Counterexample
 from flo.verify.within import TimeUp
 
+LEAVE_ARGUMENTS = "give a new value, and leave the arguments as they are"
 LONG = 400
 """How much of a value is shown in a line to paste."""
 
@@ -51,7 +52,7 @@ class Broken:
         if self.changed:
             columns: tuple[tuple[str, ...], ...] = ((f"{self.changed} before",), (f"{self.changed} after",))
             about = f"it changes its argument, on {of}"
-            return Counterexample(equation.law, about, columns, results, self._pasted())
+            return Counterexample(equation.law, about, columns, results, self._pasted(), LEAVE_ARGUMENTS)
         return Counterexample(equation.law, f"on {of}", self._columns(), results, self._pasted())
 
     def _columns(self) -> tuple[tuple[str, ...], ...]:

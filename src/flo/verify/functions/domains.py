@@ -57,10 +57,10 @@ def accumulators(f: Function, start: Any, rest: list[Domain]) -> Domain:
         return st.lists(arguments, max_size=4).map(lambda steps: _folded(f, start, steps))
 
     @cache  # all equations ask
-    def stays(seconds: float) -> Verdict:
+    def stays(work: int) -> Verdict:
         from flo.verify.solver import prove
 
-        return prove.stays(f, [kind, *(domain.kind for domain in rest)], kind, seconds=seconds)
+        return prove.stays(f, [kind, *(domain.kind for domain in rest)], kind, work=work)
 
     return Domain(few, kind if closed else None, generated, stays)
 
@@ -76,7 +76,7 @@ def _folded(f: Function, start: Any, steps: list[tuple[Any, ...]]) -> Any:
 
 
 def called(f: Function, *arguments: Any) -> Any:
-    """The result, if it comes in time; f gets copies of what it might change."""
+    """The result, if it comes; f gets copies of what it might change."""
     try:
         with within(TRY_SECONDS):
             return f(*map(copied, arguments))

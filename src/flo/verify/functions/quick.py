@@ -1,4 +1,4 @@
-"""What a few values show of an obligation, in bounded time: for the moment when a program is built."""
+"""What a few values show of an obligation, with bounded work: for the moment when a program is built."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from flo.verify.functions.function import function_problems, monotone_problems
 from flo.verify.functions.lattices import lattice_domain
 from flo.verify.functions.obligations import Finished, NotNumbers, Numbers, Obligation
 from flo.verify.functions.parameters import candidates, takes
-from flo.verify.functions.trials import MOMENT, Problem
+from flo.verify.functions.trials import MOST_SIMPLER, Problem
 from flo.verify.within import TimeUp, within
 
 QUICK_SECONDS = 1.0
-"""How long one function is tried when a program is built."""
+"""The processor time for which one function is tried when a program is built."""
 REMEMBERED = 1024
 
 
@@ -39,6 +39,7 @@ class Untried:
 class Endless:
     """It did not return."""
 
+    spent: str
     values: tuple[Any, ...]
     where: str
 
@@ -53,7 +54,7 @@ class _Asked:
 
 
 def quick(obligation: Obligation) -> Verdict:
-    """What a few values show, in bounded time; remembered, so that building a program again costs nothing."""
+    """What a few values show, with bounded work; remembered, so that building a program again costs nothing."""
     try:
         return _remembered(_Asked(identity(obligation), obligation))
     except TypeError:  # something in it cannot be hashed
@@ -86,16 +87,17 @@ def fingerprint(function: Any, depth: int = 2) -> Any:
 
 
 def _tried(obligation: Obligation) -> Verdict:
-    begun, passed, fault = time.monotonic(), 0, Untried("")
+    begun, passed, fault = time.thread_time(), 0, Untried("")
     simplest: Broken | None = None
-    until = float("inf")
+    more = MOST_SIMPLER
     try:
         with within(QUICK_SECONDS):
             for problem in _problems(obligation):
                 for values in problem.small():
-                    if time.monotonic() > until:
+                    if not more:
                         break
-                    begun = time.monotonic()
+                    more -= simplest is not None
+                    begun = time.thread_time()
                     try:
                         found = broken(problem.equation, values)
                     except Raised as raised:  # not a value that it is meant for
@@ -108,15 +110,14 @@ def _tried(obligation: Obligation) -> Verdict:
                         continue
                     passed += 1
                     if found is not None and (simplest is None or found.size < simplest.size):
-                        until = until if simplest is not None else time.monotonic() + MOMENT
                         simplest = found
                 if simplest is not None:
                     return simplest
     except TimeUp as up:
         if simplest is not None:
             return simplest
-        if time.monotonic() - begun > QUICK_SECONDS / 2:
-            return Endless(up.given, f"{up.where}   {up.where.text}".rstrip() if up.where else "")
+        if up.waited or time.thread_time() - begun > QUICK_SECONDS / 2:
+            return Endless(up.spent, up.given, f"{up.where}   {up.where.text}".rstrip() if up.where else "")
         return None  # slow, and right as far as it was tried
     except LawError as error:
         return Untried(error.summary)

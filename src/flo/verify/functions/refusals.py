@@ -15,7 +15,7 @@ from flo.verify.functions.broken import Broken
 from flo.verify.functions.equations import Function, same
 from flo.verify.functions.lattices import join_name
 from flo.verify.functions.obligations import NotNumbers, Obligation
-from flo.verify.functions.quick import QUICK_SECONDS, Endless, Untried, quick
+from flo.verify.functions.quick import Endless, Untried, quick
 from flo.verify.laws import Law
 
 OFTEN = 16
@@ -47,7 +47,7 @@ def _endless(obligation: Obligation, verdict: Endless) -> LawError:
     subject = obligation.subject
     name, what = (join_name(subject), "join") if isinstance(subject, Lattice) else (label(subject), "function")
     return LawError(
-        f"the {what} of `{obligation.operator}` did not return within {QUICK_SECONDS:g} s",
+        f"the {what} of `{obligation.operator}` was given up {verdict.spent}: it had not returned",
         facts=((what, name), ("given", ", ".join(map(repr, verdict.values))[:80]), *place),
     )
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 from flo.core.elements import belongs, type_name
@@ -22,12 +21,10 @@ from flo.verify.within import TimeUp, within
 if TYPE_CHECKING:
     from flo.verify.solver.prove import Verdict
 
-TRY_SECONDS = 1.5
-"""A function that has not returned then is said never to."""
-MOMENT = 0.5
-SOLVER_SECONDS = 2.0
-"""For each equation; more if there is much time in all, of which this is the share:"""
-SOLVER_SHARE = 0.2
+TRY_SECONDS = 2.0
+"""A function that has used so much processor time on one small value is given up."""
+MOST_SIMPLER = 2_000
+"""So many small values are tried for one that is simpler than the first that breaks a law."""
 
 FLOATS = "of floats: all but nan, and no ints in their place"
 
@@ -41,8 +38,8 @@ class Domain:
     """The Python type that holds all of it, for the solver; None if there is none."""
     generated: Callable[[], Any]
     """Makes the Hypothesis strategy."""
-    stays: Callable[[float], Verdict] | None = None
-    """Of accumulators: whether a fold that is in the type stays there, shown in so many seconds."""
+    stays: Callable[[int], Verdict] | None = None
+    """Of accumulators: whether a fold that is in the type stays there, shown with so much work."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +80,12 @@ class Trials:
             raise endless(self.function or self.subject, up, self.where) from None
         except Raised as raised:
             raise self._failing(raised) from raised.error
-        strength = Strength(self.proved, self.exhaustive, 0, self.random, tuple(dict.fromkeys(self.limits)))
+        limits = tuple(dict.fromkeys(self.limits))
+        strength = Strength(self.proved, self.exhaustive, random=self.random, limits=limits)
         return Report(f"`{self.subject}`", laws, strength, found.counterexample() if found else None)
 
     def attempt(self, equation: Equation, values: tuple[Any, ...]) -> Broken | None:
+        self.effort.meter.done += 1
         with within(TRY_SECONDS):
             return broken(equation, values)
 
@@ -103,10 +102,9 @@ class Trials:
         return None
 
     def _simpler(self, found: Broken, others: Iterator[tuple[Any, ...]]) -> Broken:
-        """The simplest of all small values that break the same law, as far as they can be tried in a moment."""
-        until = time.monotonic() + MOMENT
-        for values in others:
-            if self.effort.over() or time.monotonic() > until:
+        """The simplest of all small values that break the same law, of the next few."""
+        for values in islice(others, MOST_SIMPLER):
+            if self.effort.over():
                 break
             self.exhaustive += 1
             try:
@@ -119,7 +117,7 @@ class Trials:
     def _late(self) -> bool:
         late = self.effort.over()
         if late:
-            self.limits.append(f"time ran out after {self.effort.seconds:g} s")
+            self.limits.append(f"stopped after {self.effort.work:,} units of work")
         return late
 
     def _by_the_solver_and_at_random(self) -> Broken | None:
@@ -142,17 +140,16 @@ class Trials:
         return self._at_random(unproved)
 
     def _solved(self, problem: Problem) -> Verdict:
-        from flo.verify.solver.prove import Proved, Unknown, prove
+        from flo.verify.solver.prove import SOLVER_WORK, Proved, Unknown, prove
 
-        kinds, left = [domain.kind for domain in problem.domains], self.effort.left()
+        kinds = [domain.kind for domain in problem.domains]
         if None in kinds:
             return Unknown("as the types of its values are not known")
-        if left <= 0:
-            return Unknown("as there was no time")
-        seconds = min(max(SOLVER_SECONDS, SOLVER_SHARE * self.effort.seconds), left)
-        verdict = prove(problem.for_solver or problem.equation.sides, kinds, seconds=seconds)
+        if self.effort.over():
+            return Unknown("as all the work was done before")
+        verdict = prove(problem.for_solver or problem.equation.sides, kinds)
         if verdict == Proved():  # for all values of the types: they must be all that there are
-            staying = (domain.stays(seconds) for domain in problem.domains if domain.stays is not None)
+            staying = (domain.stays(SOLVER_WORK) for domain in problem.domains if domain.stays is not None)
             verdict = next((each for each in staying if each != Proved()), verdict)
         return verdict
 
@@ -219,7 +216,7 @@ def together(problems: list[Problem]) -> list[list[Problem]]:
 def endless(subject: str, up: TimeUp, where: Origin | None) -> FloError:
     place = (("stopped at", f"{up.where}   {up.where.text}".rstrip()),) if up.where else ()
     return FunctionError(
-        f"`{subject}` did not return within {up.seconds:g} s",
+        f"`{subject}` was given up {up.spent}: it had not returned",
         facts=(("given", ", ".join(map(brief, up.given))), *place),
         instead=meant_values(up.given),
         where=where,

@@ -31,11 +31,12 @@ def check_collection(collection: Collection, effort: Effort | None = None) -> Re
         limits.append(f"not all values of {up_to + 1} elements, as there are too many")
     for value in values:
         if effort.small_over():
-            limits.append("no time for all small values")
+            limits.append(f"not all small values, as {effort.work:,} units of work were done")
             up_to = 0
             break
         for delta in values:
             exhaustive += 1
+            effort.meter.done += 1
             broken = broken_law(collection, value, delta)
             if broken is not None:
                 break
@@ -77,6 +78,7 @@ def _at_random(collection: Collection, effort: Effort) -> tuple[int, Counterexam
     data = plain_data(collection, effort.given)
 
     def broken(case: tuple[Any, Any]) -> Counterexample | None:
+        effort.meter.done += 1
         pairs = product(forms(collection, case[0]), forms(collection, case[1]))
         return next((found for pair in pairs if (found := broken_law(collection, *pair)) is not None), None)
 

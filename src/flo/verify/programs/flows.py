@@ -47,7 +47,7 @@ def check_flow(program: Program, effort: Effort | None = None) -> Report:
     def line(given: Input, trace: str) -> str:
         return flow_again(program.inputs, dict(zip(program.inputs, given.data, strict=True)), trace)
 
-    subject = GraphLaws(program.graph, types, OF_GRAPHS, tuple(program.inputs), line, effort.over)
+    subject = GraphLaws(program.graph, types, OF_GRAPHS, tuple(program.inputs), line, effort)
     phases = Phases([subject], effort)
     broken = phases.run()
     asked = dict.fromkeys(each for operator, inputs in program.operators for each in obligations(operator, inputs))

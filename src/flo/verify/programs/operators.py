@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence as Items
+from contextlib import suppress
 from dataclasses import is_dataclass
 from itertools import islice, product
 from typing import Any, get_type_hints
@@ -13,7 +14,7 @@ from flo.core.derivation import StreamTypes
 from flo.core.errors import FloError, FunctionError, LawError, Origin
 from flo.core.graph import Node
 from flo.core.nested import Nested
-from flo.core.operator import Operator
+from flo.core.operator import Operator, expect_name
 from flo.core.stream_type import StreamType
 from flo.core.term import Lowering
 from flo.core.typing import derive
@@ -44,6 +45,7 @@ def check_operator(
     A collection stands for both of its stream types, unbounded and bounded.
     """
     effort = effort or Effort()
+    expect_name(operator, Origin.here())
     if not is_dataclass(operator):
         raise LawError(
             f"`{operator.name}` is no dataclass: the fields of an operator are its expression, and its state",
@@ -70,7 +72,7 @@ def _subject(operator: Operator, types: StreamTypes, effort: Effort) -> GraphLaw
         return again(operator, types, given.data, trace)
 
     names = tuple(str(place + 1) for place in range(len(types)))
-    return GraphLaws(Node(None, operator), types, OF_OPERATORS, names, line, effort.over)
+    return GraphLaws(Node(None, operator), types, OF_OPERATORS, names, line, effort)
 
 
 def named_signatures(operator: Operator, types: Items[StreamType | Collection]) -> Iterator[StreamTypes]:
@@ -127,7 +129,7 @@ def guessed_signatures(operator: Operator) -> list[list[StreamTypes]]:
         raise LawError(
             f"`{operator.name}` takes none of the types that are tried",
             facts=tuple(("refused", reason) for reason in islice(refused, MOST_REFUSALS)),
-            instead=(("check(operator, flo.Sequence[str])", "name the types of its inputs"),),
+            instead=((f"check(operator{', flo.Sequence[str]' * operator.arity[0]})", "name the types of its inputs"),),
             where=Origin.here(),
         )
     return found
@@ -154,7 +156,8 @@ def collections_of(element: Any) -> tuple[Collection, ...]:
 def _elements(operator: Operator) -> list[Any]:
     """Types of elements to try: first what the operator's functions say they take."""
     lowering = Lowering()
-    lowering(operator)
+    with suppress(FloError):  # a state that cannot be written down
+        lowering(operator)
     said = [kind for function in lowering.names.values() for kind in _parameters(function)]
     return list(dict.fromkeys([*said, int, tuple[int, int], str]))
 

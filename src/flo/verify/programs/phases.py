@@ -1,22 +1,26 @@
-"""The phases of a check: every small input, the smallest first, and then larger ones at random."""
+"""The phases of a check: every small input, the smallest first, then sizes in the code, then larger ones at random."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from itertools import islice
 
 from flo.core.errors import ElementError, FunctionError, LawError, Origin, brief
 from flo.verify.effort import Effort
-from flo.verify.programs.graphs import GraphLaws
-from flo.verify.programs.inputs import small_inputs
+from flo.verify.programs.graphs import OF_OPERATORS, GraphLaws
+from flo.verify.programs.inputs import Input, small_inputs
 from flo.verify.programs.sampling import sample
+from flo.verify.programs.sizes import sized_inputs
 from flo.verify.programs.steps import functions_of
 from flo.verify.report import Counterexample, Strength
 from flo.verify.smallest import NO_HYPOTHESIS
 from flo.verify.within import TimeUp, within
 
 LEAST_TRIES = 20
+MOST_RESUMED = 8
+"""So many inputs of every size are stopped, saved and restored on the way."""
 
 
 @dataclass
@@ -29,6 +33,8 @@ class Phases:
     """The input types are a guess: those on which a function raises are passed over."""
     exhaustive: int = 0
     up_to: int = 0
+    sized: int = 0
+    """Inputs of the sizes that the code speaks of."""
     random: int = 0
     limits: list[str] = field(default_factory=list)
     faults: list[FunctionError] = field(default_factory=list)
@@ -38,10 +44,10 @@ class Phases:
     current: GraphLaws | None = None
 
     def run(self) -> Counterexample | None:
-        """What breaks a law, the smallest that was found. The time bounds all of it, also a function that hangs."""
+        """What breaks a law, the smallest that was found. A function that hangs is given up."""
         try:
-            with within(max(self.effort.left(), 0.1) + 1):
-                found = self._small() or self._random()
+            with within(self.effort.seconds, self.effort.meter.progress):
+                found = self._small() or self._sized() or self._random() or self._resumed()
         except TimeUp as up:
             raise self._endless(up) from None
         if found is None and self.refused and not self.exhaustive:
@@ -55,7 +61,16 @@ class Phases:
             limits.append(f"{len(self.refused):,} inputs were refused: {self.refused[0].summary}")
         if self.faults:
             limits.append(f"inputs were passed over on which {self.faults[0].summary}")
-        return Strength(exhaustive=self.exhaustive, up_to=self.up_to, random=self.random, limits=tuple(limits))
+        return Strength(
+            exhaustive=self.exhaustive,
+            up_to=self.up_to,
+            sized=self.sized,
+            random=self.random,
+            longest=max((subject.longest for subject in self.subjects), default=0),
+            heaviest=max((subject.heaviest for subject in self.subjects), default=0),
+            takes_data=any(subject.types for subject in self.subjects),
+            limits=tuple(limits),
+        )
 
     def fired(self) -> frozenset[str]:
         return frozenset(rule for subject in self.subjects for rule in subject.fired)
@@ -67,7 +82,7 @@ class Phases:
                     if broken is not None:
                         return broken
             if self.effort.small_over():
-                self.limits.append(f"no time for all inputs of {size} elements")
+                self.limits.append(f"not all inputs of {size} elements, {self._enough}")
                 return None
             self.up_to = size
         return None
@@ -91,6 +106,54 @@ class Phases:
             self.faults.append(fault)
             self.subjects.remove(subject)
 
+    def _sized(self) -> Counterexample | None:
+        """Inputs of the sizes that the code speaks of."""
+        for subject in self.subjects:
+            self.current = subject
+            for given, choices in sized_inputs(subject.types, self.effort.given):
+                if self.effort.over():
+                    self.limits.append(f"not all sizes that the code speaks of, {self._enough}")
+                    return None
+                try:
+                    broken = subject.broken_along(given, choices)
+                except ElementError as refused:
+                    self.refused.append(refused)
+                    continue
+                except FunctionError as fault:
+                    if not self.guessed:
+                        raise
+                    self.faults.append(fault)
+                    break
+                self.sized += 1
+                if broken is not None:
+                    return subject.broken_by(given) or broken
+        return None
+
+    def _resumed(self) -> Counterexample | None:
+        """What is lost in a checkpoint of an operator: looked for last, as other laws say more about a state."""
+        for subject in self.subjects:
+            self.current = subject
+            subject.space.forget()
+            for given in self._to_resume(subject):
+                if self.effort.over():
+                    self.limits.append(f"not all checkpoints, {self._enough}")
+                    return None
+                try:
+                    broken = subject.not_resumed(given)
+                except (ElementError, FunctionError):  # as was said before
+                    continue
+                if broken is not None:
+                    return broken
+        return None
+
+    def _to_resume(self, subject: GraphLaws) -> Iterator[Input]:
+        """A few small inputs, and one of every size in the code; of an operator, as a program is made of them."""
+        if subject.laws is OF_OPERATORS:
+            for size in range(self.effort.most + 1):
+                yield from islice(small_inputs(subject.types, size, self.effort.given), MOST_RESUMED)
+            largest = {given.data.__repr__(): given for given, _ in sized_inputs(subject.types, self.effort.given)}
+            yield from islice(largest.values(), MOST_RESUMED)
+
     def _ends_elsewhere(self, subject: GraphLaws) -> set[tuple[bool, ...]]:
         """Where the same collections are tried as streams of other boundedness, too: then they end there, or some."""
         collections = [kind.collection for kind in subject.types]
@@ -104,7 +167,7 @@ class Phases:
         if find_spec("hypothesis") is None:
             self.limits.append(NO_HYPOTHESIS)
             return None
-        each = max(LEAST_TRIES, self.effort.tries // len(self.subjects))
+        each = max(min(LEAST_TRIES, self.effort.tries), self.effort.tries // len(self.subjects))
         for subject in self.subjects:
             self.current = subject
             tried, broken = sample(subject, self.effort, each, self.faults if self.guessed else None, self.refused)
@@ -112,8 +175,12 @@ class Phases:
             if broken is not None:
                 return broken
         if self.effort.over():
-            self.limits.append(f"stopped after {self.effort.seconds:g} s")
+            self.limits.append(f"not all random inputs, {self._enough}")
         return None
+
+    @property
+    def _enough(self) -> str:
+        return f"as {self.effort.work:,} units of work were done"
 
     def _endless(self, up: TimeUp) -> LawError:
         """A function that does not come back, for people."""
@@ -123,8 +190,11 @@ class Phases:
             given = () if self.current.trying is None else (("input", brief(self.current.trying.data)),)
             facts = [("function", functions), *given, *facts]
         return LawError(
-            f"a function did not return within {self.effort.seconds:g} s",
+            f"a function was given up {up.spent}: it had not returned",
             facts=tuple(facts),
-            instead=(("check(…, seconds=60)", "if it is only slow"), ("a loop that ends", "for every element")),
+            instead=(
+                (f"check(…, seconds={12 * self.effort.seconds:g})", "if it is only slow"),
+                ("a loop that ends", "for every element"),
+            ),
             where=Origin.here(),
         )

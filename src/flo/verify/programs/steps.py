@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from flo.core.derivation import StreamTypes
 from flo.core.errors import FloError
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.labels import label
-from flo.core.notation import text
-from flo.core.operator import Operator
 from flo.core.semantics import GraphStep
 from flo.core.term import Lowerable, Lowering
 from flo.core.typing import derive
+from flo.verify.effort import is_shipped
 from flo.verify.exploration.alike import alike
 from flo.verify.exploration.moves import Move, StepBroken, step_move
-from flo.verify.exploration.shown import shown_all
+from flo.verify.exploration.shown import expression, shown_all
 from flo.verify.exploration.space import Space
 from flo.verify.exploration.ways import differing, left_over
 from flo.verify.programs.copied import copied_operator
+
+NEW_STATE = "a frozen dataclass, whose new state goes into the step: Step(…, replace(self, …), …)"
+KEEP_TYPES = "leave the inputs, and the fields of the operator, in their types: `type` gives the same after each step"
+CLOSED = "a collection that is closed under ++, as flo.verify.check(collection) tries"
 
 
 class LawfulSpace(Space):
@@ -45,14 +50,14 @@ class LawfulSpace(Space):
 
     def small_steps(self, node: Node, times: int = 2) -> list[GraphStep]:
         """The steps, which must be the same each time."""
-        name, own = node.operator.name, is_users_own(node.operator)
+        name, own = node.operator.name, not is_shipped(type(node.operator))  # those of Flo do not change themselves
         before = copied_operator(node.operator) if own else node.operator
         found = super().small_steps(node)
         if not alike(before, node.operator):
             reason = f"`{name}` has changed its own state without a step: it holds something that can be changed"
             move = step_move(found[0]) if found else Move(name, name, name)
-            texts = text(Lowering()(before)), text(Lowering()(node.operator))
-            raise StepBroken("function", reason, move, differing(texts))
+            texts = expression(before), expression(node.operator)
+            raise StepBroken("function", reason, move, differing(texts), NEW_STATE)
         for _ in range(times - 1):
             again = super().small_steps(node)
             if not alike(found, again):
@@ -69,9 +74,11 @@ class LawfulSpace(Space):
             try:
                 found = derive(thing, types).outputs
             except FloError as error:
-                raise StepBroken("preservation", str(error).splitlines()[0], move) from None
+                advice = KEEP_TYPES if move.step is not None else CLOSED
+                raise StepBroken("preservation", str(error).splitlines()[0], move, advice=advice) from None
             if found != outputs:
-                raise StepBroken("preservation", f"the type of the outputs becomes {', '.join(map(str, found))}", move)
+                becomes = f"the type of the outputs becomes {', '.join(map(str, found))}"
+                raise StepBroken("preservation", becomes, move, advice=KEEP_TYPES)
         else:
             output = self.output_types[slot - len(self.nodes)]
             reason = output.collection.mismatch(thing)
@@ -80,11 +87,6 @@ class LawfulSpace(Space):
                     "preservation", f"an output of type {output} holds {shown_all([thing])}: {reason}", move
                 )
         self.lawful.add((slot, number))
-
-
-def is_users_own(operator: Operator) -> bool:
-    """Those that come with Flo do not change themselves."""
-    return not type(operator).__module__.startswith(("flo.core.", "flo.values.", "flo.columnar."))
 
 
 def _difference(node: Node, found: list[GraphStep], again: list[GraphStep]) -> tuple[Move, tuple[str, str]]:
@@ -107,6 +109,7 @@ def _emitted(step: GraphStep) -> str:
 def functions_of(node: Node) -> str:
     """The user's functions in the operator, for people."""
     lowering = Lowering()
-    lowering(node.operator)
+    with suppress(FloError):  # a state that cannot be written down
+        lowering(node.operator)
     supplied = [item for item in lowering.names.values() if callable(item) and not isinstance(item, (type, Lowerable))]
     return " or ".join(f"`{label(item)}`" for item in supplied) or f"`{node.operator.name}`"

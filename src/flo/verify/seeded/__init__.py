@@ -22,6 +22,7 @@ from flo.verify.seeded.nesting import NESTING
 from flo.verify.seeded.operators import OPERATORS
 from flo.verify.seeded.printed import PRINTED
 from flo.verify.seeded.printed_zsets import PRINTED_ZSETS
+from flo.verify.seeded.sizes import SIZES
 from flo.verify.seeded.zsets import ZSET_MISTAKES
 
 SEEDED: tuple[Seeded, ...] = (
@@ -37,6 +38,7 @@ SEEDED: tuple[Seeded, ...] = (
     *PRINTED_ZSETS,
     *NESTING,
     *GRAPHS,
+    *SIZES,
 )
 
 NOT_SUBJECTS: dict[int, str] = {

@@ -101,6 +101,8 @@ class JoinOfSomething(Operator):
 class KeepsTheEnd(PrintedNest):
     """nest-first-fixed and nest-run-fixed, figure 12, which leave [⊗] where it was."""
 
+    name = "nest_that_keeps_the_end"
+
     def steps(self, values: Values) -> Iterator[Step]:
         for step in super().steps(values):
             if step.rule in ("nest-first-fixed", "nest-run-fixed"):

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 MOST_TESTS = 100
 """How many conditions may be tested on one way: a loop that a symbol ends may never end."""
-QUICK = 0.1
-"""So many seconds for the solver that is quick with what is easy, before the one that chooses its tactics."""
+QUICK = 200_000
+"""So much work for the solver that is quick with what is easy, before the one that chooses its tactics."""
 
 
 class Refused(BaseException):
     """What cannot be traced. No `Exception`, so that what a function does about its own errors does not hide it."""
 
 
-class OutOfTime(Refused):
+class OutOfWork(Refused):
     pass
 
 
@@ -28,7 +27,8 @@ Decisions = tuple[tuple[Any, bool], ...]
 class Question:
     """What all ways through the functions have in common."""
 
-    deadline: float
+    work: int
+    """What the solver may still do, as it counts it."""
     words: bool
     """Whether texts are known by their order only."""
     texts: bool = False
@@ -120,12 +120,19 @@ class Path:
         import z3
 
         for solver, most in ((z3.SimpleSolver(), QUICK), (z3.Solver(), math.inf)):
-            left = min(most, self.question.deadline - time.monotonic())
-            if left <= 0:
-                raise OutOfTime
-            solver.set("timeout", max(1, int(left * 1000)))
+            if self.question.work <= 0:
+                raise OutOfWork
+            solver.set("rlimit", int(min(most, self.question.work)))
             solver.add(*self.conditions, *conditions)
+            before = _counted(solver)
             answer = solver.check()
+            self.question.work -= max(1, _counted(solver) - before)
             if answer != z3.unknown:
                 break
         return answer, solver.model() if answer == z3.sat else None
+
+
+def _counted(solver: Any) -> int:
+    """What the solver has done since Python was started, as it counts it."""
+    statistics = solver.statistics()
+    return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118

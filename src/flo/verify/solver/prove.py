@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,10 +10,12 @@ from typing import Any, TypeAlias
 
 from flo.verify.functions.equations import NoJoin, same
 from flo.verify.solver.arguments import Make, NoSuchValue, fits, maker, plain
-from flo.verify.solver.paths import OutOfTime, Path, Question, Refused
+from flo.verify.solver.paths import OutOfWork, Path, Question, Refused
 from flo.verify.solver.tracing import deliberate, traced
 
 MOST_PATHS = 200
+SOLVER_WORK = 4_000_000
+"""For one equation, as the solver counts what it does: about two seconds, and the same on every machine."""
 Sides: TypeAlias = Callable[..., tuple[Any, Any]]
 
 
@@ -41,7 +42,7 @@ Verdict: TypeAlias = Proved | Refuted | Unknown
 _one_at_a_time = threading.RLock()  # z3 keeps its terms in one place for all threads
 
 
-def prove(sides: Sides, types: Sequence[Any], *, seconds: float = 2.0) -> Verdict:
+def prove(sides: Sides, types: Sequence[Any], *, work: int = SOLVER_WORK) -> Verdict:
     """Whether the two results of `sides` are equal for all arguments of the types.
 
     The functions are run on symbols, once for each way through their branches. Globals and variables of outer functions
@@ -54,18 +55,18 @@ def prove(sides: Sides, types: Sequence[Any], *, seconds: float = 2.0) -> Verdic
     with _one_at_a_time:
         try:
             makers = [maker(kind) for kind in types]
-            question = Question(time.monotonic() + seconds, words=True)
+            question = Question(work, words=True)
             verdict = _all_paths(sides, makers, question)
             if question.texts and verdict != Proved():
                 verdict = _all_paths(sides, makers, replace(question, words=False))
             return verdict
-        except OutOfTime:
-            return Unknown(f"the solver was not done after {seconds:g} s")
+        except OutOfWork:
+            return Unknown(f"the solver was not done after {work:,} units of its work")
         except Refused as refused:
             return Unknown(str(refused))
 
 
-def stays(f: Callable[..., Any], types: Sequence[Any], kind: Any, *, seconds: float = 2.0) -> Verdict:
+def stays(f: Callable[..., Any], types: Sequence[Any], kind: Any, *, work: int = SOLVER_WORK) -> Verdict:
     """Whether f gives a value of this type for all arguments of the types."""
     results: list[Any] = []
 
@@ -73,7 +74,7 @@ def stays(f: Callable[..., Any], types: Sequence[Any], kind: Any, *, seconds: fl
         results.append(f(*arguments))
         return None, None
 
-    verdict = prove(sides, types, seconds=seconds)
+    verdict = prove(sides, types, work=work)
     left = verdict == Proved() and not all(fits(result, kind) for result in results)
     return Unknown("its results may leave their type") if left else verdict
 
@@ -87,7 +88,7 @@ def _all_paths(sides: Sides, makers: list[Make], question: Question) -> Verdict:
         path = waiting.popleft()
         try:
             verdict = _one_path(path, sides, makers)
-        except OutOfTime:
+        except OutOfWork:
             if doubts:
                 break
             raise
@@ -121,7 +122,7 @@ def _one_path(path: Path, sides: Sides, makers: list[Make]) -> Verdict:
         if path.lone_member is None and deliberate(error.__cause__ or error):
             return Proved()  # nothing is said of such values
         return Unknown("whether there are such values cannot be traced")
-    except OutOfTime:
+    except OutOfWork:
         raise
     except Refused as refused:
         return Unknown(str(refused))
