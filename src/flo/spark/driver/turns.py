@@ -57,12 +57,22 @@ class Outcome:
 class Turns:
     """A program on Spark: takes deltas, version by version."""
 
-    def __init__(self, spark: SparkSession, plan: Plan, outputs: list[Output], folder: str, shards: int) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        plan: Plan,
+        outputs: list[Output],
+        folder: str,
+        shards: int,
+        checkpoint: str = "",
+    ) -> None:
         self.spark = spark
         self.plan = plan
         self.outputs = outputs
         self.folder = folder
         self.shards = shards
+        self.checkpoint = checkpoint
+        """The id of the checkpoint; a run that keeps none has none."""
         self.run = uuid.uuid4().hex
         self.narrow = True
         """Whether all rows that enter have few bytes, whatever they say."""
@@ -157,9 +167,9 @@ class Turns:
             _, parts, more = Shard(self.folder, self.shards, stage.level, number, stage.graph, types).read(version)
             yield number, Kept.read(parts, more)
 
-    def commit(self, outcome: Outcome) -> None:
+    def commit(self, outcome: Outcome, epoch: int = 0) -> None:
         """From now on readers see this version."""
-        commit(self.folder, outcome.version, vars(outcome))
+        commit(self.folder, outcome.version, vars(outcome), epoch)
 
 
 def _placed(value: Value) -> Value:
