@@ -25,8 +25,9 @@ from flo.core.encoding import decode, encode
 from flo.core.errors import CheckpointError
 from flo.core.term import Call, Term
 from flo.core.wire import Wire
-from flo.spark.checkpoint.files import committed, write_about
-from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_terms, runs_in
+from flo.spark.checkpoint.files import write_about
+from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_state, runs_in
+from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.rescale_windows import cut_windows
 from flo.spark.plan.stages import shard_of
 from flo.spark.tasks.kept import OUTPUTS, PLACE
@@ -55,16 +56,27 @@ BY_ROW = {"join_set_tables": {3: 1, 4: 2}}
 
 
 def rescale(where: str, shards: int) -> list[int]:
-    """Cuts every committed version anew; gives these versions."""
+    """Cuts every committed version anew; gives these versions. No query may run on the checkpoint meanwhile."""
     if shards < 1:
         raise CheckpointError(f"a checkpoint has at least one shard, and not {shards}")
-    checkpoint, versions = Checkpoint(where), committed(where)
+    Checkpoint(where)  # or there is none, and nothing is written
+    lease = Lease.take(where, "flo state rescale")
+    try:
+        return _rescaled(where, shards, lease)
+    finally:
+        lease.release()
+
+
+def _rescaled(where: str, shards: int, lease: Lease) -> list[int]:
+    checkpoint = Checkpoint(where)
+    versions = checkpoint.versions()
     if shards == checkpoint.shards:
         return versions
     folder(where).remove(f"{STATE}/{shards:05}")  # left by one that was broken off
     for version in versions:
         for stage in checkpoint.about["stages"]:
             _Cutting(checkpoint, stage, shards, version).cut()
+    lease.expect_held()
     write_about(where, {**checkpoint.about, "shards": shards})
     folder(where).remove(OUTPUTS)  # of turns that come again, and then from other shards
     folder(where).remove(f"{STATE}/{checkpoint.shards:05}")
@@ -88,7 +100,7 @@ class _Cutting:
         self.old = [self.checkpoint.store(level, shard) for shard in range(self.checkpoint.shards)]
         stores = [Store(state.within(place_of(level, shard))) for shard in range(self.shards)]
         self.new = [Storing(store, []) for store in stores]
-        graphs, views = zip(*(read_terms(store, self.version) for store in self.old), strict=True)
+        graphs, views = zip(*(read_state(self.stage, store, self.version) for store in self.old), strict=True)
         first: Any = decode(bytes.fromhex(self.stage["initial"]))
         nodes = zip(self.stage["operators"], nodes_in(first[0]), *map(nodes_in, graphs), strict=True)
         found = [self._node(described, initial, list(each)) for described, initial, *each in nodes]

@@ -15,16 +15,17 @@ from flo.columnar.folders import folder
 from flo.columnar.inputs import WEIGHTS
 from flo.columnar.keyed import has_key_columns, keyed_rows_of
 from flo.columnar.rows import WEIGHT, Columns, Rows, layout_of, ordered
+from flo.columnar.sealed import missing
 from flo.columnar.store import Store
 from flo.columnar.streams import STREAM, has_columns, streams_of
 from flo.columnar.trace import Trace, added_up
 from flo.core.errors import CheckpointError, UnknownNameError
 from flo.core.forms import Form, FormedValue
-from flo.spark.checkpoint.files import about, committed
+from flo.spark.checkpoint.files import ABOUT, about, committed, read_commit
 from flo.spark.driver.frames import frame_of, snapshot
 from flo.spark.driver.turns import Turns
 from flo.spark.tasks.kept import PLACE, VIEW, Output
-from flo.spark.tasks.state import state_of
+from flo.spark.tasks.state import place_of, state_of
 from flo.values.element_value import ElementCollection
 
 
@@ -45,7 +46,9 @@ class View:
         if version is not None and version not in (versions := committed(folder)):
             kept = ", ".join(map(str, versions))
             raise CheckpointError(f"the version {version} of `{name}` is not kept", facts=(("kept", kept),))
-        return cls(folder, name, newest if version is None else version, turns)
+        version = newest if version is None else version
+        read_commit(folder, version)
+        return cls(folder, name, version, turns)
 
     @staticmethod
     def newest(folder: str) -> int:
@@ -79,17 +82,26 @@ class View:
     def _held(self) -> list[Held]:
         """What every shard keeps of it. Empty if it has no columns, or is none."""
         found = []
-        shards = about(self.folder)["shards"] if self.turns is None else self.turns.shards
+        shards, levels = self._stages()
         state = state_of(self.folder, shards)
-        for level in state.folders():
-            for shard in state.folders(level):
-                store = state.within(f"{level}/{shard}")
+        for level in levels:
+            for shard in range(shards):
+                store = state.within(place_of(level, shard))
                 view = Store(store).manifest(self.version)["more"]["views"].get(self.name)
                 if view is not None:
                     schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(view["schema"])))
                     columns, runs = tuple(view["columns"]), tuple(view["runs"])
                     found.append(Held(str(store), columns, runs, schema, view["kind"]))
         return found
+
+    def _stages(self) -> tuple[int, list[int]]:
+        """The number of shards, and the levels of the stages."""
+        if self.turns is not None:
+            return self.turns.shards, [stage.level for stage in self.turns.plan.stages]
+        content = about(self.folder)
+        if content is None:
+            raise missing(folder(self.folder), ABOUT)
+        return content["shards"], [stage["level"] for stage in content["stages"]]
 
     def arrow(self) -> pa.Table:
         """The rows, each once: with `_weight` where the output has weights, in order where it has one.
