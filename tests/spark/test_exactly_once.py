@@ -169,6 +169,7 @@ def test_a_start_that_fails_writes_nothing(tmp_path, monkeypatch, streaming):
     with pytest.raises(flo.FloError, match="does not fit" if streaming else "no streaming DataFrame"):
         OnSpark(sums(), NO_SPARK).start({}, checkpoint=tmp_path)
     assert about(str(tmp_path)) is None
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_program_that_has_committed_nothing_may_be_replaced(tmp_path):

@@ -40,7 +40,7 @@ from flo.spark.checkpoint.agreed import agreed, content_of, write_agreed
 from flo.spark.checkpoint.files import committed, reachable
 from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.offsets import SPARK, expect_offsets
-from flo.spark.driver.entering import Native, entering, has_weights, read_as
+from flo.spark.driver.entering import Entering, Native, entering, has_weights, read_as
 from flo.spark.driver.frames import snapshot
 from flo.spark.driver.query import Query
 from flo.spark.driver.settings import having, of_tasks
@@ -129,12 +129,13 @@ class OnSpark:
             ours = content_of(self._flow.name, self._graph, self._plan, names, planned_outputs, parallelism)
             read = zip(frames.items(), self._plan.entries, strict=False)
             ours["inputs"] += [read_as(name, frame, entry, (order or {}).get(name)) for (name, frame), entry in read]
+            given = self._entering(frames, order or {}, divert)
             lease = Lease.take(folder, self._flow.name)
             count = agreed(folder, ours, shards)
             offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{SPARK}"
             expect_offsets(offsets, max(committed(folder), default=None))
             turns = Turns(self._spark, self._plan, planned_outputs, folder, count, ours["id"])
-            entering = self._entering(turns, frames, order or {}, divert)
+            entering = {name: turns.entering(name, each, divert) for name, each in given.items()}
             write_agreed(folder, ours)
             static = [entering[name] for name in frames if name not in streaming]
             ended = {place for place, name in enumerate(self._inputs) if name in frames and name not in streaming}
@@ -168,7 +169,8 @@ class OnSpark:
             outputs = self._planned_outputs(kinds)
             turns = Turns(self._spark, self._plan, outputs, folder, shards or self._parallelism())
             divert = one_of("on_error", on_error, OnError) == "divert"
-            entering = self._entering(turns, frames, order or {}, divert)
+            given = self._entering(frames, order or {}, divert)
+            entering = {name: turns.entering(name, each, divert) for name, each in given.items()}
             with having(self._spark, of_tasks(turns.narrow)):
                 outcome = turns.begin(list(entering.values()), set(range(len(self._inputs))))
             aside = {
@@ -236,15 +238,14 @@ class OnSpark:
         streams = zip(self._output_types.items(), self._plan.outputs, strict=True)
         return [Output(name, stream, kind, how[name], (to or {}).get(name)) for (name, kind), stream in streams]
 
-    def _entering(
-        self, turns: Turns, frames: Mapping[str, DataFrame], order: Mapping[str, str], divert: bool
-    ) -> dict[str, DataFrame]:
+    def _entering(self, frames: Mapping[str, DataFrame], order: Mapping[str, str], divert: bool) -> dict[str, Entering]:
+        """The inputs as the program reads them; refuses one that cannot fit."""
         for name in order:
             known(name, self._inputs, "input")
         # rows that do not fit are put aside as they came
         natives = repeat(None) if divert else self._natives
         return {
-            name: turns.entering(name, entering(name, frame, entry, native, order.get(name)), divert)
+            name: entering(name, frame, entry, native, order.get(name))
             for (name, frame), entry, native in zip(frames.items(), self._plan.entries, natives, strict=False)
         }
 
