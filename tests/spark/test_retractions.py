@@ -149,6 +149,7 @@ def positive(data: Any) -> Any:
     return {row: abs(weight) or 1 for row, weight in data.items()} if isinstance(data, dict) else data
 
 
+@pytest.mark.slow
 def test_what_is_derived_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of drawn programs whose inputs are only added to: no change of an output that only adds is below zero."""
     least: dict[str, int] = {}
