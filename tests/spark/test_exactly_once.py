@@ -62,7 +62,7 @@ def test_rows_that_only_a_broken_off_turn_has_put_aside_are_forgotten(tmp_path):
     where, sink = str(tmp_path), Changes(str(tmp_path / "aside"))
     file = arriving._written(where, "sales", [Diverted({"shop": 1}, "does not fit")])
     for sinks in ({}, {"sales diverted": sink}):
-        query = SimpleNamespace(_turns=SimpleNamespace(folder=where, shards=2), _sinks=sinks)
+        query = SimpleNamespace(_turns=SimpleNamespace(folder=where, shards=2, checkpoint=""), _sinks=sinks)
         for files, count in ([(file, 1)], 1), ([], 0):
             Query._take_aside(query, None, Outcome(0, {}, {}, 0, {}, 0.0, {"sales": files}))
             assert arriving.put_aside(where, "sales", 0).num_rows == count
@@ -78,7 +78,7 @@ def test_offsets_of_another_query_are_refused(tmp_path, newest, version):
         commit(str(tmp_path), each, {})
     query = Query.__new__(Query)
     query._turns = SimpleNamespace(folder=str(tmp_path), take=lambda *_: pytest.fail("the turn was taken"))
-    query._static, query._ended = [], set()
+    query._static, query._ended, query._lease = [], set(), SimpleNamespace(expect_held=lambda: None)
     with pytest.raises(flo.CheckpointError, match=f"goes on with version {version}") as caught:
         query._take(None, version)
     assert "expected" in str(caught.value)
@@ -172,6 +172,7 @@ def test_a_start_that_fails_writes_nothing(tmp_path, monkeypatch, streaming):
     with pytest.raises(flo.FloError, match="does not fit" if streaming else "no streaming DataFrame"):
         OnSpark(sums(), NO_SPARK).start({}, checkpoint=tmp_path)
     assert about(str(tmp_path)) is None
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_program_that_has_committed_nothing_may_be_replaced(tmp_path):

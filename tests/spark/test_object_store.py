@@ -11,8 +11,10 @@ import pytest
 import flo
 from flo.columnar import folders
 from flo.columnar.folders import folder
-from flo.spark.checkpoint.files import committed
+from flo.columnar.sealed import create_sealed, write_sealed
+from flo.spark.checkpoint.files import commit, committed
 from flo.spark.checkpoint.inspect import Checkpoint
+from flo.spark.checkpoint.lease import Lease
 from tests.spark.shops import DATA, everything, expected, sales, sales_table, snapshot, sums
 from tests.spark.simulated import Simulated
 
@@ -86,6 +88,35 @@ def test_the_cache_is_bounded(s3: str, tmp_path: Path, monkeypatch: pytest.Monke
         folder(s3).keep(f"runs/{number}", lambda sink: sink.write(b"x" * 1000))
     assert len(list((tmp_path / "cache").iterdir())) == 3
     assert folder(s3).kept("runs/0").to_pybytes() == b"x" * 1000
+
+
+def test_the_lease_on_s3(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refused while the holder is seen, taken over from another machine; of two at one moment one finds out later."""
+    first = Lease.take(s3, "sales")
+    with pytest.raises(flo.CheckpointError, match="is in use by another query"):
+        Lease.take(s3, "sales")
+    first.expect_held()
+    first.holder["host"] = "elsewhere"
+    write_sealed(folder(s3), "leases/00000001.json", first._content())
+    second = Lease.take(s3, "sales")
+    with pytest.raises(flo.CheckpointError, match="commits nothing more"):
+        first.expect_held()
+    commit(s3, 0, {}, second.epoch)
+    with pytest.raises(flo.CheckpointError, match="version 0 was committed by another query"):
+        commit(s3, 0, {}, first.epoch)
+    second.release()
+    with monkeypatch.context() as patches:
+        patches.setattr(folders.Remote, "exists", lambda self, name: False)  # as it was a moment ago
+        third = Lease(s3, 3, {**first.holder, "run": "3"})
+        create_sealed(folder(s3), "leases/00000003.json", third._content())
+        third.expect_held()
+        fourth = Lease(s3, 3, {**first.holder, "run": "4"})
+        create_sealed(folder(s3), "leases/00000003.json", fourth._content())
+    fourth.expect_held()
+    with pytest.raises(flo.CheckpointError, match="commits nothing more"):
+        third.expect_held()
+    with pytest.raises(FileExistsError):
+        create_sealed(folder(s3), "leases/00000003.json", third._content())
 
 
 def test_addresses(tmp_path: Path) -> None:

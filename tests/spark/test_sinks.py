@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import flo
-from flo.spark import Changes, SparkSink
+from flo.spark import Changes, Sink, SparkSink
+from flo.spark.checkpoint.files import about
 from flo.spark.driver.query import Query
 from flo.spark.driver.sinks import Given
 from tests.spark.sources import stream
@@ -173,12 +174,22 @@ def test_a_fault_in_a_sink(spark, tmp_path):
         if len(seen) == 2:
             raise RuntimeError("gave up")
 
+    class Named(Sink):
+        keeps_weight = True
+        known: ClassVar[list[tuple[str, int]]] = []
+
+        def take(self, given: Given) -> None:
+            self.known.append((given.checkpoint, given.version))
+
     flow = sums()
+    flow.output("named", flow._outputs["same"])
     with pytest.raises(RuntimeError, match="gave up") as caught:
-        started(spark, flow, tmp_path, {"sums": gives_up})
+        started(spark, flow, tmp_path, {"sums": gives_up, "named": Named()})
     assert "the output `sums`, at version 1" in caught.value.__notes__[0]
-    query = started(spark, sums(), tmp_path, {"sums": gives_up})
+    query = started(spark, flow, tmp_path, {"sums": gives_up, "named": Named()})
     assert seen == [0, 1, 1, 2]
+    name = about(str(tmp_path / "checkpoint"))["id"]
+    assert Named.known == [(name, 0), (name, 1), (name, 2)]
     with pytest.raises(flo.UnknownNameError, match="puts no rows aside"):
         query.diverted("sales")
     assert query.view("same").value() == {"b": 3, "c": 1}

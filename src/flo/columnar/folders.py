@@ -25,6 +25,8 @@ from pyarrow import fs
 from flo.core.errors import CheckpointError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+WITHOUT_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK)
+"""What a filesystem without hard links says."""
 ASIDE = "."
 """What the name of a file begins with while it is written."""
 CACHE_BYTES = 20 << 30
@@ -42,8 +44,12 @@ class Folder(ABC):
         """Writes a file, or writes it anew; gives its size."""
 
     @abstractmethod
+    def create(self, name: str, data: bytes) -> None:
+        """Writes a file that is not there yet; FileExistsError if it is, also if another has just written it."""
+
+    @abstractmethod
     def keep(self, name: str, write: Callable[[Any], Any]) -> int:
-        """The same for a file that is named by its content: `write` is given where to write."""
+        """Writes a file that is named by its content: `write` is given where to write."""
 
     @abstractmethod
     def kept(self, name: str) -> pa.Buffer:
@@ -89,7 +95,13 @@ class Local(Folder):
     def write(self, name: str, data: bytes | pa.Buffer) -> int:
         return self.keep(name, lambda sink: sink.write(data))
 
+    def create(self, name: str, data: bytes) -> None:
+        self._put(name, lambda sink: sink.write(data), _put_if_free)
+
     def keep(self, name: str, write: Callable[[Any], Any]) -> int:
+        return self._put(name, write, os.replace)
+
+    def _put(self, name: str, write: Callable[[Any], Any], rename: Callable[[Path, Path], Any]) -> int:
         """Aside, to the disk, and then under its name."""
         target = self.path / name
         aside = target.with_name(f"{ASIDE}{target.name}.{uuid.uuid4().hex}")
@@ -100,7 +112,7 @@ class Local(Folder):
             with aside.open("rb+") as file:
                 os.fsync(file.fileno())
             size = aside.stat().st_size
-            aside.replace(target)
+            rename(aside, target)
         except BaseException as error:
             aside.unlink(missing_ok=True)
             if isinstance(error, OSError) and error.errno in FULL:
@@ -151,6 +163,18 @@ class Local(Folder):
         return Local(self.path / name)
 
 
+def _put_if_free(aside: Path, target: Path) -> None:
+    """A link fails where a file is, and a rename replaces it. Without links the name is reserved first."""
+    try:
+        os.link(aside, target)
+        aside.unlink()
+    except OSError as error:
+        if error.errno not in WITHOUT_LINKS:
+            raise
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL))
+        aside.replace(target)
+
+
 def _no_room(path: Path, error: OSError) -> CheckpointError:
     return CheckpointError(
         f"there is no room for the file `{path}`: {os.strerror(error.errno or 0)}",
@@ -186,6 +210,15 @@ class Remote(Folder):
         if renames:
             self.filesystem.move(place, target)
         return len(data)
+
+    def create(self, name: str, data: bytes) -> None:
+        """Arrow has no conditional put. Of two that write at the same moment the last one wins, and the other reads
+        back what is not its own, here or later: who must be alone looks again before it relies on that."""
+        if self.exists(name):
+            raise FileExistsError(name)
+        self.write(name, data)
+        if self.read(name) != data:
+            raise FileExistsError(name)
 
     def keep(self, name: str, write: Callable[[Any], Any]) -> int:
         cached = name.rpartition("/")[2]

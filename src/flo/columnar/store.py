@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from flo.columnar.folders import ASIDE, Folder, folder
 from flo.columnar.run import Content, Run, read_ipc, write_ipc
-from flo.columnar.sealed import damaged, missing, read_sealed, write_sealed
+from flo.columnar.sealed import damaged, missing, read_sealed, unreadable, write_sealed
 from flo.columnar.storing import Mapped, Storing, collections
 from flo.core.checkpoint import Running, load, save
 from flo.core.derivation import StreamTypes
@@ -92,15 +92,17 @@ class Store:
             state = self.folder.read(name)
         except FileNotFoundError:
             raise missing(self.folder, name) from None
+        except OSError as error:
+            raise unreadable(self.folder, name, error) from None
         if hashlib.blake2b(state, digest_size=16).hexdigest() != manifest["state"]:
             raise damaged(self.folder, name)
         return state, manifest["more"]
 
     def manifest(self, number: int) -> Any:
-        return read_sealed(self.folder, _manifest(number))
+        return read_sealed(self.folder, _manifest(number), number=number, state=str, runs=list)
 
     def numbers(self) -> list[int]:
-        return [int(name.removesuffix(".json")) for name in self.folder.names(MANIFESTS)]
+        return numbers_in(self.folder, MANIFESTS)
 
     def put(self, run: Run) -> int:
         """Writes a run that is not there yet; gives the bytes that were written."""
@@ -162,6 +164,12 @@ class Store:
                 stray = name.startswith(ASIDE) or (under != MANIFESTS and f"{under}/{name}" not in held)
                 if stray and old >= age:
                     self.folder.remove(f"{under}/{name}")
+
+
+def numbers_in(folder: Folder, under: str) -> list[int]:
+    """Of files such as `00000003.json`, in order; others are passed by."""
+    names = [name.removesuffix(".json") for name in folder.names(under) if name.endswith(".json")]
+    return [int(name) for name in names if name.isdecimal()]
 
 
 def _manifest(number: int) -> str:

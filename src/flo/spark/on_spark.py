@@ -19,6 +19,7 @@ from flo.api.here import one_of
 from flo.api.running import known
 from flo.columnar.derive import giving_tables
 from flo.columnar.diverted import OnError
+from flo.columnar.inputs import WEIGHTS
 from flo.columnar.operator import columnar, plain
 from flo.columnar.rows import Columns
 from flo.columnar.translate import converting, translated
@@ -37,17 +38,21 @@ from flo.core.graph import sequence
 from flo.core.notation import names
 from flo.core.typing import initial
 from flo.spark.checkpoint.agreed import agreed, content_of, write_agreed
-from flo.spark.checkpoint.files import reachable
-from flo.spark.driver.entering import Native, entering, read_as
+from flo.spark.checkpoint.files import committed, reachable
+from flo.spark.checkpoint.lease import Lease
+from flo.spark.checkpoint.offsets import SPARK, expect_offsets
+from flo.spark.driver.entering import Entering, Native, entering, has_weights, read_as
 from flo.spark.driver.frames import snapshot
 from flo.spark.driver.query import Query
 from flo.spark.driver.settings import having, of_tasks
 from flo.spark.driver.shipping import resolve_annotations, ship
-from flo.spark.driver.sinks import DIVERTED, Given, Sink, expect_columns, sink_of
+from flo.spark.driver.sinks import DIVERTED, Given, Sink, expect_columns, expect_weights, sink_of
 from flo.spark.driver.turns import Turns
 from flo.spark.driver.views import View
 from flo.spark.plan.explain import explained
 from flo.spark.plan.planning import planned
+from flo.spark.plan.retractions import Cause, retractions
+from flo.spark.tasks.arriving import rows_in
 from flo.spark.tasks.kept import PARTS, VIEW, Output
 
 if TYPE_CHECKING:
@@ -97,9 +102,10 @@ class OnSpark:
         function raises on before they are moved, are put aside: for `query.diverted("orders")`, or for the sink of the
         output `orders diverted`. `trigger` is Spark's: `{"processingTime": "5 seconds"}`, `{"availableNow": True}`.
         The checkpoint is a path, or an address that Arrow reaches (`s3a://…`); Spark's own part of it, the offsets,
-        is in its folder `spark`, or at `spark_checkpoint`.
+        is in its folder `spark`, or at `spark_checkpoint`. One query at a time may run on a checkpoint: while another
+        does on this machine, it is refused.
         """
-        here = Origin.here()
+        here, lease = Origin.here(), None
         try:
             frames = self._checked(inputs)
             _expect_shards(shards)
@@ -115,26 +121,35 @@ class OnSpark:
             )
             for output in planned_outputs:
                 expect_columns(output)
-            names, parallelism = list(self._inputs), shards or self._parallelism()
-            ours = content_of(self._flow.name, self._graph, self._plan, names, planned_outputs, parallelism)
-            read = zip(frames.items(), self._plan.entries, strict=False)
-            ours["inputs"] += [read_as(name, frame, entry, (order or {}).get(name)) for (name, frame), entry in read]
-            turns = Turns(self._spark, self._plan, planned_outputs, folder, agreed(folder, ours, shards))
+            self._expect_weights(frames, sinks)
             streaming = [name for name, frame in frames.items() if frame.isStreaming]
             if not streaming:
                 raise BoundednessError(
                     "`start` was given no streaming DataFrame, and there would be nothing to wait for",
                     instead=(("flow.on(spark).run(…)", "for inputs that are all bounded"),),
                 )
-            entering = self._entering(turns, frames, order or {}, divert)
+            names, parallelism = list(self._inputs), shards or self._parallelism()
+            ours = content_of(self._flow.name, self._graph, self._plan, names, planned_outputs, parallelism)
+            read = zip(frames.items(), self._plan.entries, strict=False)
+            ours["inputs"] += [read_as(name, frame, entry, (order or {}).get(name)) for (name, frame), entry in read]
+            given = self._entering(frames, order or {}, divert)
+            lease = Lease.take(folder, self._flow.name)
+            count = agreed(folder, ours, shards)
+            offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{SPARK}"
+            expect_offsets(offsets, max(committed(folder), default=None))
+            turns = Turns(self._spark, self._plan, planned_outputs, folder, count, ours["id"])
+            entering = {name: turns.entering(name, each, divert) for name, each in given.items()}
             write_agreed(folder, ours)
-        except FloError as error:
-            raise error.located(here) from error.__cause__
-        static = [entering[name] for name in frames if name not in streaming]
-        ended = {place for place, name in enumerate(self._inputs) if name in frames and name not in streaming}
-        streams = [entering[name] for name in streaming]
-        apart = str(spark_checkpoint) if spark_checkpoint else None
-        return Query(self._flow.name, turns, streams, static, ended, sinks, dict(trigger or {}), apart)
+            static = [entering[name] for name in frames if name not in streaming]
+            ended = {place for place, name in enumerate(self._inputs) if name in frames and name not in streaming}
+            streams = [entering[name] for name in streaming]
+            return Query(self._flow.name, turns, streams, static, ended, sinks, dict(trigger or {}), lease, offsets)
+        except BaseException as error:
+            if lease is not None:
+                lease.release()
+            if isinstance(error, FloError):
+                raise error.located(here) from error.__cause__
+            raise
 
     def run(
         self,
@@ -157,7 +172,8 @@ class OnSpark:
             outputs = self._planned_outputs(kinds)
             turns = Turns(self._spark, self._plan, outputs, folder, shards or self._parallelism())
             divert = one_of("on_error", on_error, OnError) == "divert"
-            entering = self._entering(turns, frames, order or {}, divert)
+            given = self._entering(frames, order or {}, divert)
+            entering = {name: turns.entering(name, each, divert) for name, each in given.items()}
             with having(self._spark, of_tasks(turns.narrow)):
                 outcome = turns.begin(list(entering.values()), set(range(len(self._inputs))))
             turns.commit(outcome)  # for views
@@ -212,19 +228,32 @@ class OnSpark:
             known(name, dict.fromkeys(names), "output")
         return {name: sink_of(name, outputs.get(name)) for name in names}
 
+    def _expect_weights(self, frames: Mapping[str, DataFrame], sinks: Mapping[str, Sink]) -> None:
+        """Refuses a sink that does not keep weights for an output that can take rows back."""
+        if all(sinks[name].keeps_weight for name in self._output_types):
+            return
+        why = f"its DataFrame has a column `{WEIGHTS}`, and a weight below zero takes a row back"
+        given = [
+            Cause(name, why=why) if has_weights(frame, rows_in(entry.type.collection)) else None
+            for (name, frame), entry in zip(frames.items(), self._plan.entries, strict=False)
+        ]
+        types = tuple(stream.type for stream in self._inputs.values())
+        for name, cause in zip(self._output_types, retractions(self._flow.graph(), types, given), strict=True):
+            if cause is not None:
+                expect_weights(name, sinks[name], cause)
+
     def _planned_outputs(self, how: Mapping[str, str], to: Mapping[str, str | None] | None = None) -> list[Output]:
         streams = zip(self._output_types.items(), self._plan.outputs, strict=True)
         return [Output(name, stream, kind, how[name], (to or {}).get(name)) for (name, kind), stream in streams]
 
-    def _entering(
-        self, turns: Turns, frames: Mapping[str, DataFrame], order: Mapping[str, str], divert: bool
-    ) -> dict[str, DataFrame]:
+    def _entering(self, frames: Mapping[str, DataFrame], order: Mapping[str, str], divert: bool) -> dict[str, Entering]:
+        """The inputs as the program reads them; refuses one that cannot fit."""
         for name in order:
             known(name, self._inputs, "input")
         # rows that do not fit are put aside as they came
         natives = repeat(None) if divert else self._natives
         return {
-            name: turns.entering(name, entering(name, frame, entry, native, order.get(name)), divert)
+            name: entering(name, frame, entry, native, order.get(name))
             for (name, frame), entry, native in zip(frames.items(), self._plan.entries, natives, strict=False)
         }
 

@@ -203,6 +203,7 @@ def _sink(text: str) -> tuple[str, Any]:
 
 def _put(name: str, result: Any, sink: Any) -> bool:
     """Whether the sink has taken the whole result; one that shows it is left to us."""
+    from flo.columnar.inputs import WEIGHTS
     from flo.spark import Changes, SparkSink
 
     if not isinstance(sink, (Changes, SparkSink)):
@@ -212,7 +213,7 @@ def _put(name: str, result: Any, sink: Any) -> bool:
     if isinstance(sink, Changes):
         result.write.parquet(sink.path)
     else:
-        result.write.format(sink.format).options(**sink.options).save()
+        sink.writer(result, WEIGHTS in result.columns).save()
     return True
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ABOUT = """\
 show      stages, operators and views, with the rows and bytes that each shard holds of them
 verify    reads every file that a retained version names; exit status 1 if one is missing, truncated or altered
-rescale   cuts the state into another number of shards; the query must not be running
+rescale   cuts the state into another number of shards; refused while a query runs on it
 
 A checkpoint is a path, or an address such as s3a://bucket/path.
 """
@@ -43,10 +43,10 @@ def add_to(subcommands: Any) -> None:
 
 
 def show(given: argparse.Namespace) -> int:
-    from flo.spark.checkpoint.files import committed  # needs the extra `spark`
-    from flo.spark.checkpoint.inspect import Checkpoint
+    from flo.spark.checkpoint.inspect import Checkpoint  # needs the extra `spark`
 
-    checkpoint, versions = Checkpoint(given.checkpoint), committed(given.checkpoint)
+    checkpoint = Checkpoint(given.checkpoint)
+    versions = checkpoint.versions()
     output = Console(file=sys.stdout, highlight=False, soft_wrap=True)
     kept = ", ".join(map(str, versions)) or "none"
     output.print(f"flow {checkpoint.about['flow']}, {checkpoint.shards} shards, versions kept: {kept}", markup=False)

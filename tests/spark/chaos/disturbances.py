@@ -119,7 +119,7 @@ def stopped(trial: Trial) -> None:
 
 
 def started_twice(trial: Trial) -> None:
-    """A second start of the same query while the first runs: it takes over."""
+    """A second start of the same query while the first runs: it is refused, and the first goes on."""
     trial.start(RESTART, trial.rng.randrange(TURNS))
     trial.done.append("started twice")
     trial.complete()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from flo.core.graph import Graph, nodes
 from flo.core.notation import text
 from flo.core.operator import Operator
 from flo.core.term import Lowering
-from flo.spark.checkpoint.files import about, committed, write_about
+from flo.spark.checkpoint.files import about, committed, read_commits, write_about
 from flo.spark.plan.planning import placement
 from flo.spark.plan.stages import Entry, Plan, Stage
 from flo.spark.tasks.arriving import rows_in
@@ -75,10 +76,13 @@ def _spread(operator: Operator) -> Placement:
 def agreed(where: str, ours: Content, shards: int | None) -> int:
     """The number of shards: that of the checkpoint, if there is one; refused if its program is another.
 
-    A program of which no turn is committed has left nothing behind that another could not replace.
+    A program of which no turn is committed has left nothing behind that another could not replace. The checkpoint has
+    an id, which sinks know it by; another program has another. One that was written before there were ids has its path.
     """
-    before = about(where)
-    if before is not None and committed(where):
+    before, versions = about(where), read_commits(where)
+    goes_on = before is not None and (bool(versions) or _is_same(before, ours))
+    ours["id"] = before.get("id", where) if goes_on else uuid.uuid4().hex
+    if before is not None and versions:
         _compared(before, ours)
         if shards is not None and shards != before["shards"]:
             raise CheckpointError(
@@ -96,6 +100,14 @@ def write_agreed(where: str, ours: Content) -> None:
         if not committed(where):
             folder(where).remove(STATE)  # of another program, whose first turn was broken off
         write_about(where, ours)
+
+
+def _is_same(before: Content, ours: Content) -> bool:
+    try:
+        _compared(before, ours)
+    except CheckpointError:
+        return False
+    return True
 
 
 def _compared(before: Content, ours: Content) -> None:

@@ -7,13 +7,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from flo.columnar.folders import folder
-from flo.columnar.sealed import read_sealed, write_sealed
+from flo.columnar.sealed import create_sealed, missing, read_sealed, write_sealed
+from flo.columnar.store import numbers_in
 from flo.core.errors import CheckpointError
 from flo.spark.tasks.state import VERSIONS, Standing
 
 ABOUT, COMMITS, STANDING = "flo.json", "commits", "standing"
 READABLE = VERSIONS - 1
 """How many committed versions are kept: while a turn is running, some shards have its version already."""
+CONTENT = {
+    "flow": str,
+    "program": str,
+    "functions": list,
+    "inputs": list,
+    "outputs": dict,
+    "shards": int,
+    "stages": list,
+}
+"""What is said of the program, and of which types it is."""
 S3A = {
     "fs.s3a.endpoint": "AWS_ENDPOINT_URL",
     "fs.s3a.endpoint.region": "AWS_REGION",
@@ -25,8 +36,13 @@ S3A = {
 
 
 def about(where: str) -> Any:
-    """The program that a checkpoint is of, its stages and its number of shards; None if there is none."""
-    return read_sealed(folder(where), ABOUT) if folder(where).exists(ABOUT) else None
+    """The program that a checkpoint is of, its stages and its number of shards; None if there is no checkpoint."""
+    files = folder(where)
+    if files.exists(ABOUT):
+        return read_sealed(files, ABOUT, **CONTENT)
+    if committed(where):
+        raise missing(files, ABOUT)
+    return None
 
 
 def write_about(where: str, content: dict[str, Any]) -> None:
@@ -35,12 +51,22 @@ def write_about(where: str, content: dict[str, Any]) -> None:
 
 def committed(where: str) -> list[int]:
     """The versions that readers may see."""
-    return [int(name.removesuffix(".json")) for name in folder(where).names(COMMITS)]
+    return numbers_in(folder(where), COMMITS)
 
 
-def commit(where: str, version: int, content: dict[str, Any]) -> None:
-    """From now on readers see this version."""
-    write_sealed(folder(where), _name(version), content)
+def commit(where: str, version: int, content: dict[str, Any], epoch: int = 0) -> None:
+    """From now on readers see this version. Refused if one of a later epoch has committed it."""
+    files, content = folder(where), {**content, "version": version, "epoch": epoch}
+    try:
+        create_sealed(files, _name(version), content)
+    except FileExistsError:  # the turn has come again, or another has taken it
+        newer = epoch_of(where, version)
+        if newer > epoch:
+            raise CheckpointError(
+                f"version {version} was committed by another query, which has taken over the checkpoint",
+                facts=(("checkpoint", where), ("epoch", f"{newer}, and this query has {epoch}")),
+            ) from None
+        write_sealed(files, _name(version), content)
     for old in committed(where)[:-READABLE]:
         folder(where).remove(_name(old))
 
@@ -53,7 +79,7 @@ def expect_next(where: str, version: int) -> None:
     expected = f"version {newest} again, or {newest + 1}" if newest >= 0 else "version 0: nothing is committed"
     raise CheckpointError(
         f"Spark's checkpoint is not that of the state: it goes on with version {version}",
-        facts=(("expected", expected), ("checkpoint", where)),
+        facts=(("expected", expected), ("committed", f"{where}/{COMMITS}")),
         instead=(
             ("spark_checkpoint=…", "the one that the query has had until now; without it, the folder `spark`"),
             ("another checkpoint", "begins anew"),
@@ -62,7 +88,20 @@ def expect_next(where: str, version: int) -> None:
 
 
 def read_commit(where: str, version: int) -> Any:
-    return read_sealed(folder(where), _name(version))
+    return read_sealed(folder(where), _name(version), version=version)
+
+
+def epoch_of(where: str, version: int) -> int:
+    """Of the lease that a version was committed under; 0 if it was written before there were leases."""
+    return int(read_commit(where, version).get("epoch", 0))
+
+
+def read_commits(where: str) -> list[int]:
+    """The versions that readers may see, once it is known that what was committed is as it was written."""
+    versions = committed(where)
+    for version in versions:
+        read_commit(where, version)
+    return versions
 
 
 def standing_at(where: str, version: int, shards: int) -> dict[int, Standing]:

@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from flo.columnar.sealed import MENDING
 from flo.columnar.store import PARTS, Store
 from flo.core.encoding import decode, encode
 from flo.core.errors import CheckpointError
 from flo.core.term import Call, Term
-from flo.spark.checkpoint.files import ABOUT, about, committed, standing_at
+from flo.spark.checkpoint.files import ABOUT, about, committed, read_commits, standing_at
+from flo.spark.checkpoint.lease import epochs, read_lease
+from flo.spark.checkpoint.offsets import SPARK, problems_of_offsets
+from flo.spark.tasks import arriving
 from flo.spark.tasks.state import Standing, place_of, state_of
 
 
@@ -40,6 +44,10 @@ class Checkpoint:
             raise CheckpointError(f"there is no checkpoint in {where!r}: it would have a file `{ABOUT}`")
         self.shards = int(self.about["shards"])
 
+    def versions(self) -> list[int]:
+        """Those that are committed, as they were written."""
+        return read_commits(self.where)
+
     def store(self, level: int, shard: int) -> Store:
         return Store(state_of(self.where, self.shards).within(place_of(level, shard)))
 
@@ -58,7 +66,7 @@ class Checkpoint:
     def held(self, version: int) -> Iterator[Held]:
         """What operators and views hold at a version, shard by shard."""
         for stage, shard, store, changed in self.states(version):
-            graph, views = read_terms(store, changed)
+            graph, views = read_state(stage, store, changed)
             sizes = {name: size for name, (size, _) in store.folder.files(PARTS).items()}
             first: Any = decode(bytes.fromhex(stage["initial"]))
             for place, states in enumerate(zip(nodes_in(graph), nodes_in(first[0]), strict=True)):
@@ -71,6 +79,8 @@ class Checkpoint:
     def problems(self) -> Iterator[str]:
         """What is missing, truncated or altered, with the file's name."""
         wanted: dict[tuple[int, int], dict[int, int]] = {}
+        stages = {stage["level"]: stage for stage in self.about["stages"]}
+        newest = max(committed(self.where), default=None)
         for version in committed(self.where):
             faults = list(_wrong(lambda version=version: self.standing(version)))
             yield from faults
@@ -83,14 +93,20 @@ class Checkpoint:
                 if changed not in numbers:
                     yield f"the version {version} is committed, and {place_of(level, shard)} does not have it"
             for number in numbers:
-                yield from self._problems_at(store, number)
+                yield from self._problems_at(stages[level], store, number)
+        for epoch in epochs(self.where):
+            yield from _wrong(lambda epoch=epoch: read_lease(self.where, epoch))
+        for name in arriving.inputs(self.where):
+            yield from _wrong(lambda name=name: arriving.put_aside(self.where, name, newest or 0))
+        for problem in problems_of_offsets(f"{self.where}/{SPARK}", newest):
+            yield _line(problem)
 
-    def _problems_at(self, store: Store, number: int) -> Iterator[str]:
-        faults = list(_wrong(lambda: read_terms(store, number)))
+    def _problems_at(self, stage: Any, store: Store, number: int) -> Iterator[str]:
+        faults = list(_wrong(lambda: read_state(stage, store, number)))
         yield from faults
         if faults:
             return
-        named = {name: columns for columns, name in runs_in(read_terms(store, number))}
+        named = {name: columns for columns, name in runs_in(read_state(stage, store, number))}
         for name in store.manifest(number)["runs"]:
             columns = named.pop(name, None)
             if columns is None:
@@ -106,7 +122,11 @@ def _wrong(look: Any) -> Iterator[str]:
     try:
         look()
     except CheckpointError as error:
-        yield ": ".join([*(str(text) for label, text in error.facts if label == "folder"), error.summary])
+        yield _line(error)
+
+
+def _line(error: CheckpointError) -> str:
+    return ": ".join([*(str(text) for label, text in error.facts if label == "folder"), error.summary])
 
 
 def _measured(none: Held, term: Term, initial: Term, store: Store, sizes: dict[str, int]) -> Held:
@@ -119,9 +139,15 @@ def _measured(none: Held, term: Term, initial: Term, store: Store, sizes: dict[s
     return replace(none, rows=rows, bytes=size)
 
 
-def read_terms(store: Store, version: int) -> tuple[Term, tuple[tuple[str, Term], ...]]:
-    """The graph and the views, as they were written."""
+def read_state(stage: Any, store: Store, version: int) -> tuple[Term, tuple[tuple[str, Term], ...]]:
+    """The graph and the views of a stage, as they were written."""
     term: Any = decode(store.read(version)[0])
+    if len(nodes_in(term[0])) != len(stage["operators"]):
+        raise CheckpointError(
+            f"the state of version {version} is not of the program that `{ABOUT}` is of",
+            facts=(("folder", str(store.folder)),),
+            instead=MENDING,
+        )
     return term[0], term[1]
 
 

@@ -27,8 +27,9 @@ from flo.core.encoding import decode, encode
 from flo.core.errors import CheckpointError
 from flo.core.term import Call, Term
 from flo.core.wire import Wire
-from flo.spark.checkpoint.files import add_standing, committed, write_about
-from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_terms, runs_in
+from flo.spark.checkpoint.files import add_standing, write_about
+from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_state, runs_in
+from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.rescale_windows import cut_windows
 from flo.spark.plan.stages import shard_of
 from flo.spark.tasks.kept import OUTPUTS, PLACE
@@ -69,10 +70,20 @@ WHOLE = ("stored_rows", "stored_keyed_rows", "waiting")
 
 
 def rescale(where: str, shards: int) -> list[int]:
-    """Cuts every committed version anew; gives these versions."""
+    """Cuts every committed version anew; gives these versions. No query may run on the checkpoint meanwhile."""
     if shards < 1:
         raise CheckpointError(f"a checkpoint has at least one shard, and not {shards}")
-    checkpoint, versions = Checkpoint(where), committed(where)
+    Checkpoint(where)  # or there is none, and nothing is written
+    lease = Lease.take(where, "flo state rescale")
+    try:
+        return _rescaled(where, shards, lease)
+    finally:
+        lease.release()
+
+
+def _rescaled(where: str, shards: int, lease: Lease) -> list[int]:
+    checkpoint = Checkpoint(where)
+    versions = checkpoint.versions()
     if shards == checkpoint.shards:
         return versions
     folder(where).remove(f"{STATE}/{shards:05}")  # left by one that was broken off
@@ -83,6 +94,7 @@ def rescale(where: str, shards: int) -> list[int]:
         every = dict.fromkeys(range(shards), version)
         cut = {level: Standing(every, ended=each.ended) for level, each in standing.items()}
         add_standing(where, version, shards, cut)
+    lease.expect_held()
     write_about(where, {**checkpoint.about, "shards": shards})
     folder(where).remove(OUTPUTS)  # of turns that come again, and then from other shards
     folder(where).remove(f"{STATE}/{checkpoint.shards:05}")
@@ -109,7 +121,8 @@ class _Cutting:
         versions = [changed for _, changed in standing]
         stores = [Store(state.within(place_of(level, shard))) for shard in range(self.shards)]
         self.new = [Storing(store, []) for store in stores]
-        graphs, views = zip(*map(read_terms, self.old, versions), strict=True)
+        read = zip(self.old, versions, strict=True)
+        graphs, views = zip(*(read_state(self.stage, store, changed) for store, changed in read), strict=True)
         first: Any = decode(bytes.fromhex(self.stage["initial"]))
         nodes = zip(self.stage["operators"], nodes_in(first[0]), *map(nodes_in, graphs), strict=True)
         found = [self._node(described, initial, list(each)) for described, initial, *each in nodes]

@@ -171,14 +171,15 @@ def _has_types_of(frame: DataFrame, of: Any) -> bool:
     """Whether the columns are of the very types of the rows: then nulls and weights are all that might not fit."""
     layout, there = layout_of(of), to_arrow_schema(frame.schema, timezone="UTC")
     wanted = list(layout.schema)
-    if _weighed(frame, of):
+    if has_weights(frame, of):
         wanted.append(pa.field(WEIGHTS, pa.int64()))
     same = all(field.name in there.names and there.field(field.name).type == field.type for field in wanted)
     by_bytes = all(each.dataType == StringType() for each in frame.schema if isinstance(each.dataType, StringType))
     return same and by_bytes and are_told_apart(frame.columns) and all(cell.among is None for cell in layout.cells)
 
 
-def _weighed(frame: DataFrame, of: Any) -> bool:
+def has_weights(frame: DataFrame, of: Any) -> bool:
+    """Whether a column has the weights of the rows. Without one every row is an insertion."""
     return isinstance(of, (Bag, ZSet)) and WEIGHTS in frame.columns and WEIGHTS not in layout_of(of).names
 
 
@@ -188,9 +189,9 @@ def _refusing(name: str, frame: DataFrame, of: Any) -> DataFrame:
         field.name for field in layout_of(of).schema if not field.nullable and frame.schema[field.name].nullable
     ]
     checks = [(sf.col(column).isNull(), f"`{column}` is null") for column in never_null]
-    if _weighed(frame, of):
+    if has_weights(frame, of):
         checks.append((sf.col(WEIGHTS).isNull(), f"`{WEIGHTS}` is null"))
-    if _weighed(frame, of) and isinstance(of, Bag):
+    if has_weights(frame, of) and isinstance(of, Bag):
         checks.append((sf.col(WEIGHTS) < 1, f"`{WEIGHTS}` is less than 1, and a Bag counts from there"))
     if not checks:
         return frame

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections import deque
 from collections.abc import Mapping
 from functools import reduce
@@ -12,8 +14,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from flo.api.running import known
-from flo.core.errors import Origin, UnknownNameError
+from flo.core.errors import CheckpointError, FloError, Origin, UnknownNameError
 from flo.spark.checkpoint.files import committed, expect_next
+from flo.spark.checkpoint.lease import Lease
+from flo.spark.checkpoint.offsets import problems_of_offsets
 from flo.spark.driver.faults import for_java, without_java
 from flo.spark.driver.settings import ON_DISK, STREAMING, having, of_tasks
 from flo.spark.driver.sinks import DIVERTED, Given, Kept, Memory, Sink, forget_parts
@@ -38,24 +42,32 @@ class Query:
         ended: set[int],
         sinks: Mapping[str, Sink],
         trigger: dict[str, Any],
-        spark_part: str | None = None,
+        lease: Lease,
+        offsets: str,
     ) -> None:
         self.name = name
         self.progress: deque[Outcome] = deque(maxlen=100)
         """What the last turns did."""
         self._turns, self._static, self._ended, self._sinks = turns, static, ended, sinks
+        self._lease, self._offsets = lease, offsets
         self._fault: Exception | None = None
+        self._over, self._ending = False, threading.Lock()
         self._begun = bool(static or turns.plan.literals)
         whole = turns.in_turns(reduce(DataFrame.union, streaming), ended, self._begun)
         writer = whole.writeStream.foreachBatch(self._take)
-        offsets = spark_part or f"{turns.folder}/spark"
         writer = writer.option("checkpointLocation", offsets)
         writer = writer.queryName(f"flo {name} {turns.run[:6]}")
         if trigger:
             writer = writer.trigger(**trigger)
         settings = of_tasks(turns.narrow) | STREAMING | (ON_DISK if "://" not in offsets else {})
         with having(turns.spark, settings):
-            self._query = writer.start()
+            try:
+                self._query = writer.start()
+            except Exception as error:
+                told = self._told(error)
+                raise told from (None if told is error else error)
+            lease.is_used = self._runs
+            threading.Thread(target=self._wait_for_end, daemon=True).start()
             self._initialized()
 
     def _initialized(self) -> None:
@@ -76,27 +88,71 @@ class Query:
                 outcome = turns.begin([batch, *self._static], self._ended)
             else:
                 outcome = turns.take(batch, version)
+            self._lease.expect_held()
             for output in turns.outputs:
-                given = Given.of(batch.sparkSession, turns.folder, output, version, turns.shards)
+                given = Given.of(batch.sparkSession, turns.folder, output, version, turns.shards, turns.checkpoint)
                 _given(self._sinks[output.name], given)
             self._take_aside(batch.sparkSession, outcome)
-            turns.commit(outcome)
+            self._lease.expect_held()
+            turns.commit(outcome, self._lease.epoch)
             forget_parts(turns.folder, turns.outputs, version)
             self.progress.append(outcome)
         except Exception as error:
-            self._fault = without_java(error)
+            self._fault = self._lost() or without_java(error)
             raise for_java(self._fault) from None
 
     def _take_aside(self, spark: SparkSession, outcome: Outcome) -> None:
         """Rows that were put aside stay in the checkpoint, or go to a sink."""
         turns = self._turns
         for name in outcome.aside:
-            given = Given.aside(spark, turns.folder, name, outcome, turns.shards)
+            given = Given.aside(spark, turns.folder, name, outcome, turns.shards, turns.checkpoint)
             sink = self._sinks.get(given.output, Kept())
             arriving.remember(turns.folder, name, outcome.version, list(given.files))
             _given(sink, given)
             if not isinstance(sink, Kept):
                 arriving.forget(turns.folder, name, outcome.version)
+
+    def _lost(self) -> CheckpointError | None:
+        """That another query has taken over: whatever else goes wrong then comes of it."""
+        try:
+            self._lease.expect_held()
+        except CheckpointError as error:
+            return error
+        except OSError:  # the store cannot be reached, and that is told
+            return None
+        return None
+
+    def _told(self, error: Exception) -> Exception:
+        """What is raised for what Spark has raised itself, outside of a turn."""
+        if isinstance(error, FloError):
+            return error
+        damaged = next(problems_of_offsets(self._offsets, None), None)
+        return damaged or without_java(error)
+
+    def _runs(self) -> bool:
+        try:
+            return self.active
+        except Exception:  # Java is gone
+            return False
+
+    def _wait_for_end(self) -> None:
+        with contextlib.suppress(Exception):  # who waits for the query is told
+            self._query.awaitTermination()
+        self._end()
+
+    def _end(self) -> None:
+        """What is done once the query has ended, however it did: the first who sees it."""
+        with self._ending:
+            if self._over:
+                return
+            self._over = True
+            found = None
+            with contextlib.suppress(Exception):  # Java may be gone
+                found = self._query.exception()
+            if found is not None and self._fault is None:
+                self._fault = self._lost() or self._told(found)
+            with contextlib.suppress(CheckpointError, OSError):  # then the next start finds out
+                self._lease.release()
 
     def diverted(self, name: str) -> pa.Table:
         """The rows that an input has put aside, with the reason, if no sink takes them."""
@@ -114,6 +170,8 @@ class Query:
     def exception(self) -> Exception | None:
         """What ended the query, if something did."""
         found: Exception | None = self._query.exception()
+        if found is not None:
+            self._end()
         return found and (self._fault or without_java(found))  # a query that is stopped may have met something too
 
     @property
@@ -125,19 +183,26 @@ class Query:
         try:
             done = self._query.awaitTermination(timeout)  # type: ignore[arg-type]  # fractions are fine
         except PySparkException as error:
-            raise (self._fault or without_java(error)) from None
-        return True if done is None else bool(done)
+            raise self._ended_by(error) from None
+        if done is not False:
+            self._end()
+        return done is not False
 
     def process_all_available(self) -> None:
         """Until all that the sources have now is taken in."""
         try:
             self._query.processAllAvailable()
         except PySparkException as error:
-            raise (self._fault or without_java(error)) from None
+            raise self._ended_by(error) from None
+
+    def _ended_by(self, error: Exception) -> Exception:
+        self._end()
+        return self._fault or without_java(error)
 
     def stop(self) -> None:
         """Stops; a checkpoint goes on from here."""
         self._query.stop()
+        self._end()
 
     def view(self, name: str, version: int | None = None) -> View:
         """An output that is kept, as it stands after the last turn, or after one before."""

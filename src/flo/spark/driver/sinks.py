@@ -1,7 +1,8 @@
 """Where the changes of an output go, turn by turn.
 
 After a crash the last turn may come again, with the same version and the same rows. What a sink makes of that is said
-with each: exactly once, or at least once.
+with each: exactly once, or at least once. A sink also says whether it keeps the weight of a row: one that does not
+would take a retraction for one more row, so an output that takes rows back is not given to it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import functions as sf
 
 from flo.columnar.diverted import SCHEMA
 from flo.columnar.folders import Local, folder
@@ -22,6 +24,7 @@ from flo.columnar.rows import Columns, layout_of, ordered
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.spark.driver.frames import frame_of
 from flo.spark.driver.turns import Outcome
+from flo.spark.plan.retractions import Cause
 from flo.spark.tasks.kept import COUNT, PARTS, VIEW, Output, parts_of, read_part, remove_parts
 from flo.values.weighted import Set
 
@@ -29,6 +32,10 @@ DIVERTED = " diverted"
 """What is behind the name of an input, in the name of the output of what it has put aside."""
 STAGED = "_staged"
 """The folder of files that are not committed yet: readers of Parquet pass it by."""
+WITH_COLUMNS = frozenset(
+    {"avro", "console", "csv", "delta", "hudi", "iceberg", "jdbc", "json", "noop", "orc", "parquet", "xml"}
+)
+"""Formats of Spark that write every column. `kafka` writes its own ones only, such as `key` and `value`; `text` one."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +51,28 @@ class Given:
     files: tuple[str, ...]
     staged: bool = False
     """Whether tasks have written them where the sink wants them."""
+    weighted: bool = False
+    """Whether the column `_weight` says how often each row came, or was taken back."""
+    checkpoint: str = ""
+    """The id of the checkpoint: what sinks tell versions of another one by."""
 
     @classmethod
-    def of(cls, spark: SparkSession, folder: str, output: Output, version: int, shards: int) -> Given:
+    def of(
+        cls, spark: SparkSession, folder: str, output: Output, version: int, shards: int, checkpoint: str = ""
+    ) -> Given:
         files = tuple(parts_of(folder, output.name, version, shards)) if output.to is None else ()
-        schema = schema_of(output) if isinstance(output.type.collection, Columns) else pa.schema([])
-        return cls(spark, folder, output.name, version, shards, schema, files, staged=output.to is not None)
+        has_rows, staged = isinstance(output.type.collection, Columns), output.to is not None
+        schema, weighted = (schema_of(output), is_weighted(output)) if has_rows else (pa.schema([]), False)
+        return cls(spark, folder, output.name, version, shards, schema, files, staged, weighted, checkpoint)
 
     @classmethod
-    def aside(cls, spark: SparkSession, folder: str, name: str, outcome: Outcome, shards: int) -> Given:
+    def aside(
+        cls, spark: SparkSession, folder: str, name: str, outcome: Outcome, shards: int, checkpoint: str = ""
+    ) -> Given:
         """The rows that an input has put aside in a turn."""
         files = tuple(file for file, _ in outcome.aside.get(name, ()))
-        return cls(spark, folder, f"{name}{DIVERTED}", outcome.version, shards, SCHEMA, files)
+        output = f"{name}{DIVERTED}"
+        return cls(spark, folder, output, outcome.version, shards, SCHEMA, files, checkpoint=checkpoint)
 
     def table(self) -> pa.Table:
         """All of it, in this process."""
@@ -70,17 +87,27 @@ class Given:
         return lambda name: read_part(where, name)
 
 
-def schema_of(output: Output) -> pa.Schema:
+def is_weighted(output: Output) -> bool:
     of: Any = output.type.collection.base  # type: ignore[attr-defined]
-    weighted = not ordered(of) and not isinstance(of, Set)
-    schema = layout_of(of).schema
-    return schema.append(pa.field(WEIGHTS, pa.int64(), nullable=False)) if weighted else schema
+    return not ordered(of) and not isinstance(of, Set)
+
+
+def schema_of(output: Output) -> pa.Schema:
+    schema = layout_of(output.type.collection.base).schema  # type: ignore[attr-defined]
+    return schema.append(pa.field(WEIGHTS, pa.int64(), nullable=False)) if is_weighted(output) else schema
 
 
 class Sink:
     """Takes the changes of an output; the same version may come again after a crash, with the same rows."""
 
     how = PARTS
+    keeps_weight: bool = False
+    """Whether what it makes of a row says how often it came: without that, no row can be taken back."""
+
+    @property
+    def called(self) -> str:
+        """What errors call it."""
+        return type(self).__name__
 
     def staged(self) -> str | None:
         """Where tasks write Parquet files, if they are to."""
@@ -95,6 +122,7 @@ class Kept(Sink):
     """A view: kept in the state, and read from there. Exactly once."""
 
     how = VIEW
+    keeps_weight = True
 
     def take(self, given: Given) -> None: ...
 
@@ -103,6 +131,7 @@ class Nowhere(Sink):
     """Counted, and forgotten."""
 
     how = COUNT
+    keeps_weight = True
 
     def take(self, given: Given) -> None: ...
 
@@ -113,12 +142,16 @@ class Called(Sink):
 
     f: Callable[[pa.Table, int], Any]
 
+    keeps_weight = True
+
     def take(self, given: Given) -> None:
         self.f(given.table(), given.version)
 
 
 class Console(Sink):
     """Prints some of the changes: at least once."""
+
+    keeps_weight = True
 
     def take(self, given: Given) -> None:
         table = given.table()
@@ -132,6 +165,8 @@ class Memory(Sink):
     """Tables by version, for tests. Exactly once while the process lives, and gone with it."""
 
     versions: dict[int, pa.Table] = field(default_factory=dict)
+
+    keeps_weight = True
 
     def take(self, given: Given) -> None:
         self.versions[given.version] = given.table()
@@ -151,6 +186,8 @@ class Changes(Sink):
     """
 
     path: str
+
+    keeps_weight = True
 
     def __post_init__(self) -> None:
         self.folder = folder(self.path)
@@ -175,14 +212,40 @@ class Changes(Sink):
 
 @dataclass
 class SparkSink(Sink):
-    """Any sink of Spark by its format. At least once; exactly once where the sink knows `txnVersion`, as Delta does."""
+    """Any sink of Spark by its format. At least once; exactly once where the sink knows `txnVersion`, as Delta does.
+
+    A format that has no column for the weight gets each row as often as its weight says. `keeps_weight` says whether it
+    has one, for formats that are not known here.
+    """
 
     format: str
     options: dict[str, Any] = field(default_factory=dict)
+    keeps_weight: bool = None  # type: ignore[assignment]  # then the format says it
+
+    def __post_init__(self) -> None:
+        if self.keeps_weight is None:
+            self.keeps_weight = self.format.lower() in WITH_COLUMNS
+
+    @property
+    def called(self) -> str:
+        return f'SparkSink("{self.format}")'
 
     def take(self, given: Given) -> None:
-        options = {"txnAppId": f"{given.folder} {given.output}", "txnVersion": given.version, **self.options}
-        given.frame().write.format(self.format).mode("append").options(**options).save()
+        known = {"txnAppId": f"{given.checkpoint} {given.output}", "txnVersion": given.version}
+        self.writer(given.frame(), given.weighted, **known).mode("append").save()
+
+    def writer(self, frame: DataFrame, weighted: bool, **known: Any) -> DataFrameWriter:
+        """Of rows as the sink takes them; `known` are options that the user may set otherwise."""
+        rows = frame if self.keeps_weight or not weighted else repeated(frame)
+        return rows.write.format(self.format).options(**{**known, **self.options})
+
+
+def repeated(frame: DataFrame) -> DataFrame:
+    """Each row as often as its weight says."""
+    weight = sf.col(WEIGHTS)
+    below = sf.raise_error(sf.lit("a row is taken back, and the sink cannot express that"))
+    times = sf.when(weight > 0, weight).otherwise(below).cast("int")
+    return frame.withColumn(WEIGHTS, sf.explode(sf.array_repeat(sf.lit(1), times))).drop(WEIGHTS)
 
 
 def sink_of(name: str, given: Any) -> Sink:
@@ -221,6 +284,26 @@ def expect_columns(output: Output) -> None:
             f"the output `{output.name}` is {output.type}, and its changes are no rows that a sink could take",
             instead=(('"view"', "kept, and read by query.view(name)"), ('"noop"', "counted only")),
         )
+
+
+def expect_weights(name: str, sink: Sink, cause: Cause) -> None:
+    """Refuses a sink that does not keep weights for an output that takes rows back."""
+    if sink.keeps_weight:
+        return
+    where = f", at {cause.origin}: {cause.origin.text}" if cause.origin is not None else ""
+    unknown: tuple[tuple[str, str], ...] = ()
+    if isinstance(sink, SparkSink) and sink.format.lower() not in ("kafka", "text"):
+        unknown = ((f'SparkSink("{sink.format}", …, keeps_weight=True)', "if it writes all columns, `_weight` too"),)
+    raise TypeMismatch(
+        f"the output `{name}` takes rows back, and its sink {sink.called} cannot: it would take that for one more row",
+        facts=((cause.name, f"{cause.why}{where}"), (sink.called, f"does not keep the column `{WEIGHTS}`")),
+        instead=(
+            *unknown,
+            ("flo.spark.Changes(path)", f"Parquet files of changes, with their `{WEIGHTS}`"),
+            ('"view"', "kept as it stands, and read by query.view(name)"),
+            ("lambda changes, version: …", f"a function that is given changes with their `{WEIGHTS}`"),
+        ),
+    )
 
 
 def forget_parts(folder: str, outputs: list[Output], version: int) -> None:

@@ -60,12 +60,22 @@ class Outcome:
 class Turns:
     """A program on Spark: takes deltas, version by version."""
 
-    def __init__(self, spark: SparkSession, plan: Plan, outputs: list[Output], folder: str, shards: int) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        plan: Plan,
+        outputs: list[Output],
+        folder: str,
+        shards: int,
+        checkpoint: str = "",
+    ) -> None:
         self.spark = spark
         self.plan = plan
         self.outputs = outputs
         self.folder = folder
         self.shards = shards
+        self.checkpoint = checkpoint
+        """The id of the checkpoint; a run that keeps none has none."""
         self.tasks = min(shards, cores(spark))
         self.run = uuid.uuid4().hex
         self._standing: tuple[int, dict[int, Standing]] = (-1, {})
@@ -196,10 +206,10 @@ class Turns:
             _, parts, more = Shard(self.folder, self.shards, stage.level, number, stage.graph, types).read(changed)
             yield number, Kept.read(parts, more)
 
-    def commit(self, outcome: Outcome) -> None:
+    def commit(self, outcome: Outcome, epoch: int = 0) -> None:
         """From now on readers see this version."""
         standing = standing_as_json(self.shards, self.standing(outcome.version))
-        commit(self.folder, outcome.version, {**vars(outcome), **standing})
+        commit(self.folder, outcome.version, {**vars(outcome), **standing}, epoch)
 
 
 def cores(spark: SparkSession) -> int:

@@ -15,12 +15,13 @@ from flo.columnar.folders import folder
 from flo.columnar.inputs import WEIGHTS
 from flo.columnar.keyed import has_key_columns, keyed_rows_of
 from flo.columnar.rows import WEIGHT, Columns, Rows, layout_of, ordered
+from flo.columnar.sealed import missing
 from flo.columnar.store import Store
 from flo.columnar.streams import STREAM, has_columns, streams_of
 from flo.columnar.trace import Trace, added_up
 from flo.core.errors import CheckpointError, UnknownNameError
 from flo.core.forms import Form, FormedValue
-from flo.spark.checkpoint.files import about, committed, standing_at
+from flo.spark.checkpoint.files import ABOUT, about, committed, read_commit, standing_at
 from flo.spark.driver.frames import frame_of, snapshot
 from flo.spark.driver.turns import Turns
 from flo.spark.tasks.kept import PLACE, VIEW, Output
@@ -45,7 +46,9 @@ class View:
         if version is not None and version not in (versions := committed(folder)):
             kept = ", ".join(map(str, versions))
             raise CheckpointError(f"the version {version} of `{name}` is not kept", facts=(("kept", kept),))
-        return cls(folder, name, newest if version is None else version, turns)
+        version = newest if version is None else version
+        read_commit(folder, version)
+        return cls(folder, name, version, turns)
 
     @staticmethod
     def newest(folder: str) -> int:
@@ -79,7 +82,7 @@ class View:
     def _held(self) -> list[Held]:
         """What every shard keeps of it. Empty if it has no columns, or is none."""
         found = []
-        shards = about(self.folder)["shards"] if self.turns is None else self.turns.shards
+        shards = self._shards()
         state = state_of(self.folder, shards)
         for level, standing in standing_at(self.folder, self.version, shards).items():
             for shard, changed in standing.states():
@@ -90,6 +93,14 @@ class View:
                     columns, runs = tuple(view["columns"]), tuple(view["runs"])
                     found.append(Held(str(store), columns, runs, schema, view["kind"]))
         return found
+
+    def _shards(self) -> int:
+        if self.turns is not None:
+            return self.turns.shards
+        content = about(self.folder)
+        if content is None:
+            raise missing(folder(self.folder), ABOUT)
+        return int(content["shards"])
 
     def arrow(self) -> pa.Table:
         """The rows, each once: with `_weight` where the output has weights, in order where it has one.

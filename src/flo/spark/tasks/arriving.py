@@ -17,6 +17,7 @@ from flo.columnar.folders import folder
 from flo.columnar.inputs import Piece
 from flo.columnar.rows import Columns, Rows, layout_of, ordered
 from flo.columnar.sealed import read_sealed, write_sealed
+from flo.columnar.store import numbers_in
 from flo.columnar.streams import Streams, has_columns, inner_of, numbered
 from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, OrderError, brief
@@ -152,9 +153,18 @@ class Arriving(Generic[T]):
 def _written(where: str, name: str, rows: list[Diverted]) -> str:
     """A file that is named by its content: a task that comes again writes it again."""
     data = file_of(Aside({name: rows}).table(name))
-    file = f"{ASIDE}/{name}/{hashlib.sha256(data).hexdigest()[:32]}.arrow"
+    file = f"{ASIDE}/{name}/{_sum(data)}.arrow"
     folder(where).write(file, data)
     return file
+
+
+def _sum(data: Any) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def inputs(where: str) -> list[str]:
+    """Those that have put rows aside."""
+    return folder(where).folders(ASIDE)
 
 
 def remember(where: str, name: str, version: int, files: list[str]) -> None:
@@ -179,14 +189,19 @@ def forget(where: str, name: str, before: int) -> None:
 def put_aside(where: str, name: str, newest: int) -> pa.Table:
     """All rows of an input that were put aside up to this version and that no sink has taken."""
     files = [file for version, files in _turns(where, name).items() if version <= newest for file in files]
-    return pa.concat_tables([SCHEMA.empty_table(), *(read_part(where, file) for file in files)])
+    return pa.concat_tables([SCHEMA.empty_table(), *(_read(where, file) for file in files)])
+
+
+def _read(where: str, file: str) -> pa.Table:
+    """Rows that were put aside, if they are as they were written."""
+    return read_part(where, file, lambda data: file.endswith(f"/{_sum(data)}.arrow"))
 
 
 def _turns(where: str, name: str) -> dict[int, list[str]]:
     """The files of each turn, in order."""
     mine = folder(where)
-    versions = [int(each[:8]) for each in mine.names(f"{ASIDE}/{name}") if each.endswith(".json")]
-    return {version: read_sealed(mine, _manifest(name, version))["files"] for version in versions}
+    versions = numbers_in(mine, f"{ASIDE}/{name}")
+    return {version: read_sealed(mine, _manifest(name, version), files=list)["files"] for version in versions}
 
 
 def _manifest(name: str, version: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from flo.columnar.keys import one_chunk
 from flo.columnar.outputs import table_of
 from flo.columnar.rows import WEIGHT, Columns, Rows, layout_of, ordered
 from flo.columnar.run import run_of
-from flo.columnar.sealed import damaged
+from flo.columnar.sealed import damaged, missing
 from flo.columnar.trace import Trace, weighing
 from flo.core.collection import Value
 from flo.core.errors import ElementError
@@ -211,19 +211,23 @@ def remove_stale(output: Output, turn: Turn, task: int, written: Iterable[int]) 
 
 
 def parts_of(where: str, name: str, version: int, shards: int) -> list[str]:
-    """The files with the changes of an output in one turn, by shard; not those of a turn that was broken off on more
-    shards."""
-    parts = f"{OUTPUTS}/{name}/{version:08}"
-    return [f"{parts}/{part}" for part in folder(where).names(parts) if int(part.removesuffix(".arrow")) < shards]
+    """The files with the changes of an output in one turn, one of every shard. A turn that was broken off on more
+    shards may have left others."""
+    return [f"{OUTPUTS}/{name}/{version:08}/{shard:05}.arrow" for shard in range(shards)]
 
 
-def read_part(where: str, name: str) -> pa.Table:
+def read_part(where: str, name: str, is_sound: Callable[[Any], bool] = lambda data: True) -> pa.Table:
+    """The rows of a file; refused with its name if it is missing or damaged."""
     parts = folder(where)
     try:
         data = parts.kept(name) if isinstance(parts, Local) else parts.read(name)
-        return pa.ipc.open_file(data).read_all()
-    except pa.ArrowInvalid:
-        raise damaged(parts, name) from None
+        if is_sound(data):
+            return pa.ipc.open_file(data).read_all()
+    except FileNotFoundError:
+        raise missing(parts, name) from None
+    except (OSError, pa.ArrowException):
+        pass
+    raise damaged(parts, name)
 
 
 def remove_parts(where: str, name: str, before: int) -> None:
