@@ -276,12 +276,12 @@ REFUSED: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "f"), ACCEPTED, ids=str)
+@pytest.mark.parametrize(("kind", "f"), ACCEPTED)
 def test_a_function_that_takes_the_elements_is_accepted(kind: Any, f: Any) -> None:
     stream(flo.Sequence(kind)).map(f)
 
 
-@pytest.mark.parametrize(("kind", "f"), REFUSED, ids=str)
+@pytest.mark.parametrize(("kind", "f"), REFUSED)
 def test_a_function_that_does_not_take_the_elements_is_refused(kind: Any, f: Any) -> None:
     with pytest.raises(flo.TypeMismatch, match="`map` calls"):
         stream(flo.Sequence(kind)).map(f)
