@@ -197,7 +197,7 @@ def test_what_is_not_certain_is_unclear(f: Any, why: str) -> None:
     else:
         with pytest.raises(Unclear, match=why):
             result_type(f, (Row,))
-    with pytest.raises(flo.TypeMismatch, match="the output `out` is no table") as caught:
+    with pytest.raises(flo.TypeMismatch, match="the output `out` cannot be a table") as caught:
         flow.on(flo.here)
     text = str(caught.value)
     assert "function" in text

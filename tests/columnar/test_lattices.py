@@ -94,7 +94,7 @@ def col(given):
 
 ON_COLUMNS = [
     (flo.Max[str], col("name")),
-    (flo.Min[float], col(nw.col("count") * 2)),
+    (flo.Min[float], col(nw.col("count") - 2)),
     (flo.Max[float], col("share")),
     (flo.And, col("good")),
     (flo.Or, col(nw.col("count") > 2)),

@@ -199,7 +199,7 @@ def test_outputs_have_columns_whether_or_not_functions_are_annotated():
     assert all(isinstance(output.collection, Columns) for output in program._output_types.values())
     flow = flo.Flow("mixed")
     flow.output("mixed", flow.input("numbers", flo.ZSet[int]).map(lambda number: number if number else "none"))
-    with pytest.raises(flo.TypeMismatch, match="the output `mixed` is no table"):
+    with pytest.raises(flo.TypeMismatch, match="the output `mixed` cannot be a table"):
         OnSpark(flow, NO_SPARK)
 
 

@@ -175,13 +175,13 @@ def giving_tables(graph: Graph, inputs: StreamTypes, names: Iterable[str]) -> Gr
             continue
         if fault is not None:
             raise TypeMismatch(
-                f"the output `{name}` is no table: what a function returns is not known",
+                f"the output `{name}` cannot be a table: the type that a function returns is not known",
                 facts=(("function", label(fault.function)), ("why", fault.why)),
                 instead=(("def double(x: int) -> int", "a function that says what it takes and what it returns"),),
                 where=fault.where,
             )
         raise TypeMismatch(
-            f"the output `{name}` is no table: its elements have no columns",
+            f"the output `{name}` cannot be a table: its elements have no columns",
             facts=((name, output.described()),),
             instead=(
                 _fix(output.collection),

@@ -453,7 +453,7 @@ class _Body:
             return GIVES[thing]
         if isinstance(thing, type) and thing not in FUNCTIONS:
             if fields_of(thing) is None and not issubclass(thing, (Enum, UUID)):
-                raise Unclear(f"{thing.__name__} is no type of rows")
+                raise Unclear(f"{thing.__name__} is not a row type")
             if getattr(thing, "__parameters__", ()):
                 raise Unclear(f"{thing.__name__} has parameters, which a call does not say")
             return thing

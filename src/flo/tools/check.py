@@ -67,14 +67,14 @@ def add_to(subcommands: Any) -> None:
 def _seconds(text: str) -> float:
     seconds = float(text)
     if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no time to call anything in")
+        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0; got {text}")
     return seconds
 
 
 def _work(text: str) -> int:
     work = int(text)
     if work < 1:
-        raise argparse.ArgumentTypeError(f"{text} is no work to check anything with")
+        raise argparse.ArgumentTypeError(f"must be an integer above 0; got {text}")
     return work
 
 
