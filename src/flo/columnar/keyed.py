@@ -14,6 +14,7 @@ from typing import Any, Self, final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from flo.columnar.layout import Layout
 from flo.columnar.places import taken
@@ -131,9 +132,20 @@ class KeyedRows(OfKeys):
             entries[key] = entries[key].fix()
         return KeyedValue.of(entries, self.end)
 
+    def lower(self, lower: Lowering) -> Term:
+        """The value, and the keys beside it that are said to be there though they have rows: operators count these."""
+        layout = key_layout(self.of)
+        there = set(layout.to_elements(keys_in(self.of, self.table)))
+        said = layout.to_elements(_unprefixed(self.keys.filter(pc.invert(self.keys[ENDED]))))
+        beside = tuple(dict.fromkeys(key for key in said if key in there))
+        return call(self.kind, self.of, self.value(), *([beside] if beside else []), lower=lower)
+
     @classmethod
     def lift(cls, *parts: Any) -> KeyedRows:
-        return keyed_rows_of(*parts)
+        of, value, *keys = parts
+        found = keyed_rows_of(of, value)
+        more = [noticed(key_layout(of).to_table(list(each)).rename_columns(key_names(of))) for each in keys]
+        return replace(found, keys=pa.concat_tables([*more, found.keys]))
 
 
 def joined(table: pa.Table, more: pa.Table) -> pa.Table:

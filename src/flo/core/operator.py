@@ -180,8 +180,8 @@ def expect_name(operator: Operator, where: Origin | None = None) -> None:
         kind = type(operator).__name__
         meant = "".join(f"_{c.lower()}" if c.isupper() else c for c in kind).strip("_")
         raise LawError(
-            f"the operator {kind} has no name" if given is None else f"the name of the operator {kind} must be a string",
-            facts=(("given", brief(given)), ("expected", "a class attribute `name`: a text")),
+            f"the operator {kind} has no name" if given is None else f"the name of operator {kind} must be a string",
+            facts=(("given", brief(given)), ("expected", "a class attribute `name`: a string")),
             instead=((f'name = "{meant}"', f"in the class {kind}"),),
             where=where,
         )
