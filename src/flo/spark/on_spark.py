@@ -182,7 +182,7 @@ class OnSpark:
                 for name in (self._inputs if divert else ())
             }
             return aside | {
-                each.name: snapshot(Given.of(self._spark, folder, each, 0, turns.shards).frame())
+                each.name: snapshot(Given.of(self._spark, folder, each, outcome, turns.shards).frame())
                 if each.how == PARTS
                 else View(folder, each.name, 0, turns).value()
                 for each in outputs
