@@ -12,8 +12,9 @@ import pytest
 import flo
 from flo.columnar.diverted import Diverted
 from flo.columnar.folders import folder
-from flo.columnar.rows import rows_of
+from flo.columnar.rows import Columns, rows_of
 from flo.columnar.store import Store
+from flo.core.stream_type import StreamType
 from flo.spark import Changes
 from flo.spark.checkpoint.files import about, commit, expect_next
 from flo.spark.driver.query import Query
@@ -22,7 +23,7 @@ from flo.spark.driver.turns import Outcome
 from flo.spark.on_spark import OnSpark
 from flo.spark.tasks import arriving
 from flo.spark.tasks.context import Turn
-from flo.spark.tasks.kept import PARTS, Output, parts_of, remove_stale, write_file, write_part
+from flo.spark.tasks.kept import PARTS, Output, remove_stale, write_file, write_part
 from tests.spark.harness import streamed
 from tests.spark.shops import sales, sums
 from tests.spark.simulated import NO_SPARK, Simulated
@@ -50,11 +51,12 @@ def test_a_file_that_a_broken_off_turn_has_staged_is_not_published(tmp_path):
 
 def test_parts_of_a_turn_that_was_broken_off_on_more_shards_are_not_taken(tmp_path):
     """As after `flo state rescale`: nobody writes the files of the other shards anew."""
-    where = str(tmp_path)
+    where, output = str(tmp_path), Output("numbers", 0, StreamType(Columns(changes().of), False), PARTS)
     for shards in (3, 2):
         for shard in range(shards):
             write_part(where, "numbers", 5, shard, changes(shard))
-    assert parts_of(where, "numbers", 5, 2) == [f"outputs/numbers/00000005/{shard:05}.arrow" for shard in (0, 1)]
+    given = Given.of(None, where, output, Outcome(5, {}, {}, 0, {}, 0.0, files={"numbers": [0, 1]}), 2)
+    assert given.files == tuple(f"outputs/numbers/00000005/{shard:05}.arrow" for shard in (0, 1))
 
 
 def test_rows_that_only_a_broken_off_turn_has_put_aside_are_forgotten(tmp_path):

@@ -281,7 +281,7 @@ def test_what_cannot_be_bound_is_refused_with_the_users_line(spark, tmp_path):
     assert "takes a DataFrame, and was given list" in refused(spark, flow, {"sales": [1]})
     assert "on_error" in refused(spark, flow, {"sales": sales}, on_error="drop")
     assert "test_inputs.py" in refused(spark, flow, {"sales": sales}, {"shares": 7})
-    for shards in (0, -1, "3"):
+    for shards in (0, -1, 65_537, "3"):
         assert "a whole number from 1" in refused(spark, flow, {"sales": sales}, shards=shards)
     for trigger in ({"continuous": "1 second"}, {"availablenow": True}, {"once": True, "availableNow": True}):
         assert "one of those of micro-batches" in refused(spark, flow, {"sales": sales}, trigger=trigger)

@@ -187,6 +187,15 @@ def test_two_that_take_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert len([lease for lease in leases._here.values() if lease.where == where]) == 1
 
 
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    where = str(tmp_path / "file" / "checkpoint")
+    with pytest.raises(flo.CheckpointError, match="the checkpoint cannot be written: Not a directory") as caught:
+        Lease.take(where, "sums")
+    assert ("checkpoint", where) in caught.value.facts
+    assert not any(each.where == where for each in leases._here.values())
+
+
 def test_no_rescaling_while_a_query_runs(tmp_path: Path, capsys: Any) -> None:
     Simulated(sums(), tmp_path, shards=2).turn({"sales": sales(0, 20)})
     with holding(tmp_path) as other:

@@ -282,3 +282,9 @@ def test_a_query_goes_on_with_other_shards(spark: Any, tmp_path: Path) -> None:
     again.wait()
     left = merged([{"sales": sales(0, 40)}, {"sales": sales(10, 20, -1)}])["sales"]
     assert again.view("sums").value() == dict(sums().run(sales=left))["sums"]
+
+
+@pytest.mark.parametrize("shards", [0, 65_537])
+def test_a_number_of_shards_that_cannot_be(tmp_path, shards):
+    with pytest.raises(flo.CheckpointError, match="1 to 65,536 shards"):
+        rescale(str(tmp_path), shards)

@@ -102,6 +102,20 @@ def test_sinks(spark, tmp_path, capsys):
     assert query.view("same").frame(spark).count() == 2
 
 
+def test_changes_of_few_of_many_shards(spark, tmp_path):
+    """A shard that gives nothing writes no file, and none is looked for."""
+    sales = stream(spark, flo.ZSet[Sale], TURNS, tmp_path / "sales")
+    given = {"sales": sales}, {"sums": "memory", "same": SparkSink("json", {"path": str(tmp_path / "json")})}
+    query = (
+        sums().on(spark).start(*given, checkpoint=tmp_path / "checkpoint", shards=32, trigger={"availableNow": True})
+    )
+    query.wait()
+    assert added(query.changes("sums")) == EXPECTED
+    assert spark.read.json(str(tmp_path / "json")).count() == 5
+    batch = sales.sparkSession.read.parquet(str(tmp_path / "sales"))
+    assert added([sums().on(spark).run(sales=batch, shards=32)["sums"].toArrow()]) == EXPECTED
+
+
 def test_files_of_a_turn_that_comes_again(tmp_path):
     """Also if it was broken off on other shards; what is staged is not seen."""
     sink = Changes(str(tmp_path / "files"))

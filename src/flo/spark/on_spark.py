@@ -52,6 +52,7 @@ from flo.spark.driver.views import View
 from flo.spark.plan.explain import explained
 from flo.spark.plan.planning import planned
 from flo.spark.plan.retractions import Cause, retractions
+from flo.spark.plan.stages import MOST_SHARDS
 from flo.spark.tasks.arriving import rows_in
 from flo.spark.tasks.kept import PARTS, VIEW, Output
 
@@ -182,7 +183,7 @@ class OnSpark:
                 for name in (self._inputs if divert else ())
             }
             return aside | {
-                each.name: snapshot(Given.of(self._spark, folder, each, 0, turns.shards).frame())
+                each.name: snapshot(Given.of(self._spark, folder, each, outcome, turns.shards).frame())
                 if each.how == PARTS
                 else View(folder, each.name, 0, turns).value()
                 for each in outputs
@@ -313,8 +314,8 @@ def _session(spark: SparkSession) -> str:
 
 
 def _expect_shards(shards: Any) -> None:
-    if shards is not None and (not isinstance(shards, int) or shards < 1):
-        raise ElementError(f"`shards` is {brief(shards)}, and a whole number from 1 is expected")
+    if shards is not None and (not isinstance(shards, int) or not 1 <= shards <= MOST_SHARDS):
+        raise ElementError(f"`shards` is {brief(shards)}, and a whole number from 1 to {MOST_SHARDS:,} is expected")
 
 
 def _expect_trigger(trigger: Mapping[str, Any]) -> None:

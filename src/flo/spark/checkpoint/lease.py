@@ -44,6 +44,16 @@ class Lease:
     @classmethod
     def take(cls, where: str, query: str) -> Lease:
         """The next epoch. Refused while the holder of the newest is known to be alive."""
+        try:
+            return cls._next(where, query)
+        except OSError as error:
+            raise CheckpointError(
+                f"the checkpoint cannot be written: {error.strerror or error}",
+                facts=(("checkpoint", where), ("expected", "a folder that this user may create files in")),
+            ) from error
+
+    @classmethod
+    def _next(cls, where: str, query: str) -> Lease:
         files, ours = folder(where), _myself(query)
         while True:
             newest = _newest(where)
@@ -61,8 +71,11 @@ class Lease:
             lease = _here[ours["run"]] = cls(where, 1 + max(taken), ours)
             try:
                 create_sealed(files, _name(lease.epoch), lease._content())
-            except FileExistsError:  # another was first: is it alive?
+            except OSError as error:
                 del _here[ours["run"]]
+                if not isinstance(error, FileExistsError):
+                    raise
+                # another was first: is it alive?
                 if max(epochs(where), default=0) < lease.epoch:
                     raise damaged(files, _name(lease.epoch), "cannot be read: it is a folder") from None
                 continue

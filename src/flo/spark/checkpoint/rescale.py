@@ -31,7 +31,7 @@ from flo.spark.checkpoint.files import add_standing, write_about
 from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_state, runs_in
 from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.rescale_windows import cut_windows
-from flo.spark.plan.stages import shard_of
+from flo.spark.plan.stages import MOST_SHARDS, shard_of
 from flo.spark.tasks.kept import OUTPUTS, PLACE
 from flo.spark.tasks.state import STATE, VERSIONS, Standing, place_of, state_of
 
@@ -71,8 +71,8 @@ WHOLE = ("stored_rows", "stored_keyed_rows", "waiting")
 
 def rescale(where: str, shards: int) -> list[int]:
     """Cuts every committed version anew; gives these versions. No query may run on the checkpoint meanwhile."""
-    if shards < 1:
-        raise CheckpointError(f"a checkpoint has at least one shard, and not {shards}")
+    if not 1 <= shards <= MOST_SHARDS:
+        raise CheckpointError(f"a checkpoint has 1 to {MOST_SHARDS:,} shards, and not {shards:,}")
     Checkpoint(where)  # or there is none, and nothing is written
     lease = Lease.take(where, "flo state rescale")
     try:

@@ -90,7 +90,7 @@ class Query:
                 outcome = turns.take(batch, version)
             self._lease.expect_held()
             for output in turns.outputs:
-                given = Given.of(batch.sparkSession, turns.folder, output, version, turns.shards, turns.checkpoint)
+                given = Given.of(batch.sparkSession, turns.folder, output, outcome, turns.shards, turns.checkpoint)
                 _given(self._sinks[output.name], given)
             self._take_aside(batch.sparkSession, outcome)
             self._lease.expect_held()

@@ -25,7 +25,7 @@ from flo.core.errors import Origin, TypeMismatch, brief
 from flo.spark.driver.frames import frame_of
 from flo.spark.driver.turns import Outcome
 from flo.spark.plan.retractions import Cause
-from flo.spark.tasks.kept import COUNT, PARTS, VIEW, Output, parts_of, read_part, remove_parts
+from flo.spark.tasks.kept import COUNT, PARTS, VIEW, Output, part, read_part, remove_parts
 from flo.values.weighted import Set
 
 DIVERTED = " diverted"
@@ -58,9 +58,11 @@ class Given:
 
     @classmethod
     def of(
-        cls, spark: SparkSession, folder: str, output: Output, version: int, shards: int, checkpoint: str = ""
+        cls, spark: SparkSession, folder: str, output: Output, outcome: Outcome, shards: int, checkpoint: str = ""
     ) -> Given:
-        files = tuple(parts_of(folder, output.name, version, shards)) if output.to is None else ()
+        """The changes of an output in a turn. Other files may be there, of an attempt on more shards."""
+        version, written = outcome.version, outcome.files.get(output.name, ()) if output.to is None else ()
+        files = tuple(part(output.name, version, shard) for shard in written)
         has_rows, staged = isinstance(output.type.collection, Columns), output.to is not None
         schema, weighted = (schema_of(output), is_weighted(output)) if has_rows else (pa.schema([]), False)
         return cls(spark, folder, output.name, version, shards, schema, files, staged, weighted, checkpoint)

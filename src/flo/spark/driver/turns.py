@@ -50,6 +50,8 @@ class Outcome:
     seconds: float
     aside: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
     """The files of rows that each input has put aside, and how many there are."""
+    files: dict[str, list[int]] = field(default_factory=dict)
+    """The shards that have written a file of the changes of each output."""
 
     @property
     def diverted(self) -> dict[str, int]:
@@ -183,6 +185,7 @@ class Turns:
         rows, taken = {output.name: 0 for output in self.outputs}, Counter[str]()
         ended: dict[str, bool] = {}
         aside: dict[str, list[tuple[str, int]]] = {}
+        parts: dict[str, list[int]] = {}
         standing = dict(self.standing(version - 1))
         for each in said:
             if "stage" in each:
@@ -193,10 +196,13 @@ class Turns:
             taken.update(each.get("taken", {}))
             for name, count in each.get("rows", {}).items():
                 rows[name] += count
+            for name, shards in each.get("files", {}).items():
+                parts.setdefault(name, []).extend(shards)
             ended.update(each.get("ended", {}))
         self._standing = (version, standing)
         written = sum(each.get("written", 0) for each in said)
-        return Outcome(version, rows, ended, written, dict(taken), seconds, aside)
+        files = {name: sorted(shards) for name, shards in parts.items()}
+        return Outcome(version, rows, ended, written, dict(taken), seconds, aside, files)
 
     def kept(self, output: Output, version: int) -> Iterator[tuple[int, Kept]]:
         """What each shard keeps of an output, and beside it."""

@@ -20,6 +20,8 @@ from flo.values.lvar import LVar
 STAY, KEY, KEYS, WINDOW, ONE = "stays where it is", "by key", "by its keys", "by window", "to one place"
 
 
+MOST_SHARDS = 1 << 16
+"""Shards are sorted by numbers of 16 bits, and the names of their files have five digits."""
 POSITION = "@"
 """The column that holds the place of a row in its sequence, on its way to a shard."""
 

@@ -175,7 +175,7 @@ def write_part(where: str, name: str, version: int, shard: int, value: Any) -> b
     """The changes of an output in one turn and one shard, if it has any: a file that is there as a whole or not."""
     table = table_of(value)
     if table.num_rows:
-        folder(where).write(f"{OUTPUTS}/{name}/{version:08}/{shard:05}.arrow", file_of(table))
+        folder(where).write(part(name, version, shard), file_of(table))
     return bool(table.num_rows)
 
 
@@ -210,10 +210,9 @@ def remove_stale(output: Output, turn: Turn, task: int, written: Iterable[int]) 
             files.remove(name)
 
 
-def parts_of(where: str, name: str, version: int, shards: int) -> list[str]:
-    """The files with the changes of an output in one turn, one of every shard. A turn that was broken off on more
-    shards may have left others."""
-    return [f"{OUTPUTS}/{name}/{version:08}/{shard:05}.arrow" for shard in range(shards)]
+def part(name: str, version: int, shard: int) -> str:
+    """The file with the changes of an output in one turn and one shard."""
+    return f"{OUTPUTS}/{name}/{version:08}/{shard:05}.arrow"
 
 
 def read_part(where: str, name: str, is_sound: Callable[[Any], bool] = lambda data: True) -> pa.Table:

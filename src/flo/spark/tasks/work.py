@@ -258,7 +258,8 @@ class Done:
 
     def said(self) -> dict[str, Any]:
         standing = {"stage": self.level, "shards": self.shards, "deliveries": self.ended}
-        return {**standing, "version": self.version, "rows": self.rows, "ended": self.finished, "written": self.written}
+        gave = {"rows": self.rows, "files": self.files, "ended": self.finished}
+        return {**standing, **gave, "version": self.version, "written": self.written}
 
 
 def net(value: Value) -> Value:
