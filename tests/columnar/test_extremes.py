@@ -262,8 +262,13 @@ def test_nan_is_a_number_beside_none(verb, values, at_once):
     """NaN comes behind all numbers, but does not compare with what no number compares with."""
     flow = flo.Flow("mixed")
     flow.output("out", verb(flow.input("x", flo.ZSet[float | None])))
+    deltas = [values] if at_once else [[value] for value in values]
     for loop in (flow.loop(), flow.on(flo.here).loop()):
         with pytest.raises(FunctionError, match="'<' not supported between instances"):
-            for delta in [values] if at_once else [[value] for value in values]:
-                loop.push(x=dict.fromkeys(delta, 1))
-                loop.run()
+            _pushed(loop, deltas)
+
+
+def _pushed(loop, deltas):
+    for delta in deltas:
+        loop.push(x=dict.fromkeys(delta, 1))
+        loop.run()

@@ -293,7 +293,7 @@ def test_numbers_made_of_sums_are_as_wide(f: Any, kind: Any) -> None:
 
 
 def test_numbers_of_two_widths_have_one_type() -> None:
-    assert result_type(lambda n: n if n > 0 else 0, (NARROW,)) == int
+    assert result_type(lambda n: n if n > 0 else 0, (NARROW,)) is int
     assert result_type(lambda n, total: n if n > 0 else total, (NARROW, WIDE)) == WIDE
     assert result_type(lambda n: n, (NARROW,)) == NARROW
 

@@ -95,7 +95,7 @@ def operated(sign: str, left: Any, right: Any, exponent: Any = None) -> Any:
     for one, other in product(members(left), members(right)):
         if NoneType in (one, other):
             continue  # raises, and gives nothing
-        kind = _operated(sign, *(int if each == Int128 else each for each in (one, other)), exponent)
+        kind = _operated(sign, int if one == Int128 else one, int if other == Int128 else other, exponent)
         found.append(Int128 if kind is int and Int128 in (one, other) else kind)
     return joined(*found)
 

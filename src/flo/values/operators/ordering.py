@@ -22,7 +22,8 @@ class Nan:
         return hash(Nan)
 
     def __lt__(self, other: Any) -> bool:
-        _ = self == other or 0.0 < other  # raises a TypeError if no number compares with the other
+        if self != other:
+            _ = float(0) < other  # a TypeError if no number compares with the other
         return False
 
     def __gt__(self, other: Any) -> bool:
