@@ -381,3 +381,23 @@ def test_a_delta_is_evaluated_at_once(monkeypatch):
     assert result["weights"][Pair(7, 7)] == 7
     assert min(tables) > 90, "one table for each expression, and not for each row"
     assert len(tables) == 7
+
+
+@pytest.mark.parametrize("given", ["number", nw.col("number"), nw.col("number") * 1.0, nw.col("number").fill_null(1.0)])
+def test_elements_of_sequences_keep_the_sign_of_zero(given: Any) -> None:
+    """As results of Python functions do."""
+
+    class Reading(NamedTuple):
+        number: float
+
+    flow = flo.Flow("zeros")
+    numbers = flow.input("readings", flo.Sequence[Reading]).map(given)
+    flow.output("signs", numbers.map(sign_of))
+    readings = [Reading(-0.0), Reading(0.0)]
+    assert flow.run(readings=readings)["signs"] == [-1.0, 1.0]
+    assert flow.on(flo.here).run(readings=readings)["signs"]["value"].to_pylist() == [-1.0, 1.0]
+
+
+def sign_of(number: float | None) -> float:
+    assert number is not None
+    return math.copysign(1.0, number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -16,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import flo
 from flo.columnar import ranked
 from flo.columnar.expression import Expression
 from flo.columnar.layout import Layout
@@ -251,3 +253,22 @@ def test_what_python_orders_in_another_way_stays_on_values():
 
     for of in (key, prices):
         assert not forms(on_tables(Aggregate(None, Min(of)), TYPES)[0])
+
+
+@pytest.mark.parametrize("verb", [lambda z: z.min(), lambda z: z.max(), lambda z: z.top(1, lambda x: x)])
+@pytest.mark.parametrize("values", list(itertools.permutations([3.0, math.nan, None])), ids=str)
+@pytest.mark.parametrize("at_once", [True, False])
+def test_nan_is_a_number_beside_none(verb, values, at_once):
+    """NaN comes behind all numbers, but does not compare with what no number compares with."""
+    flow = flo.Flow("mixed")
+    flow.output("out", verb(flow.input("x", flo.ZSet[float | None])))
+    deltas = [values] if at_once else [[value] for value in values]
+    for loop in (flow.loop(), flow.on(flo.here).loop()):
+        with pytest.raises(FunctionError, match="'<' not supported between instances"):
+            _pushed(loop, deltas)
+
+
+def _pushed(loop, deltas):
+    for delta in deltas:
+        loop.push(x=dict.fromkeys(delta, 1))
+        loop.run()

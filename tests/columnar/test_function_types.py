@@ -46,6 +46,9 @@ class Row(NamedTuple):
     def shouted(self):  # type: ignore[no-untyped-def]
         return self.key.upper()
 
+    def named(self, name=None):  # type: ignore[no-untyped-def]
+        return self.n if name is None else name
+
 
 @dataclasses.dataclass(frozen=True)
 class Point:
@@ -68,6 +71,24 @@ def names_first(row):  # type: ignore[no-untyped-def]
     else:
         sign, size = "-", 0
     return sign, size
+
+
+def assigned_again(row):  # type: ignore[no-untyped-def]
+    found = row.maybe
+    if found is None:
+        return 0
+    if found > 1:
+        found = None
+    return found
+
+
+def checked_on_both_ways(row):  # type: ignore[no-untyped-def]
+    found, sign = row.maybe, 1
+    if found is None:
+        return 0
+    if row.ok:
+        pass
+    return found * sign
 
 
 def looping(row):  # type: ignore[no-untyped-def]
@@ -144,6 +165,10 @@ CLEAR: list[tuple[Callable[[Any], Any], Any]] = [
     (lambda r, by=3: r.n + by, int),
     (untyped, float),
     (names_first, tuple[str, int]),
+    (assigned_again, int | None),
+    (checked_on_both_ways, int),
+    (lambda r: sum([r.f]), float),
+    (lambda r: sum(x for x in (r.f, 1.0) if x > r.n), float),
     (operator.itemgetter(1), int),
     (operator.itemgetter(0, 1), tuple[str, int]),
     (partial(lambda by, r: r.n + by, 2), int),
@@ -176,13 +201,13 @@ def test_what_is_derived_is_true(f: Any, kind: Any) -> None:
         (lambda r: r.nothing, "`nothing`"),
         (lambda r: {r.key: 1}, "no type that is certain"),
         (lambda r: [], "no type that is certain"),
-        (lambda r: sum([r.f]), "int or float"),
         (lambda r: (x := r.n) + x, ":="),
         (lambda *r: 1, "any number"),
         (lambda r: (lambda: 1)(), "no type that is certain"),
         (lambda r: eval("1"), "does not say"),
         (lambda r: datetime(2024, 1, 2, tzinfo=None), "zone"),
         (looping, "`for`"),
+        (lambda r: r.named(name="x"), "`named`"),
         (itself, "too often"),
         (eval("lambda r: r.n"), "source"),
         (operator.attrgetter("n"), "does not say"),
@@ -235,6 +260,42 @@ def test_moments_keep_their_zone() -> None:
     flow.output("out", flow.input("at", flo.Sequence[zoned]).map(lambda at: at + timedelta(1)))  # type: ignore[valid-type]
     found = flow.on(flo.here).run(at=[datetime(2024, 1, 1, tzinfo=UTC)])["out"]
     assert found["value"].to_pylist() == [datetime(2024, 1, 2, tzinfo=UTC)]
+
+
+WIDE = flo.Int128
+NARROW = Annotated[int, pa.int32()]
+
+
+@pytest.mark.parametrize(
+    ("f", "kind"),
+    [
+        (lambda total: total + 1, WIDE),
+        (lambda total: 2 - total * 3 // 4 % 5, WIDE),
+        (lambda total: -abs(total), WIDE),
+        (lambda total: total**2, WIDE),
+        (lambda total: divmod(total, 7), tuple[WIDE, WIDE]),
+        (lambda total: round(total, -2), WIDE),
+        (lambda total: sum([total, 1]), WIDE),
+        (lambda total: max(total, 0), WIDE),
+        (lambda total: max(0, total), WIDE),
+        (lambda total: total if total > 0 else 0, WIDE),
+        (lambda total: (0, total) if total else (total, 0), tuple[WIDE, WIDE]),
+        (lambda total: total if total else None, WIDE | None),
+        (lambda total: total / 2, float),
+        (lambda total: total * 0.5, float),
+        (lambda total: "x" * total, str),
+        (lambda total: total > 2, bool),
+        (lambda total: int(total), int),
+    ],
+)
+def test_numbers_made_of_sums_are_as_wide(f: Any, kind: Any) -> None:
+    assert result_type(f, (WIDE,)) == kind
+
+
+def test_numbers_of_two_widths_have_one_type() -> None:
+    assert result_type(lambda n: n if n > 0 else 0, (NARROW,)) is int
+    assert result_type(lambda n, total: n if n > 0 else total, (NARROW, WIDE)) == WIDE
+    assert result_type(lambda n: n, (NARROW,)) == NARROW
 
 
 def test_elements_without_columns_give_no_table() -> None:

@@ -287,6 +287,12 @@ DOWNSTREAM = {
     "a difference with 64 bits": lambda z: z.map(own).minus(z.sum_by("group", "price")),
     "a union of values": lambda z: z.map("price").union(z.sum("price")).distinct(),
     "the largest of a union": lambda z: z.map("price").union(z.sum("price")).max(),
+    "arithmetic": lambda z: z.sum_by("group", "price").map(nw.col("1") * 2 + 1),
+    "a comparison": lambda z: z.sum_by("group", "price").filter(nw.col("1") > 5),
+    "arithmetic in Python": lambda z: z.sum_by("group", "price").map(lambda row: row[1] * 2 + 1),
+    "a choice in Python": lambda z: z.sum_by("group", "price").map(lambda row: row[1] if row[1] > 5 else 0),
+    "a linear aggregate": lambda z: z.aggregate_by("group", lambda row: row.price, lambda total: total),
+    "several at once": lambda z: z.aggregate_by("group", lambda row: (row.price, 1), lambda totals: totals),
 }
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Optional, TypeAlias, is_typeddict
+from typing import Any, Optional, TypeAlias, get_args, is_typeddict
 
 from flo.columnar.function_types import Declared, kind_of, result_type
-from flo.columnar.known_types import Unclear, items_of, joined, shown
+from flo.columnar.known_types import Unclear, is_fixed_tuple, items_of, joined, shown
 from flo.columnar.layout import Layout
 from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type, type_name
@@ -23,6 +23,7 @@ from flo.core.stream_type import StreamType
 from flo.core.type_relations import accepts
 from flo.core.wire import Wire
 from flo.values.element_value import ElementCollection
+from flo.values.exact import sum_type
 from flo.values.operators.bags import FoldUnordered
 from flo.values.operators.elementwise import FlatMap, Map, item_type
 from flo.values.operators.joins import KeptJoin
@@ -143,7 +144,7 @@ def _sides(operator: Any, inputs: StreamTypes) -> tuple[Any, Any]:
 def _aggregator(aggregator: Aggregator, element: Any, origin: Origin | None) -> tuple[Any, Fault | None]:
     if isinstance(aggregator, Linear):
         found, fault = _with(aggregator, origin, of=lambda: result_type(aggregator.of, (element,)))
-        of = returned_type(found.of)
+        of = _totals(returned_type(found.of))
         if fault is not None and returned_type(found.finish) is not Any:
             return found, None
         found, other = _with(found, origin, finish=lambda: result_type(aggregator.finish, (of,)))
@@ -151,6 +152,11 @@ def _aggregator(aggregator: Aggregator, element: Any, origin: Origin | None) -> 
     if hasattr(aggregator, "value"):
         return _with(aggregator, origin, value=lambda: result_type(aggregator.value, (element,)))
     return aggregator, None
+
+
+def _totals(of: Any) -> Any:
+    """The type of sums of numbers, or of tuples of them."""
+    return tuple[tuple(map(sum_type, get_args(of)))] if is_fixed_tuple(of) else sum_type(of)  # type: ignore[misc]
 
 
 def _body(operator: Any, inner: StreamTypes) -> tuple[Any, Fault | None]:

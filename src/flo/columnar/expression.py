@@ -23,7 +23,7 @@ from flo.columnar.faults import calling
 from flo.columnar.layout import VALUE, Layout
 from flo.columnar.row_types import python_type, row_type
 from flo.core.errors import ElementError, EngineError, LawError, TypeMismatch
-from flo.values.canonical import canonical_element
+from flo.values.canonical import instant_element
 from flo.values.exact import Int128
 
 Column: TypeAlias = str | nw.Expr
@@ -239,7 +239,7 @@ class Expression:
 
     def __call__(self, *elements: Any) -> Any:
         if self._getter is not None:
-            return canonical_element(self._getter(*elements))
+            return instant_element(self._getter(*elements))
         key = id(elements[0]) if self.takes == 1 else tuple(map(id, elements))
         memory = self._memory
         result = memory.results.get(key, MISSING)
@@ -276,14 +276,14 @@ class Expression:
         self._memory = memory
 
     def _of_elements(self, *elements: list[Any]) -> list[Any]:
-        """The results for some rows; one object for every nan, as canonical elements have it."""
+        """The results for some rows."""
         columns = {}
         for called, layout, some, reads in zip(self.arguments, self.inputs, elements, self.reads, strict=True):
             for name, array in layout.to_arrays(some, reads).items():
                 columns[called[name]] = array
         arrays = self._arrays(Rows(columns, len(elements[0]), self._schema))
         values = [cell.to_values(array) for array, cell in zip(arrays, self.layout.cells, strict=True)]
-        return list(map(canonical_element, map(self.layout.make, *values)))
+        return list(map(instant_element, map(self.layout.make, *values)))
 
     @cached_property
     def _getter(self) -> Callable[..., Any] | None:
@@ -302,8 +302,13 @@ class Expression:
         make = self.layout.make
         return lambda *elements: make(*[get(elements[which]) for which, get in taken])
 
-    def __reduce__(self) -> Any:
-        return Expression, (self.given, self.inputs)  # without the results that were computed ahead
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the results that were computed ahead. The row type goes along: a task would make another."""
+        return {**self.__dict__, "_memory": _Memory(), "_getter": None} | {"layout": self.layout}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        del self.__dict__["_getter"]  # made again when it is asked for
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Expression):

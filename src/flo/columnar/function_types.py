@@ -259,7 +259,8 @@ class _Body:
             return False
         names = set.intersection(*(set(each) for each, _ in after))
         self.names = {name: self._same([each[name] for each, _ in after]) for name in names}
-        self.narrowed = after[0][1] if len(after) == 1 else known
+        first, *others = (each for _, each in after)
+        self.narrowed = {text: kind for text, kind in first.items() if all(each.get(text) == kind for each in others)}
         return True
 
     def _same(self, kinds: list[Any]) -> Any:
@@ -442,7 +443,7 @@ class _Body:
             base = self.value(function.value)
             if not (isinstance(base, Known) and isinstance(base.thing, (ModuleType, type))):
                 of = [each for each in members(self.as_kind(base)) if each is not NoneType]
-                return joined(*(self.method(each, function.attr, given) for each in of))
+                return joined(*(self.method(each, function.attr, given, named) for each in of))
         target = self.value(function)
         if not isinstance(target, Known):
             raise Unclear(f"what `{ast.unparse(function)}` returns is not known")
@@ -468,13 +469,15 @@ class _Body:
             raise Unclear(f"`{ast.unparse(function)}` is called with arguments by name, and does not say its type")
         return result_type(thing, kinds, self.deep + 1)
 
-    def method(self, kind: Any, name: str, given: list[ast.expr]) -> Any:
+    def method(self, kind: Any, name: str, given: list[ast.expr], named: list[ast.keyword]) -> Any:
         if (bare(kind), name) in METHODS:
             return METHODS[bare(kind), name]
         if name == "_replace" and hasattr(kind, "_fields"):
             return kind
         found = inspect.getattr_static(get_origin(kind) or kind, name, None)
-        if isinstance(found, FunctionType):
+        if isinstance(found, FunctionType) and returned_type(found) is not Any:
+            return returned_type(found)
+        if isinstance(found, FunctionType) and not named:
             return result_type(found, (kind, *(self.kind(each) for each in given)), self.deep + 1)
         if isinstance(found, (staticmethod, classmethod)) and returned_type(found.__func__) is not Any:
             return returned_type(found.__func__)

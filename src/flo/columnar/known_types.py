@@ -13,6 +13,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 
 from flo.core.elements import type_name
+from flo.values.exact import Int128
 
 
 class Unclear(Exception):
@@ -20,14 +21,15 @@ class Unclear(Exception):
 
 
 def members(kind: Any) -> list[Any]:
-    """The types that a union is made of, without what is noted beside them; a datetime keeps its zone."""
+    """The types that a union is made of, without what is noted beside them, but for the zone of a datetime and the
+    width of a sum."""
     if kind is None:
         return [NoneType]
     if isinstance(kind, NewType):
         return members(kind.__supertype__)
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return [kind] if parts[0] is datetime else members(parts[0])
+        return [kind] if parts[0] is datetime or kind == Int128 else members(parts[0])
     if origin is Literal:
         return list(dict.fromkeys(map(type, parts)))
     if origin in (Union, UnionType):
@@ -42,27 +44,31 @@ def bare(kind: Any) -> Any:
 
 
 def joined(*kinds: Any) -> Any:
-    """The type of what may be any of these. Of tuples of one length, place by place."""
+    """The type of what may be any of these. Of tuples of one length, place by place; of numbers of two widths, the
+    wider."""
     found: list[Any] = []
     for kind in kinds:
         for part in get_args(kind) if get_origin(kind) in (Union, UnionType) else [NoneType if kind is None else kind]:
-            if part in found:
-                continue
-            other = next((each for each in found if _alike(each, part)), None)
-            if other is None:
-                found.append(part)
+            for place, other in enumerate(found):
+                if (both := _merged(other, part)) is not None:
+                    found[place] = both
+                    break
             else:
-                places = zip(get_args(other), get_args(part), strict=True)
-                found[found.index(other)] = tuple[tuple(joined(*each) for each in places)]  # type: ignore[misc]
+                found.append(part)
     if not found:
         raise Unclear("it gives nothing: it raises on everything")
     return Union[tuple(found)]  # noqa: UP007
 
 
-def _alike(kind: Any, other: Any) -> bool:
-    if not (is_fixed_tuple(kind) and is_fixed_tuple(other)):
-        return False
-    return len(get_args(kind)) == len(get_args(other))
+def _merged(kind: Any, other: Any) -> Any:
+    """One type that has the values of both; None if there is none."""
+    if kind == other:
+        return kind
+    if is_fixed_tuple(kind) and is_fixed_tuple(other) and len(get_args(kind)) == len(get_args(other)):
+        return tuple[tuple(map(joined, get_args(kind), get_args(other)))]  # type: ignore[misc]
+    if bare(kind) is bare(other) and bare(kind) in (int, float, Decimal):
+        return Int128 if Int128 in (kind, other) else bare(kind)
+    return None
 
 
 def is_fixed_tuple(kind: Any) -> bool:
@@ -89,7 +95,8 @@ def operated(sign: str, left: Any, right: Any, exponent: Any = None) -> Any:
     for one, other in product(members(left), members(right)):
         if NoneType in (one, other):
             continue  # raises, and gives nothing
-        found.append(_operated(sign, one, other, exponent))
+        kind = _operated(sign, int if one == Int128 else one, int if other == Int128 else other, exponent)
+        found.append(Int128 if kind is int and Int128 in (one, other) else kind)
     return joined(*found)
 
 
@@ -154,7 +161,7 @@ def negated(sign: str, kind: Any) -> Any:
     for each in members(kind):
         if each in _INTS:
             found.append(int)
-        elif each in (float, Decimal, timedelta) and sign != "~":
+        elif each == Int128 or (each in (float, Decimal, timedelta) and sign != "~"):
             found.append(each)
         elif each is not NoneType:
             raise Unclear(f"`{sign}` of {shown(each)} is not known")
@@ -189,6 +196,8 @@ def _rounded(kind: Any, digits: Any = None) -> Any:
     for each in members(kind):
         if each in _INTS:
             found.append(int)
+        elif each == Int128:
+            found.append(each)
         elif each in (float, Decimal):
             found.append(int if digits in (None, NoneType) else each)
         elif each is not NoneType:
@@ -210,7 +219,9 @@ def _total(kind: Any, start: Any = int) -> Any:
     parts = get_args(kind) if is_fixed_tuple(kind) else (items_of(kind),)
     for part in parts:
         found = operated("+", found, part)
-    return found if is_fixed_tuple(kind) else joined(start, found)  # of nothing it is the start
+    if is_fixed_tuple(kind) or (start is int and found is float):
+        return found  # of no floats it is 0, which is a float as well
+    return joined(start, found)  # of nothing it is the start
 
 
 def _sorted(kind: Any, **named: Any) -> Any:

@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, final
 
 from flo.core.data import canonical
 from flo.core.errors import CheckpointError, ElementError
 from flo.values.canonical import instant_element
 
 
-def comparable(key: Any) -> tuple[bool, Any]:
-    """The key in a total order: NaN equals itself and is greater than all numbers, and zoned times are instants."""
+@final
+class Nan:
+    """NaN in a total order: it equals itself, and is greater than all that can be compared with a number."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Nan)
+
+    def __hash__(self) -> int:
+        return hash(Nan)
+
+    def __lt__(self, other: Any) -> bool:
+        if self != other:
+            _ = float(0) < other  # a TypeError if no number compares with the other
+        return False
+
+    def __gt__(self, other: Any) -> bool:
+        return self != other and not self < other
+
+
+NAN = Nan()
+
+
+def comparable(key: Any) -> tuple[Any]:
+    """The key in a total order: NaN equals itself and is greater than all numbers, and zoned times are instants.
+
+    In a tuple, so that equal keys need no order: two None do not, a None and a number do.
+    """
+    return (_with_nan(key),)
+
+
+def _with_nan(key: Any) -> Any:
     if key != key:
-        return (True, None)
-    return (False, tuple(comparable(part) for part in key) if type(key) is tuple else instant_element(key))
+        return NAN
+    return tuple(map(_with_nan, key)) if type(key) is tuple else instant_element(key)
 
 
 def tie_text(element: Any, operator: str) -> str:
