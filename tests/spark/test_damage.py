@@ -89,7 +89,7 @@ def command(action: str, *more: str) -> Callable[[Path], None]:
 
 DOING: dict[str, Callable[[Path], Any]] = {
     "view": lambda where: View.of(str(where), "sums").arrow(),
-    "diverted": lambda where: arriving.put_aside(str(where), "sales"),
+    "diverted": lambda where: arriving.put_aside(str(where), "sales", 2**31),
     "show": command("show"),
     "verify": command("verify"),
     "rescale": command("rescale", "3"),

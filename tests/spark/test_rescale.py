@@ -259,10 +259,17 @@ def operators(stage: Any) -> list[Any]:
 
 
 def test_what_runs_by_key_on_values_is_not_taken_for_one_place(tmp_path: Path) -> None:
-    """One shard has all keys, and three would each have some."""
-    flow = flo.Flow("running sums")
+    """One shard has all keys, and three would each have some. A frozenset has no columns."""
+
+    def gather(seen: frozenset[int], x: int) -> frozenset[int]:
+        return seen | {x}
+
+    def count(entry: tuple[int, frozenset[int]]) -> int:
+        return len(entry[1])
+
+    flow = flo.Flow("different numbers")
     keyed = flow.input("numbers", flo.Sequence[int]).key_by(thirds)
-    flow.output("sums", keyed.per_key(lambda some: some.scan(0, add)).entries())
+    flow.output("counts", keyed.per_key(lambda some: some.scan(frozenset(), gather)).entries().map(count))
     query = Simulated(flow, tmp_path, shards=1)
     query.turn({"numbers": [1, 2, 3, 4, 5, 6]})
     with pytest.raises(flo.CheckpointError, match="cannot be cut into other shards"):

@@ -54,7 +54,7 @@ def main(master: str) -> None:
             answer = {"error": str(error), "kind": "unexpected"}
         file = Path(order["answer"])
         aside = file.with_suffix(".aside")
-        aside.write_text(json.dumps(answer))
+        aside.write_text(json.dumps(answer, default=int))  # sums are decimals without places
         aside.replace(file)
     spark.stop()
 

@@ -53,7 +53,10 @@ class Checkpoint:
 
     def standing(self, version: int) -> dict[int, Standing]:
         """Where the states of a committed version are, by level."""
-        return standing_at(self.where, version, self.shards)
+        standing = standing_at(self.where, version, self.shards)
+        if any(stage["level"] not in standing for stage in self.about["stages"]):
+            raise _of_another_program(version, self.where)
+        return standing
 
     def states(self, version: int) -> Iterator[tuple[Any, int, Store, int]]:
         """Every state of a committed version: its stage, its shard, where it is, and the version that it is of there.
@@ -143,12 +146,16 @@ def read_state(stage: Any, store: Store, version: int) -> tuple[Term, tuple[tupl
     """The graph and the views of a stage, as they were written."""
     term: Any = decode(store.read(version)[0])
     if len(nodes_in(term[0])) != len(stage["operators"]):
-        raise CheckpointError(
-            f"the state of version {version} is not of the program that `{ABOUT}` is of",
-            facts=(("folder", str(store.folder)),),
-            instead=MENDING,
-        )
+        raise _of_another_program(version, str(store.folder))
     return term[0], term[1]
+
+
+def _of_another_program(version: int, where: str) -> CheckpointError:
+    return CheckpointError(
+        f"the state of version {version} is not of the program that `{ABOUT}` is of",
+        facts=(("folder", where),),
+        instead=MENDING,
+    )
 
 
 def nodes_in(graph: Term) -> list[Call]:
