@@ -175,7 +175,7 @@ SEQUENCES = [
     *each(Batch(1), INTS),
     *each(Batch(2), INTS),
     Case(Zip(), (INTS, Sequence(str))),
-    Case(UnionSequences(), (INTS, Sequence(str))),
+    Case(UnionSequences(), (INTS, INTS)),
     Case(MergeSorted(anywhere), (INTS, INTS)),
     Case(MergeSorted(), (INTS, INTS), examples=SORTED),
     *each(Nest(sequence(parallel(one(Sort()), one(Sort())), one(MergeSorted()))), Nested(INTS, BAG)),
