@@ -160,7 +160,7 @@ class Work:
     def _forget(self) -> None:
         """Shards that nobody here will go on with: of earlier starts, long elsewhere, or of jobs that have ended."""
         turn = self.turn
-        gone = {where for where, _, _ in _shards if "://" not in where and not os.path.exists(where)}
+        gone = {where for where, _, _ in list(_shards) if "://" not in where and not os.path.exists(where)}
         for key, (run, _, version, _) in list(_shards.items()):
             old = run != turn.run or version < turn.version - REMEMBERED
             if key[0] in gone or (key[0] == turn.folder and old):
