@@ -221,7 +221,7 @@ def main(arguments: list[str]) -> None:
             SIDES[name](Side(spark, Path(data) / WARM, Path(scratch) / WARM))
         found = SIDES[name](Side(spark, Path(data), Path(scratch)))
         found.pop("query", None)
-        print(json.dumps(found))
+        print(json.dumps(found, default=int))  # sums are decimals without places
     finally:
         spark.stop()
 
