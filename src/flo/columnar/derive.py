@@ -172,8 +172,8 @@ def _is_table(stream: StreamType) -> bool:
 def giving_tables(graph: Graph, inputs: StreamTypes, names: Iterable[str]) -> Graph:
     """The graph with functions that say what they return, where that can be derived.
 
-    Refuses an output of elements without columns: it would be no table. Keyed and nested streams and lattice variables
-    are none anyway.
+    Refuses an output of elements without columns, because it cannot be a table. Keyed streams, nested streams and
+    lattice variables are never tables.
     """
     graph, outputs, faults = derived(graph, inputs, (None,) * len(inputs))
     for name, output, fault in zip(names, outputs, faults, strict=True):

@@ -29,7 +29,6 @@ from flo.columnar.known_types import (
     GIVES,
     METHODS,
     Unclear,
-    bare,
     is_fixed_tuple,
     items_of,
     joined,
@@ -40,6 +39,7 @@ from flo.columnar.known_types import (
 )
 from flo.core.elements import returned_type
 from flo.core.labels import label, source_of
+from flo.values.exact import plain_type
 
 DEEP = 8
 """How many functions may call each other."""
@@ -470,8 +470,8 @@ class _Body:
         return result_type(thing, kinds, self.deep + 1)
 
     def method(self, kind: Any, name: str, given: list[ast.expr], named: list[ast.keyword]) -> Any:
-        if (bare(kind), name) in METHODS:
-            return METHODS[bare(kind), name]
+        if (plain_type(kind), name) in METHODS:
+            return METHODS[plain_type(kind), name]
         if name == "_replace" and hasattr(kind, "_fields"):
             return kind
         found = inspect.getattr_static(get_origin(kind) or kind, name, None)
@@ -489,8 +489,8 @@ def _field(kind: Any, name: str) -> Any:
     fields = fields_of(kind) or {}
     if name in fields:
         return fields[name]
-    if (bare(kind), name) in ATTRIBUTES:
-        return ATTRIBUTES[bare(kind), name]
+    if (plain_type(kind), name) in ATTRIBUTES:
+        return ATTRIBUTES[plain_type(kind), name]
     plain = get_origin(kind) or kind
     if isinstance(plain, type) and issubclass(plain, Enum) and name in ("name", "value"):
         return str if name == "name" else joined(*(kind_of(member.value) for member in plain))

@@ -13,7 +13,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 
 from flo.core.elements import type_name
-from flo.values.exact import Int128
+from flo.values.exact import Int128, plain_type
 
 
 class Unclear(Exception):
@@ -39,10 +39,6 @@ def members(kind: Any) -> list[Any]:
     return [kind]
 
 
-def bare(kind: Any) -> Any:
-    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
-
-
 def joined(*kinds: Any) -> Any:
     """The type of what may be any of these. Of tuples of one length, place by place; of numbers of two widths, the
     wider."""
@@ -66,8 +62,8 @@ def _merged(kind: Any, other: Any) -> Any:
         return kind
     if is_fixed_tuple(kind) and is_fixed_tuple(other) and len(get_args(kind)) == len(get_args(other)):
         return tuple[tuple(map(joined, get_args(kind), get_args(other)))]  # type: ignore[misc]
-    if bare(kind) is bare(other) and bare(kind) in (int, float, Decimal):
-        return Int128 if Int128 in (kind, other) else bare(kind)
+    if plain_type(kind) is plain_type(other) and plain_type(kind) in (int, float, Decimal):
+        return Int128 if Int128 in (kind, other) else plain_type(kind)
     return None
 
 
@@ -142,11 +138,11 @@ def _power(one: Any, other: Any, exponent: Any) -> Any:
 
 
 def _of_moments(sign: str, one: Any, other: Any) -> Any:
-    if sign in ("+", "-") and bare(one) in _MOMENTS and other is timedelta:
+    if sign in ("+", "-") and plain_type(one) in _MOMENTS and other is timedelta:
         return one
-    if sign == "+" and one is timedelta and bare(other) in _MOMENTS:
+    if sign == "+" and one is timedelta and plain_type(other) in _MOMENTS:
         return other
-    if sign == "-" and bare(one) == bare(other) and bare(one) in (date, datetime, timedelta):
+    if sign == "-" and plain_type(one) == plain_type(other) and plain_type(one) in (date, datetime, timedelta):
         return timedelta
     if one is timedelta and other is timedelta:
         return {"/": float, "//": int, "%": timedelta}.get(sign)
