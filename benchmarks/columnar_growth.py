@@ -16,8 +16,8 @@ from rich.table import Table
 import flo
 from benchmarks.columnar_programs import WEIGHTS, Row, content
 from benchmarks.columnar_rates import seconds
-from flo.columnar.plan import plan
-from flo.columnar.trace import Trace
+from flo.tables.plan import plan
+from flo.tables.state.trace import Trace
 
 SMALL, LARGE, DELTA, DELTAS = 1_000_000, 10_000_000, 100_000, 9
 GROUPS = 10_000

@@ -6,10 +6,10 @@ import random
 from collections import Counter
 
 from flo.core.errors import FloError
-from flo.core.graph import Node, inputs, setinput
-from flo.core.notation import names, parse, show
-from flo.core.operator import Operator, StreamTypes, Values, concat_all
+from flo.core.graph import Node, inputs, names, parse, setinput, show
+from flo.core.operator import Operator, Values, concat_all
 from flo.core.semantics import finish, measure, small_steps
+from flo.core.stream_type import StreamTypes
 from flo.core.term import Lifting, Lowering
 from flo.core.typing import derive, initial
 

@@ -19,14 +19,15 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.persistent import Elements
 from flo.core.semantics import small_steps, stuck
 from flo.core.stream_type import StreamType
+from flo.core.structural import Wire, identity
 from flo.core.typing import initial
-from flo.core.wire import Wire, identity
-from flo.values.lattice import Max, SetUnion
+from flo.values.lattice_orders import Max
+from flo.values.lattice_structures import SetUnion
 from flo.values.lvar import LVar, LVarValue
 from flo.values.operators.elementwise import Map
 from flo.values.operators.lattices import FoldLattice
+from flo.values.operators.lvars import Threshold
 from flo.values.operators.sequences import Fold, Window
-from flo.values.operators.thresholds import Threshold
 from flo.values.operators.zset_joins import Join
 from flo.values.operators.zsets import MapWeights
 from flo.values.sequence import Sequence, SequenceValue

@@ -20,7 +20,7 @@ from examples.paper import (
     threshold,
     windowed_aggregation,
 )
-from flo.views.trace import legend, trace_table
+from flo.tools.views import legend, trace_table
 
 console = Console(width=None if sys.stdout.isatty() else 118)
 

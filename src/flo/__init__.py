@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from flo import verify
 from flo.api.body import Loop
+from flo.api.engines import Here, register_engine
 from flo.api.flow import Flow
-from flo.api.places import PLACES, Here
 from flo.api.running import FlowLoop, Result
-from flo.api.stream import Stream
-from flo.api.windowed import Windowed
+from flo.api.stream import Stream, Windowed
 from flo.core import data as _data  # noqa: F401  # says how plain Python data lowers
 from flo.core.collection import Collection, Value
 from flo.core.errors import (
@@ -33,52 +32,44 @@ from flo.core.errors import (
     UnusedInputError,
 )
 from flo.core.event_loop import ByHand, FirstEnabled, RandomSchedule, RoundRobin
-from flo.core.graph import Graph
+from flo.core.graph import Graph, names, parse, show
 from flo.core.nested import Nested
-from flo.core.notation import names, parse, show
 from flo.core.operator import Operator, Step
 from flo.core.stream_type import Bounded, StreamType, Unbounded
 from flo.values.event_time import TimeWindow
 from flo.values.exact import Int128
 from flo.values.keyed import Keyed
-from flo.values.lattice import (
-    BOTTOM,
-    TOP,
-    And,
-    Flat,
-    GCounter,
-    Lattice,
-    MapUnion,
-    Max,
-    Min,
-    NaturalSum,
-    Or,
-    PNCounter,
-    Product,
-    SetUnion,
-    Versioned,
-)
+from flo.values.lattice import BOTTOM, TOP, Lattice
+from flo.values.lattice_orders import And, Flat, Max, Min, NaturalSum, Or
+from flo.values.lattice_structures import GCounter, MapUnion, PNCounter, Product, SetUnion, Versioned
 from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 
 if TYPE_CHECKING:
-    from flo.columnar.row_types import rows
+    from flo.columns.row_types import rows
 
 
 def _progress(name: str, total: int | None) -> object:
-    from flo.views.progress import RunProgress  # which needs rich, as no task on Spark does
+    from flo.tools.views import RunProgress  # which needs rich, as no task on Spark does
 
     return RunProgress(name, total)
 
 
-def _on_spark(flow: Flow, session: object) -> object:
-    from flo.spark.on_spark import OnSpark  # which needs pyspark
+def _on_tables(flow: Flow, place: Here) -> object:
+    from flo.tables.here import OnHere  # loads Arrow, which programs on values need not wait for
 
-    return OnSpark(flow, session)  # type: ignore[arg-type]
+    return OnHere(flow, place)
 
 
-PLACES.append((lambda place: type(place).__module__.startswith("pyspark."), _on_spark))
+def _on_spark(flow: Flow, session: Any) -> object:
+    from flo.spark.on_spark import OnSpark  # needs pyspark
+
+    return OnSpark(flow, session)
+
+
+register_engine(lambda place: isinstance(place, Here), _on_tables)
+register_engine(lambda place: type(place).__module__.startswith("pyspark."), _on_spark)
 here = Here(_progress)
 """This process: `flow.on(flo.here).run(…)` runs on tables."""
 
@@ -88,7 +79,7 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     """`rows` needs Arrow, which is loaded when it is used."""
     if name == "rows":
-        from flo.columnar.row_types import rows
+        from flo.columns.row_types import rows
 
         return rows
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

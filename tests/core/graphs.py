@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 
 from flo.core.collection import Collection
 from flo.core.defer import ReadDefer, WriteDefer
-from flo.core.derivation import StreamTypes
 from flo.core.graph import Graph, Node, Parallel, Sequential, sequence
 from flo.core.nest import Nest
 from flo.core.nested import Nested
-from flo.core.source import Source
-from flo.core.stream_type import StreamType
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.structural import Source, Wire, identity
 from flo.core.typing import derive
-from flo.core.wire import Wire, identity
 from flo.values.operators.bags import BagUnion
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.pairs import UnionSequences, Zip

@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401  how plain data lowers
-from flo.columnar.keyed import KeyedColumns
-from flo.columnar.keyed_streams import KeyedStreamColumns
-from flo.columnar.rows import Columns
-from flo.columnar.streams import StreamColumns
 from flo.core.collection import Collection, End, Value
 from flo.core.errors import CollectionError
 from flo.core.nested import Nested
 from flo.core.stream_type import StreamType
 from flo.core.term import Lifting, Lowering
+from flo.tables.keyed import KeyedColumns
+from flo.tables.streams import KeyedStreamColumns, StreamColumns
+from flo.tables.values import Columns
 from flo.values.keyed import Keyed
-from flo.values.lattice import Max, SetUnion
+from flo.values.lattice_orders import Max
+from flo.values.lattice_structures import SetUnion
 from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
@@ -69,7 +69,7 @@ def value_of(data, collection, plain):
 
 def shipped(kind=Value):
     for below in kind.__subclasses__():
-        ours = below.__module__.startswith("flo.") and not below.__module__.startswith("flo.verify.seeded")
+        ours = below.__module__.startswith("flo.") and not below.__module__.startswith("tests.seeded")
         if ours and "kind" in below.__dict__:
             yield below.__qualname__  # dataclasses with slots are made twice
         yield from shipped(below)

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flo.core.checkpoint import decode, encode
 from flo.core.data import canonical, find_class
-from flo.core.encoding import decode, encode
 from flo.core.errors import CheckpointError, UnknownNameError
 from flo.core.persistent import Elements, PersistentMap
 from flo.core.term import Call, Lifting, Lowering, Name

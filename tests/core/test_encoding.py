@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flo.core.encoding import MAGIC, VERSION, decode, encode
+from flo.core.checkpoint import MAGIC, VERSION, decode, encode
 from flo.core.errors import CheckpointError
 from flo.core.event_loop import EventLoop
 from flo.core.graph import Node

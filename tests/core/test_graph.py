@@ -7,7 +7,7 @@ import pytest
 from flo.core.errors import TypeMismatch
 from flo.core.graph import Node, Parallel, Sequential, inputs, node, nodes, parallel, sequence, setinput
 from flo.core.semantics import small_steps
-from flo.core.wire import Wire, identity
+from flo.core.structural import Wire, identity
 from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.pairs import Zip
 from flo.values.operators.sequences import Scan

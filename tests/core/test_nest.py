@@ -15,11 +15,10 @@ from flo.core.nest import Nest
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import concat_all
 from flo.core.semantics import advance, small_steps, stuck
+from flo.core.structural import Wire, identity
 from flo.core.typing import initial, program
-from flo.core.wire import Wire, identity
 from flo.values.operators.elementwise import Map
-from flo.values.operators.nested import NestedLast, NestOnce, RepeatNestedBy
-from flo.values.operators.nested_zip import NestedZip
+from flo.values.operators.nested_streams import NestedLast, NestedZip, NestOnce, RepeatNestedBy
 from flo.values.operators.sequences import Batch, Fold, Scan
 from flo.values.operators.sets import SetJoin, SetUnion
 from flo.values.sequence import Sequence

@@ -10,16 +10,27 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from flo.core.errors import FloError, NotationError, TypeMismatch, UnknownNameError
-from flo.core.graph import Node, Parallel, Sequential, inputs, node, parallel, sequence, setinput
+from flo.core.graph import (
+    Node,
+    Parallel,
+    Sequential,
+    inputs,
+    names,
+    node,
+    parallel,
+    parse,
+    sequence,
+    setinput,
+    show,
+    text,
+)
 from flo.core.nest import Nest
 from flo.core.nested import Nested
-from flo.core.notation import names, parse, show, text
 from flo.core.operator import concat_all
 from flo.core.semantics import small_steps
-from flo.core.source import Source
+from flo.core.structural import Source, Wire, identity
 from flo.core.term import Lifting, Lowering
 from flo.core.typing import derive, initial
-from flo.core.wire import Wire, identity
 from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.pairs import Zip
 from flo.values.operators.sequences import Fold, Scan, Take

@@ -12,8 +12,8 @@ from flo.core.event_loop import EventLoop
 from flo.core.graph import Node, Parallel, Sequential, inputs, node, sequence, setinput
 from flo.core.operator import concat_all
 from flo.core.semantics import advance, measure, small_steps, stuck
-from flo.core.source import Source
 from flo.core.stream_type import StreamType
+from flo.core.structural import Source
 from flo.core.typing import derive, initial
 from flo.values.operators.bags import BagUnion
 from flo.values.operators.elementwise import Filter, Map

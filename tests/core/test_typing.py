@@ -10,11 +10,10 @@ from flo.core.errors import BoundednessError, CollectionError, DeferError, TypeM
 from flo.core.graph import Node, Parallel, Sequential, node, sequence
 from flo.core.nest import Nest
 from flo.core.nested import Nested
-from flo.core.source import Source
 from flo.core.stream_type import StreamType, arrow, is_subtype, subtype_rule
+from flo.core.structural import Source, identity
 from flo.core.term import Lifting, Lowering
 from flo.core.typing import derive, initial, program
-from flo.core.wire import identity
 from flo.values.operators.elementwise import Map
 from flo.values.operators.pairs import UnionSequences, Zip
 from flo.values.operators.sequences import Batch, Fold, Scan

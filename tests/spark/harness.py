@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import flo
-from flo.columnar.inputs import WEIGHTS
-from flo.columnar.rows import WEIGHT, ordered, rows_of
 from flo.spark.driver.query import Query
+from flo.tables.io.files import WEIGHTS
+from flo.tables.values import WEIGHT, ordered, rows_of
 
 POSITION = "_position"
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 import flo
-from flo.columnar.folders import folder
+from flo.tables.checkpoint.folders import folder
 from tests.spark.harness import table
 
 

@@ -20,8 +20,6 @@ import pytest
 from pyspark.sql import DataFrame
 
 import flo
-from flo.columnar.inputs import WEIGHTS
-from flo.columnar.rows import WEIGHT, Rows, layout_of, ordered, schema_of
 from flo.core.errors import FloError
 from flo.core.graph import nodes
 from flo.spark.checkpoint.agreed import agreed, content_of, write_agreed
@@ -36,6 +34,8 @@ from flo.spark.tasks.enter import Enter
 from flo.spark.tasks.kept import VIEW
 from flo.spark.tasks.state import BLANK, Shard
 from flo.spark.tasks.work import Work
+from flo.tables.io.files import WEIGHTS
+from flo.tables.values import WEIGHT, Rows, layout_of, ordered, schema_of
 from tests.spark.harness import POSITION, cut, frame, table
 
 NO_SPARK: Any = SimpleNamespace(

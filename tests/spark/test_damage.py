@@ -11,9 +11,6 @@ from typing import Any
 import pytest
 
 import flo
-from flo.columnar.diverted import Diverted
-from flo.columnar.folders import folder
-from flo.columnar.sealed import write_sealed
 from flo.spark.checkpoint.files import committed
 from flo.spark.checkpoint.inspect import Checkpoint
 from flo.spark.checkpoint.lease import Lease
@@ -21,6 +18,9 @@ from flo.spark.checkpoint.offsets import expect_offsets, problems_of_offsets
 from flo.spark.checkpoint.rescale import rescale
 from flo.spark.driver.views import View
 from flo.spark.tasks import arriving, work
+from flo.tables.checkpoint.folders import folder
+from flo.tables.checkpoint.store import write_sealed
+from flo.tables.io.diverted import Diverted
 from flo.tools.cli import main
 from tests.spark.harness import streamed
 from tests.spark.shops import Sale, sales, sums

@@ -10,10 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import flo
-from flo.columnar.diverted import Diverted
-from flo.columnar.folders import folder
-from flo.columnar.rows import Columns, rows_of
-from flo.columnar.store import Store
 from flo.core.stream_type import StreamType
 from flo.spark import Changes
 from flo.spark.checkpoint.files import about, commit, expect_next
@@ -24,6 +20,10 @@ from flo.spark.on_spark import OnSpark
 from flo.spark.tasks import arriving
 from flo.spark.tasks.context import Turn
 from flo.spark.tasks.kept import PARTS, Output, remove_stale, write_file, write_part
+from flo.tables.checkpoint.folders import folder
+from flo.tables.checkpoint.store import Store
+from flo.tables.io.diverted import Diverted
+from flo.tables.values import Columns, rows_of
 from tests.spark.harness import streamed
 from tests.spark.shops import sales, sums
 from tests.spark.simulated import NO_SPARK, Simulated

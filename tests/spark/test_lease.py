@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 import flo
-from flo.columnar.folders import Local, folder
-from flo.columnar.sealed import read_sealed, write_sealed
 from flo.spark.checkpoint import lease as leases
 from flo.spark.checkpoint.files import commit, committed, epoch_of
 from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.rescale import rescale
+from flo.tables.checkpoint.folders import Local, folder
+from flo.tables.checkpoint.store import read_sealed, write_sealed
 from flo.tools.cli import main
 from tests.spark.chaos.pipeline import outcome, program, start, write_inputs
 from tests.spark.chaos.processes import ROOT, Driver

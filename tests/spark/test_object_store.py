@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import flo
-from flo.columnar import folders
-from flo.columnar.folders import folder
-from flo.columnar.sealed import create_sealed, write_sealed
 from flo.spark.checkpoint.files import commit, committed
 from flo.spark.checkpoint.inspect import Checkpoint
 from flo.spark.checkpoint.lease import Lease
+from flo.tables.checkpoint import folders
+from flo.tables.checkpoint.folders import folder
+from flo.tables.checkpoint.store import create_sealed, write_sealed
 from tests.spark.shops import DATA, everything, expected, sales, sales_table, snapshot, sums
 from tests.spark.simulated import Simulated
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import pytest
 
 import flo
-from flo.columnar.rows import Columns
 from flo.spark.on_spark import OnSpark
+from flo.tables.values import Columns
 from tests.spark.harness import agree, streamed
 from tests.spark.programs import add, apart, first, listed, second, thirds
 from tests.spark.simulated import NO_SPARK, agree_simulated

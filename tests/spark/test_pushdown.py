@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 
 import flo
-from flo.columnar.expression import Expression
-from flo.columnar.layout import Layout
+from flo.columns.expression import Expression
+from flo.columns.layout import Layout
 from flo.spark.driver.pushdown import ALLOWED, runs_in_catalyst
 from flo.values.weighted import Bag
-from tests.columnar.test_evaluation import BAD, Pair, doubling
-from tests.columnar.test_zoned_times import EXPECTED, READINGS, hourly
 from tests.spark.harness import frame
+from tests.tables.test_evaluation import BAD, Pair, doubling
+from tests.tables.test_zoned_times import EXPECTED, READINGS, hourly
 
 INTEGERS = [0, 1, -1, 2**31, -(2**31) - 1, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), None]
 TEXTS = [

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import flo
-from flo.columnar.folders import folder
-from flo.columnar.operator import OnTables, Placement
 from flo.core.graph import nodes
 from flo.spark.checkpoint.inspect import Checkpoint
 from flo.spark.checkpoint.rescale import rescale
+from flo.tables.checkpoint.folders import folder
+from flo.tables.operator import OnTables, Placement
 from flo.tools.cli import main
 from tests.spark.harness import streamed
 from tests.spark.programs import add, thirds

@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 import pytest
 
 import flo
-from flo.columnar.inputs import WEIGHTS
-from flo.columnar.outputs import table_of
-from flo.columnar.rows import Rows
 from flo.spark import SparkSink
 from flo.spark.driver.sinks import Called, Changes, Console, Given, Kept, Memory, Nowhere, Sink
 from flo.spark.plan.retractions import Cause, retractions
 from flo.spark.tasks import kept
+from flo.tables.io.files import WEIGHTS
+from flo.tables.io.outputs import table_of
+from flo.tables.values import Rows
 from tests.spark.programs import add, drawn, first, second
 from tests.spark.simulated import simulated
 from tests.spark.sources import files, stream

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql.types import StructType
 
 import flo
-from flo.spark.driver.settings import BYTES, NO_LIMIT, ON_DISK, PLAIN, STREAMING, having, is_narrow, of_tasks
+from flo.spark.session import BYTES, NO_LIMIT, ON_DISK, PLAIN, STREAMING, having, is_narrow, of_tasks
 from tests.spark.sources import files
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import flo
-from flo.columnar.store import Store
 from flo.spark.checkpoint.files import committed
 from flo.spark.checkpoint.inspect import Checkpoint
 from flo.spark.checkpoint.rescale import rescale
 from flo.spark.driver.views import View
 from flo.spark.tasks import work
 from flo.spark.tasks.kept import PARTS, remove_parts
+from flo.tables.checkpoint.store import Store
 from flo.tools.cli import main
 from tests.spark.harness import streamed
 from tests.spark.shops import DATA, Sale, Shop, everything, expected, merged, sales, snapshot, sums
@@ -193,7 +193,7 @@ def test_what_another_process_has_written_meanwhile(tmp_path: Path, monkeypatch:
     turn(0)
     turn(1)
     with monkeypatch.context() as patches:
-        patches.setattr("flo.columnar.store._name", lambda *_: pytest.fail("was read through"))
+        patches.setattr("flo.tables.checkpoint.store._name", lambda *_: pytest.fail("was read through"))
         for process in (0, 0, 1, 0):
             turn(process)
     monkeypatch.setattr(work, "_shards", {})

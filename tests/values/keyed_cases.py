@@ -8,9 +8,7 @@ from contextlib import suppress
 from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401
-from flo.core.errors import (
-    FunctionError,
-)
+from flo.core.errors import FunctionError
 from flo.core.graph import Node
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.sequence import Sequence

@@ -10,10 +10,8 @@ from flo.core.collection import Collection
 from flo.core.graph import Node
 from flo.core.stream_type import StreamType
 from flo.core.typing import derive
-from flo.values.lattice import (
-    Max,
-    SetUnion,
-)
+from flo.values.lattice_orders import Max
+from flo.values.lattice_structures import SetUnion
 from tests.harness import check_operator
 from tests.quick import tried
 

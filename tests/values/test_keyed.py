@@ -11,23 +11,17 @@ from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401
 from flo.core.collection import Collection, End
-from flo.core.errors import (
-    BoundednessError,
-    CollectionError,
-    ElementError,
-    TypeMismatch,
-)
+from flo.core.errors import BoundednessError, CollectionError, ElementError, TypeMismatch
 from flo.core.graph import inputs, sequence, setinput
 from flo.core.nested import Nested, NestedValue
 from flo.core.semantics import advance, small_steps
 from flo.core.term import Lifting, Lowering
 from flo.core.typing import initial
 from flo.values.keyed import Keyed, KeyedValue
-from flo.values.lattice import Max, NaturalSum
+from flo.values.lattice_orders import Max, NaturalSum
 from flo.values.lvar import LVar
 from flo.values.operators.elementwise import Map
-from flo.values.operators.keyed import Entries, FilterKeys, KeyBy, MapValues
-from flo.values.operators.keyed_joins import KeyedJoin
+from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, KeyedJoin, MapValues
 from flo.values.operators.lattices import FoldLattice
 from flo.values.operators.per_key import PerKey
 from flo.values.sequence import Sequence

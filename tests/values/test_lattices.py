@@ -12,25 +12,11 @@ from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401
 from flo.core.errors import CollectionError
-from flo.core.notation import text
+from flo.core.graph import text
 from flo.core.term import Lifting, Lowering
-from flo.values.lattice import (
-    BOTTOM,
-    TOP,
-    And,
-    Flat,
-    GCounter,
-    Lattice,
-    MapUnion,
-    Max,
-    Min,
-    NaturalSum,
-    Or,
-    PNCounter,
-    Product,
-    SetUnion,
-    Versioned,
-)
+from flo.values.lattice import BOTTOM, TOP, Lattice
+from flo.values.lattice_orders import And, Flat, Max, Min, NaturalSum, Or
+from flo.values.lattice_structures import GCounter, MapUnion, PNCounter, Product, SetUnion, Versioned
 from tests.harness import refusal
 from tests.quick import tried
 

@@ -11,35 +11,18 @@ from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401
 from flo.core.collection import Collection, End
-from flo.core.errors import (
-    CollectionError,
-    ElementError,
-    FunctionError,
-    TypeMismatch,
-)
-from flo.core.graph import Node, inputs, node, sequence, setinput
-from flo.core.notation import names, parse, show
+from flo.core.errors import CollectionError, ElementError, FunctionError, TypeMismatch
+from flo.core.graph import Node, inputs, names, node, parse, sequence, setinput, show
 from flo.core.semantics import advance, small_steps
 from flo.core.stream_type import StreamType
+from flo.core.structural import Wire
 from flo.core.typing import initial
-from flo.core.wire import Wire
-from flo.values.lattice import (
-    BOTTOM,
-    TOP,
-    Flat,
-    GCounter,
-    Lattice,
-    MapUnion,
-    Max,
-    Min,
-    NaturalSum,
-    Or,
-    SetUnion,
-)
+from flo.values.lattice import BOTTOM, TOP, Lattice
+from flo.values.lattice_orders import Flat, Max, Min, NaturalSum, Or
+from flo.values.lattice_structures import GCounter, MapUnion, SetUnion
 from flo.values.lvar import LVar, LVarValue
 from flo.values.operators.lattices import FoldLattice, SumLattice
-from flo.values.operators.lvars import LVarUnion, MapLattice
-from flo.values.operators.thresholds import Threshold, event_when_above
+from flo.values.operators.lvars import LVarUnion, MapLattice, Threshold, event_when_above
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from tests.harness import check_operator, fires, refusal, run_steps

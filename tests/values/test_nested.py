@@ -17,11 +17,10 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.semantics import small_steps
 from flo.core.stream_type import StreamType
 from flo.core.typing import initial
-from flo.values.lattice import Max
+from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
 from flo.values.operators.elementwise import Map
-from flo.values.operators.nested import Flatten, NestedLast, NestOnce, RepeatNested, RepeatNestedBy
-from flo.values.operators.nested_zip import NestedZip
+from flo.values.operators.nested_streams import Flatten, NestedLast, NestedZip, NestOnce, RepeatNested, RepeatNestedBy
 from flo.values.operators.sequences import Batch, Fold
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet

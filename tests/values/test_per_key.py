@@ -11,34 +11,26 @@ from hypothesis import strategies as st
 import flo.core.data  # noqa: F401
 from flo.core.collection import End
 from flo.core.defer import ReadDefer, WriteDefer
-from flo.core.errors import (
-    BoundednessError,
-    CollectionError,
-    DeferError,
-    FunctionError,
-    TypeMismatch,
-)
+from flo.core.errors import BoundednessError, CollectionError, DeferError, FunctionError, TypeMismatch
 from flo.core.event_loop import EventLoop
 from flo.core.graph import inputs, parallel, sequence, setinput
 from flo.core.nest import Nest
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import concat_all
 from flo.core.semantics import advance, small_steps
-from flo.core.source import Source
+from flo.core.structural import Source, Wire, identity
 from flo.core.typing import initial
-from flo.core.wire import Wire, identity
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.operators import per_key
 from flo.values.operators.bags import Count
 from flo.values.operators.elementwise import Filter, Map
-from flo.values.operators.keyed import Entries, KeyBy
-from flo.values.operators.nested import Flatten, NestedLast
+from flo.values.operators.keyed_streams import Entries, KeyBy
+from flo.values.operators.nested_streams import Flatten, NestedLast
 from flo.values.operators.pairs import Zip
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.sequences import Batch, Fold, Scan, Take
-from flo.values.operators.zset_conversions import ToZSet, ZSetToSet
 from flo.values.operators.zset_joins import Join
-from flo.values.operators.zsets import Distinct
+from flo.values.operators.zsets import Distinct, ToZSet, ZSetToSet
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet, ZSetValue
 from tests.harness import check_graph, check_operator, fired, refusal

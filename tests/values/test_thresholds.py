@@ -11,34 +11,16 @@ from hypothesis import strategies as st
 
 import flo.core.data  # noqa: F401
 from flo.core.collection import End
-from flo.core.errors import (
-    BoundednessError,
-    CollectionError,
-    FunctionError,
-    ThresholdError,
-)
-from flo.core.graph import inputs, node, setinput
-from flo.core.notation import show
+from flo.core.errors import BoundednessError, CollectionError, FunctionError, ThresholdError
+from flo.core.graph import inputs, node, setinput, show
 from flo.core.operator import Operator, Step
 from flo.core.semantics import small_steps
 from flo.core.stream_type import StreamType
-from flo.values.lattice import (
-    BOTTOM,
-    TOP,
-    Bottom,
-    Flat,
-    MapUnion,
-    Max,
-    NaturalSum,
-    Or,
-    Product,
-    SetUnion,
-    Top,
-    Versioned,
-)
+from flo.values.lattice import BOTTOM, TOP, Bottom, Top
+from flo.values.lattice_orders import Flat, Max, NaturalSum, Or
+from flo.values.lattice_structures import MapUnion, Product, SetUnion, Versioned
 from flo.values.lvar import LVar
-from flo.values.operators.lvars import LVarToSequence
-from flo.values.operators.thresholds import Above, Threshold, event_when_above
+from flo.values.operators.lvars import Above, LVarToSequence, Threshold, event_when_above
 from flo.values.sequence import Sequence
 from tests.harness import fires, refusal
 from tests.values.lvar_cases import BOUNDED, FEW, MAX, check, parts_of_sets, stream

@@ -21,8 +21,7 @@ from flo.core.semantics import advance
 from flo.core.stream_type import StreamType
 from flo.core.typing import derive
 from flo.values.event_time import TimeWindow
-from flo.values.operators.sessions import Session
-from flo.values.operators.time_windows import Sliding, Tumbling
+from flo.values.operators.windows import Session, Sliding, Tumbling
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag
 from tests.harness import check_operator, fires, refusal

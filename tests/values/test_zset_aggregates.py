@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flo.core.checkpoint import decode, encode
 from flo.core.data import canonical
-from flo.core.encoding import decode, encode
 from flo.core.errors import CollectionError, ElementError, FunctionError
 from flo.core.graph import Node
 from flo.core.semantics import advance
@@ -23,10 +23,8 @@ from flo.core.stream_type import StreamType
 from flo.core.term import Lifting, Lowering
 from flo.core.typing import derive
 from flo.values.exact import DECIMAL_NAN, NAN, Exact, Int128
-from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, Linear, Sum
-from flo.values.operators.zset_count_distinct import CountDistinct
-from flo.values.operators.zset_extremes import Max, Min
-from flo.values.operators.zset_topk import TopK
+from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, CountDistinct, Linear, Sum
+from flo.values.operators.zset_ranking import Max, Min, TopK
 from flo.values.weighted import Bag, ZSet
 from tests.harness import fires, refusal
 from tests.values.zset_cases import few, integrated, pieces, run, there, zset

@@ -16,9 +16,8 @@ from flo.core.semantics import advance
 from flo.core.stream_type import StreamType
 from flo.core.typing import derive
 from flo.values.operators.elementwise import Filter, FlatMap, Map
-from flo.values.operators.zset_conversions import ToZSet, ZSetToBag, ZSetToSet
 from flo.values.operators.zset_streams import Differentiate, Integrate
-from flo.values.operators.zsets import Distinct, MapWeights, Minus, Negate, Plus
+from flo.values.operators.zsets import Distinct, MapWeights, Minus, Negate, Plus, ToZSet, ZSetToBag, ZSetToSet
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, BagValue, Set, SetValue, ZSet
 from tests.harness import check_operator, fires, refusal

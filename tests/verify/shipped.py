@@ -12,31 +12,17 @@ from typing import Any
 import flo.core
 import flo.values
 from flo.core.collection import Collection
-from flo.core.derivation import StreamTypes
 from flo.core.errors import FloError
-from flo.core.graph import Graph, Node, nodes
+from flo.core.graph import Graph, Node, nodes, text
 from flo.core.nested import Nested
-from flo.core.notation import text
 from flo.core.operator import Operator
-from flo.core.stream_type import StreamType
+from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Lowering
 from flo.core.typing import derive
 from flo.values.keyed import Keyed
-from flo.values.lattice import (
-    And,
-    Flat,
-    GCounter,
-    Lattice,
-    MapUnion,
-    Max,
-    Min,
-    NaturalSum,
-    Or,
-    PNCounter,
-    Product,
-    SetUnion,
-    Versioned,
-)
+from flo.values.lattice import Lattice
+from flo.values.lattice_orders import And, Flat, Max, Min, NaturalSum, Or
+from flo.values.lattice_structures import GCounter, MapUnion, PNCounter, Product, SetUnion, Versioned
 from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet

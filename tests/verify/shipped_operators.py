@@ -10,35 +10,31 @@ from flo.core.graph import Graph, Node, parallel, sequence
 from flo.core.nest import Nest
 from flo.core.nested import Nested
 from flo.core.operator import Operator
-from flo.core.source import Source
 from flo.core.stream_type import StreamType
-from flo.core.wire import Wire, identity
+from flo.core.structural import Source, Wire, identity
 from flo.values.keyed import Keyed
-from flo.values.lattice import And, Flat, Max, SetUnion
+from flo.values.lattice_orders import And, Flat, Max
+from flo.values.lattice_structures import SetUnion
 from flo.values.lvar import LVar
 from flo.values.operators import zset_aggregates as aggregates
-from flo.values.operators import zset_extremes as extremes
 from flo.values.operators import zset_joins, zsets
+from flo.values.operators import zset_ranking as extremes
 from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.elementwise import Filter, FlatMap, Map
-from flo.values.operators.keyed import Entries, FilterKeys, KeyBy, MapValues
-from flo.values.operators.keyed_joins import KeyedJoin
+from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, KeyedJoin, MapValues
 from flo.values.operators.lattices import FoldLattice, SumLattice
-from flo.values.operators.lvars import LVarToSequence, LVarUnion, MapLattice
-from flo.values.operators.nested import Flatten, NestedLast, NestOnce, RepeatNested, RepeatNestedBy
-from flo.values.operators.nested_zip import NestedZip
+from flo.values.operators.lvars import Above, LVarToSequence, LVarUnion, MapLattice, Threshold
+from flo.values.operators.nested_streams import Flatten, NestedLast, NestedZip, NestOnce, RepeatNested, RepeatNestedBy
 from flo.values.operators.pairs import MergeSorted, UnionSequences, Zip
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take, Window
-from flo.values.operators.sessions import Session
 from flo.values.operators.sets import Difference, Intersection, SetJoin, ToBag, ToSet
 from flo.values.operators.sets import SetUnion as UnionSets
-from flo.values.operators.thresholds import Above, Threshold
-from flo.values.operators.time_windows import Sliding, Tumbling
-from flo.values.operators.zset_conversions import ToZSet, ZSetToBag, ZSetToSet
-from flo.values.operators.zset_count_distinct import CountDistinct
+from flo.values.operators.windows import Session, Sliding, Tumbling
+from flo.values.operators.zset_aggregates import CountDistinct
+from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zset_streams import Differentiate, Integrate
-from flo.values.operators.zset_topk import TopK
+from flo.values.operators.zsets import ToZSet, ZSetToBag, ZSetToSet
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
 from flo.verify.report import Report

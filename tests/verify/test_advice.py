@@ -15,8 +15,8 @@ from flo.values.operators.sequences import Take
 from flo.values.sequence import Sequence, SequenceValue
 from flo.verify import laws
 from flo.verify.report import Counterexample
-from flo.verify.seeded.arrival import Register
-from flo.verify.seeded.sizes import KeepsAFunction, NumbersFromTen
+from tests.seeded.arrival import Register
+from tests.seeded.sizes import KeepsAFunction, NumbersFromTen
 
 
 def found(subject: Any, *types: Any, **options: Any) -> Counterexample:

@@ -14,17 +14,17 @@ import flo
 import flo.verify
 from flo.values.operators.bags import Count, Sum
 from flo.values.operators.elementwise import Filter, FlatMap, Map
+from flo.values.operators.lvars import Threshold
 from flo.values.operators.pairs import Zip
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take
 from flo.values.operators.sets import Intersection, SetUnion
-from flo.values.operators.thresholds import Threshold
-from flo.values.operators.unary import Unary
+from flo.values.operators.shapes import Unary
 from flo.values.operators.zset_joins import Join
 from flo.values.operators.zsets import Distinct, Negate
 from flo.verify import laws
 from flo.verify.programs.rules import named_rules
-from flo.verify.seeded import operators as illegal
-from flo.verify.seeded.lvars import CurrentValue
+from tests.seeded import operators as illegal
+from tests.seeded.lvars import CurrentValue
 
 DICE = Random(0)
 

@@ -13,10 +13,10 @@ from flo.core.semantics import small_steps
 from flo.core.typing import program
 from flo.verify import laws
 from flo.verify.exploration.arrivals import channels_of, pieces
-from flo.verify.exploration.search import Search
+from flo.verify.exploration.explore import Search
 from flo.verify.exploration.space import Space
-from flo.verify.seeded.lvars import CurrentValue
-from flo.verify.seeded.operators import Endless, Hasty
+from tests.seeded.lvars import CurrentValue
+from tests.seeded.operators import Endless, Hasty
 
 
 def increment(x: int) -> int:

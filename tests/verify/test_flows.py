@@ -13,7 +13,7 @@ import flo.verify
 from flo.values.sequence import SequenceValue
 from flo.values.weighted import BagValue
 from flo.verify import laws
-from flo.verify.seeded.operators import Hanging
+from tests.seeded.operators import Hanging
 from tests.verify.pasting import pasted
 from tests.verify.test_explore import branching, race
 from tests.verify.test_replay import order_matters

@@ -14,9 +14,9 @@ from flo.core.collection import End
 from flo.core.operator import run
 from flo.values.sequence import Sequence, SequenceValue
 from flo.verify import laws
-from flo.verify.exploration.exact import form
-from flo.verify.exploration.measures import why_not_falling
-from flo.verify.seeded.collections import Counted, CountedBag
+from flo.verify.exploration.sameness import form
+from flo.verify.exploration.space import why_not_falling
+from tests.seeded.collections import Counted, CountedBag
 
 OPEN = flo.StreamType(flo.Sequence(int), bounded=False)
 ENDING = flo.StreamType(flo.Sequence(int), bounded=True)

@@ -8,9 +8,9 @@ import pytest
 
 import flo
 from flo.values.weighted import Bag
-from flo.verify.seeded import Seeded
-from flo.verify.seeded.arrival import ARRIVAL
-from flo.verify.seeded.merging import MERGING
+from tests.seeded.arrival import ARRIVAL
+from tests.seeded.base import Seeded
+from tests.seeded.merging import MERGING
 from tests.verify.drawn_programs import drawn
 
 MOST_STATES = 150

@@ -11,8 +11,8 @@ import pytest
 import flo
 import flo.verify
 from flo.values.weighted import BagValue
-from flo.verify.seeded.lvars import CurrentValue
-from flo.verify.seeded.operators import Endless, Hanging, Hasty, Mistyped, Racing
+from tests.seeded.lvars import CurrentValue
+from tests.seeded.operators import Endless, Hanging, Hasty, Mistyped, Racing
 from tests.verify.pasting import pasted
 from tests.verify.test_explore import branching, race
 

@@ -14,19 +14,20 @@ import flo
 import flo.verify
 from flo.core.persistent import Elements, PersistentMap
 from flo.values.operators.bags import Count
+from flo.values.operators.lvars import Threshold
 from flo.values.operators.pairs import MergeSorted, UnionSequences, Zip
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take, Window
 from flo.values.operators.sets import Difference
-from flo.values.operators.thresholds import Threshold
 from flo.values.operators.zset_joins import Join
 from flo.values.operators.zsets import Distinct, Negate, changes
 from flo.values.sequence import SequenceValue
 from flo.verify import laws
 from flo.verify.laws import Law
 from flo.verify.report import Counterexample, Report
-from flo.verify.seeded import NOT_SUBJECTS, SEEDED, Seeded
-from flo.verify.seeded.sound import SOUND, Sound
 from tests.paper_rules import SMALL_STEPS
+from tests.seeded import NOT_SUBJECTS, SEEDED
+from tests.seeded.base import Seeded
+from tests.seeded.sound import SOUND, Sound
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,7 @@ import flo
 import flo.verify
 from flo.values.operators.elementwise import Map
 from flo.verify.exploration.source import Source, keywords, quoted
-from flo.verify.seeded.operators import Racing
+from tests.seeded.operators import Racing
 from tests.verify.pasting import pasted
 
 

@@ -14,8 +14,8 @@ import flo
 from flo.core.collection import Collection
 from flo.verify import check
 from flo.verify.data.given import Given
+from flo.verify.data.lattice_values import lattice_values
 from flo.verify.data.strategies import data
-from flo.verify.functions.lattices import lattice_values
 
 FEW = settings(max_examples=25, database=None, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 LATTICES = [

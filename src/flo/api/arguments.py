@@ -9,15 +9,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar, get_args, get_origin
 
-from flo.api.base import StreamBase
 from flo.api.columns import Of, bound, described, is_expression, kind_of, stream_of
-from flo.api.scope import Scope, Vertex, named
+from flo.api.scope import Scope, StreamBase, Vertex, named
 from flo.core.collection import Collection
 from flo.core.elements import belongs, returned_type, type_name
 from flo.core.errors import CollectionError, FloError, Origin, TypeMismatch, brief
-from flo.core.signatures import positional_parameters, signature_of
-from flo.core.type_relations import accepts, overlaps
-from flo.values.lattice_base import Custom, Lattice
+from flo.core.type_relations import accepts, overlaps, positional_parameters, signature_of
+from flo.values.lattice import Custom, Lattice
 from flo.values.operators.elementwise import Filter
 
 R = TypeVar("R")

@@ -8,15 +8,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from flo.api.arguments import expect_callable, located
-from flo.api.compile import compile_scope
 from flo.api.scope import Scope
 from flo.core.collection import Collection
+from flo.core.dag import compile_graph
 from flo.core.defer import ReadDefer, WriteDefer
-from flo.core.derivation import StreamTypes
 from flo.core.errors import DeferError, FloError, Origin, ScopeError, TypeMismatch, brief
 from flo.core.graph import Graph
-from flo.core.source import Source
-from flo.core.stream_type import Bounded
+from flo.core.stream_type import Bounded, StreamTypes
+from flo.core.structural import Source
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
 
@@ -117,7 +116,7 @@ def build(
             instead=((f"return …, {late.name}.late", "hands them out of the body"),),
             where=late.origin,
         )
-    return compile_scope(scope, outputs), scope, loop
+    return compile_graph(scope.inputs, scope.vertices, outputs), scope, loop
 
 
 def _outputs(

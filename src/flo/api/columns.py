@@ -10,15 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, TypeAlias, TypeVar
 
-from flo.api.base import StreamBase
-from flo.api.scope import named
+from flo.api.scope import StreamBase, named
 from flo.core.elements import type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
 from flo.values.keyed import Keyed
 
 if TYPE_CHECKING:
-    from flo.columnar.expression import Columns, Expression
-    from flo.columnar.layout import Layout
+    from flo.columns.expression import Columns, Expression
+    from flo.columns.layout import Layout
 else:
     Columns = Any
 
@@ -111,8 +110,8 @@ def bound(verb: str, parameter: str, given: Any, rows: tuple[Any, ...], gives: t
 
 
 def _layout(verb: str, parameter: str, row: Any) -> Layout:
-    from flo.columnar import expression
-    from flo.columnar.layout import Layout
+    from flo.columns import expression
+    from flo.columns.layout import Layout
 
     if row is WEIGHTS or isinstance(row, Layout):
         return expression.WEIGHTS if row is WEIGHTS else row
@@ -132,7 +131,7 @@ def _layout(verb: str, parameter: str, row: Any) -> Layout:
 
 
 def _made(verb: str, parameter: str, given: Any, layouts: tuple[Layout, ...]) -> Expression:
-    from flo.columnar.expression import Expression
+    from flo.columns.expression import Expression
 
     known = Expression.names_of(layouts)
     parts = given.values() if hasattr(given, "values") else given if isinstance(given, tuple) else (given,)

@@ -6,19 +6,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from flo.api.arguments import expect_kind, keys, no_argument, optional
-from flo.api.base import B_co, C_co, StreamBase, Wider
 from flo.api.columns import Asked, Columns
+from flo.api.scope import B_co, C_co, StreamBase, Wider
 from flo.core.collection import Collection
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded, Unbounded
-from flo.core.wire import Wire
+from flo.core.structural import Wire
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 from flo.values.operators.bags import BagJoin, BagUnion
-from flo.values.operators.keyed_joins import KeyedJoin
+from flo.values.operators.keyed_streams import KeyedJoin
 from flo.values.operators.lvars import LVarUnion
-from flo.values.operators.nested import NestedLast
-from flo.values.operators.nested_zip import NestedZip
+from flo.values.operators.nested_streams import NestedLast, NestedZip
 from flo.values.operators.pairs import UnionSequences, Zip
 from flo.values.operators.sequences import Last
 from flo.values.operators.sets import Difference, Intersection, SetJoin, SetUnion

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from flo.api.arguments import accumulating, claim, expect_kind, function, no_argument, number, optional
-from flo.api.base import B_co, C_co, StreamBase
 from flo.api.columns import Asked, Columns
+from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.stream_type import Bounded, Unbounded
 from flo.values.operators.bags import Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.elementwise import Filter, FlatMap, Map
@@ -16,8 +16,8 @@ from flo.values.operators.sets import ToBag, ToSet
 from flo.values.operators.zset_aggregates import Aggregate
 from flo.values.operators.zset_aggregates import Count as ZSetCount
 from flo.values.operators.zset_aggregates import Sum as ZSetSum
-from flo.values.operators.zset_conversions import ToZSet, ZSetToBag, ZSetToSet
 from flo.values.operators.zsets import Distinct as ZSetDistinct
+from flo.values.operators.zsets import ToZSet, ZSetToBag, ZSetToSet
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 

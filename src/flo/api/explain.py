@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from flo.api.compile import live_vertices
 from flo.api.scope import Scope, Vertex
+from flo.core.dag import live_vertices
 from flo.core.labels import label
 from flo.core.operator import Operator
 from flo.core.term import ATOMS
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def explained(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> str:
     numbers: dict[Stream[Any, Any], str] = {}
-    rows = list(_rows(scope, live_vertices(scope, list(outputs.values())), numbers, ""))
+    rows = list(_rows(scope, live_vertices(scope.vertices, list(outputs.values())), numbers, ""))
     rows += [("output", output, numbers[stream], stream.type.described(), "") for output, stream in outputs.items()]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = [f"flow {name}"]

@@ -5,40 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from flo.api.compile import compile_scope, live_vertices
+from flo.api.engines import Here, find_engine
 from flo.api.explain import explained
-from flo.api.places import PLACES, Here
 from flo.api.running import FlowLoop, Result, known, schedule_of
 from flo.api.scope import Scope
 from flo.api.stream import Stream
-from flo.columnar.dicts import as_rows
+from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
-from flo.core.derivation import Derivation, StreamTypes
-from flo.core.errors import (
-    FloError,
-    NameTakenError,
-    Origin,
-    TypeMismatch,
-    UnknownNameError,
-    UnusedInputError,
-    brief,
-)
+from flo.core.dag import compile_graph, live_vertices
+from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, UnknownNameError, UnusedInputError, brief
 from flo.core.event_loop import Schedule
 from flo.core.graph import Graph
 from flo.core.operator import Operator
-from flo.core.source import Source
-from flo.core.stream_type import Bounded, StreamType, Unbounded
+from flo.core.stream_type import Bounded, Derivation, StreamType, StreamTypes, Unbounded
+from flo.core.structural import Source
 from flo.core.typing import program
 from flo.verify.exploration.arrivals import channels_of
 from flo.verify.exploration.explore import MOST_STATES, Exploration, explore
 from flo.verify.exploration.replay import Replay, flow_again, replayed
-from flo.verify.programs.flows import Program
+from flo.verify.programs.operators import Program
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from flo.api.here import OnHere
     from flo.spark.on_spark import OnSpark
+    from flo.tables.here import OnHere
 
 C = TypeVar("C", bound=Collection)
 
@@ -98,11 +89,12 @@ class Flow:
 
     def graph(self) -> Graph:
         """The program as an L^G expression; prints in the paper's notation."""
-        return compile_scope(self._scope, [*self._outputs.values(), *self._late().values()])
+        scope = self._scope
+        return compile_graph(scope.inputs, scope.vertices, [*self._outputs.values(), *self._late().values()])
 
     def type(self) -> Derivation:
         """The program's type, with its derivation; raises what is wrong with the program."""
-        live = live_vertices(self._scope, [*self._outputs.values(), *self._late().values()])
+        live = live_vertices(self._scope.vertices, [*self._outputs.values(), *self._late().values()])
         used = {stream for vertex in live for stream in vertex.inputs}
         for stream in self._scope.inputs:
             if stream not in used and stream not in self._outputs.values():
@@ -157,19 +149,15 @@ class Flow:
     def on(self, place: SparkSession) -> OnSpark: ...
     def on(self, place: Any) -> Any:
         """The same program on tables, at another place: `flo.here` is this process; or a Spark session."""
-        for is_such, program_on in PLACES:
-            if is_such(place):
-                return program_on(self, place)
-        if not isinstance(place, Here):
+        run_on = find_engine(place)
+        if run_on is None:
             raise TypeMismatch(
-                f"`on` takes a place to run on, and was given {type(place).__name__}",
+                f"`on` takes a place to run on; got {type(place).__name__}",
                 facts=(("given", brief(place)),),
                 instead=(("flow.on(flo.here)", "on tables, in this process"), ("flow.on(spark)", "on Spark")),
                 where=Origin.here(),
             )
-        from flo.api.here import OnHere  # loads Arrow, which who runs on values does not wait for
-
-        return OnHere(self, place)
+        return run_on(self, place)
 
     def explore(
         self,

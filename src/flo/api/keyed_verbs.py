@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from flo.api.arguments import expect_kind, function
-from flo.api.base import B_co, C_co, StreamBase
 from flo.api.body import build
 from flo.api.columns import Asked, Columns, KeyOf
+from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.collection import Collection
 from flo.core.errors import Origin
 from flo.core.stream_type import StreamType, Unbounded
 from flo.values.keyed import Keyed
-from flo.values.operators.keyed import TO_KEYED, Entries, FilterKeys, KeyBy, MapValues
+from flo.values.operators.keyed_streams import TO_KEYED, Entries, FilterKeys, KeyBy, MapValues
 from flo.values.operators.per_key import PerKey
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from flo.api.arguments import claim, function, lattice_of, located, optional, value_of
-from flo.api.base import B_co, C_co, StreamBase
 from flo.api.columns import Columns
+from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.stream_type import Bounded, Unbounded
-from flo.values.lattice import Lattice, NaturalSum, Or
+from flo.values.lattice import Lattice
+from flo.values.lattice_orders import NaturalSum, Or
 from flo.values.lvar import LVar
 from flo.values.operators.lattices import FoldLattice, SumLattice
-from flo.values.operators.lvars import LVarToSequence, MapLattice
-from flo.values.operators.thresholds import Above, Threshold
-from flo.values.operators.thresholds import event_when_above as at_threshold
+from flo.values.operators.lvars import Above, LVarToSequence, MapLattice, Threshold
+from flo.values.operators.lvars import event_when_above as at_threshold
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set
 

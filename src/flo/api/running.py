@@ -8,13 +8,13 @@ from dataclasses import replace
 from threading import RLock
 from typing import Any
 
-from flo.columnar.dicts import from_dicts
+from flo.columns.dicts import from_dicts
 from flo.core.collection import Value
-from flo.core.derivation import StreamTypes
 from flo.core.errors import ElementError, FloError, NameTakenError, Origin, ScopeError, UnknownNameError, brief
 from flo.core.event_loop import EventLoop, RandomSchedule, Schedule, Snapshot
 from flo.core.graph import Graph
 from flo.core.semantics import GraphStep
+from flo.core.stream_type import StreamTypes
 
 
 class Result(dict[str, Any]):

@@ -6,15 +6,19 @@ its `self`. The same is checked again when the program is built.
 
 from __future__ import annotations
 
-from flo.api.base import B_co, C_co
+from typing import Generic, TypeVar
+
 from flo.api.combine_verbs import CombineVerbs
 from flo.api.element_verbs import ElementVerbs
 from flo.api.keyed_verbs import KeyedVerbs
 from flo.api.lattice_verbs import LatticeVerbs
-from flo.api.nested_verbs import NestedVerbs
-from flo.api.sequence_verbs import SequenceVerbs
+from flo.api.scope import B_co, C_co
+from flo.api.sequence_verbs import NestedVerbs, SequenceVerbs
 from flo.api.window_verbs import WindowVerbs
 from flo.api.zset_verbs import ZSetVerbs
+from flo.core.nested import Nested
+from flo.values.event_time import TimeWindow
+from flo.values.sequence import Sequence
 
 
 class Stream(
@@ -28,3 +32,19 @@ class Stream(
     NestedVerbs[C_co, B_co],
 ):
     """(C, B): made by `Flow.input` and by the verbs; never by hand."""
+
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Windowed(Stream[Nested[Sequence[T_co]], B_co], Generic[T_co, B_co]):
+    """The windows as inner streams; `late` is a stream of its own. If nothing reads it, a run keeps it in
+    `result.late`."""
+
+    late: Stream[Sequence[T_co], B_co]
+
+
+class BoundedWindows(Stream[Nested[Sequence[T_co], Sequence[TimeWindow]], B_co], Generic[T_co, B_co]):
+    """The same, each window with a second inner stream that says which it is. For type checkers."""
+
+    late: Stream[Sequence[T_co], B_co]

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from flo.api.arguments import function
-from flo.api.base import B_co, C_co, StreamBase
 from flo.api.columns import Asked
+from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.operator import Operator
 from flo.core.stream_type import Unbounded
-from flo.values.operators.sessions import Session
-from flo.values.operators.time_windows import Sliding, Tumbling
+from flo.values.operators.windows import Session, Sliding, Tumbling
 from flo.values.sequence import Sequence
 
 if TYPE_CHECKING:
-    from flo.api.windowed import BoundedWindows, Windowed
+    from flo.api.stream import BoundedWindows, Windowed
 
 T = TypeVar("T")
 B = TypeVar("B", bound=Unbounded)
@@ -68,7 +67,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
         return self._windows(Session(gap, function("session", "time", time, self), lateness, bounds=bounds))
 
     def _windows(self, operator: Operator) -> Any:
-        from flo.api.windowed import Windowed  # a stream itself: it needs the verbs of this module
+        from flo.api.stream import Windowed  # a stream itself: it needs the verbs of this module
 
         windows, late = self.apply(operator)
         vertex = windows.source

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from flo.api.arguments import directions, function, number, optional, result_of
-from flo.api.base import B_co, C_co, StreamBase
 from flo.api.columns import WEIGHTS, Asked, Columns, Perhaps
+from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.stream_type import Unbounded
-from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, Linear, Sum
-from flo.values.operators.zset_count_distinct import CountDistinct
-from flo.values.operators.zset_extremes import Max, Min
+from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, CountDistinct, Linear, Sum
 from flo.values.operators.zset_joins import AntiJoin, FullJoin, LeftJoin, SemiJoin
-from flo.values.operators.zset_topk import TopK
+from flo.values.operators.zset_ranking import Max, Min, TopK
 from flo.values.operators.zsets import MapWeights, Negate
 from flo.values.weighted import ZSet
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import Enum
-from typing import Any, ClassVar, Self, get_args, get_origin
+from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
 from flo.core.errors import CollectionError
 from flo.core.term import PASSED, Call, Lowerable, Lowering, Term, register
@@ -152,3 +152,51 @@ def call(kind: str, *parts: Any, lower: Lowering) -> Call:
     while parts and (parts[-1] is False or parts[-1] is End.OPEN):
         parts = parts[:-1]
     return Call(kind, tuple(lower(part) for part in parts))
+
+
+B = TypeVar("B", bound=Collection)
+
+
+class FormedValue(Value):
+    """A value in another form."""
+
+    @abstractmethod
+    def value(self) -> Any:
+        """The same value of the collection that this is a form of."""
+
+
+class Form(Collection, Generic[B]):
+    """The form of a collection."""
+
+    def __init__(self, base: B) -> None:
+        self.base = base
+
+    @abstractmethod
+    def formed(self, value: Any) -> Value:
+        """The value of this form for one of the collection."""
+
+    def accepts(self, other: Collection) -> bool:
+        return isinstance(other, Form) and type(other) is type(self) and self.base.accepts(other.base)
+
+    def value(self, data: Any) -> Value:
+        return self.formed(self.base.value(data))
+
+    def pieces(self, data: Any) -> list[list[Value]]:
+        return [[self.formed(piece) for piece in part] for part in self.base.pieces(data)]
+
+    def plain(self, value: FormedValue) -> Any:
+        return self.base.plain(value.value())
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call(self.name, (lower(self.base),))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Form) and type(other) is type(self) and bool(other.base == self.base)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.base))
+
+    def __str__(self) -> str:
+        return str(self.base)
+
+    __repr__ = __str__

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from flo.core.collection import Collection, Value
-from flo.core.derivation import Derivation, StreamTypes
 from flo.core.errors import DeferError
 from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, nodes
 from flo.core.operator import Measure, Operator, Step, Values, expect_arity, expect_bounded
-from flo.core.source import EmitOnce
+from flo.core.stream_type import Derivation, StreamTypes
+from flo.core.structural import EmitOnce
 
 
 @final

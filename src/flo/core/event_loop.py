@@ -11,10 +11,10 @@ from typing import Protocol
 
 from flo.core.checkpoint import Running, load, save
 from flo.core.collection import Value
-from flo.core.derivation import StreamTypes
 from flo.core.graph import Graph, inputs, setinput
 from flo.core.operator import Deltas, Values, concat_all
 from flo.core.semantics import GraphStep, advance, small_steps
+from flo.core.stream_type import StreamTypes
 from flo.core.typing import program
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+import math
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, final
 
 from flo.core.collection import Value
-from flo.core.errors import CheckpointError, Origin, TypeMismatch
+from flo.core.errors import CheckpointError, FloError, NotationError, Origin, TypeMismatch
 from flo.core.operator import Operator, Values
-from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.term import PASSED, Call, Lifting, Lowerable, Lowering, Name, Term, register
 
 
 class _Shown(Lowerable):
@@ -18,7 +21,6 @@ class _Shown(Lowerable):
     __slots__ = ()
 
     def __str__(self) -> str:
-        from flo.core.notation import show  # which needs the graphs of this module
 
         return show(self)  # type: ignore[arg-type]
 
@@ -173,3 +175,236 @@ def with_origins(graph: Graph, like: Graph) -> Graph:
                 raise CheckpointError(f"the state does not fit the program: `{name}` stands for `{of_program.name}`")
             return Node(state, operator.with_origins(of_program), origin)
     raise CheckpointError("the state does not fit the program: the graph has another shape")
+
+
+_ENDED = Call("sequence", ((), PASSED))
+"""A sequence whose end was passed on: a bare ⊗ where it is the state of an operator."""
+_GRAPHS = {";", "|", "{}[]"}
+
+
+def show(graph: Graph, *, states: bool = True) -> str:
+    """The graph in the paper's notation; without states, `{_}` stands for each."""
+    return text(Lowering()(graph), states=states)
+
+
+def names(graph: Graph) -> dict[str, Any]:
+    """What `parse` must be given to read `show(graph)` back: the program's functions by their printed names."""
+    lowering = Lowering()
+    lowering(graph)
+    return lowering.names
+
+
+def text(term: Term, *, states: bool = True) -> str:
+    match term:
+        case Call(";", (left, right)):
+            return f"{_side(left, '|', states)}; {_side(right, ';|', states)}"
+        case Call("|", (left, right)):
+            return f"{_side(left, ';', states)} | {_side(right, ';|', states)}"
+        case Call("{}[]", (state, operator)):
+            held = "_"
+            if states and isinstance(state, tuple):
+                held = _items(tuple(PASSED if part == _ENDED else part for part in state), states)
+            shown = text(operator, states=states)
+            return f"{{{held}}}[{shown.removesuffix('()')}]"
+        case Call("nest", (body, *_)) if not states:
+            return f"nest({_argument(body, states)})"
+        case Call("sequence", (elements, bool(end))):
+            inside = [_argument(element, states) for element in reversed(elements)]
+            return f"[{', '.join(['⊗', *inside] if end else inside)}]"
+        case Call("table", (tuple(keys), tuple(values))):
+            pairs = zip(keys, values, strict=True)
+            return f"{{{', '.join(f'{_argument(k, states)}: {_argument(v, states)}' for k, v in pairs)}}}"
+        case Call(PASSED.name, ()):
+            return "⊗"
+        case Call(name, args):
+            return f"{name}({_items(args, states)})"
+        case Name(name):
+            return name
+        case tuple():
+            return f"({_items(term, states)}{',' if len(term) == 1 else ''})"
+        case int() if abs(term) >= 1 << 200:  # Python does not write integers of thousands of digits in decimals
+            return hex(term)
+        case _:
+            return repr(term)
+
+
+def _items(terms: tuple[Any, ...], states: bool) -> str:
+    return ", ".join(_argument(term, states) for term in terms)
+
+
+def _argument(term: Any, states: bool) -> str:
+    shown = text(term, states=states)
+    return f"⟨{shown}⟩" if isinstance(term, Call) and term.name in _GRAPHS else shown
+
+
+def _side(term: Any, mixed: str, states: bool) -> str:
+    shown = text(term, states=states)
+    return f"({shown})" if isinstance(term, Call) and term.name in mixed else shown
+
+
+def parse(source: str, supplied: Mapping[str, Any] | None = None) -> Graph:
+    """The graph that the text describes. `supplied` gives the functions and types that it names."""
+    reader = _Reader(source)
+    term = reader.graph()
+    reader.expect("")
+    try:
+        graph: Graph = Lifting(supplied)(term)
+    except FloError:
+        raise
+    except Exception as error:
+        raise NotationError(f"the text is not a graph: {error}") from error
+    return graph
+
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<string>[bB]?'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")
+    |(?P<number>-?(?:inf|nan)\b|-?0x[0-9a-f]+|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+    |(?P<name>[^\W\d]\w*)
+    |(?P<sign>[⊗⟨⟩{}\[\]();|,:])|(?P<end>$))""",
+    re.VERBOSE,
+)
+
+
+class _Reader:
+    """A recursive-descent reader of the grammar; one token of look-ahead."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.place = 0
+        self.kind, self.token, self.start = "", "", 0
+        self.next()
+
+    def next(self) -> str:
+        """Moves on, and gives the token that was current."""
+        last = self.token
+        found = _TOKEN.match(self.source, self.place)
+        if found is None:
+            self.start = self.place
+            self.fail("a token")
+        assert found is not None
+        assert found.lastgroup is not None
+        self.kind, self.token = found.lastgroup, found[found.lastgroup]
+        self.start, self.place = found.start(found.lastgroup), found.end()
+        return last
+
+    def fail(self, expected: str) -> None:
+        before = self.source[: self.start]
+        line = before.rsplit("\n", 1)[-1]
+        shown = self.source.split("\n")[before.count("\n")]
+        raise NotationError(
+            f"expected {expected}, found {self.token or 'the end'!r}",
+            facts=(("text", shown), ("", " " * len(line) + "^"), ("grammar", "e ::= e ; e | e | e | {S}[op] | (e)")),
+        )
+
+    def expect(self, token: str) -> None:
+        if self.token != token:
+            self.fail(repr(token) if token else "the end of the text")
+        if token:
+            self.next()
+
+    def accept(self, token: str) -> bool:
+        if self.token == token and self.kind in ("sign", "name"):
+            self.next()
+            return True
+        return False
+
+    def graph(self) -> Term:
+        left = self.parallel()
+        while self.accept(";"):
+            left = Call(";", (left, self.parallel()))
+        return left
+
+    def parallel(self) -> Term:
+        left = self.unit()
+        while self.accept("|"):
+            left = Call("|", (left, self.unit()))
+        return left
+
+    def unit(self) -> Term:
+        if self.accept("("):
+            inside = self.graph()
+            self.expect(")")
+            return inside
+        self.expect("{")
+        state: Term = None
+        if not self.accept("_"):
+            state = tuple(_ENDED if part == PASSED else part for part in self.terms("}"))
+        self.expect("}")
+        if self.accept("["):
+            operator = self.operator()
+            self.expect("]")
+        else:
+            operator = self.operator()
+        return Call("{}[]", (state, operator))
+
+    def operator(self) -> Term:
+        if self.kind != "name":
+            self.fail("an operator")
+        name = self.next()
+        return self.call(name) if self.token == "(" else Call(name)
+
+    def call(self, name: str) -> Call:
+        self.expect("(")
+        args = self.terms(")")
+        self.expect(")")
+        return Call(name, args)
+
+    def terms(self, closing: str) -> tuple[Term, ...]:
+        found = []
+        while self.token != closing:
+            found.append(self.term())
+            if not self.accept(","):
+                break
+        return tuple(found)
+
+    def table(self) -> Term:
+        keys, values = [], []
+        while self.token != "}":
+            keys.append(self.term())
+            self.expect(":")
+            values.append(self.term())
+            if not self.accept(","):
+                break
+        self.expect("}")
+        return Call("table", (tuple(keys), tuple(values)))
+
+    def literal(self) -> Term:
+        if self.token.lstrip("-") in ("inf", "nan"):
+            value = float(self.next())
+            return value if value == value else math.nan  # one for all, as a state has it
+        try:
+            term: Term = ast.literal_eval(self.token)
+        except (SyntaxError, ValueError):  # such as a number that begins with 0, or an escape that is none
+            self.fail("a value")
+            raise
+        self.next()
+        return term
+
+    def term(self) -> Term:
+        if self.accept("⟨"):
+            inside = self.graph()
+            self.expect("⟩")
+            return inside
+        if self.accept("["):
+            end = self.accept("⊗")
+            if end:
+                self.accept(",")
+            elements = self.terms("]")
+            self.expect("]")
+            return Call("sequence", (tuple(reversed(elements)), end))
+        if self.accept("⊗"):
+            return PASSED
+        if self.accept("{"):
+            return self.table()
+        if self.accept("("):
+            inside = self.terms(")")
+            self.expect(")")
+            return inside
+        if self.kind in ("number", "string"):
+            return self.literal()
+        if self.kind != "name":
+            self.fail("a value")
+        name = self.next()
+        if name in ("None", "True", "False"):
+            return ast.literal_eval(name)  # type: ignore[no-any-return]
+        return self.call(name) if self.token == "(" else Name(name)

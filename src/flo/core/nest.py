@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 
 from flo.core.collection import End
 from flo.core.defer import check_defers, check_initial, collect_defer, set_defer
-from flo.core.derivation import Derivation, StreamTypes
 from flo.core.errors import BoundednessError, TypeMismatch
 from flo.core.graph import Graph, inputs, setinput, with_origins
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Measure, Operator, Step, Values, concat_all, expect_arity, expect_collection
 from flo.core.semantics import attempt, measure, small_steps
-from flo.core.stream_type import StreamType
+from flo.core.stream_type import Derivation, StreamType, StreamTypes
 from flo.core.typing import derive, initial
 
 

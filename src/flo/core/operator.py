@@ -8,9 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self, TypeAlias
 
 from flo.core.collection import Value
-from flo.core.derivation import Derivation, StreamTypes
 from flo.core.errors import BoundednessError, CollectionError, FloError, LawError, Origin, TypeMismatch, brief
-from flo.core.stream_type import StreamType
+from flo.core.stream_type import Derivation, StreamType, StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
 Values: TypeAlias = tuple[Value, ...]

@@ -5,15 +5,31 @@ Where annotations do not say enough, the answer is the one that refuses nothing.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
 import enum
 import fractions
+import functools
+import inspect
 import types
 import typing
 import uuid
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, Literal, NewType, TypeVar, TypeVarTuple, Union, Unpack, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    NewType,
+    Optional,
+    TypeVar,
+    TypeVarTuple,
+    Union,
+    Unpack,
+    get_args,
+    get_origin,
+)
 from typing import is_typeddict as is_typed_dict
 
 WIDENED: dict[Any, tuple[type, ...]] = {float: (int,), complex: (int, float), bytes: (bytearray, memoryview)}
@@ -255,3 +271,72 @@ def _are_related(one: Any, other: Any) -> bool:
         parts, others = get_args(one), get_args(other)
         return len(parts) != len(others) or all(map(are_related, parts, others))
     return any(base.__module__ not in _STANDARD for base in {*plain.__mro__} & {*other_plain.__mro__})
+
+
+class Parameter(NamedTuple):
+    """A parameter that a function has a type for."""
+
+    name: str
+    kind: Any
+
+
+def signature_of(function: Any) -> inspect.Signature | None:
+    """The signature, as far as Python can tell: not of all builtins, nor where a type is not there at run time."""
+    for evaluated in (True, False):  # annotations as types, or else as they are written
+        with contextlib.suppress(Exception):
+            return inspect.signature(function, eval_str=evaluated)
+    return None
+
+
+def positional_parameters(function: Any, count: int) -> list[Parameter | None]:
+    """The parameters that so many positional arguments go to; None where the function does not say a type."""
+    if hasattr(function, "returns"):
+        return [None] * count  # made of columns, and bound to its rows
+    owner = getattr(function, "__objclass__", None)
+    if isinstance(function, types.MethodDescriptorType) and isinstance(owner, type):
+        return [Parameter("self", owner), *[None] * (count - 1)]  # `str.upper`
+    signature, hints = signature_of(function), _hints(function)
+    if signature is None or not hints:
+        return [None] * count
+    found: list[Parameter | None] = []
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            found += [_typed(parameter, hints)] * (count - len(found))
+        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            found.append(_typed(parameter, hints))
+    return (found + [None] * count)[:count]
+
+
+def _typed(parameter: inspect.Parameter, hints: dict[str, Any]) -> Parameter | None:
+    if parameter.name not in hints:
+        return None
+    kind = hints[parameter.name]
+    return Parameter(parameter.name, Optional[kind] if parameter.default is None else kind)  # noqa: UP045
+
+
+def _hints(function: Any) -> dict[str, Any]:
+    """The types of the parameters of a function, by name. None of one whose annotations may be those of another."""
+    if isinstance(function, functools.partial):
+        return _hints(function.func)
+    if isinstance(function, functools._lru_cache_wrapper):
+        return _hints(function.__wrapped__)
+    if isinstance(function, type):
+        function = _constructor(function)
+    elif not isinstance(function, (types.FunctionType, types.MethodType)):
+        function = getattr(function, "__call__", None)  # noqa: B004
+    if not isinstance(function, (types.FunctionType, types.MethodType)):
+        return {}
+    if hasattr(function, "__wrapped__") or hasattr(function, "__signature__"):
+        return {}  # `functools.wraps` copies the annotations, whatever the decorator takes
+    try:
+        return typing.get_type_hints(function)
+    except Exception:  # annotations that cannot be resolved say nothing
+        return {}
+
+
+def _constructor(kind: type) -> Any:
+    """The function that gets the arguments of a call of the class, if it is but one."""
+    if type(kind).__call__ is not type.__call__:
+        return None
+    made = [f for f in (kind.__new__, kind.__init__) if isinstance(f, types.FunctionType)]  # type: ignore[misc]
+    return made[0] if len(made) == 1 else None

@@ -7,10 +7,9 @@ right: given the types of a graph's inputs, the rules leave one choice for every
 
 from __future__ import annotations
 
-from flo.core.derivation import Context, Derivation, StreamTypes
 from flo.core.errors import DeferError, TypeMismatch
 from flo.core.graph import Graph, Node, Parallel, Sequential
-from flo.core.stream_type import subtype_rule
+from flo.core.stream_type import Context, Derivation, StreamTypes, subtype_rule
 
 
 def derive(graph: Graph, inputs: StreamTypes) -> Derivation:

@@ -14,16 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-import flo.columnar.operators  # noqa: F401  # the columnar forms
-from flo.api.here import one_of
+import flo.tables.operators  # noqa: F401  # the columnar forms
 from flo.api.running import known
-from flo.columnar.derive import giving_tables
-from flo.columnar.diverted import OnError
-from flo.columnar.inputs import WEIGHTS
-from flo.columnar.operator import columnar, plain
-from flo.columnar.rows import Columns
-from flo.columnar.translate import converting, translated
-from flo.core.derivation import StreamTypes
+from flo.columns.derive import giving_tables
 from flo.core.errors import (
     BoundednessError,
     CheckpointError,
@@ -34,17 +27,15 @@ from flo.core.errors import (
     UnknownNameError,
     brief,
 )
-from flo.core.graph import sequence
-from flo.core.notation import names
+from flo.core.graph import names, sequence
+from flo.core.stream_type import StreamTypes
 from flo.core.typing import initial
 from flo.spark.checkpoint.agreed import agreed, content_of, write_agreed
 from flo.spark.checkpoint.files import committed, reachable
 from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.offsets import SPARK, expect_offsets
 from flo.spark.driver.entering import Entering, Native, entering, has_weights, read_as
-from flo.spark.driver.frames import snapshot
 from flo.spark.driver.query import Query
-from flo.spark.driver.settings import having, of_tasks
 from flo.spark.driver.shipping import resolve_annotations, ship
 from flo.spark.driver.sinks import DIVERTED, Given, Sink, expect_columns, expect_weights, sink_of
 from flo.spark.driver.turns import Turns
@@ -53,8 +44,15 @@ from flo.spark.plan.explain import explained
 from flo.spark.plan.planning import planned
 from flo.spark.plan.retractions import Cause, retractions
 from flo.spark.plan.stages import MOST_SHARDS
+from flo.spark.session import having, of_tasks, snapshot
 from flo.spark.tasks.arriving import rows_in
 from flo.spark.tasks.kept import PARTS, VIEW, Output
+from flo.tables.here import one_of
+from flo.tables.io.diverted import OnError
+from flo.tables.io.files import WEIGHTS
+from flo.tables.operator import columnar, plain
+from flo.tables.translate import converting, translated
+from flo.tables.values import Columns
 
 if TYPE_CHECKING:
     from flo.api.flow import Flow

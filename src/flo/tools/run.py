@@ -203,8 +203,8 @@ def _sink(text: str) -> tuple[str, Any]:
 
 def _put(name: str, result: Any, sink: Any) -> bool:
     """Whether the sink has taken the whole result; one that shows it is left to us."""
-    from flo.columnar.inputs import WEIGHTS
     from flo.spark import Changes, SparkSink
+    from flo.tables.io.files import WEIGHTS
 
     if not isinstance(sink, (Changes, SparkSink)):
         return bool(sink == "noop")

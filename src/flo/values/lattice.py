@@ -1,29 +1,244 @@
-"""All lattices that Flo ships, and what a lattice of one's own is made from."""
+"""Lattices (§6.2): values with a least one, ⊥, and a join ⊔ that is associative, commutative and idempotent."""
 
 from __future__ import annotations
 
-from flo.values.lattice_base import BOTTOM, TOP, Bottom, Custom, Lattice, Top
-from flo.values.lattice_counters import GCounter, PNCounter
-from flo.values.lattice_orders import And, Flat, Max, Min, NaturalSum, Or
-from flo.values.lattice_structures import MapUnion, Product, SetUnion, Versioned
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import Any, ClassVar, Final, Generic, TypeVar, final, get_args, get_origin, overload
 
-__all__ = [
-    "BOTTOM",
-    "TOP",
-    "And",
-    "Bottom",
-    "Custom",
-    "Flat",
-    "GCounter",
-    "Lattice",
-    "MapUnion",
-    "Max",
-    "Min",
-    "NaturalSum",
-    "Or",
-    "PNCounter",
-    "Product",
-    "SetUnion",
-    "Top",
-    "Versioned",
-]
+from flo.core.elements import type_name
+from flo.core.errors import CollectionError
+from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.core.type_relations import accepts
+
+ANYTHING: Any = Any
+"""The parameter of a lattice that was given none."""
+V = TypeVar("V")
+V_co = TypeVar("V_co", covariant=True)
+
+
+class Bottom(Lowerable, Enum):
+    """⊥ where the values themselves have no least one: nothing has arrived yet."""
+
+    BOTTOM = "⊥"
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("BOTTOM")
+
+    def __repr__(self) -> str:
+        return "⊥"
+
+    __str__ = __repr__
+
+
+class Top(Lowerable, Enum):
+    """⊤ where the values themselves have no greatest one."""
+
+    TOP = "⊤"
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("TOP")
+
+    def __repr__(self) -> str:
+        return "⊤"
+
+    __str__ = __repr__
+
+
+BOTTOM: Final = Bottom.BOTTOM
+TOP: Final = Top.TOP
+register("BOTTOM", lambda: BOTTOM)
+register("TOP", lambda: TOP)
+
+
+@dataclass(frozen=True, repr=False)
+class Lattice(Lowerable, ABC, Generic[V_co]):
+    """(L, ⊥, ⊔). Subclasses are frozen dataclasses; the name and the fields make the expression: `Max(int)`."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def bottom(self) -> V_co:
+        """⊥, the identity of the join."""
+
+    @abstractmethod
+    def join(self, a: Any, b: Any) -> V_co:
+        """a ⊔ b; raises ValueError where there is none."""
+
+    def join_all(self, values: list[Any]) -> Any:
+        """v₁ ⊔ … ⊔ vₙ, in pairs, and pairs of pairs: no value is copied more than log n times."""
+        while len(values) > 1:
+            odd = values[-1:] if len(values) % 2 else []
+            values = [self.join(a, b) for a, b in zip(values[::2], values[1::2], strict=False)] + odd
+        return values[0] if values else self.bottom()
+
+    def leq(self, a: Any, b: Any) -> bool:
+        """a ⊑ b, which is a ⊔ b = b."""
+        try:
+            return bool(self.join(a, b) == b)
+        except ValueError:
+            return False
+
+    def top(self) -> V_co | None:
+        """⊤, if there is a greatest value."""
+        return None
+
+    def conflict(self, value: Any) -> bool:
+        """Whether only deltas that contradict each other lead to the value, and so to all above it.
+
+        That is ⊤, as in LVars, unless the lattice says that its ⊤ is a value like any other.
+        """
+        top = self.top()
+        return top is not None and bool(value == top)
+
+    def incompatible(self, a: Any, b: Any) -> bool:
+        """Whether no value that is free of conflict lies above both."""
+        try:
+            joined: Any = self.join(a, b)
+        except ValueError:
+            return True
+        return self.conflict(joined) and joined != a and joined != b
+
+    def is_bottom(self, value: Any) -> bool:
+        return bool(value == self.bottom())
+
+    def mismatch(self, value: Any) -> str | None:
+        """Why the value is not one of the lattice; None if it is."""
+        try:
+            if self.join(self.bottom(), value) == value:
+                return None
+        except Exception as error:
+            return f"{value!r} has no join with ⊥: {error}"
+        return f"{value!r} is not above ⊥"
+
+    @property
+    def element(self) -> Any:
+        """The Python type of the values as `plain` gives them, without the mark BOTTOM."""
+        return Any
+
+    @property
+    def ordinary(self) -> Any:
+        """The same, without the mark TOP."""
+        return self.element
+
+    @property
+    def whole(self) -> Any:
+        """The same, with BOTTOM if that is the least value."""
+        return marked(self.element, Bottom) if self.bottom() is BOTTOM else self.element
+
+    def value(self, data: Any) -> Any:
+        """The lattice value that plain Python data stands for."""
+        return data
+
+    def plain(self, value: Any) -> Any:
+        """The lattice value as plain Python data."""
+        return value
+
+    def accepts(self, other: Lattice[Any]) -> bool:
+        """Whether every value of `other` is one of this lattice, with the same join."""
+        return type(other) is type(self) and all(
+            fits(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
+        )
+
+    @staticmethod
+    def given(annotation: Any) -> Lattice[Any]:
+        """The lattice that `Max[int]`, `Max` or `Max(int)` stands for."""
+        if isinstance(annotation, Lattice):
+            return annotation
+        kind = get_origin(annotation) or annotation
+        if isinstance(kind, type) and issubclass(kind, Lattice) and not inspect.isabstract(kind):
+            return kind.parameterised(*get_args(annotation))
+        raise CollectionError(
+            f"{type_name(annotation)} is not a lattice",
+            instead=(
+                ("flo.Max[int]", "or Min, And, Or, SetUnion, MapUnion, Product, Versioned, Flat, …"),
+                ("flo.Lattice.of(bottom, join)", "a lattice of your own"),
+            ),
+        )
+
+    @classmethod
+    def parameterised(cls, *parameters: Any) -> Lattice[Any]:
+        return cls(*parameters)
+
+    @overload
+    @staticmethod
+    def of(bottom: Callable[[], V], join: Callable[[V, V], V], top: V | None = None) -> Lattice[V]: ...
+    @overload
+    @staticmethod
+    def of(bottom: V, join: Callable[[V, V], V], top: V | None = None) -> Lattice[V]: ...
+    @staticmethod
+    def of(bottom: Any, join: Callable[[Any, Any], Any], top: Any = None) -> Lattice[Any]:
+        """The lattice with this ⊥, or a function that gives it, and this join; and this ⊤, if it has a conflict."""
+        return Custom(bottom, join, top)
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call(self.name, tuple(map(lower, self._parameters())))
+
+    def _parameters(self) -> list[Any]:
+        """The fields, without those at the end that have their default."""
+        parts = [(getattr(self, field.name), field.default) for field in fields(self)]
+        while parts and parts[-1][0] is parts[-1][1]:
+            parts.pop()
+        return [part for part, _ in parts]
+
+    def __str__(self) -> str:
+        shown = ", ".join(str(p) if isinstance(p, Lattice) else type_name(p) for p in self._parameters())
+        return f"{self.name}[{shown}]" if shown else self.name
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" not in cls.__dict__:
+            cls.name = cls.__name__
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Lattice.__repr__  # type: ignore[method-assign]  # rather than the one of a data class
+        if not cls.name.startswith("_"):
+            register(cls.name, cls)
+
+
+def fits(part: Any, other: Any) -> bool:
+    """Whether a parameter of one lattice admits that of another."""
+    if isinstance(part, Lattice):
+        return part.accepts(other)
+    if isinstance(part, tuple):
+        return len(part) == len(other) and all(map(fits, part, other))
+    if part is Any or other is Any or isinstance(part, type) or get_origin(part) is not None:
+        return accepts(part, other)
+    return bool(part == other)
+
+
+def marked(kind: Any, mark: type[Enum]) -> Any:
+    """The type `kind | Bottom`, as far as `kind` is a type."""
+    return kind if kind is Any or isinstance(kind, str) else kind | mark
+
+
+@final
+@dataclass(frozen=True)
+class Custom(Lattice[V_co]):
+    """A lattice from two functions of the user. `least` may be ⊥ itself."""
+
+    least: Any
+    joining: Callable[[Any, Any], Any]
+    greatest: Any = None
+
+    name = "lattice"
+
+    def bottom(self) -> Any:
+        return self.least() if callable(self.least) else self.least
+
+    def join(self, a: Any, b: Any) -> Any:
+        return self.joining(a, b)
+
+    def top(self) -> Any:
+        return self.greatest
+
+    def accepts(self, other: Lattice[Any]) -> bool:
+        return self == other
+
+    def __str__(self) -> str:
+        return f"Lattice[{getattr(self.joining, '__name__', 'join')}]"

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, final
 
 from flo.core.elements import belongs, type_name
 from flo.values.exact import terms, to_decimal, to_float
-from flo.values.lattice_base import ANYTHING, BOTTOM, TOP, Lattice, Top, marked
+from flo.values.lattice import ANYTHING, BOTTOM, TOP, Lattice, Top, marked
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar, TypeVarTuple, final
 
 from flo.core.elements import belongs, first_stranger, type_name
 from flo.core.persistent import PersistentMap
 from flo.core.term import Call, Lowering, Term
-from flo.values.lattice_base import ANYTHING, BOTTOM, Lattice
-from flo.values.lattice_orders import Max
+from flo.values.lattice import ANYTHING, BOTTOM, Lattice, V_co
+from flo.values.lattice_orders import Max, NaturalSum
 
 T_co = TypeVar("T_co", covariant=True)
 K = TypeVar("K")
@@ -223,3 +225,80 @@ class Versioned(Lattice[tuple[T_co, Any]], Generic[T_co, L_co]):
 
     def plain(self, value: Any) -> Any:
         return value if value is BOTTOM else (value[0], self.lattice.plain(value[1]))
+
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class _Like(Lattice[V_co]):
+    """A lattice that is another one under a name of its own."""
+
+    name = "_Like"
+
+    @cached_property
+    @abstractmethod
+    def same(self) -> Lattice[Any]:
+        """The other one."""
+
+    def bottom(self) -> V_co:
+        return self.same.bottom()  # type: ignore[no-any-return]
+
+    def join(self, a: Any, b: Any) -> V_co:
+        return self.same.join(a, b)  # type: ignore[no-any-return]
+
+    def leq(self, a: Any, b: Any) -> bool:
+        return self.same.leq(a, b)
+
+    def is_bottom(self, value: Any) -> bool:
+        return self.same.is_bottom(value)
+
+    def mismatch(self, value: Any) -> str | None:
+        return self.same.mismatch(value)
+
+    @property
+    def element(self) -> Any:
+        return self.same.element
+
+    def value(self, data: Any) -> Any:
+        return self.same.value(data)
+
+    def plain(self, value: Any) -> Any:
+        return self.same.plain(value)
+
+
+@final
+@dataclass(frozen=True)
+class GCounter(_Like[Mapping[R, int]], Generic[R]):
+    """A counter that grows: how far each replica has counted, joined by max."""
+
+    replica: type[R] = ANYTHING
+
+    name = "GCounter"
+
+    @cached_property
+    def same(self) -> Lattice[Any]:
+        return MapUnion(self.replica, NaturalSum(int))
+
+    def total(self, value: Mapping[R, int]) -> int:
+        """What all replicas have counted together."""
+        return sum(value.values())
+
+
+@final
+@dataclass(frozen=True)
+class PNCounter(_Like[tuple[Mapping[R, int], Mapping[R, int]]], Generic[R]):
+    """A counter that goes up and down: how far each replica has counted up, and how far down."""
+
+    replica: type[R] = ANYTHING
+
+    name = "PNCounter"
+
+    @cached_property
+    def same(self) -> Lattice[Any]:
+        return Product(GCounter(self.replica), GCounter(self.replica))
+
+    def total(self, value: tuple[Mapping[R, int], Mapping[R, int]]) -> int:
+        """Ups minus downs. It rises and falls: read it where the stream has ended, as no threshold can."""
+        up, down = value
+        return sum(up.values()) - sum(down.values())

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, final
 from flo.core.collection import Collection, End, Value, call
 from flo.core.errors import CollectionError, ElementError, FloError, FunctionError
 from flo.core.term import Call, Lowering, Term
-from flo.values.lattice_base import Lattice
+from flo.values.lattice import Lattice
 
 L_co = TypeVar("L_co", bound=Lattice[Any], covariant=True)
 

@@ -4,14 +4,7 @@ them."""
 from flo.verify.check import check
 from flo.verify.exploration.explore import Exploration
 from flo.verify.exploration.replay import Replay, replay
-from flo.verify.laws import (
-    COLLECTION_LAWS,
-    FUNCTION_LAWS,
-    GRAPH_LAWS,
-    LATTICE_LAWS,
-    OPERATOR_LAWS,
-    Law,
-)
+from flo.verify.laws import COLLECTION_LAWS, FUNCTION_LAWS, GRAPH_LAWS, LATTICE_LAWS, OPERATOR_LAWS, Law
 from flo.verify.report import Counterexample, Report, Strength
 
 __all__ = [

@@ -1,14 +1,19 @@
-"""`check(x)`: every law that binds x, tried. Checkers give a report; they never print."""
+"""What `check` is told, looked at before anything is tried."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from flo.core.collection import Collection
+from flo.core.elements import type_name
 from flo.core.errors import FunctionError, LawError, Origin, brief
 from flo.core.operator import Operator
+from flo.values.element_value import ElementCollection
+from flo.values.keyed import Keyed
 from flo.values.lattice import Lattice
+from flo.values.weighted import Bag, Set, ZSet
 from flo.verify.data.given import Given
 from flo.verify.effort import SECONDS, WORK, Effort
 from flo.verify.exploration.replay import stream_or_collection
@@ -17,11 +22,59 @@ from flo.verify.functions.function import check_function
 from flo.verify.functions.lattices import check_lattice
 from flo.verify.functions.trials import meant_values
 from flo.verify.laws import Law
-from flo.verify.options import expect_hashable, expect_none, expect_numbers
 from flo.verify.programs.collections import check_collection
-from flo.verify.programs.flows import Checkable, check_flow
-from flo.verify.programs.operators import check_operator
+from flo.verify.programs.operators import Checkable, check_flow, check_operator
 from flo.verify.report import Report
+
+
+def expect_numbers(*, most: Any, tries: Any, seed: Any, work: Any, seconds: Any) -> None:
+    """Refuses what is no number of elements, of tries, of units of work, or of seconds."""
+    for name, given, least in (("most", most, 0), ("tries", tries, 0), ("seed", seed, None), ("work", work, 1)):
+        if type(given) is not int or (least is not None and given < least):
+            raise _refused(name, given, "a whole number" if least is None else f"a whole number, {least} or more")
+    if type(seconds) not in (int, float) or not 0 < seconds < math.inf:
+        raise _refused("seconds", seconds, "a number above 0")
+
+
+def _refused(name: str, given: Any, expected: str) -> LawError:
+    return LawError(
+        f"`{name}` is {expected}, and {brief(given)} is none", facts=(("given", brief(given)),), where=Origin.here()
+    )
+
+
+def expect_none(of_function: dict[str, Any]) -> None:
+    """Refuses options that only the check of a function has, and that would do nothing."""
+    for name, given in of_function.items():
+        if given is not None and given is not NO_START:
+            raise LawError(
+                f"`{name}` is for the check of a function: what else there is has laws of its own, and all are tried",
+                facts=(("given", brief(given)),),
+                where=Origin.here(),
+            )
+
+
+def expect_hashable(collection: Collection, given: Given) -> None:
+    """Refuses a collection that counts elements, or finds them by a key, of which none can be hashed."""
+    kind = collection.key if isinstance(collection, Keyed) else None
+    if isinstance(collection, (Bag, Set, ZSet)):
+        assert isinstance(collection, ElementCollection)
+        kind = collection.element
+    known = [] if kind is None else given.examples(kind)
+    if known and not any(map(_hashed, known)):
+        raise LawError(
+            f"{collection.name} holds what can be hashed, and {type_name(kind)} cannot",
+            facts=(("given", brief(known[0])),),
+            instead=(("tuple[int, ...]", "in the place of list[int], frozenset in that of set"),),
+            where=Origin.here(),
+        )
+
+
+def _hashed(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return isinstance(value, Hashable)
 
 
 def check(

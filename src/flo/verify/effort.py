@@ -73,7 +73,7 @@ class Effort:
 
 def is_shipped(kind: type) -> bool:
     """Whether the class comes with Flo; the seeded ones stand for those of users."""
-    return kind.__module__.startswith(("flo.core.", "flo.values.", "flo.columnar."))
+    return kind.__module__.startswith(("flo.core.", "flo.values.", "flo.columns.", "flo.tables."))
 
 
 def spoken_of(operator: Operator) -> Iterator[Any]:

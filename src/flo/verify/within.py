@@ -6,6 +6,7 @@ and does no more. A function that only waits, as `time.sleep` does, uses none, a
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import signal
 import sys
@@ -13,9 +14,14 @@ import threading
 import time
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from flo.core.errors import PACKAGE, Origin, brief, is_users
+from flo.values.operators.shapes import lasting
+
+if TYPE_CHECKING:
+    pass
+
 
 RING = 0.05
 """After so many seconds by the clock it is looked at what was done, again and again."""
@@ -202,3 +208,11 @@ class _Watch:
         with self.lock:  # from here on nothing is raised; what was, and has not arrived, is taken back
             if self.fired and not isinstance(sys.exc_info()[1], self.mine):
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(self.watched, None)
+
+
+TRY_SECONDS = 2.0
+"""A function that has used so much processor time on one small value is given up."""
+
+
+def copied(value: Any) -> Any:
+    return value if lasting(value) else copy.deepcopy(value)

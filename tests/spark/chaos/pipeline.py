@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from pyspark import TaskContext
 
 import flo
-from flo.columnar.inputs import WEIGHTS
 from flo.spark import Changes
 from flo.spark.driver.query import Query
+from flo.tables.io.files import WEIGHTS
 
 TURNS, SHARDS = 6, 2
 SOURCE, CHECKPOINT, CHANGES, CALLS = "source", "checkpoint", "changes", "calls"

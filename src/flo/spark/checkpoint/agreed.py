@@ -6,14 +6,9 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from flo.columnar.folders import folder
-from flo.columnar.operator import Placement
-from flo.columnar.operators.nest import OnStreams
-from flo.columnar.rows import Columns, layout_of
 from flo.core.checkpoint import difference, expect_same, functions
 from flo.core.errors import CheckpointError
-from flo.core.graph import Graph, nodes
-from flo.core.notation import text
+from flo.core.graph import Graph, nodes, text
 from flo.core.operator import Operator
 from flo.core.term import Lowering
 from flo.spark.checkpoint.files import about, committed, read_commits, write_about
@@ -22,6 +17,10 @@ from flo.spark.plan.stages import Entry, Plan, Stage
 from flo.spark.tasks.arriving import rows_in
 from flo.spark.tasks.kept import VIEW, Output
 from flo.spark.tasks.state import STATE, Shard
+from flo.tables.checkpoint.folders import folder
+from flo.tables.operator import Placement
+from flo.tables.operators.nest import OnStreams
+from flo.tables.values import Columns, layout_of
 
 Content = dict[str, Any]
 

@@ -6,11 +6,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from flo.columnar.folders import folder
-from flo.columnar.sealed import create_sealed, missing, read_sealed, write_sealed
-from flo.columnar.store import numbers_in
 from flo.core.errors import CheckpointError
 from flo.spark.tasks.state import VERSIONS, Standing
+from flo.tables.checkpoint.folders import folder
+from flo.tables.checkpoint.store import create_sealed, missing, numbers_in, read_sealed, write_sealed
 
 ABOUT, COMMITS, STANDING = "flo.json", "commits", "standing"
 READABLE = VERSIONS - 1

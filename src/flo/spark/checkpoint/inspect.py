@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flo.columnar.sealed import MENDING
-from flo.columnar.store import PARTS, Store
-from flo.core.encoding import decode, encode
+from flo.core.checkpoint import decode, encode
 from flo.core.errors import CheckpointError
 from flo.core.term import Call, Term
 from flo.spark.checkpoint.files import ABOUT, about, committed, read_commits, standing_at
@@ -16,6 +14,7 @@ from flo.spark.checkpoint.lease import epochs, read_lease
 from flo.spark.checkpoint.offsets import SPARK, problems_of_offsets
 from flo.spark.tasks import arriving
 from flo.spark.tasks.state import Standing, place_of, state_of
+from flo.tables.checkpoint.store import MENDING, PARTS, Store
 
 
 @dataclass(frozen=True)

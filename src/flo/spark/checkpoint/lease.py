@@ -18,11 +18,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from flo.columnar.folders import folder
-from flo.columnar.sealed import create_sealed, damaged, missing, read_sealed, write_sealed
-from flo.columnar.store import numbers_in
 from flo.core.errors import CheckpointError
 from flo.spark.checkpoint.files import committed, epoch_of
+from flo.tables.checkpoint.folders import folder
+from flo.tables.checkpoint.store import create_sealed, damaged, missing, numbers_in, read_sealed, write_sealed
 
 LEASES = "leases"
 HOLDER = {"run": str, "query": str, "user": str, "host": str, "pid": int, "started": str, "since": str}

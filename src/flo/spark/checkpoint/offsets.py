@@ -7,9 +7,9 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 
-from flo.columnar.folders import Folder, folder
-from flo.columnar.sealed import damaged, missing, unreadable
 from flo.core.errors import CheckpointError
+from flo.tables.checkpoint.folders import Folder, folder
+from flo.tables.checkpoint.store import damaged, missing, unreadable
 
 SPARK = "spark"
 METADATA, OFFSETS, COMMITS, SOURCES = "metadata", "offsets", "commits", "sources"

@@ -1,39 +1,89 @@
-"""The state of a checkpoint on another number of shards, without its program.
+"""The rows that wait for their windows, on another number of shards.
 
-Shards are ranges of key numbers, and runs are sorted by these: a shard's part of a run is a slice of it. What is in one
-place stays in shard 0. The new states are written beside the old ones, and at last `flo.json`, which says which count.
+A window's rows are in one shard, so which of them came first is known there; rows of different windows need no order.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from flo.columnar.folders import folder
-from flo.columnar.functions import KEY as COMPUTED
-from flo.columnar.keyed import KEY
-from flo.columnar.keys import Keys, Numbers, keys_of
-from flo.columnar.operator import Placement
-from flo.columnar.rows import WEIGHT
-from flo.columnar.run import Run, merged, run_of
-from flo.columnar.store import Store
-from flo.columnar.storing import Storing
-from flo.columnar.totals import Totals
-from flo.core.encoding import decode, encode
+from flo.columns.indices import Numbers
+from flo.core.checkpoint import decode, encode
 from flo.core.errors import CheckpointError
-from flo.core.term import Call, Term
-from flo.core.wire import Wire
+from flo.core.structural import Wire
+from flo.core.term import Call, Lifting, Term
 from flo.spark.checkpoint.files import add_standing, write_about
 from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_state, runs_in
 from flo.spark.checkpoint.lease import Lease
-from flo.spark.checkpoint.rescale_windows import cut_windows
+from flo.spark.plan.spread import numbers_of
 from flo.spark.plan.stages import MOST_SHARDS, shard_of
 from flo.spark.tasks.kept import OUTPUTS, PLACE
 from flo.spark.tasks.state import STATE, VERSIONS, Standing, place_of, state_of
+from flo.tables.checkpoint.folders import folder
+from flo.tables.checkpoint.store import Store
+from flo.tables.checkpoint.storing import Storing
+from flo.tables.functions import KEY as COMPUTED
+from flo.tables.keyed import KEY
+from flo.tables.operator import Placement
+from flo.tables.operators.window_times import microseconds, times_of_keys
+from flo.tables.operators.windows import Grid
+from flo.tables.state.keys import Keys, keys_of
+from flo.tables.state.run import Run, merged, run_of
+from flo.tables.state.totals import Totals
+from flo.tables.values import WEIGHT
+
+Read = Callable[[int, Any], Run]
+"""A run of an old shard."""
+DEFAULTS: tuple[Any, ...] = (None, None, None, 0, Call("waiting"))
+"""Of the arguments of the operator: the program's own, its origin and latest time, its count, and what waits."""
+
+
+def cut_windows(old: tuple[Any, ...], shards: int, read: Read, write: Callable[[int, Run], Term]) -> list[Call]:
+    """The operator of every new shard, from those of the old ones."""
+    states = [_State(operator) for operator in old]
+    latest = [state.latest for state in states if state.latest is not None]
+    if not latest:
+        return [old[0]] * shards
+    runs = [(read(shard, term), state) for shard, state in enumerate(states) for term in state.runs]
+    gone = max(state.gone for state in states)
+    count = max(state.count for state in states)
+    some = next(state for state in states if state.latest is not None)
+    cut = []
+    for shard in range(shards):
+        parts = tuple(write(shard, part) for part in _parts(runs, gone, shards, shard))
+        cut.append(Call(old[0].name, (some.like, some.origin, max(latest), count, Call("waiting", (gone, parts)))))
+    return cut
+
+
+class _State:
+    """What an operator of one shard holds: arguments that have their default are not written."""
+
+    def __init__(self, operator: Any) -> None:
+        given = (*operator.args, *DEFAULTS[len(operator.args) :])
+        self.like, self.origin, self.latest, self.count, waiting = given
+        found: tuple[int, tuple[Any, ...]] = waiting.args or (0, ())
+        self.gone, self.runs = found
+        size = microseconds(Lifting()(self.like.args[0]))
+        self.grid = Grid(size, size)
+        self.kind = float if isinstance(self.latest, float) else int
+
+    def windows(self, run: Run) -> Any:
+        return self.grid.holding(times_of_keys(run.keys.numbers, self.kind))[1]
+
+
+def _parts(runs: list[tuple[Run, _State]], gone: int, shards: int, shard: int) -> Iterator[Run]:
+    for run, state in runs:
+        there = run.keys.numbers >= np.uint64(min(gone, (1 << 64) - 1))
+        mine = there & (shard_of(numbers_of(state.windows(run)), shards) == shard)
+        if mine.any():
+            yield Run((), Keys(run.keys.numbers[mine], exact=True), run.table.filter(pa.array(mine)))
+
 
 TRACES = ("trace", "totals", "ranked", "latest")
 BY_KEY = frozenset(

@@ -17,19 +17,19 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 from pyspark.sql.types import StringType
 
-from flo.columnar.expression import Expression
-from flo.columnar.fitting import Unfit, fitted
-from flo.columnar.inputs import WEIGHTS, Piece
-from flo.columnar.operators.elementwise import FilterTables, MapTables
-from flo.columnar.rows import Columns, layout_of, ordered
+from flo.columns.expression import Expression
 from flo.core.errors import ElementError, OrderError, TypeMismatch
 from flo.core.graph import Graph, Node, Sequential, sequence
 from flo.core.operator import Operator
-from flo.core.wire import identity
+from flo.core.structural import identity
 from flo.spark.driver.faults import MISFIT
 from flo.spark.driver.pushdown import are_told_apart, runs_in_catalyst
 from flo.spark.plan.stages import Entry
 from flo.spark.tasks.arriving import OFFSET, PARTITION, rows_in
+from flo.tables.io.files import WEIGHTS, Piece
+from flo.tables.io.fitting import Unfit, fitted
+from flo.tables.operators.elementwise import FilterTables, MapTables
+from flo.tables.values import Columns, layout_of, ordered
 from flo.values.weighted import Bag, ZSet
 
 ZONES = (

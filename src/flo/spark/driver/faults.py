@@ -6,8 +6,8 @@ import re
 
 from pyspark.errors import PySparkException
 
-from flo.columnar.diverted import INSTEAD
 from flo.core.errors import ElementError, EngineError, FloError
+from flo.tables.io.diverted import INSTEAD
 
 _TRACEBACK = "Traceback (most recent call last):"
 _JAVA = re.compile(r"\s*(at [\w.$/]+\(|\.\.\. \d+ more|Caused by: |Driver stacktrace:)")

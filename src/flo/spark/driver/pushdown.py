@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from typing import Any
 
-from flo.columnar.evaluation import Call
-from flo.columnar.expression import Expression
-from flo.columnar.inputs import WEIGHTS
+from flo.columns.evaluation import Call
+from flo.columns.expression import Expression
 from flo.spark.tasks.arriving import OFFSET, PARTITION
+from flo.tables.io.files import WEIGHTS
 
 PASSED = ("int64", "double", "bool", "string", "binary", "date32[day]", "timestamp[us]")
 """The types whose columns come out of Spark as they went in."""

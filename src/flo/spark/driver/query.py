@@ -19,10 +19,10 @@ from flo.spark.checkpoint.files import committed, expect_next
 from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.offsets import problems_of_offsets
 from flo.spark.driver.faults import for_java, without_java
-from flo.spark.driver.settings import ON_DISK, STREAMING, having, of_tasks
 from flo.spark.driver.sinks import DIVERTED, Given, Kept, Memory, Sink, forget_parts
 from flo.spark.driver.turns import Outcome, Turns
 from flo.spark.driver.views import View
+from flo.spark.session import ON_DISK, STREAMING, having, of_tasks
 from flo.spark.tasks import arriving
 from flo.spark.tasks.kept import VIEW
 

@@ -17,7 +17,7 @@ from typing import Any
 from pyspark import SparkContext, cloudpickle
 from pyspark.sql import SparkSession
 
-from flo.columnar.function_types import Declared
+from flo.columns.function_types import Declared
 from flo.core.errors import is_users
 
 ARCHIVE = "flo_shipped.zip"

@@ -16,16 +16,16 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as sf
 
-from flo.columnar.diverted import SCHEMA
-from flo.columnar.folders import Local, folder
-from flo.columnar.inputs import WEIGHTS
-from flo.columnar.outputs import SHOWN
-from flo.columnar.rows import Columns, layout_of, ordered
 from flo.core.errors import Origin, TypeMismatch, brief
-from flo.spark.driver.frames import frame_of
 from flo.spark.driver.turns import Outcome
 from flo.spark.plan.retractions import Cause
+from flo.spark.session import frame_of
 from flo.spark.tasks.kept import COUNT, PARTS, VIEW, Output, part, read_part, remove_parts
+from flo.tables.checkpoint.folders import Local, folder
+from flo.tables.io.diverted import SCHEMA
+from flo.tables.io.files import WEIGHTS
+from flo.tables.io.outputs import SHOWN
+from flo.tables.values import Columns, layout_of, ordered
 from flo.values.weighted import Set
 
 DIVERTED = " diverted"

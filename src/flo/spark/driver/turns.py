@@ -15,14 +15,13 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col
 
-from flo.columnar.rows import Rows, ordered
 from flo.core.collection import Value
 from flo.core.errors import EngineError, FloError
 from flo.spark.checkpoint.files import commit, standing_as_json, standing_at
 from flo.spark.driver.entering import Entering, counter
 from flo.spark.driver.faults import misfit, without_java
-from flo.spark.driver.settings import is_narrow
 from flo.spark.plan.stages import POSITION, Plan
+from flo.spark.session import is_narrow
 from flo.spark.tasks.blobs import SCHEMA, SPARK, Blob, noted
 from flo.spark.tasks.context import STANDING, VERSION, Code, Turn, as_property
 from flo.spark.tasks.enter import Enter, leaving
@@ -30,6 +29,7 @@ from flo.spark.tasks.kept import Kept, Output
 from flo.spark.tasks.sending import Sending
 from flo.spark.tasks.state import Shard, Standing
 from flo.spark.tasks.work import InTurns, Work
+from flo.tables.values import Rows, ordered
 
 ON_CLUSTER = 64
 """So many tasks a stage may have on any cluster."""

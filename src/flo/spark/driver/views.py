@@ -11,21 +11,20 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 from pyspark.sql.functions import sum as total
 
-from flo.columnar.folders import folder
-from flo.columnar.inputs import WEIGHTS
-from flo.columnar.keyed import has_key_columns, keyed_rows_of
-from flo.columnar.rows import WEIGHT, Columns, Rows, layout_of, ordered
-from flo.columnar.sealed import missing
-from flo.columnar.store import Store
-from flo.columnar.streams import STREAM, has_columns, streams_of
-from flo.columnar.trace import Trace, added_up
+from flo.core.collection import Form, FormedValue
 from flo.core.errors import CheckpointError, UnknownNameError
-from flo.core.forms import Form, FormedValue
 from flo.spark.checkpoint.files import ABOUT, about, committed, read_commit, standing_at
-from flo.spark.driver.frames import frame_of, snapshot
 from flo.spark.driver.turns import Turns
+from flo.spark.session import frame_of, snapshot
 from flo.spark.tasks.kept import PLACE, VIEW, Output
 from flo.spark.tasks.state import place_of, state_of
+from flo.tables.checkpoint.folders import folder
+from flo.tables.checkpoint.store import Store, missing
+from flo.tables.io.files import WEIGHTS
+from flo.tables.keyed import has_key_columns, keyed_rows_of
+from flo.tables.state.trace import Trace, added_up
+from flo.tables.streams import STREAM, has_columns, streams_of
+from flo.tables.values import WEIGHT, Columns, Rows, layout_of, ordered
 from flo.values.element_value import ElementCollection
 
 

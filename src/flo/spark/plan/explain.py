@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flo.api.explain import described
-from flo.columnar.operators.windowing import TimeWindowTables
-from flo.columnar.plan import plan as operators
 from flo.core.graph import Node
 from flo.spark.plan.stages import KEY, KEYS, WINDOW, Delivery, Plan
+from flo.tables.operators.windowing import TimeWindowTables
+from flo.tables.plan import plan as operators
 
 ROW = tuple[str, str, str, str]
 NATIVE = "native, in Catalyst"

@@ -9,22 +9,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from flo.columnar.conversions import ToColumns, ToValues
-from flo.columnar.keyed import KeyedColumns
-from flo.columnar.operator import OnTables, Placement
-from flo.columnar.operators.elementwise import FilterTables, MapTables
-from flo.columnar.operators.keyed import KeyByTables
-from flo.columnar.operators.nest import FlattenTables, NestTables
-from flo.columnar.rows import Columns, layout_of
-from flo.core.forms import Form
+from flo.core.collection import Form
+from flo.core.dag import Dag, Stream, Vertex
 from flo.core.graph import Graph
 from flo.core.nested import Nested
 from flo.core.operator import Operator
-from flo.core.source import EmitOnce
 from flo.core.stream_type import StreamType
-from flo.spark.plan.dag import Dag, Stream, Vertex
+from flo.core.structural import EmitOnce
 from flo.spark.plan.spread import SpreadWindows, spread_of
 from flo.spark.plan.stages import KEY, KEYS, ONE, POSITION, STAY, WINDOW, Delivery, Entry, Plan, Stage, in_order
+from flo.tables.keyed import KeyedColumns
+from flo.tables.operator import OnTables, Placement
+from flo.tables.operators.elementwise import FilterTables, MapTables
+from flo.tables.operators.keyed import KeyByTables
+from flo.tables.operators.nest import FlattenTables, NestTables
+from flo.tables.translate import ToColumns, ToValues
+from flo.tables.values import Columns, layout_of
 from flo.values.keyed import Keyed
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 

@@ -10,25 +10,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flo.core.collection import Collection
-from flo.core.derivation import StreamTypes
+from flo.core.dag import Dag, Stream, Vertex
 from flo.core.errors import Origin
 from flo.core.graph import Graph
 from flo.core.nest import Nest
 from flo.core.nested import Nested
 from flo.core.operator import Operator
-from flo.core.source import Source
-from flo.spark.plan.dag import Dag, Stream, Vertex
+from flo.core.stream_type import StreamTypes
+from flo.core.structural import Source
 from flo.values.keyed import Keyed
 from flo.values.operators.elementwise import Filter, FlatMap, Map
-from flo.values.operators.keyed import Entries, FilterKeys, KeyBy, MapValues, inner_types
-from flo.values.operators.keyed_joins import KeyedJoin
-from flo.values.operators.nested import Flatten, NestedLast, NestOnce, RepeatNested, RepeatNestedBy
-from flo.values.operators.nested_zip import NestedZip
+from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, KeyedJoin, MapValues, inner_types
+from flo.values.operators.nested_streams import Flatten, NestedLast, NestedZip, NestOnce, RepeatNested, RepeatNestedBy
 from flo.values.operators.per_key import PerKey
-from flo.values.operators.zset_conversions import ToZSet
 from flo.values.operators.zset_joins import Join, SemiJoin
 from flo.values.operators.zset_streams import Integrate
-from flo.values.operators.zsets import Distinct, Plus
+from flo.values.operators.zsets import Distinct, Plus, ToZSet
 from flo.values.weighted import ZSet, ZSetValue
 
 ADDING: tuple[type[Operator], ...] = (

@@ -12,16 +12,16 @@ from typing import Any, Self, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columnar.keys import Numbers, keys_of
-from flo.columnar.operator import Placement
-from flo.columnar.operators.window_times import Times
-from flo.columnar.operators.windows import WindowTables
-from flo.columnar.places import taken
-from flo.columnar.streams import Streams
+from flo.columns.indices import Numbers, taken
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.operator import Deltas, Operator
 from flo.spark.plan.stages import POSITION, shard_of
-from flo.values.operators.time_windows import Tumbling
+from flo.tables.operator import Placement
+from flo.tables.operators.window_times import Times
+from flo.tables.operators.windows import WindowTables
+from flo.tables.state.keys import keys_of
+from flo.tables.streams import Streams
+from flo.values.operators.windows import Tumbling
 
 
 @final

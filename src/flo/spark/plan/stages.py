@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from flo.columnar.keys import Numbers, Places
-from flo.columnar.operator import OnTables
+from flo.columns.indices import Numbers, Places
+from flo.core.dag import Stream, Vertex
 from flo.core.errors import Origin
 from flo.core.graph import Graph
-from flo.core.source import EmitOnce
 from flo.core.stream_type import StreamType
-from flo.spark.plan.dag import Stream, Vertex
+from flo.core.structural import EmitOnce
+from flo.tables.operator import OnTables
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar

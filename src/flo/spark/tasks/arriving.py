@@ -11,19 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columnar.diverted import INSTEAD, SCHEMA, Aside, Diverted
-from flo.columnar.fitting import Unfit, fitted
-from flo.columnar.folders import folder
-from flo.columnar.inputs import Piece
-from flo.columnar.rows import Columns, Rows, layout_of, ordered
-from flo.columnar.sealed import read_sealed, write_sealed
-from flo.columnar.store import numbers_in
-from flo.columnar.streams import Streams, has_columns, inner_of, numbered
 from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, OrderError, brief
 from flo.core.nested import Nested
 from flo.spark.plan.stages import POSITION, Entry
 from flo.spark.tasks.kept import file_of, read_part
+from flo.tables.checkpoint.folders import folder
+from flo.tables.checkpoint.store import numbers_in, read_sealed, write_sealed
+from flo.tables.io.diverted import INSTEAD, SCHEMA, Aside, Diverted
+from flo.tables.io.files import Piece
+from flo.tables.io.fitting import Unfit, fitted
+from flo.tables.streams import Streams, has_columns, inner_of, numbered
+from flo.tables.values import Columns, Rows, layout_of, ordered
 
 ASIDE = "diverted"
 """The folder of rows that were put aside, one for each input."""

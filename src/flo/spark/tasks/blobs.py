@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from flo.columnar.rows import WEIGHT
+from flo.tables.values import WEIGHT
 
 MOST_BYTES = 1 << 25
 """How much data a blob has, about."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-import flo.columnar.operators  # noqa: F401  # what a state may name
+import flo.tables.operators  # noqa: F401  # what a state may name
 from flo.core.collection import Value
 from flo.core.errors import FloError
 from flo.core.event_loop import EventLoop

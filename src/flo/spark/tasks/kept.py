@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from flo.columnar.folders import Local, folder
-from flo.columnar.keys import one_chunk
-from flo.columnar.outputs import table_of
-from flo.columnar.rows import WEIGHT, Columns, Rows, layout_of, ordered
-from flo.columnar.run import run_of
-from flo.columnar.sealed import damaged, missing
-from flo.columnar.trace import Trace, weighing
+from flo.columns.indices import one_chunk
 from flo.core.collection import Value
 from flo.core.errors import ElementError
 from flo.core.stream_type import StreamType
+from flo.tables.checkpoint.folders import Local, folder
+from flo.tables.checkpoint.store import damaged, missing
+from flo.tables.io.outputs import table_of
+from flo.tables.state.run import run_of
+from flo.tables.state.trace import Trace, weighing
+from flo.tables.values import WEIGHT, Columns, Rows, layout_of, ordered
 from flo.values.element_value import ElementCollection
 
 if TYPE_CHECKING:

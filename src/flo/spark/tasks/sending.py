@@ -11,16 +11,17 @@ import numpy as np
 import pyarrow as pa
 from pyspark import cloudpickle
 
-from flo.columnar.keyed import ENDED, KeyedRows
-from flo.columnar.keyed import KEY as OF_KEY
-from flo.columnar.keys import Numbers, keys_of
-from flo.columnar.rows import Columns, Rows
+from flo.columns.indices import Numbers
 from flo.core.collection import End, Value
 from flo.core.graph import Node
 from flo.core.semantics import attempt
 from flo.spark.plan.spread import SpreadWindows
 from flo.spark.plan.stages import ONE, POSITION, STAY, WINDOW, Delivery, shard_of
 from flo.spark.tasks.blobs import Blob, packed, parts
+from flo.tables.keyed import ENDED, KeyedRows
+from flo.tables.keyed import KEY as OF_KEY
+from flo.tables.state.keys import keys_of
+from flo.tables.values import Columns, Rows
 
 T = TypeVar("T")
 

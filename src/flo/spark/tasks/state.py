@@ -13,17 +13,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from flo.columnar.folders import Folder, Local, folder
-from flo.columnar.run import Run
-from flo.columnar.store import Saved, Store, run_file
-from flo.columnar.storing import Mapped, Storing, collections
+from flo.core.checkpoint import decode, encode
 from flo.core.collection import Collection
-from flo.core.encoding import decode, encode
-from flo.core.graph import Graph, with_origins
-from flo.core.notation import names
+from flo.core.graph import Graph, names, with_origins
 from flo.core.stream_type import StreamType
 from flo.core.term import Lowering
 from flo.core.typing import program
+from flo.tables.checkpoint.folders import Folder, Local, folder
+from flo.tables.checkpoint.store import Saved, Store, run_file
+from flo.tables.checkpoint.storing import Mapped, Storing, collections
+from flo.tables.state.run import Run
 
 VERSIONS = 3
 """How many versions are kept: of the last turn, of the one before, which a replay begins with, and one for readers."""

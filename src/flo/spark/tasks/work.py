@@ -9,11 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-import flo.columnar.operators  # noqa: F401  # what a state may name
-from flo.columnar.keyed import ENDED, KeyedColumns, KeyedRows
-from flo.columnar.rows import Columns, Rows
-from flo.columnar.streams import Streams
-from flo.columnar.trace import net_changes
+import flo.tables.operators  # noqa: F401  # what a state may name
 from flo.core.collection import Value
 from flo.core.errors import EngineError, FloError
 from flo.core.event_loop import EventLoop
@@ -28,6 +24,10 @@ from flo.spark.tasks.context import Code, Turn
 from flo.spark.tasks.kept import PARTS, Kept, remove_stale
 from flo.spark.tasks.sending import Sending, ends, opened
 from flo.spark.tasks.state import BLANK, Shard, Standing
+from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows
+from flo.tables.state.trace import net_changes
+from flo.tables.streams import Streams
+from flo.tables.values import Columns, Rows
 from flo.values.weighted import ZSet
 
 REMEMBERED = 32

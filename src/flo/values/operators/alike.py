@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from flo.core.derivation import StreamTypes
 from flo.core.elements import type_name
 from flo.core.errors import TypeMismatch
 from flo.core.operator import Delta, Operator, expect_collection
 from flo.core.persistent import PersistentMap
-from flo.core.stream_type import StreamType
+from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.type_relations import are_related, may_be_equal
 from flo.values.element_value import ElementCollection
-from flo.values.operators.sides import Sides, either
+from flo.values.operators.shapes import Sides, either
 from flo.values.weighted import Bag, Set, WeightedValue, ZSet
 
 CONVERSIONS = {

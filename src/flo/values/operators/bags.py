@@ -10,20 +10,18 @@ from operator import itemgetter
 from typing import Any, final
 
 from flo.core.collection import End
-from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator, Step, Values, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
-from flo.core.stream_type import StreamType
+from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.element_value import ElementValue
 from flo.values.exact import Exact, sum_type
 from flo.values.operators.alike import Union, element_of
-from flo.values.operators.functions import as_declared, own
 from flo.values.operators.joins import WeightedJoin
-from flo.values.operators.ordering import comparable, tie_text
 from flo.values.operators.sequences import UNBOUNDED_FOLD
 from flo.values.operators.sets import hashable, remember
-from flo.values.operators.unary import ElementKind, Unary, noted
+from flo.values.operators.shapes import ElementKind, Unary, as_declared, noted, own
+from flo.values.operators.zset_ranking import comparable, tie_text
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, Set, SetValue
 

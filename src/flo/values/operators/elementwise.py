@@ -6,13 +6,11 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, final, get_args, get_origin
 
-from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator, expect_collection
-from flo.core.stream_type import StreamType
+from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.element_value import ElementCollection
-from flo.values.operators.functions import all_declared, as_declared
-from flo.values.operators.unary import ElementKind, Unary
+from flo.values.operators.shapes import ElementKind, Unary, all_declared, as_declared
 from flo.values.weighted import ZSetValue
 
 

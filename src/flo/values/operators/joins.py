@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeAlias
 
-from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
 from flo.core.operator import Delta, Operator
 from flo.core.persistent import PersistentMap
+from flo.core.stream_type import StreamTypes
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import Alike, element_of, expect_equal_keys
-from flo.values.operators.functions import evaluate_ahead
-from flo.values.operators.sides import Sides
-from flo.values.operators.unary import ElementKind
+from flo.values.operators.shapes import ElementKind, Sides, evaluate_ahead
 from flo.values.weighted import SetValue
 
 Key: TypeAlias = Callable[[Any], Any] | None

@@ -10,17 +10,16 @@ from numbers import Number
 from typing import Any, final
 
 from flo.core.collection import End
-from flo.core.derivation import StreamTypes
 from flo.core.errors import CollectionError, ElementError, FunctionError
 from flo.core.operator import Deltas, Operator, expect_collection
-from flo.core.stream_type import StreamType
+from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.canonical import canonical_element
 from flo.values.element_value import ElementCollection
 from flo.values.exact import terms
-from flo.values.lattice import Lattice, NaturalSum
-from flo.values.lattice_orders import canonical
+from flo.values.lattice import Lattice
+from flo.values.lattice_orders import NaturalSum, canonical
 from flo.values.lvar import LVar, LVarValue
-from flo.values.operators.unary import ElementKind, Unary
+from flo.values.operators.shapes import ElementKind, Unary
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, Set
 

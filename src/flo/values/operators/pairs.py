@@ -7,15 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, final
 
-from flo.core.derivation import StreamTypes
 from flo.core.errors import ElementError, OrderError
 from flo.core.operator import Delta, Operator, Step, Values, expect_bounded
-from flo.core.stream_type import StreamType
+from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.operators.alike import expect_related
-from flo.values.operators.functions import evaluate_ahead
 from flo.values.operators.sequences import expect_sequence
-from flo.values.operators.sides import Sides, either, leaps
-from flo.values.operators.unary import ElementKind
+from flo.values.operators.shapes import ElementKind, Sides, either, evaluate_ahead, leaps
 from flo.values.sequence import Sequence, SequenceValue
 
 UNBOUNDED_MERGE = (

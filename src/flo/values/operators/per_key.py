@@ -7,17 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, final
 
 from flo.core.collection import End, Value
-from flo.core.derivation import Derivation, StreamTypes
 from flo.core.errors import CollectionError, DeferError, ElementError, FloError, FunctionError, TypeMismatch
 from flo.core.graph import Graph, inputs, setinput, with_origins
 from flo.core.operator import Deltas, Measure, Operator, Step, Values, concat_all, expect_arity
 from flo.core.persistent import PersistentMap
 from flo.core.semantics import advance, measure, small_steps, stuck
-from flo.core.stream_type import StreamType
+from flo.core.stream_type import Derivation, StreamType, StreamTypes
 from flo.core.typing import derive, initial
 from flo.values.element_value import ElementValue
 from flo.values.keyed import Keyed, KeyedValue
-from flo.values.operators.keyed import inner_types
+from flo.values.operators.keyed_streams import inner_types
 from flo.values.weighted import ZSet
 
 Graphs: TypeAlias = dict[Any, Graph]

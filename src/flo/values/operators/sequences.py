@@ -8,15 +8,13 @@ from functools import reduce
 from typing import Any, Self, final
 
 from flo.core.collection import End
-from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
 from flo.core.errors import OrderError, TypeMismatch
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import Elements
-from flo.core.stream_type import StreamType
-from flo.values.operators.functions import as_declared, lasting, own
-from flo.values.operators.unary import ElementKind, Unary
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.values.operators.shapes import ElementKind, Unary, as_declared, lasting, own
 from flo.values.sequence import Sequence, SequenceValue
 
 UNBOUNDED_FOLD = (

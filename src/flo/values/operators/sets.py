@@ -9,17 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final, get_args
 
-from flo.core.derivation import StreamTypes
 from flo.core.errors import ElementError
 from flo.core.operator import Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
-from flo.core.stream_type import StreamType
+from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.canonical import canonical_element
 from flo.values.element_value import first_unhashable
 from flo.values.operators.alike import Alike, Union, element_of
 from flo.values.operators.joins import WeightedJoin, key_type
-from flo.values.operators.sides import Sides
-from flo.values.operators.unary import ElementKind, Unary
+from flo.values.operators.shapes import ElementKind, Sides, Unary
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, Set, SetValue, ZSet
 

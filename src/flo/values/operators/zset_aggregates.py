@@ -11,14 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self, TypeAlias, final
 
-from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
-from flo.core.stream_type import StreamType
+from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.values.canonical import canonical_element
 from flo.values.exact import NAN, PLACES, Exact, mean_places, mean_type, sum_type
-from flo.values.operators.unary import ElementKind, Unary
+from flo.values.operators.shapes import ElementKind, Unary
 from flo.values.operators.zsets import changes, expect_zset, grouped
 from flo.values.weighted import ZSet
 
@@ -241,3 +241,34 @@ class Aggregate(Unary):
 def one_nan(result: Any) -> Any:
     """The result; every float nan as the same object, or the row that holds it could never be taken back."""
     return NAN if isinstance(result, float) and result != result else result
+
+
+@final
+@dataclass(frozen=True)
+class CountDistinct(Aggregator):
+    """The number of different value(element) whose weights add up to more than zero; no row while there are none.
+
+    A state is (the weight of each value, how many of them are above zero).
+    """
+
+    value: Of = None
+
+    name = "zset_count_distinct"
+    empty: ClassVar[Any] = (PersistentMap(), 0)
+
+    def added(self, state: Any, units: Units) -> Any:
+        weights, count = state
+        more: dict[Any, int] = {}
+        for element, weight in units:
+            value = canonical_element(read(self.value, element))
+            more[value] = more.get(value, 0) + weight
+        for value, weight in more.items():
+            before = weights.get(value, 0)
+            count += (before + weight > 0) - (before > 0)
+        return weights.added(more), count
+
+    def result(self, state: Any) -> tuple[Any, ...]:
+        return (state[1],) if state[1] else ()
+
+    def result_type(self, element: Any) -> Any:
+        return int

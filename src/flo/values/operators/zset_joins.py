@@ -21,16 +21,14 @@ from itertools import chain
 from typing import Any, ClassVar, NamedTuple, Optional, Self, TypeAlias, final
 
 from flo.core.collection import End
-from flo.core.derivation import StreamTypes
 from flo.core.elements import returned_type
 from flo.core.operator import Operator, Step, Values, run
 from flo.core.persistent import PersistentMap
+from flo.core.stream_type import StreamTypes
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import Alike, element_of, expect_equal_keys
-from flo.values.operators.functions import evaluate_ahead
 from flo.values.operators.joins import Into, Key, Units, combine_ahead, combined, key_type, pair, paired
-from flo.values.operators.sides import SIDES, all_ending, one_passed
-from flo.values.operators.unary import noted
+from flo.values.operators.shapes import SIDES, all_ending, evaluate_ahead, noted, one_passed
 from flo.values.operators.zsets import changes, negated
 from flo.values.weighted import ZSet, ZSetValue
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 from flo.core.collection import End
-from flo.core.derivation import StreamTypes
 from flo.core.errors import CollectionError
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Operator, Step, Values, expect_bounded, expect_collection, run
 from flo.core.persistent import PersistentMap
+from flo.core.stream_type import StreamTypes
 from flo.values.operators.zsets import expect_zset
 from flo.values.weighted import ZSetValue
 

@@ -7,19 +7,19 @@ consumed and emit how the answer changes, so that their outputs add up to the ri
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, final
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, final
 
-from flo.core.derivation import StreamTypes
+from flo.core.collection import End
 from flo.core.errors import ElementError, LawError
-from flo.core.operator import Delta, Deltas, Operator, expect_collection
+from flo.core.operator import Delta, Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import PersistentMap
-from flo.core.stream_type import StreamType
+from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import CONVERSIONS, Union
-from flo.values.operators.functions import evaluate_ahead
-from flo.values.operators.unary import ElementKind, Unary
-from flo.values.weighted import WeightedValue, ZSet, ZSetValue
+from flo.values.operators.sets import Counted
+from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
+from flo.values.weighted import Bag, Set, WeightedValue, ZSet, ZSetValue
 
 
 def expect_zset(operator: Operator, given: StreamType, index: int = 0) -> Any:
@@ -166,3 +166,72 @@ class Minus(Union):
 
     def consume(self, side: int, units: list[Any], source: type[WeightedValue]) -> tuple[Operator, Delta]:
         return super().consume(side, negated(units) if side == 1 else units, source)
+
+
+@final
+@dataclass(frozen=True)
+class ToZSet(Counted):
+    """to_zset(seen): (S<T> | Bag<T> | Set<T>, X) ↪ (ZSet<T>, X)."""
+
+    name = "to_zset"
+    rule = "to-zset"
+    target = ZSet
+
+
+@dataclass(frozen=True)
+class FromZSet(Unary):
+    """Waits for the end, because weights may change until then, and refuses weights below zero."""
+
+    weights: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+
+    target: ClassVar[type[Bag[Any] | Set[Any]]]
+    waits = "waits for the end of its input, because weights may change until then"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        element = expect_zset(self, inputs[0])
+        expect_bounded(
+            self,
+            inputs[0],
+            instead=(
+                ("{input}.distinct()", "still a z-set: tells which elements come and go"),
+                ("{input}.count_by(…)", "still a z-set: a running result, taken back when it changes"),
+            ),
+        )
+        return (StreamType(self.target(element), bounded=True),)
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        return replace(self, weights=self.weights.added(dict(units))), (None,)
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        units = self.weights.to_dict()
+        below = sorted(repr(element)[:40] for element, weight in units.items() if weight < 0)
+        if below:
+            kind = self.target.name
+            raise ElementError(
+                f"{{input}} ended with weights below zero, and a {kind} has none: {', '.join(below[:5])}"
+                + (f" and {len(below) - 5} more" if len(below) > 5 else ""),
+                facts=(("{input}", "took back what never came"), (self.name, f"gives a {kind}")),
+                instead=(("{input}.distinct()", "drops elements whose weight is not above zero"),),
+            )
+        output = self.target.value_class.of(units.items(), End.ARRIVED)
+        return replace(self, weights=PersistentMap()), (output,)
+
+
+@final
+@dataclass(frozen=True)
+class ZSetToBag(FromZSet):
+    """zset_to_bag(M): (ZSet, B) ↪ (Bag, B), at the end: weights become counts."""
+
+    name = "zset_to_bag"
+    rule = "to-bag"
+    target = Bag
+
+
+@final
+@dataclass(frozen=True)
+class ZSetToSet(FromZSet):
+    """zset_to_set(M): (ZSet, B) ↪ (Set, B), at the end: the elements whose weight is above zero; none may be below."""
+
+    name = "zset_to_set"
+    rule = "to-set"
+    target = Set

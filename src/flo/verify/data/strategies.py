@@ -8,25 +8,27 @@ from __future__ import annotations
 import types
 import typing
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Literal, Union, get_origin, is_typeddict
+from random import Random
+from typing import Any, Literal, TypeVar, Union, get_origin, is_typeddict
 
-from flo.core.collection import Collection
+from flo.core.collection import Collection, Form
 from flo.core.elements import type_name
 from flo.core.errors import LawError
-from flo.core.forms import Form
 from flo.core.nested import Nested
 from flo.values.keyed import Keyed
-from flo.values.lattice import Custom, GCounter, Lattice, MapUnion, NaturalSum, PNCounter, Product, Versioned
+from flo.values.lattice import Custom, Lattice
+from flo.values.lattice_orders import NaturalSum
+from flo.values.lattice_structures import GCounter, MapUnion, PNCounter, Product, Versioned
 from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify.data.examples import named_fields, resolved, shape
 from flo.verify.data.given import Given, is_strategy
-from flo.verify.functions.lattices import lattice_values
+from flo.verify.data.lattice_values import lattice_values
 
 LONGEST = 6
 """How many elements generated data has at most."""
@@ -218,3 +220,57 @@ def _inner(collection: Collection, given: Given) -> Any:
     if isinstance(collection, LVar) and given.own(collection) is None:
         return lattice_strategy(collection.lattice, given).map(collection.lattice.plain)
     return data(collection, given)
+
+
+T = TypeVar("T")
+
+NO_HYPOTHESIS = "no random inputs: Hypothesis is not installed (pip install hypothesis)"
+
+
+class _Enough(BaseException):
+    """No `Exception`: Hypothesis would try to make it smaller."""
+
+
+def smallest(
+    strategy: Any, broken: Callable[[Any], T | None], *, tries: int, seed: int, over: Callable[[], bool]
+) -> tuple[int, T | None]:
+    """How many cases were tried, and what `broken` says of the smallest of those that it says something of."""
+    from hypothesis import HealthCheck, Phase, Verbosity, find, settings
+    from hypothesis.errors import Flaky, NoSuchExample, Unsatisfiable
+
+    tried, found = 0, None
+    fault: Exception | None = None
+
+    def breaks(case: Any) -> bool:
+        nonlocal tried, found, fault
+        if over():
+            raise _Enough
+        tried += 1
+        try:
+            said = broken(case)
+        except Exception as error:
+            fault = error
+            raise
+        found = said or found
+        return said is not None
+
+    try:
+        find(
+            strategy,
+            breaks,
+            random=Random(seed),
+            settings=settings(
+                max_examples=tries,
+                database=None,
+                deadline=None,
+                phases=(Phase.generate, Phase.shrink),
+                suppress_health_check=list(HealthCheck),
+                verbosity=Verbosity.quiet,
+            ),
+        )
+    except (NoSuchExample, Unsatisfiable, _Enough):  # none was found, or none that is smaller
+        pass
+    except Flaky:  # what was found the first time stays found
+        if found is None and fault is not None:
+            raise fault from fault.__cause__
+    return tried, found

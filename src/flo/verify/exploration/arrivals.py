@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from flo.core.collection import Collection, Value
-from flo.core.derivation import StreamTypes
+from flo.core.collection import Collection, Form, Value
 from flo.core.errors import FloError, Origin
-from flo.core.forms import Form
 from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Values
+from flo.core.stream_type import StreamTypes
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lvar import LVar, LVarValue
 from flo.values.weighted import Bag, BagValue, Set, ZSet, ZSetValue

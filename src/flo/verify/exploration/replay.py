@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from flo.core.collection import Collection
-from flo.core.derivation import StreamTypes
 from flo.core.errors import FloError, Origin, UnknownNameError, brief
 from flo.core.graph import Graph, Node
 from flo.core.operator import Operator
 from flo.core.semantics import GraphStep
-from flo.core.stream_type import StreamType
+from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.typing import initial, program
 from flo.verify.exploration.arrivals import channels_of
-from flo.verify.exploration.moves import Move
-from flo.verify.exploration.run import ADVANCE, Run
+from flo.verify.exploration.moves import ADVANCE, Move, Run
 from flo.verify.exploration.source import Source, keywords, quoted
 
 

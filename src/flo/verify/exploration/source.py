@@ -1,4 +1,4 @@
-"""Values, types and operators as Python source: lines that work where they are pasted, with the imports they need."""
+"""Values as people write them, in counterexamples."""
 
 from __future__ import annotations
 
@@ -15,19 +15,64 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from typing import Any, get_args, get_origin
 
-from flo.core.collection import Collection
-from flo.core.errors import is_users
-from flo.core.forms import Form
+from flo.core.collection import Collection, End, Form, FormedValue, Value
+from flo.core.errors import FloError, brief, is_users
+from flo.core.graph import text
 from flo.core.labels import label
-from flo.core.nested import Nested
+from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
+from flo.core.term import Lowering
 from flo.values.element_value import ElementCollection
-from flo.values.keyed import Keyed
-from flo.values.lattice import Lattice
-from flo.values.lattice_base import Custom
-from flo.values.lvar import LVar
-from flo.values.weighted import Bag
+from flo.values.keyed import Keyed, KeyedValue
+from flo.values.lattice import Custom, Lattice
+from flo.values.lvar import LVar, LVarValue
+from flo.values.sequence import SequenceValue
+from flo.values.weighted import Bag, BagValue, SetValue, ZSetValue
+
+
+def shown(value: Value) -> str:
+    """The content as plain Python, oldest element first, and ⊗ if it has ended."""
+    match value:
+        case FormedValue():
+            return shown(value.value())
+        case SequenceValue():
+            content = brief(value.elements.to_list())
+        case SetValue():
+            content = brief(set(value.weights)) if value.weights else "{}"
+        case BagValue() | ZSetValue():
+            content = brief(value.weights.to_dict())
+        case LVarValue():
+            content = brief(value.value)
+        case NestedValue():
+            tuples = [", ".join(map(shown, values)) for values in value]
+            tuples = [f"({each})" if "," in each else each for each in tuples]
+            content = f"{'…' if value.continues else ''}[{', '.join(tuples)}]"
+        case KeyedValue():
+            content = (
+                f"{{{', '.join(f'{brief(key)}: {shown(each)}' for key, each in value.entries.to_dict().items())}}}"
+            )
+        case _:
+            return cut(text(Lowering()(value)))
+    content = cut(content)
+    return content if value.end is End.OPEN else f"{content} ⊗"
+
+
+def expression(thing: Any) -> str:
+    """A graph or an operator as an expression; as Python shows it where its state cannot be written down."""
+    try:
+        return text(Lowering()(thing))
+    except FloError:
+        return repr(thing)
+
+
+def shown_all(values: Iterable[Value]) -> str:
+    return ", ".join(map(shown, values)) or "nothing"
+
+
+def cut(text: str, most: int = 80) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
 
 _MODULE = re.compile(r"\b(datetime|zoneinfo)\.(?=\w)")
 

@@ -1,10 +1,4 @@
-"""The states of a program and what leads from one to the next, made for exploring millions of them.
-
-A graph is flattened into *slots*: one for each {S}[op], one for each output, and one for what has arrived. What stands
-in a slot is numbered, things that are the same with one number, so a state is a tuple of numbers. A small step changes
-the slot of its operator and those that its outputs flow into; what it does depends on what stands there and on nothing
-else, so it is computed once. `small_steps` says the same of whole graphs, and the tests compare the two.
-"""
+"""Whether a measure falls in an order in which nothing falls for ever."""
 
 from __future__ import annotations
 
@@ -13,19 +7,52 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from flo.core.collection import Value
-from flo.core.derivation import StreamTypes
-from flo.core.errors import FloError
+from flo.core.errors import FloError, brief
 from flo.core.graph import Graph, Node, Parallel, Sequential, nodes
-from flo.core.operator import Values
+from flo.core.operator import Operator, Values
 from flo.core.semantics import GraphStep, small_steps
+from flo.core.stream_type import StreamTypes
 from flo.verify.effort import Meter
-from flo.verify.exploration.alike import alike
 from flo.verify.exploration.arrivals import Channels, waiting
-from flo.verify.exploration.exact import form
-from flo.verify.exploration.measures import measure_advice, why_not_falling
-from flo.verify.exploration.moves import Move, StepBroken, arrival, step_move
-from flo.verify.exploration.run import Run
-from flo.verify.exploration.shown import expression, shown
+from flo.verify.exploration.moves import Move, Run, StepBroken, arrival, step_move
+from flo.verify.exploration.sameness import alike, form
+from flo.verify.exploration.source import expression, shown
+
+NOT_FALLING = "the measure does not fall"
+
+
+def why_not_falling(before: Any, after: Any) -> str | None:
+    """What is wrong with the measures before and after a step, if anything is."""
+    for each in (before, after):
+        if not isinstance(each, tuple) or not is_measure(each):
+            return f"a measure is a tuple of naturals, or of such tuples, and is {brief(each)}"
+    return None if falls(before, after) else NOT_FALLING
+
+
+def measure_advice(operator: Operator, reason: str) -> str:
+    """What to do about it: with the measure that the operator defines, if it defines one."""
+    if type(operator).measure is Operator.measure:
+        return "consume something of the input at each step, or define a `measure` that falls"
+    if reason != NOT_FALLING:
+        return "let `measure` give a tuple of whole numbers, 0 or more"
+    return "let every step lower what `measure` gives: the first number that changes gets smaller"
+
+
+def is_measure(place: Any) -> bool:
+    if isinstance(place, tuple):
+        return all(map(is_measure, place))
+    return isinstance(place, int) and place >= 0
+
+
+def falls(before: Any, after: Any) -> bool:
+    """Lexicographically; a tuple does not get longer, as (1,), (0, 1), (0, 0, 1), … would fall for ever."""
+    if not (isinstance(before, tuple) and isinstance(after, tuple)):
+        return isinstance(before, int) and isinstance(after, int) and after < before
+    if len(after) > len(before):
+        return False
+    pairs = zip(before, after, strict=False)
+    return next((falls(one, other) for one, other in pairs if one != other), len(after) < len(before))
+
 
 State: TypeAlias = tuple[int, ...]
 Feed: TypeAlias = tuple[int, int, int]

@@ -12,11 +12,10 @@ from flo.core.graph import Graph, nodes
 from flo.core.operator import Operator, Values, concat_all
 from flo.verify import laws
 from flo.verify.effort import is_shipped
-from flo.verify.exploration.alike import alike
 from flo.verify.exploration.arrivals import Channels, waiting
-from flo.verify.exploration.moves import Move
-from flo.verify.exploration.run import Run
-from flo.verify.exploration.shown import cut, expression, shown_all
+from flo.verify.exploration.moves import Move, Run
+from flo.verify.exploration.sameness import alike
+from flo.verify.exploration.source import cut, expression, shown_all
 from flo.verify.exploration.space import Space, State
 from flo.verify.laws import Law
 from flo.verify.report import Counterexample

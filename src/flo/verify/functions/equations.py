@@ -17,14 +17,20 @@ from typing import Any
 
 from flo.core.errors import FunctionError, brief
 from flo.core.labels import label
+from flo.values import lattice, lattice_orders, lattice_structures
 from flo.values.lattice import BOTTOM, Custom, Lattice
-from flo.values.lattice import __all__ as shipped
 from flo.verify import laws
 from flo.verify.laws import Law
 
 Function = Callable[..., Any]
 
-_SHIPPED = re.compile(rf"\b({'|'.join(shipped)})\b")
+_LATTICES = {
+    name
+    for module in (lattice, lattice_orders, lattice_structures)
+    for name, item in vars(module).items()
+    if isinstance(item, type) and issubclass(item, Lattice)
+}
+_SHIPPED = re.compile(rf"\b({'|'.join(sorted(_LATTICES | {'BOTTOM', 'TOP', 'Bottom', 'Top'}))})\b")
 
 
 class NoJoin(Exception):

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from flo.core.derivation import StreamTypes
 from flo.core.errors import LawError
 from flo.core.labels import label
 from flo.core.operator import Operator
+from flo.core.stream_type import StreamTypes
 from flo.values.element_value import ElementCollection
 from flo.values.exact import terms
 from flo.values.lattice import Custom, Lattice
@@ -25,10 +25,9 @@ from flo.values.operators.zset_aggregates import Aggregate, Linear, summed
 from flo.values.operators.zsets import MapWeights
 from flo.verify import laws
 from flo.verify.effort import Effort
-from flo.verify.functions.chosen import OF_LATTICES
 from flo.verify.functions.domains import NO_START
 from flo.verify.functions.equations import Function
-from flo.verify.functions.function import check_function
+from flo.verify.functions.function import OF_LATTICES, check_function
 from flo.verify.functions.lattices import check_lattice
 from flo.verify.laws import Law
 from flo.verify.report import Report

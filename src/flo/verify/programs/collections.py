@@ -10,14 +10,14 @@ from typing import Any
 from flo.core.collection import Collection, Value
 from flo.core.term import Lifting, Lowering
 from flo.verify import laws
+from flo.verify.data.strategies import NO_HYPOTHESIS, smallest
 from flo.verify.effort import Effort
 from flo.verify.exploration.arrivals import pieces
-from flo.verify.exploration.shown import shown
+from flo.verify.exploration.source import shown
 from flo.verify.laws import Law
 from flo.verify.programs.inputs import exactly
-from flo.verify.programs.sampling import plain_data
+from flo.verify.programs.larger_inputs import plain_data
 from flo.verify.report import Counterexample, Report, Strength
-from flo.verify.smallest import NO_HYPOTHESIS, smallest
 
 MOST_VALUES = 100
 

@@ -9,22 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from flo.core.checkpoint import written
-from flo.core.derivation import StreamTypes
-from flo.core.encoding import decode, encode
+from flo.core.checkpoint import decode, encode, written
 from flo.core.errors import FloError
 from flo.core.graph import Graph, inputs, setinput, with_origins
 from flo.core.operator import Values
+from flo.core.stream_type import StreamTypes
 from flo.core.term import Lifting, Lowering
 from flo.core.typing import initial
 from flo.verify import laws
 from flo.verify.effort import Effort, is_shipped
-from flo.verify.exploration.alike import alike
 from flo.verify.exploration.arrivals import heaviest
-from flo.verify.exploration.moves import GRAPH_RULES, StepBroken
-from flo.verify.exploration.run import ADVANCE
-from flo.verify.exploration.search import Search, arrivals, walk
-from flo.verify.exploration.shown import cut, expression, shown_all
+from flo.verify.exploration.explore import Search, arrivals, walk
+from flo.verify.exploration.moves import ADVANCE, GRAPH_RULES, StepBroken
+from flo.verify.exploration.sameness import alike
+from flo.verify.exploration.source import cut, expression, shown_all
 from flo.verify.exploration.space import State
 from flo.verify.exploration.ways import (
     Way,
@@ -36,9 +34,8 @@ from flo.verify.exploration.ways import (
     side_by_side,
 )
 from flo.verify.laws import Law
-from flo.verify.programs.copied import copied
 from flo.verify.programs.inputs import Input
-from flo.verify.programs.steps import LawfulSpace
+from flo.verify.programs.steps import LawfulSpace, copied
 from flo.verify.report import Counterexample
 
 MOST_STATES = 20_000

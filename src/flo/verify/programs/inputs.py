@@ -8,19 +8,18 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
 from typing import Any
 
-from flo.core.collection import Collection
-from flo.core.derivation import StreamTypes
+from flo.core.collection import Collection, Form
 from flo.core.elements import type_name
 from flo.core.errors import LawError, Origin
-from flo.core.forms import Form
 from flo.core.nested import Nested
+from flo.core.stream_type import StreamTypes
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify.data.given import Given
+from flo.verify.data.lattice_values import lattice_values
 from flo.verify.exploration.arrivals import Channels, channels_of
-from flo.verify.functions.lattices import lattice_values
 
 KINDS = 2
 """How many different elements are tried together."""

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as Items
 from contextlib import suppress
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
 from itertools import islice, product
-from typing import Any, get_type_hints
+from typing import Any, Protocol, get_type_hints, runtime_checkable
 
 from flo.core.collection import Collection
-from flo.core.derivation import StreamTypes
 from flo.core.errors import FloError, FunctionError, LawError, Origin
-from flo.core.graph import Node
+from flo.core.graph import Graph, Node
 from flo.core.nested import Nested
 from flo.core.operator import Operator, expect_name
-from flo.core.stream_type import StreamType
+from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Lowering
 from flo.core.typing import derive
 from flo.values.keyed import Keyed
-from flo.values.lattice import Max
+from flo.values.lattice_orders import Max
 from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify import laws
 from flo.verify.effort import Effort
-from flo.verify.exploration.replay import again
+from flo.verify.exploration.replay import again, flow_again
 from flo.verify.functions.obligations import hard, obligations
-from flo.verify.programs.graphs import OF_OPERATORS, GraphLaws
+from flo.verify.programs.graphs import OF_GRAPHS, OF_OPERATORS, GraphLaws
 from flo.verify.programs.inputs import Input
 from flo.verify.programs.phases import Phases
 from flo.verify.programs.rules import named_rules
@@ -178,3 +177,41 @@ def refusal_of(operator: Operator, types: StreamTypes) -> FloError | None:
     except FloError as error:
         return error
     return None
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a flow hands over to be checked."""
+
+    name: str
+    graph: Graph
+    inputs: Mapping[str, StreamType]
+    operators: tuple[tuple[Operator, StreamTypes], ...]
+    """Every operator with the types of its inputs, those in bodies included."""
+
+
+@runtime_checkable
+class Checkable(Protocol):
+    """A flow."""
+
+    def _checkable(self) -> Program: ...
+
+
+def check_flow(program: Program, effort: Effort | None = None) -> Report:
+    """Tries the laws of graphs on every small input and at random, and what operators ask of the functions in it."""
+    effort = (effort or Effort()).around(operator for operator, _ in program.operators)
+    types = tuple(program.inputs.values())
+
+    def line(given: Input, trace: str) -> str:
+        return flow_again(program.inputs, dict(zip(program.inputs, given.data, strict=True)), trace)
+
+    subject = GraphLaws(program.graph, types, OF_GRAPHS, tuple(program.inputs), line, effort)
+    phases = Phases([subject], effort)
+    broken = phases.run()
+    asked = dict.fromkeys(each for operator, inputs in program.operators for each in obligations(operator, inputs))
+    parts = tuple(hard(each, effort.rest()) for each in asked)
+    named = frozenset(rule for operator, inputs in program.operators for rule in named_rules(operator, inputs))
+    never = frozenset() if broken is not None else named - phases.fired()
+    return Report(
+        f"the flow `{program.name}`", laws.GRAPH_LAWS, phases.strength(), broken, phases.fired(), never, parts
+    )

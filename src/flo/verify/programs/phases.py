@@ -8,14 +8,13 @@ from importlib.util import find_spec
 from itertools import islice
 
 from flo.core.errors import ElementError, FunctionError, LawError, Origin, brief
+from flo.verify.data.strategies import NO_HYPOTHESIS
 from flo.verify.effort import Effort
 from flo.verify.programs.graphs import OF_OPERATORS, GraphLaws
 from flo.verify.programs.inputs import Input, small_inputs
-from flo.verify.programs.sampling import sample
-from flo.verify.programs.sizes import sized_inputs
+from flo.verify.programs.larger_inputs import sample, sized_inputs
 from flo.verify.programs.steps import functions_of
 from flo.verify.report import Counterexample, Strength
-from flo.verify.smallest import NO_HYPOTHESIS
 from flo.verify.within import TimeUp, within
 
 LEAST_TRIES = 20

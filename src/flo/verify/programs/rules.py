@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from flo.core.derivation import StreamTypes
 from flo.core.operator import Operator
+from flo.core.stream_type import StreamTypes
 from flo.values.element_value import ElementCollection
 
 Names = set[str]

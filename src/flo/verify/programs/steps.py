@@ -1,23 +1,54 @@
-"""The laws that bind single steps, tried on every step: preservation, one result; and, as everywhere, the measure."""
+"""Copies of operators, so that what a check does to one that changes itself is not done to the user's own."""
 
 from __future__ import annotations
 
+import copy
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from typing import Any
 
-from flo.core.derivation import StreamTypes
 from flo.core.errors import FloError
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.labels import label
+from flo.core.operator import Operator
 from flo.core.semantics import GraphStep
+from flo.core.stream_type import StreamTypes
 from flo.core.term import Lowerable, Lowering
 from flo.core.typing import derive
 from flo.verify.effort import is_shipped
-from flo.verify.exploration.alike import alike
 from flo.verify.exploration.moves import Move, StepBroken, step_move
-from flo.verify.exploration.shown import expression, shown_all
+from flo.verify.exploration.sameness import alike
+from flo.verify.exploration.source import expression, shown_all
 from flo.verify.exploration.space import Space
 from flo.verify.exploration.ways import differing, left_over
-from flo.verify.programs.copied import copied_operator
+
+
+def copied(graph: Graph) -> Graph:
+    """The same graph, with operators of its own."""
+    if isinstance(graph, Node):
+        return Node(graph.state, copied_operator(graph.operator), graph.origin)
+    return type(graph)(copied(graph.left), copied(graph.right))
+
+
+def copied_operator(operator: Operator) -> Operator:
+    if not is_dataclass(operator):
+        return operator
+    own = copy.copy(operator)
+    for field in fields(operator):
+        object.__setattr__(own, field.name, _copied(getattr(operator, field.name)))
+    return own
+
+
+def _copied(part: Any) -> Any:
+    """A copy, if there is one that is equal: a mark that is only equal to itself is none that a step changes."""
+    if isinstance(part, Operator):
+        return copied_operator(part)
+    try:
+        own = copy.deepcopy(part)
+        return own if own == part else part
+    except Exception:  # what cannot be copied is shared
+        return part
+
 
 NEW_STATE = "a frozen dataclass, whose new state goes into the step: Step(…, replace(self, …), …)"
 KEEP_TYPES = "leave the inputs, and the fields of the operator, in their types: `type` gives the same after each step"

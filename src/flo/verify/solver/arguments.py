@@ -14,8 +14,15 @@ from typing import Any, Literal, get_args, get_origin
 from flo.core.elements import type_name
 from flo.verify.solver.paths import Path, Refused
 from flo.verify.solver.symbolic import Symbol
-from flo.verify.solver.symbolic_numbers import FloatSymbol, FractionSymbol, IntSymbol
-from flo.verify.solver.symbolic_sets import IntSetSymbol, StrSetSymbol, StrSymbol, WordSymbol
+from flo.verify.solver.symbolic_types import (
+    FloatSymbol,
+    FractionSymbol,
+    IntSetSymbol,
+    IntSymbol,
+    StrSetSymbol,
+    StrSymbol,
+    WordSymbol,
+)
 
 DEEPEST = 6
 MOST_MEMBERS = 4

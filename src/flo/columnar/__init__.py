@@ -1,1 +1,0 @@
-"""The columnar instance of the family: values are Arrow tables, and a step consumes all that has arrived."""

@@ -1,0 +1,205 @@
+"""From a program to the same program whose functions say what they return, where that can be derived.
+
+So an output on tables is a table whether or not its functions are annotated. What is derived is what is checked: a
+result of another type is refused, like that of a function which does not return what it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Optional, TypeAlias, get_args, is_typeddict
+
+from flo.columns.function_types import Declared, kind_of, result_type
+from flo.columns.known_types import Unclear, is_fixed_tuple, items_of, joined, shown
+from flo.columns.layout import Layout
+from flo.core.elements import returned_type, type_name
+from flo.core.errors import Origin, TypeMismatch
+from flo.core.graph import Graph, Node, Parallel, Sequential
+from flo.core.labels import label
+from flo.core.nest import Nest
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.structural import Wire
+from flo.core.type_relations import accepts
+from flo.values.element_value import ElementCollection
+from flo.values.exact import sum_type
+from flo.values.operators.bags import FoldUnordered
+from flo.values.operators.elementwise import FlatMap, Map, item_type
+from flo.values.operators.joins import KeptJoin
+from flo.values.operators.keyed_streams import KeyBy, MapValues, inner_types
+from flo.values.operators.per_key import PerKey
+from flo.values.operators.sequences import Fold, Scan
+from flo.values.operators.zset_aggregates import Aggregate, Aggregator, Linear
+from flo.values.operators.zset_joins import FullJoin, LeftJoin, Pairing
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A function whose results have no type that is known."""
+
+    function: Any
+    where: Origin | None
+    why: str
+
+
+Faults: TypeAlias = tuple[Fault | None, ...]
+"""For every stream, the function that is to blame if its elements have no columns."""
+
+
+def derived(graph: Graph, inputs: StreamTypes, faults: Faults) -> tuple[Graph, StreamTypes, Faults]:
+    """The graph with functions that say what they return, where that can be derived, and the types of its outputs."""
+    match graph:
+        case Sequential(left, right):
+            first, between, some = derived(left, inputs, faults)
+            second, outputs, found = derived(right, between, some)
+            return Sequential(first, second), outputs, found
+        case Parallel(left, right):
+            count = left.arity[0]
+            first, outputs, some = derived(left, inputs[:count], faults[:count])
+            second, others, more = derived(right, inputs[count:], faults[count:])
+            return Parallel(first, second), outputs + others, some + more
+        case Node(state, operator, origin):
+            operator, fault = _declaring(operator, inputs, origin)
+            outputs = operator.judge(inputs).outputs
+            if isinstance(operator, Wire):
+                return graph, outputs, tuple(faults[route] for route in operator.routes)
+            blamed = fault or next((each for each in faults if each is not None), None)
+            return Node(state, operator, origin), outputs, tuple(None if _is_table(out) else blamed for out in outputs)
+
+
+def _declaring(operator: Any, inputs: StreamTypes, origin: Origin | None) -> tuple[Any, Fault | None]:
+    """The operator with functions that say what they return, and one that does not."""
+    element = getattr(inputs[0].collection, "element", Any) if inputs else Any
+    match operator:
+        case Map() | KeyBy():
+            return _with(operator, origin, f=lambda: result_type(operator.f, (element,)))
+        case FlatMap():
+            return _with(operator, origin, f=lambda: Iterable[items_of(result_type(operator.f, (element,)))])  # type: ignore[misc]
+        case MapValues():
+            of = inputs[0].collection.inner.element  # type: ignore[attr-defined]
+            return _with(operator, origin, f=lambda: result_type(operator.f, (of,)))
+        case Scan() | Fold() | FoldUnordered():
+            return _with(operator, origin, f=lambda: _folded(operator.acc, operator.f, element))
+        case Pairing() | KeptJoin() if operator.into is not None:
+            return _with(operator, origin, into=lambda: result_type(operator.into, _sides(operator, inputs)))
+        case Aggregate():
+            aggregator, fault = _aggregator(operator.aggregator, element, origin)
+            operator = replace(operator, aggregator=aggregator)
+            found, other = _with(operator, origin, by=lambda: result_type(operator.by, (element,)))
+            return found, other or fault
+        case Nest(original=None):
+            inner = inputs[0].collection.inner  # type: ignore[attr-defined]
+            return _body(operator, inner)
+        case PerKey() if operator.graph is not None:
+            return _body(operator, inner_types(operator, inputs))
+    return operator, None
+
+
+def _with(operator: Any, origin: Origin | None, **types: Callable[[], Any]) -> tuple[Any, Fault | None]:
+    """The operator, or aggregator, with these functions declared."""
+    fault = None
+    for field, derive in types.items():
+        function = getattr(operator, field)
+        if function is None or _says(operator, function):
+            continue
+        try:
+            kind = derive()
+            item = item_type(kind) if isinstance(operator, FlatMap) else kind
+            if Layout.of(item) is None:
+                raise Unclear(f"it gives {shown(item)}, which has no columns")
+        except Unclear as why:
+            fault = fault or Fault(function, origin, str(why))
+        else:
+            operator = replace(operator, **{field: Declared(function, kind)})
+    return operator, fault
+
+
+def _says(operator: Any, function: Any) -> bool:
+    kind = returned_type(function)
+    return (item_type(kind) if isinstance(operator, FlatMap) else kind) is not Any
+
+
+def _folded(initial: Any, f: Any, element: Any) -> Any:
+    """What a fold gives: the type of its results, once these are what it is given again."""
+    state = kind_of(initial)
+    for _ in range(4):
+        found = result_type(f, (state, element))
+        if joined(state, found) == state:
+            break
+        state = joined(state, found)
+    else:
+        raise Unclear("its results are of more and more types")
+    return found if accepts(found, kind_of(initial)) else state
+
+
+def _sides(operator: Any, inputs: StreamTypes) -> tuple[Any, Any]:
+    of: list[Any] = [getattr(each.collection, "inner", each.collection) for each in inputs]
+    left, right = (each.element for each in of)
+    if isinstance(operator, (LeftJoin, FullJoin)):
+        right = Optional[right]  # noqa: UP045
+    return (Optional[left] if isinstance(operator, FullJoin) else left), right  # noqa: UP045
+
+
+def _aggregator(aggregator: Aggregator, element: Any, origin: Origin | None) -> tuple[Any, Fault | None]:
+    if isinstance(aggregator, Linear):
+        found, fault = _with(aggregator, origin, of=lambda: result_type(aggregator.of, (element,)))
+        of = _totals(returned_type(found.of))
+        if fault is not None and returned_type(found.finish) is not Any:
+            return found, None
+        found, other = _with(found, origin, finish=lambda: result_type(aggregator.finish, (of,)))
+        return found, other or fault
+    if hasattr(aggregator, "value"):
+        return _with(aggregator, origin, value=lambda: result_type(aggregator.value, (element,)))
+    return aggregator, None
+
+
+def _totals(of: Any) -> Any:
+    """The type of sums of numbers, or of tuples of them."""
+    return tuple[tuple(map(sum_type, get_args(of)))] if is_fixed_tuple(of) else sum_type(of)  # type: ignore[misc]
+
+
+def _body(operator: Any, inner: StreamTypes) -> tuple[Any, Fault | None]:
+    graph, _, faults = derived(operator.graph, inner, (None,) * len(inner))
+    return replace(operator, graph=graph), next((fault for fault in faults if fault is not None), None)
+
+
+def _is_table(stream: StreamType) -> bool:
+    of = stream.collection
+    return isinstance(of, ElementCollection) and Layout.of(of.element) is not None
+
+
+def giving_tables(graph: Graph, inputs: StreamTypes, names: Iterable[str]) -> Graph:
+    """The graph with functions that say what they return, where that can be derived.
+
+    Refuses an output of elements without columns, because it cannot be a table. Keyed streams, nested streams and
+    lattice variables are never tables.
+    """
+    graph, outputs, faults = derived(graph, inputs, (None,) * len(inputs))
+    for name, output, fault in zip(names, outputs, faults, strict=True):
+        if _is_table(output) or not isinstance(output.collection, ElementCollection):
+            continue
+        if fault is not None:
+            raise TypeMismatch(
+                f"the output `{name}` cannot be a table: the type that a function returns is not known",
+                facts=(("function", label(fault.function)), ("why", fault.why)),
+                instead=(("def double(x: int) -> int", "a function that says what it takes and what it returns"),),
+                where=fault.where,
+            )
+        raise TypeMismatch(
+            f"the output `{name}` cannot be a table: its elements have no columns",
+            facts=((name, output.described()),),
+            instead=(
+                _fix(output.collection),
+                ("flow.run(…)", "on Python values, which may be anything"),
+            ),
+            where=Origin.here(),
+        )
+    return graph
+
+
+def _fix(of: ElementCollection[Any]) -> tuple[str, str]:
+    if of.element is Any:
+        return f"flo.{of.name}[int]", "the type of the elements, in `input`, `constant` or `read_defer`"
+    if is_typeddict(of.element):
+        return f"flo.rows({type_name(of.element)})", "rows with these fields"
+    return "a dataclass or a NamedTuple", "of types that Arrow has, as elements"

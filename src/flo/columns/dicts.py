@@ -1,0 +1,49 @@
+"""Dicts as rows, for programs on values too: Arrow is not loaded for it."""
+
+from __future__ import annotations
+
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, is_typeddict
+
+
+def from_dicts(element: Any, data: Any) -> Any:
+    """Dicts as rows, where the elements are rows that were made from columns; other data as it is."""
+    if not hasattr(element, "_columns") or not isinstance(data, (list, tuple)):
+        return data
+    columns = set(element._columns)
+    return [row_of(element, item) if type(item) is dict and item.keys() == columns else item for item in data]
+
+
+def row_of(element: Any, item: dict[str, Any]) -> Any:
+    """The row of a dict that has its fields; so are the dicts and lists within, as JSON and Arrow give them."""
+    from flo.columns.cell import fields_of
+
+    fields = fields_of(element) or {}
+    return element(*(_within(kind, item[name]) for name, kind in fields.items()))
+
+
+def _within(kind: Any, value: Any) -> Any:
+    from flo.columns.cell import fields_of
+
+    if type(value) not in (dict, list):
+        return value
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _within(parts[0], value)
+    if origin in (Union, UnionType):
+        kinds = [part for part in parts if part is not type(None)]
+        return _within(kinds[0], value) if len(kinds) == 1 else value
+    if type(value) is list:
+        return tuple(_within(parts[0], item) for item in value) if origin is tuple and parts[1:] == (...,) else value
+    fields = fields_of(kind)
+    known = fields and not is_typeddict(kind) and value.keys() >= fields.keys()
+    return row_of(kind, value) if known else value
+
+
+def as_rows(collection: Any) -> Any:
+    """A bag, set or z-set of TypedDicts holds rows with these fields: a dict has no hash."""
+    if getattr(collection, "unordered", False) and is_typeddict(collection.element):
+        from flo.columns.row_types import rows
+
+        return type(collection)(rows(collection.element))
+    return collection

@@ -1,0 +1,367 @@
+"""Column expressions as functions: Narwhals' own, which run on tables here and natively on Spark.
+
+Where a verb takes a function of rows, it takes a column's name, an expression, a tuple of these, or a dict from names
+to them: `"price"`, `nw.col("price") * 2`, `("user", "day")`, `{"user": "user", "total": nw.col("price") * 2}`. A dict
+makes rows. Elements that are no rows have one column, `value`; those of a tuple are `0`, `1` and so on. Of two rows,
+the columns of the second get `_right` behind their names where the first has the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from operator import attrgetter, itemgetter
+from typing import Any, Optional, TypeAlias, cast, get_origin
+
+import narwhals as nw
+import pyarrow as pa
+
+from flo.columns.arithmetic import is_wide
+from flo.columns.calling import calling
+from flo.columns.evaluation import Call, Rows, Value, broadcast, columns_read, evaluate, looks_elsewhere
+from flo.columns.layout import VALUE, Layout
+from flo.columns.row_types import python_type, row_type
+from flo.core.errors import ElementError, EngineError, LawError, TypeMismatch
+from flo.values.canonical import instant_element
+from flo.values.exact import Int128
+
+Column: TypeAlias = str | nw.Expr
+Columns: TypeAlias = Column | tuple[Column, ...] | Mapping[str, Column]
+"""What stands for a function of rows."""
+RIGHT = "_right"
+MISSING: Any = object()
+REMEMBERED = 4096
+"""So many results of single calls are remembered: small steps and laws ask for the same ones again and again."""
+
+
+WEIGHTS = replace(cast(Layout, Layout.of(int)), names=("weight",))
+"""The weight of a row, as the second argument of a function of both."""
+
+
+def maybe(layout: Layout) -> Layout:
+    """The columns of a row that may be missing: they are null then."""
+    cells = tuple(replace(cell, nullable=True) for cell in layout.cells)
+    missing = (None,) * len(cells)
+
+    def split(rows: list[Any]) -> list[list[Any]]:
+        there = layout.split([row for row in rows if row is not None]) if any(row is not None for row in rows) else ()
+        found = iter(list(zip(*there, strict=True)))
+        whole = [missing if row is None else next(found) for row in rows]
+        return [list(column) for column in zip(*whole, strict=True)]
+
+    return replace(layout, element=_or_none(layout.element), cells=cells, split=split)
+
+
+def _or_none(kind: Any) -> Any:
+    return Optional[kind]  # noqa: UP045
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """Results by the identity of elements. As long as it has the elements, no others have their identity."""
+
+    results: dict[Any, Any] = field(default_factory=dict)
+    elements: list[Any] = field(default_factory=list)
+
+
+class Expression:
+    """A function of one row, or of two, made of column expressions: known by its text."""
+
+    def __init__(self, given: Any, inputs: tuple[Layout, ...]) -> None:
+        self.given = given
+        self.inputs = inputs
+        self.text = shown(given)
+        self.__name__ = self.text if len(self.text) <= 80 else f"{self.text[:79]}…"
+        self.takes = len(inputs)
+        self._expect_of_each_row()
+        self.returns = self.kind  # read by `returned_type`
+        self._memory = _Memory()
+
+    @cached_property
+    def columns(self) -> tuple[tuple[str, nw.Expr], ...]:
+        """The columns of the result, by name."""
+        return tuple((name, nw.col(each) if isinstance(each, str) else each) for name, each in self._named.items())
+
+    @cached_property
+    def _named(self) -> dict[str, Any]:
+        match self.given:
+            case Mapping():
+                return dict(self.given)
+            case tuple():
+                return {str(place): each for place, each in enumerate(self.given)}
+            case _:
+                return {VALUE: self.given}
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        """These columns of the first row as columns of the result, if they all are."""
+        if not isinstance(self.given, (Mapping, tuple)) and self.layout.form != "value":
+            return None  # one column of rows becomes their columns
+        named = {each: name for name, each in self._named.items() if isinstance(each, str)}
+        found = tuple(named.get(self.arguments[0][column]) for column in columns)
+        return None if None in found else found  # type: ignore[return-value]
+
+    @cached_property
+    def arguments(self) -> tuple[dict[str, str], ...]:
+        """For the columns of each row, what they are called in the expression."""
+        return _called(self.inputs)
+
+    @staticmethod
+    def names_of(inputs: tuple[Layout, ...]) -> list[str]:
+        """What the columns of such rows are called in an expression."""
+        return [name for called in _called(inputs) for name in called.values()]
+
+    @cached_property
+    def reads(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of each row that the expression looks at, at least one in all."""
+        seen = set().union(*(columns_read(each, self._schema) for _, each in self.columns))
+        seen = seen or {next(iter(self.arguments[0].values()))}
+        return tuple(tuple(name for name, called in names.items() if called in seen) for names in self.arguments)
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        """The columns of all rows, as they are called in the expression."""
+        parts = zip(self.arguments, self.inputs, strict=True)
+        return pa.schema([f.with_name(called[f.name]) for called, layout in parts for f in layout.schema])
+
+    @calling
+    def results(self, *tables: pa.Table) -> pa.Table:
+        """The result for every row of these tables, which have all of the columns of the rows, or those it reads."""
+        columns = {
+            called[name]: table[name]
+            for called, table in zip(self.arguments, tables, strict=True)
+            for name in table.column_names
+        }
+        return self._table(Rows(columns, tables[0].num_rows, self._schema))
+
+    @calling
+    def over(self, table: pa.Table) -> pa.Table:
+        """The result for every row, of the columns as the expression calls them."""
+        return self._table(Rows(Rows.of(table).columns, table.num_rows, self._schema))
+
+    def _table(self, rows: Rows) -> pa.Table:
+        return pa.Table.from_arrays(self._arrays(rows), schema=self.layout.schema)
+
+    def _arrays(self, rows: Rows) -> list[pa.Array]:
+        """The columns of the results, of exactly the types it says."""
+        arrays = []
+        for column, value in zip(self.schema, self._evaluated(rows), strict=True):
+            array = broadcast(value.data, rows.count)
+            if array.null_count and not column.nullable:
+                raise EngineError(f"the expression {self.__name__} gave null, which was ruled out when it was built")
+            arrays.append(array)
+        if self.schema.names == [VALUE] and self.layout.form != "value":  # rows in one column
+            arrays = arrays[0].flatten()
+        wanted = zip(arrays, self.layout.cells, strict=True)
+        return [array if array.type == cell.arrow else array.cast(cell.arrow) for array, cell in wanted]
+
+    def _evaluated(self, rows: Rows) -> list[Value]:
+        try:
+            return [evaluate(each, rows) for _, each in self.columns]
+        except ElementError as error:
+            error.facts = (*error.facts, ("expression", self.__name__))
+            raise
+
+    @cached_property
+    def _built(self) -> tuple[pa.Schema, tuple[Call, ...]]:
+        """The columns of the results and the functions that are called, from the structure of the expression alone."""
+        calls: list[Call] = []
+        rows = Rows.of(self._schema.empty_table(), calls)
+        try:
+            found = self._evaluated(rows)
+            for value in found:
+                rows.note("result", [value], {})
+            fields = [
+                pa.field(name, _widened(value.data.type, given), value.nullable or pa.types.is_null(value.data.type))
+                for (name, given), value in zip(self._named.items(), found, strict=True)
+            ]
+            for field in fields:
+                python_type(field)
+        except Exception as error:
+            columns = ", ".join(f"{field.name}: {field.type}" for field in rows.schema)
+            raise TypeMismatch(
+                f"the expression {self.__name__} does not fit its rows: {str(error).strip().splitlines()[0]}",
+                facts=(("columns", columns),),
+            ) from None
+        return pa.schema(fields), tuple(calls)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._built[0]
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The functions that are called, with the types of their operands."""
+        return self._built[1]
+
+    def _expect_of_each_row(self) -> None:
+        """Refuses an expression that looks at other rows: sums, ranks, shifts and the like."""
+        for _, each in self.columns:
+            reason = looks_elsewhere(each)
+            if reason is not None:
+                raise LawError(
+                    "an expression must say something of each row by itself, and this one looks at other rows",
+                    facts=(("expression", self.__name__), ("because", reason)),
+                    instead=(("sum_by(…), top(…), distinct()", "the verbs that bring rows together"),),
+                )
+
+    @cached_property
+    def kind(self) -> Any:
+        """The Python type of the results."""
+        own = {
+            called[name]: _or_none(cell.kind) if cell.nullable else cell.kind
+            for called, layout in zip(self.arguments, self.inputs, strict=True)
+            for name, cell in zip(layout.names, layout.cells, strict=True)
+        }
+        fields = {
+            field.name: own[given] if isinstance(given, str) else self._computed_type(field)
+            for field, given in zip(self.schema, self._named.values(), strict=True)
+        }
+        if isinstance(self.given, Mapping):
+            return row_type(fields)
+        if isinstance(self.given, tuple):
+            return tuple[tuple(fields.values())]  # type: ignore[misc]
+        return fields[VALUE]
+
+    def _computed_type(self, field: pa.Field) -> Any:
+        """Sums of integers and decimals share an Arrow type: a result is an integer unless a decimal was read."""
+        read = [cell for layout in self.inputs for cell in layout.cells if cell.arrow == field.type]
+        if is_wide(field.type) and all(cell.wide for cell in read):
+            return _or_none(Int128) if field.nullable else Int128
+        return python_type(field)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The columns of the results."""
+        layout = Layout.of(self.kind)
+        assert layout is not None
+        return layout
+
+    def __call__(self, *elements: Any) -> Any:
+        if self._getter is not None:
+            return instant_element(self._getter(*elements))
+        key = id(elements[0]) if self.takes == 1 else tuple(map(id, elements))
+        memory = self._memory
+        result = memory.results.get(key, MISSING)
+        if result is MISSING:
+            (result,) = self._of_elements(*([element] for element in elements))
+            if len(memory.results) >= REMEMBERED:
+                memory = self._memory = _Memory()
+            memory.elements.append(elements)
+            memory.results[key] = result
+        return result
+
+    def prepare(self, *arguments: list[Any]) -> None:
+        """Evaluates the expression for many rows at once: until the next time, calls find the results of these.
+
+        Rows on which it fails are left out: a call says what is wrong.
+        """
+        if self._getter is not None:
+            return
+        memory = _Memory()
+        waiting = [(0, len(arguments[0]))]
+        while waiting:
+            start, stop = waiting.pop()
+            some = [each[start:stop] for each in arguments]
+            try:
+                results = self._of_elements(*some)
+            except Exception:
+                if stop - start > 1:
+                    half = (start + stop) // 2
+                    waiting += [(start, half), (half, stop)]
+                continue
+            keys = map(id, some[0]) if self.takes == 1 else zip(*(map(id, each) for each in some), strict=True)
+            memory.elements.append(some)
+            memory.results.update(zip(keys, results, strict=True))
+        self._memory = memory
+
+    def _of_elements(self, *elements: list[Any]) -> list[Any]:
+        """The results for some rows."""
+        columns = {}
+        for called, layout, some, reads in zip(self.arguments, self.inputs, elements, self.reads, strict=True):
+            for name, array in layout.to_arrays(some, reads).items():
+                columns[called[name]] = array
+        arrays = self._arrays(Rows(columns, len(elements[0]), self._schema))
+        values = [cell.to_values(array) for array, cell in zip(arrays, self.layout.cells, strict=True)]
+        return list(map(instant_element, map(self.layout.make, *values)))
+
+    @cached_property
+    def _getter(self) -> Callable[..., Any] | None:
+        """A function that takes the columns out of the elements, if the expression does nothing else."""
+        if not all(isinstance(each, str) for each in self._named.values()) or any(map(_may_be_missing, self.inputs)):
+            return None
+        places = {
+            called[name]: (which, _getter_of(layout, name))
+            for which, (called, layout) in enumerate(zip(self.arguments, self.inputs, strict=True))
+            for name in layout.names
+        }
+        taken = [places[each] for each in self._named.values()]
+        if not isinstance(self.given, (Mapping, tuple)):
+            which, get = taken[0]
+            return get if len(self.inputs) == 1 else lambda *elements: get(elements[which])
+        make = self.layout.make
+        return lambda *elements: make(*[get(elements[which]) for which, get in taken])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the results that were computed ahead. The row type goes along: a task would make another."""
+        return {**self.__dict__, "_memory": _Memory(), "_getter": None} | {"layout": self.layout}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        del self.__dict__["_getter"]  # made again when it is asked for
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Expression):
+            return NotImplemented
+        return self is other or (self.text, self.inputs, self.kind) == (other.text, other.inputs, other.kind)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return self.__name__
+
+
+def _called(inputs: tuple[Layout, ...]) -> tuple[dict[str, str], ...]:
+    taken: set[str] = set()
+    found = []
+    for layout in inputs:
+        found.append({name: f"{name}{RIGHT}" if name in taken else name for name in layout.names})
+        taken |= set(found[-1].values())
+    return tuple(found)
+
+
+def _may_be_missing(layout: Layout) -> bool:
+    """Whether it is one of rows that may be missing."""
+    plain = Layout.of(layout.element)
+    return plain is None or plain.names != layout.names
+
+
+def _getter_of(layout: Layout, name: str) -> Callable[[Any], Any]:
+    """A function that takes one column out of an element."""
+    if layout.form == "value":
+        return lambda element: element
+    if issubclass(get_origin(layout.element) or layout.element, tuple):
+        return itemgetter(layout.names.index(name))
+    return attrgetter(name)
+
+
+def _widened(arrow: pa.DataType, given: Any) -> pa.DataType:
+    """Computed integers are `int`: of which width they are is the library's affair."""
+    narrow = pa.types.is_integer(arrow) and not pa.types.is_uint64(arrow)
+    return pa.int64() if narrow and not isinstance(given, str) else arrow
+
+
+def shown(given: Any) -> str:
+    match given:
+        case str():
+            return f"col({given})"
+        case tuple():
+            return f"({', '.join(map(shown, given))})"
+        case Mapping():
+            return f"{{{', '.join(f'{name}: {shown(each)}' for name, each in given.items())}}}"
+        case _:
+            return repr(given)
+
+
+__all__ = ["RIGHT", "WEIGHTS", "Column", "Columns", "Expression", "maybe", "shown"]

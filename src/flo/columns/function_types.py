@@ -1,0 +1,522 @@
+"""What a function without annotations returns, derived from its source and the types of its arguments.
+
+No value is looked at and nothing is called: the expression is walked, both sides of every condition included, and every
+part of it gets a type. Where a part has none that is certain, the type is unclear, and so is that of the result.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import dataclasses
+import functools
+import inspect
+import operator
+import sys
+import typing
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from types import FunctionType, MethodDescriptorType, ModuleType, NoneType
+from typing import Any, get_args, get_origin
+from uuid import UUID
+
+from flo.columns.cell import fields_of
+from flo.columns.known_types import (
+    ATTRIBUTES,
+    FUNCTIONS,
+    GIVES,
+    METHODS,
+    Unclear,
+    is_fixed_tuple,
+    items_of,
+    joined,
+    members,
+    negated,
+    operated,
+    shown,
+)
+from flo.core.elements import returned_type
+from flo.core.labels import label, source_of
+from flo.values.exact import plain_type
+
+DEEP = 8
+"""How many functions may call each other."""
+_CONSTANTS = (bool, int, float, str, bytes, Decimal, date, datetime, time, timedelta, UUID, NoneType)
+_BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+}
+_UNARY: dict[type[ast.unaryop], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
+_COMPARED = {
+    ast.Eq: "__eq__",
+    ast.NotEq: "__ne__",
+    ast.Lt: "__lt__",
+    ast.LtE: "__le__",
+    ast.Gt: "__gt__",
+    ast.GtE: "__ge__",
+}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Known:
+    """A thing that the function refers to: a constant, a class, a module, another function."""
+
+    thing: Any
+
+
+class Declared:
+    """A function of the user with the type of its results, which it does not say itself."""
+
+    derived = True
+
+    def __init__(self, function: Callable[..., Any], returns: Any) -> None:
+        self.__wrapped__ = function
+        self.__name__ = getattr(function, "__name__", None) or label(function)
+        self.returns = returns  # read by `returned_type`
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.__wrapped__(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        """Its name, its code: it is the user's function to everybody else."""
+        if name == "__wrapped__":  # not set yet: it is being unpickled
+            raise AttributeError(name)
+        return getattr(self.__wrapped__, name)
+
+    def __reduce__(self) -> Any:
+        return Declared, (self.__wrapped__, self.returns)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Declared) and (other.__wrapped__, other.returns) == (self.__wrapped__, self.returns)
+
+    def __hash__(self) -> int:
+        return hash(self.__wrapped__)
+
+
+def result_type(function: Any, arguments: tuple[Any, ...], deep: int = 0) -> Any:
+    """The type of the result on arguments of these types; raises Unclear."""
+    if not isinstance(function, Hashable) or deep > DEEP:
+        raise Unclear("functions call each other too often" if deep > DEEP else "it cannot be told from others")
+    if function in GIVES:
+        return GIVES[function]
+    if function in FUNCTIONS:
+        return _asked(FUNCTIONS[function], function, arguments, {})
+    said = returned_type(function)
+    if said is not Any:
+        return said
+    if isinstance(function, functools.partial) and not function.keywords:
+        return result_type(function.func, (*map(kind_of, function.args), *arguments), deep)
+    if isinstance(function, MethodDescriptorType):
+        return _method(function.__objclass__, function.__name__)
+    if isinstance(function, operator.itemgetter):
+        places = function.__reduce__()[1]
+        found = [indexed(arguments[0], place) for place in places]
+        return found[0] if len(found) == 1 else tuple[tuple(found)]  # type: ignore[misc]
+    if isinstance(function, FunctionType):
+        return _Body(function, deep).result(arguments)
+    raise Unclear(f"`{label(function)}` does not say what it returns")
+
+
+def kind_of(thing: Any) -> Any:
+    """The type of a constant."""
+    kind = type(thing)
+    if kind in _CONSTANTS or isinstance(thing, Enum):
+        return kind
+    if kind is tuple and thing:
+        return tuple[tuple(map(kind_of, thing))]  # type: ignore[misc]
+    if fields_of(kind) is not None and not isinstance(thing, type):
+        return kind
+    raise Unclear(f"the type of what is in a {kind.__name__} is not known")
+
+
+def _asked(rule: Any, function: Any, kinds: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    try:
+        return rule(*kinds, **named)
+    except TypeError:  # other arguments than the rule knows
+        raise Unclear(f"`{label(function)}` with these arguments is not known") from None
+
+
+def _method(kind: Any, name: str) -> Any:
+    if (kind, name) not in METHODS:
+        raise Unclear(f"what `{name}` of {shown(kind)} returns is not known")
+    return METHODS[kind, name]
+
+
+def indexed(kind: Any, place: Any) -> Any:
+    """The type of `x[place]`, with a place that is known."""
+    found = []
+    for each in members(kind):
+        fields = fields_of(each)
+        parts = get_args(each)
+        if fields is not None and issubclass(get_origin(each) or each, tuple):
+            parts = tuple(fields.values())
+        by_name = typing.is_typeddict(each) or hasattr(each, "_columns")
+        if by_name and type(place) is str and fields and place in fields:
+            found.append(fields[place])
+        elif (is_fixed_tuple(each) or fields) and type(place) is int and -len(parts) <= place < len(parts):
+            found.append(parts[place])
+        elif is_fixed_tuple(each) and isinstance(place, slice) and parts[place]:
+            found.append(tuple[parts[place]])  # type: ignore[valid-type]
+        elif each is not NoneType:
+            found.append(_somewhere(each, is_slice=isinstance(place, slice)))
+    return joined(*found)
+
+
+def _somewhere(kind: Any, *, is_slice: bool) -> Any:
+    """The type of `x[i]` or `x[i:j]`, wherever that is."""
+    if kind is str or (kind is bytes and is_slice):
+        return kind
+    if kind is bytes:
+        return int
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (list, tuple) and not is_fixed_tuple(kind):
+        return kind if is_slice else parts[0]
+    if origin is dict and len(parts) == 2 and not is_slice:
+        return parts[1]
+    if is_fixed_tuple(kind) and not is_slice:
+        return joined(*parts)
+    raise Unclear(f"what is at a place of {shown(kind)} is not known")
+
+
+class _Body:
+    """The body of one function."""
+
+    def __init__(self, function: FunctionType, deep: int) -> None:
+        source = source_of(function.__code__)
+        if source is None:
+            raise Unclear("its source cannot be read")
+        if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+            raise Unclear("it is a generator")
+        if any(isinstance(node, ast.NamedExpr) for node in ast.walk(source)):
+            raise Unclear("it uses `:=`")
+        self.function = function
+        self.source = source
+        self.deep = deep
+        self.names: dict[str, Any] = {}
+        self.narrowed: dict[str, Any] = {}
+        """What is known of expressions where a condition holds, by their text."""
+        self.returned: list[Any] = []
+
+    def result(self, arguments: tuple[Any, ...]) -> Any:
+        try:
+            bound = inspect.signature(self.function).bind(*arguments)
+        except TypeError:
+            raise Unclear("it takes other arguments") from None
+        for name, parameter in bound.signature.parameters.items():
+            if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+                raise Unclear(f"its parameter `{name}` takes any number of arguments, or one by name")
+            self.names[name] = bound.arguments.get(name, Known(parameter.default))
+        if isinstance(self.source, ast.Lambda):
+            return self.kind(self.source.body)
+        if self.block(self.source.body):
+            self.returned.append(NoneType)
+        return joined(*self.returned)
+
+    def block(self, statements: list[ast.stmt]) -> bool:
+        """Whether the end is reached."""
+        for statement in statements:
+            match statement:
+                case ast.Return(value):
+                    self.returned.append(NoneType if value is None else self.kind(value))
+                    return False
+                case ast.Raise():
+                    return False
+                case ast.Expr(ast.Constant()) | ast.Pass() | ast.Assert():
+                    pass
+                case ast.Assign([target], value):
+                    self.assign(target, self.kind(value))
+                case ast.AnnAssign(ast.Name() as target, _, ast.expr() as value):
+                    self.assign(target, self.kind(value))
+                case ast.AugAssign(ast.Name() as target, sign, value):
+                    self.assign(target, self.operated(sign, self.kind(ast.Name(target.id)), value))
+                case ast.If(test, body, orelse):
+                    if not self.branches(test, body, orelse):
+                        return False
+                case _:
+                    what = type(statement).__name__.lower()
+                    raise Unclear(f"line {statement.lineno} has a `{what}`, through which no types are followed")
+        return True
+
+    def branches(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> bool:
+        before, known, after = self.names, self.narrowed, []
+        for holds, part in ((True, body), (False, orelse)):
+            self.names, self.narrowed = dict(before), {**known, **self.facts(test, holds)}
+            if self.block(part):
+                after.append((self.names, self.narrowed))
+        if not after:
+            return False
+        names = set.intersection(*(set(each) for each, _ in after))
+        self.names = {name: self._same([each[name] for each, _ in after]) for name in names}
+        first, *others = (each for _, each in after)
+        self.narrowed = {text: kind for text, kind in first.items() if all(each.get(text) == kind for each in others)}
+        return True
+
+    def _same(self, kinds: list[Any]) -> Any:
+        first, *others = kinds
+        return first if all(each is first for each in others) else joined(*map(self.as_kind, kinds))
+
+    def assign(self, target: ast.expr, kind: Any) -> None:
+        match target:
+            case ast.Name(name):
+                self.names[name] = kind
+                self.narrowed = {}
+            case ast.Tuple(targets) if not any(isinstance(each, ast.Starred) for each in targets):
+                for place, each in enumerate(targets):
+                    self.assign(each, indexed(kind, place))
+            case _:
+                raise Unclear(f"line {target.lineno} assigns to something else than a name")
+
+    def facts(self, test: ast.expr, holds: bool) -> dict[str, Any]:
+        """What is known of expressions where the test holds, or where it does not: that they are not None."""
+        match test:
+            case ast.UnaryOp(ast.Not(), inner):
+                return self.facts(inner, not holds)
+            case ast.BoolOp(sign, parts) if isinstance(sign, ast.And) is holds:
+                return {text: kind for part in parts for text, kind in self.facts(part, holds).items()}
+            case ast.Compare(left, [ast.Is() | ast.IsNot() as sign], [ast.Constant(None)]):
+                return self._without_none(left) if isinstance(sign, ast.IsNot) is holds else {}
+            case ast.Name() | ast.Attribute() | ast.Subscript():
+                return self._without_none(test) if holds else {}
+        return {}
+
+    def _without_none(self, expression: ast.expr) -> dict[str, Any]:
+        rest = [each for each in members(self.kind(expression)) if each is not NoneType]
+        return {ast.unparse(expression): joined(*rest)} if rest else {}
+
+    def within(self, test: ast.expr, holds: bool, expression: ast.expr) -> Any:
+        """The type of an expression where the test holds, or does not."""
+        before = self.narrowed
+        self.narrowed = {**before, **self.facts(test, holds)}
+        try:
+            return self.kind(expression)
+        finally:
+            self.narrowed = before
+
+    def as_kind(self, found: Any) -> Any:
+        return kind_of(found.thing) if isinstance(found, Known) else found
+
+    def kind(self, node: ast.expr) -> Any:
+        """The type of an expression."""
+        return self.as_kind(self.value(node))
+
+    def value(self, node: ast.expr) -> Any:
+        """The type of an expression, or what it stands for where that is known."""
+        if self.narrowed and (text := ast.unparse(node)) in self.narrowed:
+            return self.narrowed[text]
+        match node:
+            case ast.Constant(value):
+                return Known(value)
+            case ast.Name(name):
+                return self.name(name)
+            case ast.Attribute(base, name):
+                return self.attribute(self.value(base), name)
+            case ast.Subscript(base, place):
+                return self.subscript(self.kind(base), place)
+            case ast.UnaryOp(ast.Not(), _):
+                return bool
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)) if not isinstance(value, bool):
+                return Known(-value)
+            case ast.UnaryOp(sign, operand):
+                return negated(_UNARY[type(sign)], self.kind(operand))
+            case ast.BinOp(left, sign, right):
+                return self.operated(sign, self.kind(left), right)
+            case ast.BoolOp(sign, parts):
+                return self.chosen(isinstance(sign, ast.And), parts)
+            case ast.Compare(left, signs, others):
+                return self.compared([left, *others], signs)
+            case ast.IfExp(test, body, orelse):
+                return joined(self.within(test, True, body), self.within(test, False, orelse))
+            case ast.Tuple(parts):
+                return tuple[tuple(self.parts(parts))]  # type: ignore[misc]
+            case ast.List(parts) if parts:
+                return list[joined(*self.parts(parts))]  # type: ignore[misc]
+            case ast.JoinedStr():
+                return str
+            case ast.ListComp(element, loops):
+                return list[self.looped(element, loops)]  # type: ignore[misc]
+            case ast.GeneratorExp(element, loops):
+                return Iterable[self.looped(element, loops)]  # type: ignore[misc]
+            case ast.Call(function, given, named):
+                return self.called(function, given, named)
+        raise Unclear(f"`{ast.unparse(node)}` has no type that is certain")
+
+    def parts(self, nodes: list[ast.expr]) -> Iterator[Any]:
+        for node in nodes:
+            if not isinstance(node, ast.Starred):
+                yield self.kind(node)
+                continue
+            kind = self.kind(node.value)
+            fields = fields_of(kind)
+            if not is_fixed_tuple(kind) and not (fields and issubclass(get_origin(kind) or kind, tuple)):
+                raise Unclear(f"how many `*{ast.unparse(node.value)}` are is not known")
+            yield from fields.values() if fields else get_args(kind)
+
+    def name(self, name: str) -> Any:
+        if name in self.names:
+            return self.names[name]
+        code, function = self.function.__code__, self.function
+        if name in code.co_freevars:
+            try:
+                return Known((function.__closure__ or ())[code.co_freevars.index(name)].cell_contents)
+            except ValueError:
+                raise Unclear(f"`{name}` has no value yet") from None
+        if name in code.co_varnames:
+            raise Unclear(f"`{name}` has not got a value on every way")
+        builtins = function.__globals__.get("__builtins__", {})
+        found = function.__globals__ if name in function.__globals__ else getattr(builtins, "__dict__", builtins)
+        if name not in found:
+            raise Unclear(f"there is no `{name}`")
+        module = sys.modules.get(function.__module__)
+        if found is function.__globals__ and name in getattr(module, "__annotations__", {}):
+            with contextlib.suppress(Exception):  # annotations that cannot be resolved say nothing
+                return typing.get_type_hints(module)[name]
+        return Known(found[name])
+
+    def attribute(self, base: Any, name: str) -> Any:
+        if isinstance(base, Known) and isinstance(base.thing, (ModuleType, type)):
+            if not hasattr(base.thing, name):
+                raise Unclear(f"`{label(base.thing)}` has no `{name}`")
+            return Known(getattr(base.thing, name))
+        return joined(*(_field(each, name) for each in members(self.as_kind(base)) if each is not NoneType))
+
+    def subscript(self, kind: Any, place: ast.expr) -> Any:
+        if isinstance(place, ast.Slice):
+            bounds = [None if each is None else self.value(each) for each in (place.lower, place.upper, place.step)]
+            if all(each is None or isinstance(each, Known) for each in bounds):
+                return indexed(kind, slice(*(each and each.thing for each in bounds)))
+            return joined(*(_somewhere(each, is_slice=True) for each in members(kind) if each is not NoneType))
+        found = self.value(place)
+        if isinstance(found, Known):
+            return indexed(kind, found.thing)
+        return joined(*(_somewhere(each, is_slice=False) for each in members(kind) if each is not NoneType))
+
+    def operated(self, sign: ast.operator, left: Any, right: ast.expr) -> Any:
+        other = self.value(right)
+        exponent = other.thing if isinstance(other, Known) else None
+        if type(sign) not in _BINARY:
+            raise Unclear(f"`{type(sign).__name__}` is not known")
+        return operated(_BINARY[type(sign)], left, self.as_kind(other), exponent)
+
+    def chosen(self, both: bool, parts: list[ast.expr]) -> Any:
+        """`a and b` gives what is false of a, or b; `a or b` what is true of a, or b."""
+        first, *others = parts
+        if not others:
+            return self.kind(first)
+        rest = ast.BoolOp(ast.And() if both else ast.Or(), others)
+        kept = [each for each in members(self.kind(first)) if (_may_be_false(each) if both else each is not NoneType)]
+        return joined(*kept, self.within(first, both, rest))
+
+    def compared(self, sides: list[ast.expr], signs: list[ast.cmpop]) -> Any:
+        for left, sign, right in zip(sides, signs, sides[1:], strict=False):
+            if type(sign) in _COMPARED:
+                for each in (left, right):
+                    _expect_truth(self.kind(each), _COMPARED[type(sign)])
+        return bool
+
+    def looped(self, element: ast.expr, loops: list[ast.comprehension]) -> Any:
+        before = self.names, self.narrowed
+        self.names, self.narrowed = dict(self.names), dict(self.narrowed)
+        for loop in loops:
+            self.assign(loop.target, items_of(self.kind(loop.iter)))
+            for test in loop.ifs:
+                self.narrowed = {**self.narrowed, **self.facts(test, True)}
+        found = self.kind(element)
+        self.names, self.narrowed = before
+        return found
+
+    def called(self, function: ast.expr, given: list[ast.expr], named: list[ast.keyword]) -> Any:
+        if any(isinstance(each, ast.Starred) for each in given) or any(each.arg is None for each in named):
+            raise Unclear(f"`{ast.unparse(function)}` is called with `*` or `**`")
+        if isinstance(function, ast.Attribute):
+            base = self.value(function.value)
+            if not (isinstance(base, Known) and isinstance(base.thing, (ModuleType, type))):
+                of = [each for each in members(self.as_kind(base)) if each is not NoneType]
+                return joined(*(self.method(each, function.attr, given, named) for each in of))
+        target = self.value(function)
+        if not isinstance(target, Known):
+            raise Unclear(f"what `{ast.unparse(function)}` returns is not known")
+        thing = target.thing
+        if not isinstance(thing, Hashable):
+            raise Unclear(f"what `{ast.unparse(function)}` returns is not known")
+        if thing in GIVES:
+            return GIVES[thing]
+        if isinstance(thing, type) and thing not in FUNCTIONS:
+            if fields_of(thing) is None and not issubclass(thing, (Enum, UUID)):
+                raise Unclear(f"{thing.__name__} is not a row type")
+            if getattr(thing, "__parameters__", ()):
+                raise Unclear(f"{thing.__name__} has parameters, which a call does not say")
+            return thing
+        said = returned_type(thing)
+        if said is not Any and thing not in FUNCTIONS:
+            return said
+        kinds = tuple(self.kind(each) for each in given)
+        if thing in FUNCTIONS:
+            by_name = {str(each.arg): None if each.arg == "key" else self.kind(each.value) for each in named}
+            return _asked(FUNCTIONS[thing], thing, kinds, by_name)
+        if named:
+            raise Unclear(f"`{ast.unparse(function)}` is called with arguments by name, and does not say its type")
+        return result_type(thing, kinds, self.deep + 1)
+
+    def method(self, kind: Any, name: str, given: list[ast.expr], named: list[ast.keyword]) -> Any:
+        if (plain_type(kind), name) in METHODS:
+            return METHODS[plain_type(kind), name]
+        if name == "_replace" and hasattr(kind, "_fields"):
+            return kind
+        found = inspect.getattr_static(get_origin(kind) or kind, name, None)
+        if isinstance(found, FunctionType) and returned_type(found) is not Any:
+            return returned_type(found)
+        if isinstance(found, FunctionType) and not named:
+            return result_type(found, (kind, *(self.kind(each) for each in given)), self.deep + 1)
+        if isinstance(found, (staticmethod, classmethod)) and returned_type(found.__func__) is not Any:
+            return returned_type(found.__func__)
+        return _method(kind, name)
+
+
+def _field(kind: Any, name: str) -> Any:
+    """The type of an attribute."""
+    fields = fields_of(kind) or {}
+    if name in fields:
+        return fields[name]
+    if (plain_type(kind), name) in ATTRIBUTES:
+        return ATTRIBUTES[plain_type(kind), name]
+    plain = get_origin(kind) or kind
+    if isinstance(plain, type) and issubclass(plain, Enum) and name in ("name", "value"):
+        return str if name == "name" else joined(*(kind_of(member.value) for member in plain))
+    if dataclasses.is_dataclass(plain) or hasattr(plain, "_fields"):
+        hints = typing.get_type_hints(plain)
+        if name in hints and not getattr(plain, "__parameters__", ()):
+            return hints[name]
+    found = inspect.getattr_static(plain, name, None)
+    function = getattr(found, "fget", None) or getattr(found, "func", None)
+    if isinstance(found, (property, functools.cached_property)) and function is not None:
+        return result_type(function, (kind,), 1)
+    raise Unclear(f"the type of `{name}` of {shown(kind)} is not known")
+
+
+def _may_be_false(kind: Any) -> bool:
+    plain = get_origin(kind) or kind
+    if plain in (date, datetime) or is_fixed_tuple(kind):
+        return False
+    is_row = fields_of(kind) is not None and not typing.is_typeddict(kind)
+    return not (is_row and "__bool__" not in vars(plain) and (issubclass(plain, tuple) or "__len__" not in vars(plain)))
+
+
+def _expect_truth(kind: Any, method: str) -> None:
+    """Comparing gives a bool, unless a class says otherwise."""
+    for each in members(kind):
+        found = inspect.getattr_static(get_origin(each) or each, method, None)
+        generated = isinstance(found, FunctionType) and found.__code__.co_filename.startswith("<")
+        if isinstance(found, FunctionType) and not generated and returned_type(found) is not bool:
+            raise Unclear(f"`{method}` of {shown(each)} does not say that it returns bool")

@@ -1,0 +1,136 @@
+"""How the elements of a collection lie in a table: a column for each field of a row, or one column for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, get_args, get_origin, is_typeddict
+
+import pyarrow as pa
+
+from flo.columns.cell import Cell, cell_of, columns_of, each_column, fields_of
+from flo.columns.indices import one_chunk
+from flo.values.canonical import instant_element
+
+VALUE = "value"
+"""The one column of elements that are not rows."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of one element type."""
+
+    element: Any
+    names: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    split: Callable[[list[Any]], list[list[Any]]]
+    """From elements to a list for each column."""
+    make: Callable[..., Any]
+    """From a value of each column to an element."""
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return pa.schema([pa.field(n, c.arrow, c.nullable) for n, c in zip(self.names, self.cells, strict=True)])
+
+    def to_table(self, elements: list[Any]) -> pa.Table:
+        """Raises what Arrow raises if an element does not fit."""
+        return pa.Table.from_arrays(list(self.to_arrays(elements, self.names).values()), schema=self.schema)
+
+    def to_arrays(self, elements: list[Any], names: tuple[str, ...]) -> dict[str, pa.Array]:
+        """Some columns of the elements, by name."""
+        columns = self.split(elements) if elements else [[] for _ in self.names]
+        arrays = {}
+        for cell, values, field in zip(self.cells, columns, self.schema, strict=True):
+            if field.name in names:
+                arrays[field.name] = cell.to_array(values)
+                expect_no_nulls(field, arrays[field.name])
+        return arrays
+
+    def to_elements(self, table: pa.Table) -> list[Any]:
+        columns = [cell.to_values(table[name]) for name, cell in zip(self.names, self.cells, strict=True)]
+        elements = map(self.make, *columns)
+        return list(map(instant_element, elements) if any(_is_zoned(cell.arrow) for cell in self.cells) else elements)
+
+    def fitted(self, table: pa.Table) -> pa.Table:
+        """The table with exactly these columns: same data, our names and types."""
+        return pa.Table.from_arrays(
+            [table[name].cast(cell.arrow) for name, cell in self._columns()], schema=self.schema
+        )
+
+    def _columns(self) -> Iterator[tuple[str, Cell]]:
+        return zip(self.names, self.cells, strict=True)
+
+    @property
+    def hashable(self) -> bool:
+        """Whether equal elements can be told from others: what bags, sets and z-sets need."""
+        plain = get_origin(self.element) or self.element
+        return all(cell.hashable for cell in self.cells) and getattr(plain, "__hash__", 1) is not None
+
+    @property
+    def form(self) -> Any:
+        """What elements are to Python: a `value`, a tuple, or a class of their own that equals no other."""
+        fields = fields_of(self.element)
+        if fields is None:
+            return tuple if self.names != (VALUE,) else "value"
+        return tuple if issubclass(get_origin(self.element) or self.element, tuple) else self.element
+
+    def as_array(self, table: pa.Table) -> pa.Array:
+        """The elements as one column: what a tuple holds of them."""
+        arrays = [one_chunk(table[name]) for name in self.names]
+        if self.form == "value":
+            return arrays[0]
+        return pa.StructArray.from_arrays(arrays, fields=list(self.schema))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Layout) and other.element == self.element
+
+    def __hash__(self) -> int:
+        return hash(str(self.element))
+
+    @staticmethod
+    def of(element: Any) -> Layout | None:
+        """None for a type whose elements no table gives back as they were: they stay Python values."""
+        try:
+            return _layout_of(element)
+        except TypeError:  # an annotation that cannot be hashed
+            return None
+
+
+def _is_zoned(kind: pa.DataType) -> bool:
+    """Whether there are times with a zone in such a column."""
+    if pa.types.is_struct(kind) or pa.types.is_list(kind):
+        return any(_is_zoned(kind.field(place).type) for place in range(kind.num_fields))
+    return pa.types.is_timestamp(kind) and kind.tz is not None
+
+
+def expect_no_nulls(field: pa.Field, array: pa.Array) -> None:
+    """Arrow does not look whether there are nulls where a column, a field or an item has none."""
+    if array.null_count and not field.nullable:
+        raise ValueError(f"`{field.name}` is None, and {field.type} without nulls is expected")
+    if pa.types.is_struct(field.type):
+        there = array.drop_null()
+        for place, part in enumerate(field.type):
+            expect_no_nulls(part, there.field(place))
+    elif pa.types.is_list(field.type):
+        expect_no_nulls(field.type.value_field, array.flatten())
+
+
+@lru_cache(maxsize=1024)
+def _layout_of(element: Any) -> Layout | None:
+    fields = fields_of(element)
+    if fields:
+        if is_typeddict(element):
+            return None  # a dict has no hash: `rows` makes a row type of it
+        names = tuple(fields)
+        return _whole(element, names, [cell_of(kind) for kind in fields.values()], columns_of(element, names), element)
+    parts = get_args(element)
+    if get_origin(element) is tuple and parts and parts[-1] is not ... and parts != ((),):
+        names = tuple(str(place) for place in range(len(parts)))
+        return _whole(element, names, [cell_of(p) for p in parts], each_column, lambda *values: values)
+    return _whole(element, (VALUE,), [cell_of(element)], lambda elements: [elements], lambda value: value)
+
+
+def _whole(element: Any, names: tuple[str, ...], cells: list[Cell | None], split: Any, make: Any) -> Layout | None:
+    known = tuple(cell for cell in cells if cell is not None)
+    return Layout(element, names, known, split, make) if len(known) == len(cells) else None

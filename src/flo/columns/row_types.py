@@ -1,0 +1,126 @@
+"""Row types that nobody wrote as a class: from the columns of an Arrow schema or of an expression."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections import namedtuple
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import lru_cache
+from typing import Annotated, Any, Optional
+
+import pyarrow as pa
+
+from flo.columns.cell import fields_of
+from flo.core.data import class_name
+from flo.core.errors import Origin, TypeMismatch, brief
+
+_EXACT: dict[pa.DataType, Any] = {
+    pa.int64(): int,
+    pa.float64(): float,
+    pa.bool_(): bool,
+    pa.string(): str,
+    pa.binary(): bytes,
+    pa.date32(): datetime.date,
+    pa.timestamp("us"): datetime.datetime,
+    pa.time64("us"): datetime.time,
+    pa.duration("us"): datetime.timedelta,
+    pa.null(): type(None),
+}
+
+
+def row_type(fields: dict[str, Any] | None = None, /, **more: Any) -> Any:
+    """The NamedTuple with these fields: the same class for the same names and types."""
+    return _row_type(tuple({**(fields or {}), **more}.items()))
+
+
+@lru_cache(maxsize=1024)
+def _row_type(fields: tuple[tuple[str, Any], ...]) -> Any:
+    columns = tuple(name for name, _ in fields)
+    base: Any = namedtuple("Row", columns, rename=True)  # type: ignore[misc]
+    made: Any = type("Row", (_ByName, base), {"__slots__": (), "_columns": columns, "__module__": __name__})
+    made.__annotations__ = dict(zip(base._fields, (kind for _, kind in fields), strict=True))
+    digest = hashlib.sha256(repr(fields).encode()).hexdigest()[:12]
+    made.__qualname__ = f"Row_{digest}"  # a state tells row types apart by this
+    class_name(made)  # and finds them, though no module holds them
+    return made
+
+
+class _ByName:
+    """A row's columns by name too, as in a dict: `row["price"]` and `row.price` are one."""
+
+    __slots__ = ()
+    _columns: tuple[str, ...]
+
+    def __getitem__(self, key: Any) -> Any:
+        place = self._columns.index(key) if isinstance(key, str) else key
+        return tuple.__getitem__(self, place)  # type: ignore[call-overload]
+
+    def keys(self) -> Iterator[str]:
+        return iter(self._columns)
+
+
+def rows(kind: Any) -> Any:
+    """The row type of an Arrow schema or of a TypedDict: `flo.Bag[flo.rows(schema)]`. Other row types as they are."""
+    try:
+        if isinstance(kind, pa.Schema):
+            return row_type_of(kind)
+        fields = fields_of(kind)
+    except TypeError as error:
+        raise TypeMismatch(f"no row type has these columns: {error}", where=Origin.here()) from None
+    if not fields:
+        raise TypeMismatch(
+            "`rows` takes an Arrow schema, a TypedDict, a dataclass or a NamedTuple",
+            facts=(("given", brief(kind)),),
+            where=Origin.here(),
+        )
+    return row_type(fields)
+
+
+def row_type_of(schema: pa.Schema) -> Any:
+    """The row type of a table's columns."""
+    return row_type({field.name: python_type(field) for field in schema})
+
+
+def python_type(field: pa.Field) -> Any:
+    """The Python type whose column is this one; with the Arrow type beside it where that would be another."""
+    kind = _python_type(field.type)
+    if field.nullable and kind is not type(None):
+        kind = Optional[kind]  # noqa: UP045
+    return kind
+
+
+def _python_type(arrow: pa.DataType) -> Any:
+    if arrow in _EXACT:
+        return _EXACT[arrow]
+    for test, kind in (
+        (pa.types.is_integer, int),
+        (pa.types.is_floating, float),
+        (_is_text, str),
+        (_is_bytes, bytes),
+        (pa.types.is_decimal, Decimal),
+        (pa.types.is_date, datetime.date),
+        (pa.types.is_timestamp, datetime.datetime),
+        (pa.types.is_time, datetime.time),
+        (pa.types.is_duration, datetime.timedelta),
+    ):
+        if test(arrow):
+            return Annotated[kind, arrow]
+    if pa.types.is_dictionary(arrow):
+        return _python_type(arrow.value_type)
+    if pa.types.is_list(arrow) or pa.types.is_large_list(arrow) or pa.types.is_fixed_size_list(arrow):
+        return tuple[python_type(arrow.value_field), ...]  # type: ignore[misc]  # a list has no hash
+    if pa.types.is_struct(arrow):
+        return row_type({field.name: python_type(field) for field in arrow})
+    raise TypeError(f"no Python type has the Arrow type {arrow}")
+
+
+def _is_text(arrow: pa.DataType) -> bool:
+    return bool(pa.types.is_large_string(arrow) or pa.types.is_string_view(arrow))
+
+
+def _is_bytes(arrow: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_large_binary(arrow) or pa.types.is_binary_view(arrow) or pa.types.is_fixed_size_binary(arrow)
+    )

@@ -1,0 +1,97 @@
+"""Plumbing: one operator that duplicates, reorders and drops streams of any collection.
+
+`wire(n, (i, j, …))` sends input i to its first output, input j to its second, and so on. `id`, `tee`, `swap` and
+`drop` are its everyday forms; `tee` is the paper's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, final
+
+from flo.core.collection import Collection, Value
+from flo.core.errors import FloError, TypeMismatch
+from flo.core.operator import Measure, Operator, Step, Values
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.term import Call, Lowering, Term, register
+
+_NAMES = {(1, (0,)): "id", (1, (0, 0)): "tee", (2, (1, 0)): "swap", (1, ()): "drop"}
+
+
+@final
+@dataclass(frozen=True)
+class Wire(Operator):
+    """Output number j carries input number `routes[j]`."""
+
+    count: int
+    routes: tuple[int, ...]
+
+    name = "wire"
+
+    @property
+    def arity(self) -> tuple[int, int]:  # type: ignore[override]
+        return self.count, len(self.routes)
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        return tuple(inputs[route] for route in self.routes)
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        rule = _NAMES.get((self.count, self.routes), self.name)
+        for index, value in enumerate(inputs):
+            if value.size():
+                rest, delta = value.take()
+                kept = (*inputs[:index], rest, *inputs[index + 1 :])
+                yield Step(rule, kept, self, tuple(delta if route == index else None for route in self.routes))
+
+    def lower(self, lower: Lowering) -> Term:
+        short = _NAMES.get((self.count, self.routes))
+        return Call(short) if short else Call(self.name, (self.count, self.routes))
+
+
+for _shape, _name in _NAMES.items():
+    register(_name, lambda shape=_shape: Wire(*shape))
+
+
+def identity(count: int = 1) -> Wire:
+    """Every stream as it is."""
+    return Wire(count, tuple(range(count)))
+
+
+class EmitOnce(Operator):
+    """() ↪ (C, B): emits a fixed value, once. `value` is None when it was emitted."""
+
+    collection: Collection
+    value: Value | None
+    rule: ClassVar[str]
+    error: ClassVar[type[FloError]] = TypeMismatch
+    arity = (0, 1)
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        if self.value is not None:
+            reason = self.collection.mismatch(self.value)
+            if reason is not None or not self.value.fixed():
+                raise self.error(
+                    f"the value of `{self.name}` is not a fixed {self.collection}: {reason or 'it has no end'}"
+                )
+        return (StreamType(self.collection, bounded=True),)
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        if self.value is not None:
+            emitted: Any = replace(self, value=None)  # type: ignore[type-var]
+            yield Step(self.rule, (), emitted, (self.value,))
+
+    def measure(self, inputs: Values) -> Measure:
+        return (0 if self.value is None else 1,)
+
+
+@final
+@dataclass(frozen=True)
+class Source(EmitOnce):
+    """source(C, v): a stream of given data."""
+
+    collection: Collection
+    value: Value | None = None
+
+    name = "source"
+    rule = "source-emit"

@@ -1,0 +1,1 @@
+"""Checkpoints in a folder: state as files that are named by their content."""

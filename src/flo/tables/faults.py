@@ -1,0 +1,172 @@
+"""What is done when a function raises: rows at fault hold up themselves only, all others are consumed.
+
+What is raised elsewhere is a mistake of the engine: no row is to blame, and nothing goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columns.calling import of_a_row
+from flo.columns.indices import Places, taken
+from flo.core.errors import EngineError
+from flo.core.operator import Step
+from flo.tables.keyed import ENDED, KeyedRows, key_names
+from flo.tables.state.trace import added, alike, weighing
+from flo.tables.values import WEIGHT, Rows, layout_of, ordered
+from flo.values.operators.shapes import noted
+from flo.values.weighted import ZSet
+
+
+def expect_of_a_row(operator: Any, error: Exception) -> None:
+    if not of_a_row(error):
+        raise EngineError(f"`{operator.like.name}` on tables raised {type(error).__name__}: {error}") from error
+
+
+def piecewise(operator: Any, inputs: tuple[Rows, ...], error: Exception, *, onwards: bool) -> Iterator[Step]:
+    """Steps that consume the rows which can be, from here or `onwards` from the one before; at last what was raised.
+
+    Rows that cancel each other are not there. Of a sequence, nothing behind the row at fault is consumed.
+    """
+    expect_of_a_row(operator, error)
+    values = [Rows(value.of, present(value), value.end) for value in inputs]
+    if not any(value.table.num_rows for value in values):
+        yield Step(operator.rule, tuple(value.drained() for value in inputs), operator, (None,) * operator.arity[1])
+        return
+    fault: Exception | None = None
+    left = [np.ones(value.table.num_rows, bool) for value in values]
+    for place, value in enumerate(values):
+        waiting = [(0, value.table.num_rows)] if value.table.num_rows else []
+        while waiting:
+            start, count = waiting.pop()
+            part = value.table.slice(start, count)
+            try:
+                after, outputs = operator.consume(*_alone(values, place, part))
+            except Exception as error:
+                expect_of_a_row(operator, error)
+                if count > 1:
+                    half = count // 2
+                    waiting += [(start + half, count - half), (start, half)]
+                    continue
+                fault = fault or noted(error, operator.unit(value.of, part))
+                if ordered(value.of):
+                    break
+                continue
+            rest = [each.copy() for each in left]
+            rest[place][start : start + count] = False
+            yield Step(operator.rule, tuple(map(_kept, values, rest)), after, outputs)
+            if onwards:
+                operator, left = after, rest
+            elif ordered(value.of):
+                break
+    if fault is not None:
+        raise fault
+
+
+def unit(of: Any, part: pa.Table) -> str:
+    """The one row of a table, as an error shows it: of a z-set with its weight."""
+    (element,) = layout_of(of).to_elements(part)
+    return repr((element, part[WEIGHT][0].as_py()) if isinstance(of, ZSet) else element)
+
+
+def present(value: Rows) -> pa.Table:
+    """Every row that is there once, in the order in which they came."""
+    if ordered(value.of) or not value.table.num_rows:
+        return value.table
+    order, firsts = alike(value.table.drop_columns([WEIGHT]))
+    weights = added(value.table[WEIGHT].to_numpy()[order], firsts)
+    places = order[firsts]
+    again = np.argsort(places)
+    kept = again[weights[again] != 0]
+    return weighing(taken(value.table, places[kept]), weights[kept])
+
+
+def _alone(values: list[Rows], place: int, part: pa.Table) -> list[pa.Table]:
+    return [part if at == place else value.table.slice(0, 0) for at, value in enumerate(values)]
+
+
+def _kept(value: Rows, which: Any) -> Rows:
+    return Rows(value.of, value.table.filter(pa.array(which)), value.end)
+
+
+def piecewise_by_key(operator: Any, inputs: tuple[KeyedRows, ...], *, onwards: bool) -> Iterator[Step]:
+    """A step that consumes some rows that can be, or `onwards` all such steps; at last what was raised.
+
+    Of a key's sequence, nothing behind the row at fault is consumed. Keys come before all rows, ends of streams behind.
+    """
+    values = [replace(value, table=_by_key(value)) for value in inputs]
+    for rest, part in _keys_first(values):
+        operator, outputs = operator.take_in(*part)
+        yield Step(operator.rule, tuple(rest), operator, outputs)
+        if not onwards:
+            return
+        values = rest
+    fault: Exception | None = None
+    for place, value in enumerate(values):
+        starts, left, behind = _starts(value), np.ones(value.table.num_rows, bool), 0
+        waiting = [(0, value.table.num_rows)]
+        while waiting:
+            start, stop = waiting.pop()
+            start = max(start, behind)
+            if start >= stop:
+                continue
+            part = value.table.slice(start, stop - start)
+            try:
+                operator, outputs = operator.take_in(*_alone_in_key(values, place, part))
+            except Exception as error:
+                expect_of_a_row(operator, error)
+                middle = _middle(starts, start, stop, operator.whole_keys)
+                if middle is not None:
+                    waiting += [(middle, stop), (start, middle)]
+                    continue
+                fault = fault or noted(error, operator.unit(value.of, part.slice(0, 1)))
+                if ordered(value.inner):
+                    behind = int(starts[np.searchsorted(starts, start, side="right")])
+                continue
+            left[start:stop] = False
+            values[place] = replace(value, table=value.table.filter(pa.array(left)))
+            yield Step(operator.rule, tuple(values), operator, outputs)
+            if not onwards:
+                return
+    if fault is not None:
+        raise fault
+
+
+def _by_key(value: KeyedRows) -> pa.Table:
+    """The rows that are there, by key and in their order."""
+    table = present(Rows(value.inner, value.table))
+    return taken(table, alike(table.select(list(key_names(value.of))))[0]) if table.num_rows else table
+
+
+def _keys_first(values: list[KeyedRows]) -> Iterator[tuple[list[KeyedRows], list[KeyedRows]]]:
+    """What is left, and the part that brings no rows, if there is one; or nothing at all, if rows cancelled out."""
+    keys = [value.keys.filter(pc.invert(value.keys[ENDED])) for value in values]
+    if not any(value.table.num_rows for value in values):
+        yield [value.drained() for value in values], values
+    elif any(some.num_rows for some in keys):
+        rest = [replace(value, keys=value.keys.filter(value.keys[ENDED])) for value in values]
+        yield rest, [replace(value.empty(), keys=some) for value, some in zip(values, keys, strict=True)]
+
+
+def _starts(value: KeyedRows) -> Places:
+    """Where the rows of each key begin, and where the last ones end."""
+    keys = value.table.select(list(key_names(value.of)))
+    return np.append(alike(keys)[1], keys.num_rows) if keys.num_rows else np.zeros(1, np.int64)
+
+
+def _middle(starts: Places, start: int, stop: int, whole_keys: bool) -> int | None:
+    """Where to cut these rows; None if they cannot be."""
+    if not whole_keys:
+        return (start + stop) // 2 if stop - start > 1 else None
+    cuts = starts[(starts > start) & (starts < stop)]
+    return int(cuts[len(cuts) // 2]) if len(cuts) else None
+
+
+def _alone_in_key(values: list[KeyedRows], place: int, part: pa.Table) -> list[KeyedRows]:
+    return [replace(v.empty(), table=part) if at == place else v.empty() for at, v in enumerate(values)]

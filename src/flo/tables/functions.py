@@ -1,0 +1,214 @@
+"""Functions of rows, over whole tables: column expressions at the speed of columns, Python functions row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.calling import calling
+from flo.columns.expression import Expression
+from flo.columns.function_types import Declared
+from flo.columns.indices import Numbers, one_chunk
+from flo.columns.layout import VALUE, Layout
+from flo.core.elements import returned_type
+from flo.core.errors import ElementError
+from flo.tables.state.keys import keys_of
+from flo.tables.state.python_order import code_of
+from flo.tables.state.run import Run, run_of
+from flo.tables.values import layout_of
+from flo.values.element_value import ElementCollection
+from flo.values.operators.shapes import as_declared
+
+KEY = "="
+"""What the names of computed key columns begin with."""
+Collections = tuple[ElementCollection[Any], ...]
+
+
+def by_columns(f: Any) -> bool:
+    """Whether the function runs on columns and not row by row."""
+    return f is None or isinstance(f, Expression)
+
+
+@calling
+def applied(f: Callable[..., Any], collections: Collections, *tables: pa.Table) -> pa.Table:
+    """The results of a function for every row, as the columns of the type that it says it returns.
+
+    Computed keys and weights that stand beside the rows are not looked at.
+    """
+    if isinstance(f, Expression):
+        return f.results(*(table.select(reads) for table, reads in zip(tables, f.reads, strict=True)))
+    results = row_by_row(f, collections, *tables)
+    as_declared(f, results)
+    return written(results, returned_type(f))
+
+
+@calling
+def written(results: list[Any], kind: Any) -> pa.Table:
+    """Results of a Python function as columns."""
+    layout = Layout.of(kind)
+    assert layout is not None, "a function whose results have no columns runs on values"
+    try:
+        return layout.to_table(results)
+    except (pa.ArrowException, OverflowError, ValueError) as error:
+        raise ElementError(
+            f"a result does not fit its columns: {error}", facts=(("columns", str(layout.schema)),)
+        ) from None
+
+
+def elements_of(collection: ElementCollection[Any], table: pa.Table) -> list[Any]:
+    return layout_of(collection).to_elements(table)
+
+
+def row_by_row(f: Callable[..., Any], collections: Collections, *tables: pa.Table) -> list[Any]:
+    """The results of a Python function for every row. An error says of which rows, if there are two."""
+    elements = [elements_of(of, table) for of, table in zip(collections, tables, strict=True)]
+    return called(f, *elements)
+
+
+@calling
+def called(f: Callable[..., Any], *elements: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    f = f.__wrapped__ if isinstance(f, Declared) else f
+    if len(elements) == 1:
+        found += map(f, elements[0])
+        if len(found) < len(elements[0]):  # it ends `map` silently
+            raise RuntimeError("generator raised StopIteration")
+        return found
+    for given in zip(*elements, strict=True):
+        try:
+            found.append(f(*given))
+        except Exception as error:
+            error.add_note(repr(given)[:120])
+            raise
+    return found
+
+
+def key_layout(on: Any, of: ElementCollection[Any]) -> Layout | None:
+    """The columns of the keys; None if a Python function does not say what it returns."""
+    if on is None:
+        return layout_of(of)
+    return on.layout if isinstance(on, Expression) else Layout.of(returned_type(on))
+
+
+def key_columns(on: Any, of: ElementCollection[Any], *, coded: bool = False) -> tuple[str, ...]:
+    """The columns that hold the key: the element's own where they can be, else computed ones; `coded` ones are one
+    column of bytes, which are equal where the keys are, whatever their types."""
+    layout = key_layout(on, of)
+    if coded or layout is None:
+        return (f"{KEY}{VALUE}",)
+    if on is None:
+        return layout.names
+    return own_columns(on) or tuple(f"{KEY}{name}" for name in layout.names)
+
+
+def own_columns(on: Any) -> tuple[str, ...] | None:
+    """The element's own columns, where an expression gives nothing else."""
+    if not isinstance(on, Expression) or (on.layout.form != "value" and not isinstance(on.given, tuple)):
+        return None
+    given = on.given if isinstance(on.given, tuple) else (on.given,)
+    own = all(isinstance(each, str) for each in given) and len(set(given)) == len(given)
+    return tuple(given) if own else None
+
+
+def keyed(
+    table: pa.Table, on: Any, of: ElementCollection[Any], *, coded: bool = False, beside: tuple[str, ...] = ()
+) -> Run:
+    """The rows by key, and by other columns beside it."""
+    table, columns = with_key(table, on, of, coded=coded)
+    return run_of(table.combine_chunks(), (*beside, *columns))
+
+
+def with_key(
+    table: pa.Table, on: Any, of: ElementCollection[Any], *, coded: bool = False
+) -> tuple[pa.Table, tuple[str, ...]]:
+    """The rows with the columns that hold the key, and which these are."""
+    columns = key_columns(on, of, coded=coded)
+    missing = [name for name in columns if name not in table.column_names]
+    if missing:
+        found = _computed(on, of, table, coded=coded)
+        for name, field in zip(missing, found.schema, strict=True):
+            table = table.append_column(field.with_name(name), found[field.name])
+    return table, columns
+
+
+@calling
+def _computed(on: Any, of: ElementCollection[Any], table: pa.Table, *, coded: bool) -> pa.Table:
+    layout = key_layout(on, of)
+    if isinstance(on, Expression) and not coded:
+        return applied(on, (of,), table)
+    keys = on.layout.to_elements(applied(on, (of,), table)) if isinstance(on, Expression) else elements_of(of, table)
+    if on is not None and not isinstance(on, Expression):
+        keys = called(on, keys)
+    set(keys)  # a key that has no hash is none
+    if layout is None or coded:
+        return pa.table({VALUE: pa.array([code_of(key) for key in keys], pa.binary())})
+    as_declared(on, keys)
+    return written(keys, layout.element)
+
+
+ALL = f"{KEY}all"
+"""The key where there is but one group."""
+
+
+def result_layout(f: Any, of: ElementCollection[Any]) -> Layout | None:
+    """The columns of what the function gives; without one, of the elements."""
+    return layout_of(of) if f is None else Layout.of(returned_type(f))
+
+
+def results(f: Any, of: ElementCollection[Any], table: pa.Table) -> pa.Table:
+    """What the function gives for every row, in the columns of its layout."""
+    layout = result_layout(f, of)
+    assert layout is not None, "a function whose results have no columns runs on values"
+    found = table.select(list(layout.names)) if f is None else applied(f, (of,), table)
+    if found.column_names == [VALUE] and layout.names != (VALUE,):  # one column of structs
+        found = pa.Table.from_arrays(one_chunk(found[VALUE]).flatten(), names=list(layout.names))
+    return layout.fitted(found).combine_chunks()
+
+
+def group_keys(by: Any, of: ElementCollection[Any], table: pa.Table) -> pa.Table:
+    """The key of each row's group."""
+    if by is None:
+        return pa.table({ALL: np.zeros(table.num_rows, np.int8)})
+    if Layout.of(returned_type(by)) is not None:
+        found = results(by, of, table)
+        return found.rename_columns([f"{KEY}{name}" for name in found.column_names])
+    keys = [code_of(key) for key in row_by_row(by, (of,), table)]
+    return pa.table({f"{KEY}{VALUE}": pa.array(keys, pa.binary())})
+
+
+def group_numbers(by: Any, of: ElementCollection[Any], table: pa.Table) -> Numbers:
+    """The numbers of the groups of rows."""
+    return keys_of(group_keys(by, of, table).columns).numbers
+
+
+def plain_columns(f: Any, of: ElementCollection[Any]) -> tuple[str, ...] | None:
+    """The element's own columns, where the function gives nothing else: they need not be kept twice."""
+    if f is None:
+        return layout_of(of).names
+    return own_columns(f)
+
+
+def beside(table: pa.Table, more: pa.Table) -> pa.Table:
+    """The columns of both."""
+    for name, column in zip(more.column_names, more.columns, strict=True):
+        table = table.append_column(more.schema.field(name), column)
+    return table
+
+
+def group_array(by: Any, keys: pa.Table) -> pa.Array:
+    """The keys as one column of an output row; other columns may stand behind theirs."""
+    layout = Layout.of(returned_type(by))
+    assert layout is not None
+    own = keys.select(keys.column_names[: len(layout.names)])
+    return layout.as_array(own.rename_columns(list(layout.names)))
+
+
+def result_rows(by: Any, of: ElementCollection[Any], keys: pa.Table, found: pa.Array) -> pa.Table:
+    """Output rows of groups and their results; without groups, of the results alone."""
+    schema = layout_of(of).schema
+    if by is not None:
+        return pa.Table.from_arrays([group_array(by, keys), found], schema=schema)
+    return pa.Table.from_arrays(found.flatten() if pa.types.is_struct(found.type) else [found], schema=schema)

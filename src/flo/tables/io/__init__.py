@@ -1,0 +1,1 @@
+"""Reading inputs and writing outputs: files, frames, tables and plain Python."""

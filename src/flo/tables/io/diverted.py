@@ -1,0 +1,104 @@
+"""Rows that could not be taken: refused with the input, the file and the row, or put aside with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import pyarrow as pa
+
+from flo.core.errors import ElementError, FloError, FunctionError, brief
+from flo.tables.checkpoint.storing import run_of_rows
+from flo.tables.state.run import Run
+
+OnError: TypeAlias = Literal["raise", "divert"]
+SCHEMA = pa.schema([("row", pa.string()), ("reason", pa.string()), ("file", pa.string()), ("number", pa.int64())])
+INSTEAD = (('on_error="divert"', "puts such rows aside, with the reason, and goes on"),)
+
+
+@dataclass(frozen=True)
+class Diverted:
+    """A row that was not taken. `number` counts from 1 in its file, or in what the input was given."""
+
+    row: Any
+    reason: str
+    file: str | None = None
+    number: int | None = None
+
+    def refused(self, name: str, of: Any) -> ElementError:
+        what = "{input}" if self.number is None else f"row {self.number} of {{input}}"
+        if self.number is None and self.file is not None:
+            what = "a file of {input}"
+        facts = [(label, text) for label, text in (("file", self.file), ("row", _text(self.row, 120))) if text]
+        error = ElementError(
+            f"{what} does not fit: {self.reason}" if self.number or self.row is not None else f"{what} {self.reason}",
+            facts=(*facts, ("{input}", str(of))),
+            instead=INSTEAD,
+        )
+        error.input_name = f"`{name}`"
+        return error
+
+    def blamed(self, error: FloError, name: str) -> FloError:
+        """The error that a row has caused further on, with where the row came from."""
+        numbered = name if self.number is None else f"{name}, row {self.number}"
+        facts = (("row", _text(self.row, 120)), ("input", numbered), ("file", self.file))
+        error.facts = (*error.facts, *((label, text) for label, text in facts if text))
+        error.instead = error.instead or (INSTEAD if isinstance(error, FunctionError) else ())
+        return error
+
+
+@dataclass
+class Aside:
+    """What each input has put aside so far, and how many rows it has taken."""
+
+    rows: dict[str, list[Diverted]] = field(default_factory=dict)
+    """Since the last checkpoint."""
+    runs: dict[str, list[Run]] = field(default_factory=dict)
+    """Before it."""
+    taken: dict[str, int] = field(default_factory=dict)
+
+    def add(self, name: str, row: Diverted) -> None:
+        self.rows.setdefault(name, []).append(row)
+
+    def add_all(self, other: Aside) -> None:
+        """What another has put aside and taken since its own last checkpoint."""
+        for name, rows in other.rows.items():
+            self.rows.setdefault(name, []).extend(rows)
+        for name, count in other.taken.items():
+            self.count(name, count)
+
+    def count(self, name: str, rows: int) -> None:
+        self.taken[name] = self.taken.get(name, 0) + rows
+
+    def table(self, name: str) -> pa.Table:
+        return pa.concat_tables([*(run.table for run in self.runs.get(name, ())), _table(self.rows.get(name, []))])
+
+    def sealed(self) -> dict[str, list[Run]]:
+        """All of it as runs, merged as they grow: a checkpoint writes what is new."""
+        for name, rows in self.rows.items():
+            runs, table = self.runs.setdefault(name, []), _table(rows)
+            while runs and runs[-1].rows <= 2 * table.num_rows:
+                table = pa.concat_tables([runs.pop().table, table])
+            runs.append(run_of_rows(table))
+        self.rows = {}
+        return self.runs
+
+    def summary(self, names: Iterable[str]) -> list[str]:
+        """A line for every input that has put rows aside."""
+        counts = {name: self.table(name).num_rows for name in names}
+        return [f"`{n}`: {c} rows diverted, {self.taken.get(n, 0)} taken" for n, c in counts.items() if c]
+
+
+def _table(rows: list[Diverted]) -> pa.Table:
+    columns = (
+        [_text(each.row) for each in rows],
+        [each.reason for each in rows],
+        [each.file for each in rows],
+        [each.number for each in rows],
+    )
+    return pa.table(dict(zip(SCHEMA.names, columns, strict=True)), schema=SCHEMA)
+
+
+def _text(row: Any, most: int = 2000) -> str | None:
+    return row if row is None or isinstance(row, str) else brief(row, most)

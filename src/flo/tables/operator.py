@@ -1,0 +1,214 @@
+"""Operators on tables: the namesake of an operator on values, with its type, its parameters and its rules' names."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum
+from typing import Any, ClassVar, Self
+
+import pyarrow as pa
+
+from flo.columns.indices import Numbers
+from flo.columns.layout import Layout
+from flo.core.collection import End, Form
+from flo.core.nested import Nested
+from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.tables.faults import piecewise, unit
+from flo.tables.functions import by_columns
+from flo.tables.keyed import KeyedColumns, has_key_columns
+from flo.tables.state.trace import net_changes
+from flo.tables.streams import StreamColumns, has_columns
+from flo.tables.values import Columns, Rows, plain_zeros
+from flo.values.element_value import ElementCollection
+from flo.values.lvar import LVar
+from flo.values.operators.shapes import SIDES, one_passed
+from flo.values.operators.zset_aggregates import Aggregator
+from flo.values.weighted import ZSet
+
+
+def columnar(stream: StreamType) -> StreamType | None:
+    """The type of the same stream as tables; None if its elements have no columns."""
+    of = stream.collection
+    if isinstance(of, Form):
+        return stream
+    if isinstance(of, ElementCollection) and Layout.of(of.element) is not None:
+        return StreamType(Columns(of), stream.bounded)
+    if has_key_columns(of):
+        return StreamType(KeyedColumns(of), stream.bounded)  # type: ignore[arg-type]
+    return None
+
+
+def plain(stream: StreamType) -> StreamType:
+    """The type of the same stream as values."""
+    of = stream.collection
+    if isinstance(of, Nested):
+        return StreamType(Nested(*map(plain, of.inner)), stream.bounded)
+    return StreamType(of.base, stream.bounded) if isinstance(of, Form) else stream
+
+
+def in_tables(stream: StreamType) -> StreamType:
+    """The type of the same stream with tables where there can be; in a nested one, for each inner stream."""
+    stream = plain(stream)
+    if isinstance(stream.collection, Nested):
+        return StreamType(Nested(*map(in_tables, stream.collection.inner)), stream.bounded)
+    return columnar(stream) or stream
+
+
+def given(stream: StreamType) -> StreamType | None:
+    """The type that an operator on tables gives a stream: its inner streams are complete, an LVar stays one value."""
+    of = stream.collection
+    if isinstance(of, LVar):
+        return stream
+    return StreamType(StreamColumns(of), stream.bounded) if has_columns(of) else columnar(stream)  # type: ignore[arg-type]
+
+
+def functions_in(holder: Any) -> Iterator[Any]:
+    """The user's functions in an operator."""
+    for part in (getattr(holder, each.name) for each in fields(holder)):
+        if isinstance(part, Aggregator):
+            yield from functions_in(part)
+        elif callable(part) and not isinstance(part, type):
+            yield part
+
+
+class Placement(Enum):
+    """Where the rows of an operator must be, when they are spread over several places."""
+
+    ANYWHERE = "anywhere"
+    """Row by row: wherever they are."""
+    BY_KEY = "by key"
+    """Rows with equal keys in one place."""
+    BY_WINDOW = "by window"
+    """Rows of a window in one place, and the clock in all of them."""
+    ONE_PLACE = "in one place"
+
+
+@dataclass(frozen=True)
+class OnTables(Operator):
+    """Consumes all that has arrived in one step."""
+
+    placement: ClassVar[Placement] = Placement.ONE_PLACE
+    cancels: ClassVar[bool] = False
+    """Whether its results may cancel out though the rows that came do not. Then each delta of a z-set is consolidated
+    when it is emitted: unconsolidated deltas would multiply from one join to the next."""
+
+    like: Operator
+    """The same operator on values, as it stands in the program: it has the type and the parameters."""
+    inputs: tuple[ElementCollection[Any], ...] = field(default=(), compare=False, kw_only=True)
+    outputs: tuple[ElementCollection[Any], ...] = field(default=(), compare=False, kw_only=True)
+    """What it reads and gives: `typed` fills them in."""
+    keys: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
+    """The columns of a key, where it runs for every key at once: they tell rows apart, and pass to the results."""
+
+    rule: ClassVar[str]
+
+    @property
+    def arity(self) -> tuple[int, int]:  # type: ignore[override]
+        return self.like.arity
+
+    @property
+    def called(self) -> str:
+        return self.like.called
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        found = tuple(map(given, self.like.type(tuple(map(plain, inputs)))))
+        assert None not in found, f"`{self.like.name}` gives elements without columns"
+        return found  # type: ignore[return-value]
+
+    def typed(self, inputs: StreamTypes) -> Self:
+        outputs = self.type(inputs)
+        return replace(
+            self,
+            like=self.like.typed(tuple(map(plain, inputs))),
+            inputs=tuple(plain(stream).collection for stream in inputs),  # type: ignore[misc]
+            outputs=tuple(plain(stream).collection for stream in outputs),  # type: ignore[misc]
+        )
+
+    def with_origins(self, like: Self) -> Self:
+        """A state does not hold the types either."""
+        return replace(self, like=like.like, inputs=like.inputs, outputs=like.outputs, keys=like.keys)
+
+    @abstractmethod
+    def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
+        """The operator and its outputs after these rows: a table for each input."""
+
+    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+        """The numbers of the keys of rows on an input, where the placement is by key."""
+        raise NotImplementedError(self.name)
+
+    def key_columns(self, place: int) -> tuple[str, ...] | None:
+        """The columns of an input that are the key, where it is made of nothing else."""
+        return None
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        """These columns of the first input as columns of the output, where it has them."""
+        return None
+
+    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
+        """What is done when nothing is left but ends; None if another end must come first."""
+        if End.OPEN not in ends:
+            return self, tuple(self.ended(place) for place in range(len(self.outputs)))
+        return None
+
+    def side_ended(self, place: int) -> Self | None:
+        """The operator when this input has ended and the other has not, with what it still needs of the other; None if
+        the end of one input makes no difference to it."""
+        return None
+
+    def at_ends(self, values: Sequence[Any]) -> Iterator[Step]:
+        """The steps when nothing is left but ends."""
+        done = self.finish(*(value.end for value in values))
+        if done is not None:
+            yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), *done)
+            return
+        for place, value in enumerate(values):
+            after = self.side_ended(place) if value.end is End.ARRIVED else None
+            if after is not None:
+                nothing = (None,) * len(self.outputs)
+                yield Step(f"{self.rule}{SIDES[place]}-ended", one_passed(values, place), after, nothing)
+
+    @property
+    def by_row(self) -> bool:
+        """Whether it calls Python for every row."""
+        return not all(map(by_columns, functions_in(self.like)))
+
+    def emitted(self, table: pa.Table | None, place: int = 0) -> Delta:
+        """An output delta; nothing if there are no rows."""
+        of = self.outputs[place]
+        if table is not None and self.cancels and isinstance(of, ZSet):
+            table = net_changes(table)
+        return None if table is None or not table.num_rows else Rows(of, plain_zeros(of, table))
+
+    def ended(self, place: int = 0) -> Rows:
+        return Columns(self.outputs[place]).bottom().fix()
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        values: list[Rows] = list(inputs)  # type: ignore[arg-type]
+        if any(value.table.num_rows for value in values):
+            yield from self._consumed(values, onwards=False)
+        elif any(value.end is End.ARRIVED for value in values):
+            yield from self.at_ends(values)
+
+    def _consumed(self, values: list[Rows], *, onwards: bool) -> Iterator[Step]:
+        try:
+            operator, outputs = self.consume(*(value.table for value in values))
+        except Exception as error:
+            yield from piecewise(self, tuple(values), error, onwards=onwards)
+        else:
+            yield Step(self.rule, tuple(value.drained() for value in values), operator, outputs)
+
+    def unit(self, of: ElementCollection[Any], part: pa.Table) -> str:
+        """What an error of the user's function says of the row it was given."""
+        return unit(of, part)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        operator: Operator = self
+        values: list[Rows] = list(inputs)  # type: ignore[arg-type]
+        if type(self).steps is OnTables.steps and any(value.table.num_rows for value in values):
+            for step in self._consumed(values, onwards=True):
+                yield step
+                operator, inputs = step.operator, step.inputs
+        yield from run(operator, inputs)

@@ -1,0 +1,138 @@
+"""Batches and the paper's windows on tables: where inner streams end is found without looking at every row."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from flo.columns.indices import one_chunk, taken
+from flo.columns.layout import Layout
+from flo.core.collection import End
+from flo.core.operator import Deltas, Operator
+from flo.core.stream_type import StreamTypes
+from flo.tables.operator import OnTables
+from flo.tables.operators.ordering import Arranged
+from flo.tables.operators.window_times import microseconds
+from flo.tables.streams import StreamColumns, Streams, inner_of, numbered
+from flo.tables.translate import form_of
+from flo.tables.values import layout_of, schema_of
+from flo.values.operators.sequences import Batch, Window
+
+NOTHING = Arranged(())
+
+
+@dataclass(frozen=True)
+class CutTables(OnTables):
+    """`opened` has the rows of the inner stream that is not complete."""
+
+    opened: Arranged = field(default=NOTHING)
+
+    @property
+    def rule(self) -> str:  # type: ignore[override]
+        return self.like.name
+
+    def ends(self, table: pa.Table) -> list[int]:
+        """How many of these rows have come when an inner stream ends, for each that does."""
+        raise NotImplementedError
+
+    def inner(self, table: pa.Table) -> pa.Table:
+        """The rows as inner streams have them."""
+        return table
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        ends = self.ends(table)
+        if not ends:
+            return replace(self, opened=self.opened.extended(self.opened.run(table))), (None,)
+        rest = taken(table, np.arange(ends[-1], table.num_rows))
+        counts = np.diff(ends, prepend=-self.opened.rows)
+        after = replace(self, opened=NOTHING.extended(NOTHING.run(rest)))
+        return after, (self._streams([table.slice(0, ends[-1])], counts),)
+
+    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
+        like: Any = self.like
+        count = [self.opened.rows] if like.flush and self.opened.rows else []
+        return replace(self, opened=NOTHING), (self._streams([], count).fix(),)
+
+    def _streams(self, more: list[pa.Table], counts: Any) -> Streams:
+        """Inner streams of so many rows each, of those that are open and more."""
+        of: Any = self.outputs[0]
+        if not len(counts):
+            return StreamColumns(of).bottom()
+        opened = self.opened.table()
+        table = pa.concat_tables(more if opened is None else [opened, *more])
+        return Streams(of, len(counts), (numbered(self.inner(table), np.repeat(np.arange(len(counts)), counts)),))
+
+
+@final
+@dataclass(frozen=True)
+class BatchTables(CutTables):
+    """batch(n)."""
+
+    name = "batch_tables"
+
+    def ends(self, table: pa.Table) -> list[int]:
+        count: int = self.like.count  # type: ignore[attr-defined]
+        return list(range(count - self.opened.rows, table.num_rows + 1, count))
+
+
+@final
+@dataclass(frozen=True)
+class SpanTables(CutTables):
+    """window(interval) of values and their times, which may go back.
+
+    The first row of a window is later than all before it, or it would be in the window before. So which row is the
+    first that is too late for a window is the same for the largest times so far, and these are sorted.
+    """
+
+    name = "span_tables"
+
+    def ends(self, table: pa.Table) -> list[int]:
+        interval = microseconds(self.like.interval)  # type: ignore[attr-defined]
+        times = _times(table)
+        reached = np.fmax.accumulate(times).tolist()
+        ends: list[int] = []
+        at, first = (
+            (0, _times(self.opened.runs[0].table.slice(0, 1))[0].item()) if self.opened.runs else (1, reached[0])
+        )
+        while True:
+            at = bisect_left(reached, True, lo=at, key=lambda time: time - first > interval)
+            if at == len(reached):
+                return ends
+            ends.append(at)
+            first = reached[at]
+
+    def inner(self, table: pa.Table) -> pa.Table:
+        (of,) = inner_of(self.outputs[0])  # type: ignore[arg-type]
+        values = one_chunk(table["0"])
+        columns = [values] if layout_of(of).form == "value" else values.flatten()
+        return pa.Table.from_arrays(columns, schema=schema_of(of))
+
+
+def _times(table: pa.Table) -> npt.NDArray[Any]:
+    column = one_chunk(table["1"])
+    numbers = column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+    found: npt.NDArray[Any] = numbers.to_numpy(zero_copy_only=False)
+    return found
+
+
+@form_of(Batch)
+def batch(like: Batch, inputs: StreamTypes) -> Operator | None:
+    return BatchTables(like)
+
+
+@form_of(Window)
+def window(like: Window, inputs: StreamTypes) -> Operator | None:
+    """Where times are numbers, or timestamps without a zone."""
+    layout = Layout.of(inputs[0].collection.element)  # type: ignore[attr-defined]
+    if layout is None or layout.names != ("0", "1") or layout.cells[1].nullable:
+        return None
+    kind = layout.cells[1].arrow
+    spans = timedelta if kind == pa.timestamp("us") else (int, float) if kind in (pa.int64(), pa.float64()) else ()
+    fits = isinstance(like.interval, spans)
+    return SpanTables(like) if fits and not like.interval < like.interval * 0 else None

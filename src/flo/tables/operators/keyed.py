@@ -1,0 +1,248 @@
+"""Operators on keyed streams on tables: key_by, map_values, filter_keys, entries, and the join under each key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, final
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.expression import Expression
+from flo.columns.indices import taken
+from flo.core.collection import End
+from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
+from flo.core.stream_type import StreamTypes
+from flo.tables.faults import expect_of_a_row, piecewise_by_key
+from flo.tables.functions import applied, called
+from flo.tables.keyed import KeyedColumns, KeyedRows, has_key_columns, key_layout, key_names, key_schema, keys_in
+from flo.tables.operator import OnTables, Placement
+from flo.tables.operators.bodies import has_results
+from flo.tables.operators.elementwise import like_rows
+from flo.tables.operators.joins import meeting, paired
+from flo.tables.operators.joins_into import Joined
+from flo.tables.operators.weights import NOTHING
+from flo.tables.state.run import Run, run_of
+from flo.tables.state.trace import Trace, alike, consolidated, net_changes, weighing
+from flo.tables.streams import keyed_form
+from flo.tables.translate import form_of
+from flo.tables.values import WEIGHT, layout_of, ordered
+from flo.values.keyed import Keyed
+from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, KeyedJoin, MapValues
+from flo.values.weighted import ZSet
+
+
+def keyed_delta(of: Keyed[Any, Any], table: pa.Table | None, keys: pa.Table | None = None) -> Delta:
+    """An output of rows, whose columns stand in any order, and of keys; nothing if there are none."""
+    nothing = KeyedColumns(of).bottom()
+    if table is not None and table.num_rows:
+        schema = KeyedColumns(of).schema
+        nothing = replace(nothing, table=pa.Table.from_arrays(table.select(schema.names).columns, schema=schema))
+    if keys is not None and keys.num_rows:
+        nothing = replace(nothing, keys=keys)
+    return nothing if nothing.has_content() else None
+
+
+@final
+@dataclass(frozen=True)
+class KeyByTables(OnTables):
+    """The columns of the key, and then those of the element."""
+
+    name = "key_by_tables"
+    placement = Placement.ANYWHERE
+    rule = "key-by"
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        of: Any = self.outputs[0]
+        keys = key_layout(of).fitted(applied(self.like.f, self.inputs, table))  # type: ignore[attr-defined]
+        columns = [*keys.columns, *table.drop_columns(list(self.keys)).columns]
+        rows = pa.Table.from_arrays(columns, schema=KeyedColumns(of).schema)
+        return self, (KeyedRows(of, like_rows(rows, table.select(self.keys), self.keys), _no_keys(of)),)
+
+    def ended(self, place: int = 0) -> Any:
+        return KeyedColumns(self.outputs[place]).bottom().fix()  # type: ignore[arg-type]
+
+
+def _no_keys(of: Keyed[Any, Any]) -> pa.Table:
+    return KeyedColumns(of).bottom().keys
+
+
+@dataclass(frozen=True)
+class OnKeyed(OnTables):
+    """Reads keyed streams."""
+
+    placement = Placement.BY_KEY  # that of the streams
+
+    whole_keys = False
+    """Whether a row that a function raises on holds up all that has arrived for its key."""
+
+    def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
+        """The operator and its outputs after all that these hold."""
+        raise NotImplementedError
+
+    def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
+        raise NotImplementedError
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        values: Any = inputs
+        if any(value.has_content() for value in values):
+            yield from self.taken_in(values, onwards=False)
+        elif any(value.end is End.ARRIVED for value in values):
+            yield from self.at_ends(values)
+
+    def taken_in(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
+        try:
+            operator, outputs = self.take_in(*values)
+        except Exception as error:
+            expect_of_a_row(self, error)
+            yield from piecewise_by_key(self, values, onwards=onwards)
+        else:
+            yield Step(self.rule, tuple(value.drained() for value in values), operator, outputs)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        operator: Any = self
+        values: Any = inputs
+        if any(value.has_content() for value in values):
+            for step in self.taken_in(values, onwards=True):
+                yield step
+                operator, values = step.operator, step.inputs
+        yield from run(operator, values)
+
+    def ended(self, place: int = 0) -> Any:
+        of: Any = self.outputs[place]
+        form = keyed_form(of) if isinstance(of, Keyed) else None
+        return super().ended(place) if form is None else form.bottom().fix()
+
+    def unit(self, of: Any, part: pa.Table) -> str:
+        """What an error of the user's function says of the row it was given; or of the key, if that is held up."""
+        if self.whole_keys:
+            return f"under the key {key_layout(of).to_elements(keys_in(of, part))[0]!r}"
+        return super().unit(of.inner, part)
+
+
+@final
+@dataclass(frozen=True)
+class MapValuesTables(OnKeyed):
+    name = "map_values_tables"
+    rule = "map-values"
+    whole_keys = True
+
+    def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
+        (value,), of = values, self.outputs[0]
+        found = layout_of(of.inner).fitted(applied(self.like.f, (value.inner,), value.table))  # type: ignore[attr-defined]
+        return self, (keyed_delta(of, like_rows(found, value.table, key_names(value.of)), value.keys),)  # type: ignore[arg-type]
+
+
+@final
+@dataclass(frozen=True)
+class FilterKeysTables(OnKeyed):
+    """Asks once for every key of a delta."""
+
+    name = "filter_keys_tables"
+    rule = "filter-keys"
+    whole_keys = True
+
+    def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
+        (value,) = values
+        tables = [table.filter(self._kept(value.of, table)) for table in (value.table, value.keys)]
+        return self, (keyed_delta(value.of, *tables),)
+
+    def _kept(self, of: Keyed[Any, Any], table: pa.Table) -> pa.Array:
+        keep: Any = self.like.keep  # type: ignore[attr-defined]
+        keys = keys_in(of, table)
+        if isinstance(keep, Expression):
+            return keep.results(keys.select(keep.reads[0])).column(0).combine_chunks()
+        order, firsts = alike(keys)
+        answers = called(keep, key_layout(of).to_elements(taken(keys, order[firsts])))
+        kept = np.zeros(len(order), bool)
+        kept[order] = np.repeat(np.array(list(map(bool, answers)), bool), np.diff(firsts, append=len(order)))
+        return pa.array(kept)
+
+
+@final
+@dataclass(frozen=True)
+class EntriesTables(OnKeyed):
+    """(key, element) for every element."""
+
+    name = "entries_tables"
+    rule = "entries"
+
+    def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
+        (value,) = values
+        table = value.table
+        pair = [key_layout(value.of).as_array(keys_in(value.of, table)), layout_of(value.inner).as_array(table)]
+        found = pa.Table.from_arrays(pair, schema=layout_of(self.outputs[0]).schema)
+        weights = np.ones(table.num_rows, np.int64) if ordered(value.inner) else table[WEIGHT].to_numpy()
+        return self, (self.emitted(weighing(found, weights)),)
+
+
+@final
+@dataclass(frozen=True)
+class KeyedJoinTables(OnKeyed):
+    """join_keyed(into): both sides by key."""
+
+    left: Trace = field(default=NOTHING)
+    right: Trace = field(default=NOTHING)
+    ended_side: int | None = None
+    """The side that has ended before the other: nothing more of that one is kept."""
+
+    name = "join_keyed_tables"
+    rule = "join-keyed"
+    whole_keys = True
+
+    def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
+        of: Any = self.outputs[0]
+        one, other = (consolidated(_by_key(value)) for value in values)
+        joined = Joined(self.like, tuple(value.inner for value in values), of.inner)
+        meetings = list(meeting(one, other, self.left, self.right))
+        found = paired(joined, meetings, key_names(of))
+        if found is not None and isinstance(of.inner, ZSet):
+            found = net_changes(found)
+        left = self.left if self.ended_side == 1 else self.left.extended(one)
+        right = self.right if self.ended_side == 0 else self.right.extended(other)
+        return replace(self, left=left, right=right), (keyed_delta(of, found),)
+
+    def side_ended(self, place: int) -> Self:
+        kept = replace(self, right=NOTHING) if place == 0 else replace(self, left=NOTHING)
+        return replace(kept, ended_side=place)
+
+    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
+        done = super().finish(*ends)
+        return done and (replace(self, left=NOTHING, right=NOTHING, ended_side=None), done[1])
+
+
+def _by_key(value: KeyedRows) -> Run:
+    table = value.table.combine_chunks()
+    if WEIGHT not in table.column_names:
+        table = weighing(table, np.ones(table.num_rows, np.int64))
+    return run_of(table, key_names(value.of))
+
+
+@form_of(KeyBy)
+def key_by(like: KeyBy, inputs: StreamTypes) -> Operator | None:
+    return KeyByTables(like) if has_results(like.f) else None
+
+
+@form_of(MapValues)
+def map_values(like: MapValues, inputs: StreamTypes) -> Operator | None:
+    return MapValuesTables(like) if has_results(like.f) else None
+
+
+@form_of(FilterKeys)
+def filter_keys(like: FilterKeys, inputs: StreamTypes) -> Operator | None:
+    asks = not isinstance(like.keep, Expression) or like.keep.schema.types == [pa.bool_()]
+    return FilterKeysTables(like) if asks and has_key_columns(inputs[0].collection) else None
+
+
+@form_of(Entries)
+def entries(like: Entries, inputs: StreamTypes) -> Operator | None:
+    return EntriesTables(like)
+
+
+@form_of(KeyedJoin)
+def join_keyed(like: KeyedJoin, inputs: StreamTypes) -> Operator | None:
+    """Where the keys of both sides have the same columns."""
+    left, right = (key_schema(stream.collection) for stream in inputs)  # type: ignore[arg-type]
+    into = like.into is None or has_results(like.into)
+    return KeyedJoinTables(like) if into and left.remove_metadata() == right.remove_metadata() else None

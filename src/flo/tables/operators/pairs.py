@@ -1,0 +1,127 @@
+"""Operators on two sequences of rows: zip, and one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, final
+
+import pyarrow as pa
+
+from flo.columns.layout import Layout
+from flo.core.collection import End
+from flo.core.operator import Deltas, Operator, Step, Values
+from flo.core.stream_type import StreamTypes
+from flo.tables.operator import OnTables
+from flo.tables.operators.sequences import side_by_side
+from flo.tables.translate import form_of
+from flo.tables.values import Rows, layout_of
+from flo.values.operators.pairs import UnionSequences, Zip
+
+Sides: TypeAlias = tuple[Rows, Rows]
+SIDES = ("-left", "-right")
+
+
+@dataclass(frozen=True)
+class PairTables(OnTables):
+    """Takes as many rows of each side as it can tell what to do with."""
+
+    @property
+    def rule(self) -> str:  # type: ignore[override]
+        return self.like.name
+
+    def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
+        raise NotImplementedError
+
+
+def both(inputs: Values) -> Sides:
+    left, right = inputs
+    assert isinstance(left, Rows)
+    assert isinstance(right, Rows)
+    return left, right
+
+
+def rest(value: Rows, count: int) -> Rows:
+    """What is left when the oldest `count` rows are consumed."""
+    return replace(value, table=value.table.slice(count))
+
+
+def ending(value: Rows) -> bool:
+    """Nothing is left but an end that was not passed on."""
+    return value.end is End.ARRIVED and not value.table.num_rows
+
+
+@final
+@dataclass(frozen=True)
+class ZipTables(PairTables):
+    """`done` is true when one side has ended: what comes on the other is consumed."""
+
+    done: bool = False
+
+    name = "zip_tables"
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        left, right = sides = both(inputs)
+        count = min(left.table.num_rows, right.table.num_rows)
+        if self.done:
+            if left.size() or right.size():
+                yield Step(f"{self.rule}-drain", (left.take()[0], right.take()[0]), self, (None,))
+        elif count:
+            pair = [
+                layout_of(of).as_array(side.table.slice(0, count)) for of, side in zip(self.inputs, sides, strict=True)
+            ]
+            found = self.emitted(side_by_side(self.outputs[0], *pair))
+            yield Step(self.rule, (rest(left, count), rest(right, count)), self, (found,))
+        elif ending(left) or ending(right):
+            after = tuple(side.passed() if ending(side) else side for side in sides)
+            yield Step(f"{self.rule}-terminator", after, replace(self, done=True), (self.ended(),))
+
+
+@dataclass(frozen=True)
+class InTurn(OnTables):
+    """One side waits in its buffer for the end of the other."""
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        sides, first = both(inputs), self.like.awaited  # type: ignore[attr-defined]
+        waiting = sides[first].end is not End.PASSED
+        turn = first if waiting else 1 - first
+        value, other = sides[turn], sides[1 - turn]
+        if value.table.num_rows:
+            after = self.consume(*_placed(turn, value.table, other.table.slice(0, 0)))
+            yield Step(f"{self.rule}{SIDES[turn]}", _placed(turn, value.drained(), other), *after)
+        elif value.end is End.ARRIVED:
+            done = (self, (None,)) if waiting else self.finish(End.ARRIVED, End.ARRIVED)
+            assert done is not None
+            end = "turn" if waiting else "terminated"
+            yield Step(f"{self.rule}-{end}", _placed(turn, value.passed(), other), *done)
+
+
+def _placed(place: int, item: Any, other: Any) -> tuple[Any, Any]:
+    """The item in its place, and the other one beside it."""
+    return (other, item) if place else (item, other)
+
+
+@final
+@dataclass(frozen=True)
+class OneThenOtherTables(InTurn):
+    """union_sequences(): all of the left and then all of the right."""
+
+    name = "one_then_other_tables"
+    rule = "union"
+
+    def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
+        return self, (self.emitted(layout_of(self.outputs[0]).fitted(left if left.num_rows else right)),)
+
+
+@form_of(Zip)
+def zipped(like: Zip, inputs: StreamTypes) -> Operator | None:
+    return ZipTables(like)
+
+
+@form_of(UnionSequences)
+def one_then_other(like: UnionSequences, inputs: StreamTypes) -> Operator | None:
+    """Where both have the columns of the result."""
+    (output,) = like.type(inputs)
+    layouts = [Layout.of(stream.collection.element) for stream in (*inputs, output)]  # type: ignore[attr-defined]
+    names = {layout and layout.names for layout in layouts}
+    return OneThenOtherTables(like) if len(names) == 1 else None

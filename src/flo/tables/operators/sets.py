@@ -1,0 +1,191 @@
+"""Operators on tables that remember rows: distinct, intersection, difference, and ways out of sets and z-sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, final
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.indices import Numbers
+from flo.core.collection import End
+from flo.core.operator import Deltas, Operator
+from flo.core.persistent import PersistentMap
+from flo.core.stream_type import StreamTypes
+from flo.tables.operator import OnTables, Placement
+from flo.tables.operators.elementwise import Stateless, counted, like_rows
+from flo.tables.operators.pairs import InTurn
+from flo.tables.operators.weights import NOTHING, chosen, flips, new_rows, totals, weights_in
+from flo.tables.state.keys import comparable, keys_of
+from flo.tables.state.run import Run
+from flo.tables.state.trace import Trace, weighing
+from flo.tables.translate import form_of
+from flo.tables.values import WEIGHT, Rows, layout_of
+from flo.values.operators.bags import Distinct as SequenceDistinct
+from flo.values.operators.sets import Difference, Intersection, ToBag
+from flo.values.operators.zsets import Distinct, ToZSet, ZSetToBag, ZSetToSet
+from flo.values.weighted import Set, ZSetValue
+
+
+@dataclass(frozen=True)
+class Remembering(Stateless):
+    """Keeps rows until the end."""
+
+    placement = Placement.BY_KEY
+
+    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+        return keys_of([table[name] for name in self.names(place)]).numbers
+
+    def key_columns(self, place: int) -> tuple[str, ...] | None:
+        return self.names(place)
+
+    def names(self, side: int = 0) -> tuple[str, ...]:
+        return (*self.keys, *layout_of(self.inputs[side]).names)
+
+    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
+        done = OnTables.finish(self, *ends)
+        return done and (type(self)(self.like, inputs=self.inputs, outputs=self.outputs), done[1])
+
+
+@final
+@dataclass(frozen=True)
+class DistinctTables(Remembering):
+    """distinct of z-sets: the rows that come and go."""
+
+    rows: Trace = field(default=NOTHING)
+
+    name = "distinct_tables"
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        delta = totals(table, self.names())
+        changed = flips(self.rows, delta)
+        moved = np.flatnonzero(changed)
+        grown = replace(self, rows=self.rows.extended(delta))
+        return grown, (self.emitted(chosen(delta, moved, changed[moved]).table),)
+
+
+@final
+@dataclass(frozen=True)
+class NewTables(Remembering):
+    """to_bag and to_zset of sets, and distinct of sequences: rows that were not there before, as they came."""
+
+    seen: Trace = field(default=NOTHING)
+
+    name = "new_tables"
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        place = "="
+        numbered = table.append_column(place, pa.array(np.arange(table.num_rows)))
+        if WEIGHT not in table.column_names:
+            numbered = weighing(numbered, np.ones(table.num_rows, np.int64))
+        new = new_rows(self.seen, numbered, self.names())
+        order = np.sort(new.table[place].to_numpy())
+        kept = Run(new.columns, new.keys, new.table.drop_columns([place]))
+        found = table.take(pa.array(order))
+        if WEIGHT in found.column_names:
+            found = weighing(found, np.ones(len(order), np.int64))
+        return replace(self, seen=self.seen.extended(kept)), (self.emitted(found),)
+
+
+@final
+@dataclass(frozen=True)
+class FromZSetTables(Remembering):
+    """zset_to_bag and zset_to_set: at the end, and never with weights below zero."""
+
+    rows: Trace = field(default=NOTHING)
+
+    name = "from_zset_tables"
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        return replace(self, rows=self.rows.extended(totals(table, self.names()))), (None,)
+
+    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
+        table = self.rows.table()
+        ended = type(self)(self.like, inputs=self.inputs, outputs=self.outputs)
+        if table is None or not table.num_rows:
+            return ended, (self.ended(),)
+        weights = table[WEIGHT].to_numpy()
+        if (weights < 0).any():
+            below = layout_of(self.inputs[0]).to_elements(table.filter(pa.array(weights < 0)))
+            like: Any = self.like
+            replace(like, weights=PersistentMap(dict.fromkeys(below, -1))).finish(ZSetValue)  # says what is wrong
+        if isinstance(self.outputs[0], Set):
+            table = weighing(table, np.ones(table.num_rows, np.int64))
+        return ended, (Rows(self.outputs[0], table, End.ARRIVED),)
+
+
+@final
+@dataclass(frozen=True)
+class IntersectionTables(Remembering):
+    """Rows that are new on one side, and there on the other. When one side has ended, the other is not remembered."""
+
+    left: Trace = field(default=NOTHING)
+    right: Trace = field(default=NOTHING)
+    ended_side: int | None = None
+
+    name = "intersection_tables"
+
+    def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
+        one, other = new_rows(self.left, left, self.names(0)), new_rows(self.right, right, self.names(1))
+        left_trace = self.left if self.ended_side == 1 else self.left.extended(one)
+        right_trace = self.right if self.ended_side == 0 else self.right.extended(other)
+        grown = replace(self, left=left_trace, right=right_trace)
+        parts = [
+            chosen(one, np.flatnonzero(weights_in(grown.right, one))).table,
+            chosen(other, np.flatnonzero(weights_in(self.left, other))).table,
+        ]
+        layout = layout_of(self.outputs[0])
+        found = [like_rows(layout.fitted(part), part, self.keys) for part in parts]
+        return grown, (self.emitted(pa.concat_tables(found)),)
+
+    def side_ended(self, place: int) -> Self:
+        kept = replace(self, right=NOTHING) if place == 0 else replace(self, left=NOTHING)
+        return replace(kept, ended_side=place)
+
+
+@final
+@dataclass(frozen=True)
+class DifferenceTables(InTurn, Remembering):
+    """difference: the left waits in its buffer for the end of the right."""
+
+    gone: Trace = field(default=NOTHING)
+
+    name = "difference_tables"
+
+    def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
+        if right.num_rows:
+            return replace(self, gone=self.gone.extended(new_rows(self.gone, right, self.names(1)))), (None,)
+        rows = totals(left, self.names(0))
+        return self, (self.emitted(chosen(rows, np.flatnonzero(weights_in(self.gone, rows) == 0)).table),)
+
+
+@form_of(Distinct)
+def distinct(like: Distinct, inputs: StreamTypes) -> Operator | None:
+    return DistinctTables(like)
+
+
+@form_of(SequenceDistinct)
+def distinct_sequence(like: SequenceDistinct, inputs: StreamTypes) -> Operator | None:
+    return NewTables(like) if layout_of(inputs[0].collection).hashable else None  # type: ignore[arg-type]
+
+
+@form_of(ToBag, ToZSet)
+def to_bag(like: ToBag | ToZSet, inputs: StreamTypes) -> Operator | None:
+    return NewTables(like) if isinstance(inputs[0].collection, Set) else counted(like, inputs)
+
+
+@form_of(ZSetToBag, ZSetToSet)
+def from_zset(like: ZSetToBag | ZSetToSet, inputs: StreamTypes) -> Operator | None:
+    return FromZSetTables(like)
+
+
+@form_of(Intersection, Difference)
+def of_two_sets(like: Intersection | Difference, inputs: StreamTypes) -> Operator | None:
+    """Sets of types that only Python can compare stay values."""
+    one, other = (layout_of(stream.collection) for stream in inputs)  # type: ignore[arg-type]
+    if one.form != other.form or len(one.cells) != len(other.cells):
+        return None
+    if not all(a.kind == b.kind and comparable(a.arrow, b.arrow) for a, b in zip(one.cells, other.cells, strict=True)):
+        return None
+    return IntersectionTables(like) if isinstance(like, Intersection) else DifferenceTables(like)

@@ -1,0 +1,172 @@
+"""The first rows of each group of a z-set on tables: rows are kept in order, and taken back without a search."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.indices import Places, taken
+from flo.core.collection import End
+from flo.core.operator import Deltas, Operator
+from flo.core.persistent import PersistentMap
+from flo.core.stream_type import StreamTypes
+from flo.tables.functions import KEY, beside, group_keys, plain_columns, result_layout, results
+from flo.tables.operators.by_group import ByGroup
+from flo.tables.operators.weights import chosen, weights_of
+from flo.tables.state.keys import keys_of
+from flo.tables.state.order import Order, shown_alike
+from flo.tables.state.python_order import comparisons
+from flo.tables.state.ranked import Known, Leading, Ranked, groups_in, heads_of, leading, ranked_run
+from flo.tables.state.run import Run, pairs, run_of
+from flo.tables.state.totals import numbers_in
+from flo.tables.state.trace import Trace, added_up, weighing
+from flo.tables.translate import form_of
+from flo.tables.values import WEIGHT, layout_of
+from flo.values.canonical import canonical_element
+from flo.values.element_value import ElementCollection
+from flo.values.operators.zset_ranking import Order as ValueOrder
+from flo.values.operators.zset_ranking import Ranking, TopK
+
+
+@dataclass(frozen=True)
+class InOrder(ByGroup):
+    """Keeps rows by group and in order, and emits how the heads of groups change."""
+
+    rows: Ranked = field(default=Ranked(()))
+    heads: Trace = field(default=Trace(()))
+    """The rows at the heads of groups, as often as they count."""
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        delta, order = self.delta(table.combine_chunks())
+        kept = replace(self.rows, columns=delta.columns, order=order)
+        groups = groups_in(delta)
+        old = heads_of(self.heads, groups)
+        known = Known.of(delta, old, groups, order)
+        for group in order.not_compared(*known):
+            self._refused(group, groups, delta, old)
+        new = leading([*kept.runs, delta], groups, self.count, order, known.begin(order))
+        parts = [
+            weighing(head.table, np.multiply(head.times, sign))
+            for head, sign in ((old, -1), (new, 1))
+            if head is not None
+        ]
+        changed = run_of(added_up(pa.concat_tables(parts or [delta.table.slice(0, 0)])), delta.columns)
+        heads = replace(self.heads, columns=delta.columns).extended(changed)
+        shown = beside(self.shown(changed, order), changed.table.select(list(self.keys)))
+        shown = weighing(shown, numbers_in(changed.table, WEIGHT))
+        return replace(self, rows=kept.extended(delta), heads=heads), (self.emitted(added_up(shown)),)
+
+    def _refused(self, group: int, groups: Run, delta: Run, old: Leading | None) -> None:
+        """What the namesake raises where it compares rows of the group that cannot be compared."""
+        one = chosen(groups, np.array([group]))
+        before, units = (self._units([(run, pairs(one, run)[1]) for run in runs]) for runs in (self.rows, [delta]))
+        top = [] if old is None else self._elements(old.table, np.flatnonzero(old.groups == group), old.times)
+        ranking = Ranking(PersistentMap(before), tuple(top))
+        ranking.changed(list(units.items()), self.count, self.ranking)
+
+    def _units(self, parts: list[tuple[Run, Places]]) -> dict[Any, int]:
+        weights: Counter[Any] = Counter()
+        for run, places in parts:
+            for element, weight in self._elements(run.table, places, weights_of(run)):
+                weights[element] += weight
+        return {element: weight for element, weight in weights.items() if weight}
+
+    def _elements(self, table: pa.Table, places: Places, weights: Places) -> list[tuple[Any, int]]:
+        elements = layout_of(self.inputs[0]).to_elements(taken(table, places))
+        return list(zip(map(canonical_element, elements), weights[places].tolist(), strict=True))
+
+    @property
+    def count(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def ranking(self) -> ValueOrder:
+        """The order of the namesake."""
+        raise NotImplementedError
+
+    def delta(self, table: pa.Table) -> tuple[Run, Order]:
+        """The rows by group and in order, and that order."""
+        raise NotImplementedError
+
+    def shown(self, heads: Run, order: Order) -> pa.Table:
+        """The output rows of rows at the heads of groups."""
+        raise NotImplementedError
+
+    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
+        done = super().finish(*ends)
+        return done and (replace(self, rows=Ranked(()), heads=Trace(())), done[1])
+
+
+def in_order(
+    table: pa.Table,
+    of: ElementCollection[Any],
+    by: Any,
+    key: Any,
+    descending: bool | tuple[bool, ...],
+    by_text: bool,
+    apart: tuple[str, ...] = (),
+) -> tuple[Run, Order]:
+    """The rows by group and in the order of a key, with columns for both where the rows have none.
+
+    Groups are kept apart by more columns.
+    """
+    groups = plain_columns(by, of) if by is not None else None
+    if groups is None:
+        computed = group_keys(by, of, table)
+        groups, table = tuple(computed.column_names), beside(table, computed)
+    groups = (*groups, *apart)
+    table, columns = by_key(table, of, key)
+    keys = keys_of([table[name] for name in groups])
+    layout = layout_of(of)
+    tells = {name for name in groups if keys.exact and not table.schema.field(name).nullable} | set(columns)
+    order = Order(columns, descending, layout, by_text, result_layout(key, of), set(layout.names) <= tells)
+    return ranked_run(table, groups, keys, order), order
+
+
+def by_key(table: pa.Table, of: ElementCollection[Any], key: Any) -> tuple[pa.Table, tuple[str, ...]]:
+    """The rows with columns for a key, where they have none, and these columns."""
+    columns = plain_columns(key, of)
+    if columns is None:
+        found = results(key, of, table.select(list(layout_of(of).names)))
+        columns = tuple(f"{KEY}{KEY}{name}" for name in found.column_names)
+        table = beside(table, found.rename_columns(list(columns)))
+    return table, columns
+
+
+@final
+@dataclass(frozen=True)
+class TopKTables(InOrder):
+    """The first k rows of each group."""
+
+    name = "top_k_tables"
+    rule = "top-k"
+
+    @property
+    def count(self) -> int:
+        like: Any = self.like
+        return int(like.count)
+
+    @property
+    def ranking(self) -> ValueOrder:
+        like: Any = self.like
+        return ValueOrder(like.key, like.descending, like.name)
+
+    def delta(self, table: pa.Table) -> tuple[Run, Order]:
+        like: Any = self.like
+        return in_order(table, self.inputs[0], like.by, like.key, like.descending, by_text=True, apart=self.keys)
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        return columns
+
+    def shown(self, heads: Run, order: Order) -> pa.Table:
+        return heads.table.select(list(layout_of(self.outputs[0]).names))
+
+
+@form_of(TopK)
+def top_k(like: TopK, inputs: StreamTypes) -> Operator | None:
+    of: Any = inputs[0].collection
+    return TopKTables(like) if comparisons(result_layout(like.key, of)) and shown_alike(layout_of(of)) else None

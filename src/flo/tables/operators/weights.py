@@ -1,0 +1,132 @@
+"""Weights of rows and of keys: how much there is of each, and which of them come and go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columns.indices import Places, largest, taken
+from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.tables.state.keys import Keys, keys_of
+from flo.tables.state.run import Run, pairs
+from flo.tables.state.trace import Trace, added, alike, fitting, too_heavy, weighing
+from flo.tables.values import WEIGHT
+
+NOTHING = Trace(())
+
+
+def totals(table: pa.Table, columns: tuple[str, ...]) -> Run:
+    """One row for each different content of these columns, with the sum of the weights; none where that is zero."""
+    table = table.combine_chunks()
+    keys = keys_of([table[name] for name in columns])
+    order, firsts = alike(table.select(columns), keys)
+    if not len(order):
+        return Run(columns, keys, table)
+    sums = added(table[WEIGHT].to_numpy()[order], firsts)
+    kept = sums != 0
+    places = order[firsts[kept]]
+    return Run(columns, Keys(keys.numbers[places], keys.exact), weighing(taken(table, places), sums[kept]))
+
+
+def weights_of(run: Run) -> Places:
+    weights: Places = run.table[WEIGHT].to_numpy()
+    return weights
+
+
+def weights_in(trace: Trace, rows: Run) -> Places:
+    """How much of the key of each of these rows there is in a trace."""
+    found, met, bound = np.zeros(rows.rows, np.int64), [], 0
+    for run in trace:
+        ours, theirs = pairs(rows, run)
+        weights = weights_of(run)[theirs]
+        np.add.at(found, ours, weights)
+        met.append((ours, weights))
+        bound += largest(weights) * len(weights)
+    if bound > 2**62:  # rare, and then looked at closely
+        exact = np.zeros(rows.rows, object)
+        for ours, weights in met:
+            np.add.at(exact, ours, weights.astype(object))
+        if (exact != found).any():
+            raise too_heavy()
+    return found
+
+
+def multiplied(one: pa.ChunkedArray, other: Any) -> pa.ChunkedArray:
+    """The products of weights; an error if one does not fit 64 bits."""
+    try:
+        return pc.multiply_checked(one, other)
+    except pa.ArrowInvalid:
+        raise too_heavy() from None
+
+
+def chosen(run: Run, which: Places, weights: Places | None = None) -> Run:
+    """Some rows of a run, in their order, with other weights if they are given."""
+    if len(which) == run.rows and weights is None:
+        return run
+    table = taken(run.table, which)
+    keys = Keys(run.keys.at(which), run.keys.exact)
+    return Run(run.columns, keys, table if weights is None else weighing(table, weights))
+
+
+def matching(rows: Run, trace: Trace) -> Run:
+    """The rows whose key is in a trace."""
+    found = np.zeros(rows.rows, bool)
+    for run in trace:
+        found[pairs(rows, run.each_key)[0]] = True
+    return chosen(rows, np.flatnonzero(found))
+
+
+def new_rows(seen: Trace, table: pa.Table, columns: tuple[str, ...]) -> Run:
+    """The rows that were not there before, each once."""
+    rows = totals(table, columns)
+    new = np.flatnonzero(weights_in(seen, rows) == 0)
+    return chosen(rows, new, np.ones(len(new), np.int64))
+
+
+def flips(trace: Trace, delta: Run) -> Places:
+    """For each row of a delta 1 if it comes, that is if its weight rises above zero; -1 if it goes; else 0."""
+    before = weights_in(trace, delta)
+    after = fitting(before, weights_of(delta))
+    return (after > 0).astype(np.int64) - (before > 0)
+
+
+@dataclass(frozen=True)
+class Partners(Lowerable):
+    """The keys of one side that have a row whose weight is above zero: how much there is of each row, and how many of
+    the rows of a key are there. A delta is looked up by row and by key, however many rows a key has."""
+
+    rows: Trace = field(default=NOTHING)
+    keys: Trace = field(default=NOTHING)
+
+    def met(self, delta: Run, columns: tuple[str, ...]) -> tuple[Partners, Run]:
+        """With a delta of rows by key, whose own columns are given; and the keys that come and go, with 1 and -1."""
+        rows = totals(delta.table, columns)
+        come = flips(self.rows, rows)
+        keys = totals(weighing(rows.table.select([*delta.columns, WEIGHT]), come), delta.columns)
+        changed = flips(self.keys, keys)
+        moved = np.flatnonzero(changed)
+        kept = Run(columns, rows.keys, rows.table.select([*columns, WEIGHT]))
+        return Partners(self.rows.extended(kept), self.keys.extended(keys)), chosen(keys, moved, changed[moved])
+
+    def keys_only(self) -> Partners:
+        """The same, when no more rows will come."""
+        keys = [chosen(run, np.flatnonzero(weights_of(run) > 0)) for run in self.keys.consolidated()]
+        ones = [chosen(run, np.arange(run.rows), np.ones(run.rows, np.int64)) for run in keys if run.rows]
+        return Partners(NOTHING, replace(self.keys, runs=tuple(ones)))
+
+    def there(self, rows: Run) -> Places:
+        """Which of these rows have a partner."""
+        return np.flatnonzero(weights_in(self.keys, rows) > 0)
+
+    def absent(self, rows: Run) -> Places:
+        return np.flatnonzero(weights_in(self.keys, rows) <= 0)
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("partners", (lower(self.rows), lower(self.keys)))
+
+
+register("partners", Partners)

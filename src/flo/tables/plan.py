@@ -1,0 +1,148 @@
+"""What runs how: operators on tables, those that call Python for every row, and those on values; and their state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import pyarrow as pa
+
+from flo.api.explain import described
+from flo.core.collection import Form, FormedValue
+from flo.core.graph import Graph, Node, Parallel, Sequential
+from flo.core.operator import Operator
+from flo.core.persistent import Elements, PersistentMap
+from flo.core.structural import Wire
+from flo.tables.keyed import KeyedRows
+from flo.tables.operator import OnTables
+from flo.tables.operators.weights import Partners
+from flo.tables.state.trace import Trace
+from flo.tables.translate import ToColumns, ToValues
+from flo.tables.values import Rows
+from flo.values.lvar import LVarValue
+
+TABLES, BY_ROW, VALUES, CONVERSION = "on tables", "on tables, row by row in Python", "on values", "conversion"
+ONE_VALUE = "on one value"
+"""Reads LVars only: there are no rows to go through."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One operator: how it runs, what it keeps, where it stands."""
+
+    node: Node
+    how: str
+    keeps: tuple[str, ...]
+    depth: int
+
+    @property
+    def operator(self) -> Operator:
+        """As the user wrote it."""
+        operator = self.node.operator
+        return operator.like if isinstance(operator, OnTables) else operator
+
+
+def plan(graph: Graph, depth: int = 0) -> Iterator[Planned]:
+    """Every operator but plumbing, left to right, those of bodies behind their own."""
+    match graph:
+        case Sequential(left, right) | Parallel(left, right):
+            yield from plan(left, depth)
+            yield from plan(right, depth)
+        case Node(_, operator):
+            if isinstance(operator, Wire):
+                return
+            yield Planned(graph, _how(graph), tuple(_keeps(operator)), depth)
+            for part in _parts(operator):
+                if isinstance(part, (Node, Sequential, Parallel)):
+                    yield from plan(part, depth + 1)
+                    break  # the graph as it stands; another one is the graph it began with
+
+
+def _how(node: Node) -> str:
+    operator = node.operator
+    if isinstance(operator, (ToColumns, ToValues)):
+        return CONVERSION
+    if not isinstance(operator, OnTables):
+        if _holds_tables((node.state, *_parts(operator))):
+            return TABLES  # moves them as they are, or runs a body on them
+        return ONE_VALUE if node.state and all(isinstance(v, LVarValue) for v in node.state) else VALUES
+    return BY_ROW if operator.by_row else TABLES
+
+
+def _holds_tables(part: Any) -> bool:
+    return any(map(_holds_tables, part)) if type(part) is tuple else isinstance(part, (Form, FormedValue))
+
+
+def _keeps(operator: Operator) -> Iterator[str]:
+    ended = getattr(operator, "ended_side", None) is not None
+    for field in fields(operator):  # type: ignore[arg-type]
+        value = getattr(operator, field.name)
+        if ended and isinstance(value, (Trace, Partners)) and _size(value) == (0, 0):
+            continue  # of a side that is not kept any more: the other has ended
+        if isinstance(value, Partners):
+            rows, _ = _size(value)
+            yield f"{field.name}: which keys there are" + (f", {rows:,} rows" if rows else "")
+        elif isinstance(value, Trace):
+            yield f"{field.name}: a trace" + (f" of {value.rows:,} rows" if value.rows else "")
+        elif isinstance(value, (PersistentMap, Elements)):
+            yield f"{field.name}: Python values" + (f", {len(value):,}" if value else "")
+        elif isinstance(value, pa.Table):
+            yield f"{field.name}: a table" + (f" of {value.num_rows:,} rows" if value.num_rows else "")
+        elif isinstance(value, OnTables):  # what it does for every key
+            yield from _keeps(value)
+
+
+def _parts(operator: Operator) -> Iterator[Any]:
+    for field in fields(operator):  # type: ignore[arg-type]
+        yield getattr(operator, field.name)
+
+
+def state_of(graph: Graph) -> tuple[int, int]:
+    """How many rows and bytes the program keeps, in its operators and in front of them. Python values have no bytes."""
+    match graph:
+        case Sequential(left, right) | Parallel(left, right):
+            (rows, size), (more, larger) = state_of(left), state_of(right)
+            return rows + more, size + larger
+        case Node(state, operator):
+            kept = [_size(part) for part in (*(state or ()), *_parts(operator))]
+            return sum(rows for rows, _ in kept), sum(size for _, size in kept)
+
+
+def _size(part: Any) -> tuple[int, int]:
+    match part:
+        case Trace():
+            return part.rows, part.bytes
+        case Partners():
+            return part.rows.rows + part.keys.rows, part.rows.bytes + part.keys.bytes
+        case Rows() | KeyedRows():
+            return part.table.num_rows, part.table.nbytes
+        case pa.Table():
+            return part.num_rows, part.nbytes
+        case PersistentMap() | Elements():
+            return len(part), 0
+        case Node() | Sequential() | Parallel():
+            return state_of(part)
+        case OnTables():
+            return state_of(Node(None, part))
+        case _:
+            return 0, 0
+
+
+def explained(name: str, graph: Graph) -> str:
+    rows = [
+        ("  " * each.depth + described(each.operator), each.how, "; ".join(each.keeps), str(each.node.origin or ""))
+        for each in plan(graph)
+    ]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    lines = [f"flow {name}, in this process"]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        lines.append(("  " + "   ".join([*cells, row[3]])).rstrip())
+    counts = {how: sum(row[1] == how for row in rows) for how in (TABLES, BY_ROW, VALUES, ONE_VALUE, CONVERSION)}
+    one = f"{counts[ONE_VALUE]} on one value, " if counts[ONE_VALUE] else ""
+    lines.append(
+        f"{counts[TABLES]} on tables, {counts[BY_ROW]} row by row in Python, {counts[VALUES]} on values, "
+        f"{one}{counts[CONVERSION]} conversions"
+    )
+    return "\n".join(lines)

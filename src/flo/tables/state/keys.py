@@ -1,0 +1,282 @@
+"""Keys of any type as 64-bit numbers: what traces are sorted by and searched for.
+
+The number of a key depends on nothing but the key: not on the process, the machine or the order of rows. Keys of one
+fixed-width column without nulls have numbers of their own (`exact`); of others two keys may share one, rarely, and
+whoever compares numbers then compares the columns as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columns.indices import Numbers, Places, one_chunk
+from flo.core.term import Lowering
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_NULL = np.uint64(0x6A09E667F3BCC909)
+_LENGTH = np.uint64(0xD1B54A32D192ED03)
+_MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)
+"""What is left of a word of which so many bytes count."""
+LONG = 512
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The numbers of the keys of some rows."""
+
+    numbers: Numbers
+    exact: bool
+
+    def at(self, places: Places) -> Numbers:
+        """Some of them."""
+        return self.numbers.take(places)
+
+    @property
+    def bytes(self) -> int:
+        """The memory that they take."""
+        return int(self.numbers.nbytes)
+
+
+def keys_of(columns: list[pa.ChunkedArray]) -> Keys:
+    """The numbers of the rows of these columns; without columns all rows have the same key."""
+    if not columns:
+        raise ValueError("a key has at least one column")
+    first, *rest = (numbers_of(one_chunk(column)) for column in columns)
+    numbers, exact = mixed(first.numbers), first.exact and not rest
+    for other in rest:
+        numbers = mixed(numbers * _ODD + mixed(other.numbers))
+    return Keys(numbers, exact)
+
+
+def mixed(numbers: Numbers) -> Numbers:
+    """A bijection that spreads neighbours over all of the range (the finaliser of splitmix64)."""
+    x = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def numbers_of(array: pa.Array) -> Keys:
+    """One number for each value, the same for equal values."""
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return numbers_of(array.dictionary_decode())
+    if array.null_count:
+        there = numbers_of(_filled(array)).numbers
+        return Keys(np.where(np.asarray(array.is_null()), _NULL, there), exact=False)
+    if pa.types.is_floating(kind):
+        return Keys(_of_floats(np.asarray(array.cast(pa.float64()))), exact=True)
+    if pa.types.is_boolean(kind):
+        return Keys(np.asarray(array.cast(pa.uint8())).astype(np.uint64), exact=True)
+    if pa.types.is_uint64(kind):
+        return Keys(np.asarray(array), exact=True)
+    if _as_int64(kind):
+        return Keys(np.asarray(_whole(array)).view(np.uint64), exact=True)
+    return Keys(_of_many(array), exact=False)
+
+
+def _of_many(array: pa.Array) -> Numbers:
+    """Of values that are wider than a number, two may share one."""
+    kind = array.type
+    if pa.types.is_struct(kind):
+        parts = [pa.chunked_array([part]) for part in array.flatten()]
+        return keys_of(parts).numbers if parts else np.zeros(len(array), np.uint64)
+    if _is_text(kind):
+        return _of_bytes(array.cast(pa.large_binary()))
+    if pa.types.is_fixed_size_binary(kind):
+        return _of_bytes(array.cast(pa.binary()).cast(pa.large_binary()))
+    if pa.types.is_decimal128(kind) or pa.types.is_decimal256(kind):
+        words = np.frombuffer(array.buffers()[1], np.uint64).reshape(-1, kind.bit_width // 64)
+        return _folded(words[array.offset : array.offset + len(array)].T)
+    if pa.types.is_fixed_size_list(kind):
+        return _of_many(array.cast(pa.list_(kind.value_type)))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        offsets = np.asarray(array.offsets).astype(np.int64)
+        items = array.values.slice(offsets[0], offsets[-1] - offsets[0])
+        return _of_lists(offsets - offsets[0], mixed(numbers_of(items).numbers))
+    return _one_by_one(array)
+
+
+def _folded(words: Iterable[Numbers]) -> Numbers:
+    numbers: Numbers | np.uint64 = np.uint64(0)
+    for word in words:
+        numbers = mixed(numbers * _ODD + word)
+    return numbers  # type: ignore[return-value]
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    tests = (types.is_string, types.is_binary, types.is_large_string, types.is_large_binary)
+    return any(test(kind) for test in tests)
+
+
+def _filled(array: pa.Array) -> pa.Array:
+    """Any values where there are nulls: their numbers are not used."""
+    some = array.drop_null()
+    if not len(some):
+        return pa.array(np.zeros(len(array), np.int64))
+    return pc.fill_null(array, some[0]) if not pa.types.is_nested(array.type) else _refilled(array, some)
+
+
+def _refilled(array: pa.Array, some: pa.Array) -> pa.Array:
+    places = np.cumsum(np.asarray(array.is_valid())) - 1
+    return some.take(pa.array(np.maximum(places, 0)))
+
+
+def _as_int64(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or (pa.types.is_temporal(kind) and kind != pa.month_day_nano_interval()))
+
+
+def _whole(array: pa.Array) -> pa.Array:
+    narrow = pa.types.is_date32(array.type) or pa.types.is_time32(array.type)
+    return (array.cast(pa.int32()) if narrow else array).cast(pa.int64())
+
+
+def _of_floats(values: npt.NDArray[np.float64]) -> Numbers:
+    one_zero = values + 0.0  # -0.0 and 0.0 are equal
+    bits: Numbers = one_zero.view(np.uint64)
+    return np.where(np.isnan(values), np.uint64(0x7FF8000000000000), bits)
+
+
+def _of_bytes(array: pa.Array) -> Numbers:
+    """Eight bytes at a time of all values; of the few that are very long, one by one."""
+    count = len(array)
+    _, ends, data = array.buffers()
+    offsets = np.frombuffer(ends, np.int64)[array.offset : array.offset + count + 1]
+    lengths = np.diff(offsets)
+    numbers = (lengths + 1).astype(np.uint64) * _LENGTH
+    if not count or not lengths.any():
+        return numbers
+    low, high = int(offsets[0]), int(offsets[-1])
+    text = np.concatenate([np.frombuffer(data, np.uint8)[low:high], np.zeros(8, np.uint8)])
+    words: Numbers = np.ndarray((high - low + 1,), "<u8", text, strides=(1,))  # one at every byte
+    for place in np.flatnonzero(lengths > LONG):
+        value = text[offsets[place] - low : offsets[place + 1] - low]
+        numbers[place] = np.frombuffer(blake2b(value.tobytes(), digest_size=8).digest(), "<u8")[0]
+    rows, at = np.flatnonzero((lengths > 0) & (lengths <= LONG)), 0
+    while len(rows):
+        left = lengths[rows] - at
+        word = words[offsets[rows] - low + at] & _MASKS[np.minimum(left, 8)]
+        number = (numbers[rows] + word) * _ODD
+        numbers[rows] = number ^ (number >> np.uint64(29))
+        rows, at = rows[left > 8], at + 8
+    return numbers
+
+
+def _of_lists(offsets: Places, items: Numbers) -> Numbers:
+    """Σ item · oddᵖˡᵃᶜᵉ modulo 2⁶⁴, over the items of each list."""
+    lengths = np.diff(offsets)
+    powers = np.cumprod(np.full(int(lengths.max(initial=0)), _ODD), dtype=np.uint64)
+    place = np.arange(len(items), dtype=np.int64) - np.repeat(offsets[:-1], lengths)
+    running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(items * powers[place], dtype=np.uint64)])
+    numbers: Numbers = running[offsets[1:]] - running[offsets[:-1]] + (lengths + 1).astype(np.uint64) * _LENGTH
+    return numbers
+
+
+def _one_by_one(array: pa.Array) -> Numbers:
+    """What has no form in numbers, such as maps."""
+    lowering = Lowering()
+    return _of_bytes(pa.array([repr(lowering(value)).encode() for value in array.to_pylist()], pa.large_binary()))
+
+
+def same(left: list[pa.ChunkedArray], right: list[pa.ChunkedArray]) -> npt.NDArray[np.bool_]:
+    """Where two tables of as many rows have equal keys; null equals null."""
+    equal = np.ones(len(left[0]), bool)
+    for one, other in zip(left, right, strict=True):
+        equal &= _equal(one_chunk(one), one_chunk(other))
+    return equal
+
+
+def _equal(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
+    nulls, others = np.asarray(one.is_null()), np.asarray(other.is_null())
+    kind = one.type
+    if pa.types.is_null(kind) or pa.types.is_null(other.type):
+        return nulls & others  # type: ignore[no-any-return]
+    if pa.types.is_struct(kind):
+        parts = [_equal(a, b) for a, b in zip(one.flatten(), other.flatten(), strict=True)]
+        found = np.logical_and.reduce(parts) if parts else np.ones(len(one), bool)
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        found = _equal_lists(one, other)
+    elif pa.types.is_nested(kind):
+        found = np.array([a == b for a, b in zip(one.to_pylist(), other.to_pylist(), strict=True)], bool)
+    else:
+        equal = pc.equal(one, other)
+        if pa.types.is_floating(kind):
+            equal = pc.or_kleene(equal, pc.and_(pc.is_nan(one), pc.is_nan(other)))
+        found = np.asarray(pc.fill_null(equal, False))
+    both: npt.NDArray[np.bool_] = np.where(nulls | others, nulls & others, found)
+    return both
+
+
+def _equal_lists(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
+    lengths, others = (np.asarray(pc.fill_null(pc.list_value_length(each), 0)) for each in (one, other))
+    found: npt.NDArray[np.bool_] = lengths == others
+    places = pa.array(np.flatnonzero(found))
+    differ = ~_equal(pc.list_flatten(one.take(places)), pc.list_flatten(other.take(places)))
+    sizes = lengths[found]
+    running = np.concatenate([[0], np.cumsum(differ)])
+    ends = np.cumsum(sizes)
+    found[found] = running[ends] == running[ends - sizes]
+    return found
+
+
+def comparable(one: pa.DataType, other: pa.DataType) -> bool:
+    """Whether equal values of these two types have equal numbers."""
+    types = pa.types
+    if one == other:
+        return True
+    if types.is_struct(one) and types.is_struct(other):
+        return one.num_fields == other.num_fields and all(
+            comparable(one.field(place).type, other.field(place).type) for place in range(one.num_fields)
+        )
+    if types.is_list(one) and types.is_list(other):
+        return comparable(one.value_type, other.value_type)
+    if types.is_timestamp(one) and types.is_timestamp(other):
+        return bool(one.unit == other.unit) and (one.tz is None) == (other.tz is None)
+    if types.is_decimal128(one) and types.is_decimal128(other):
+        return bool(one.scale == other.scale)
+    families = (types.is_floating, lambda kind: types.is_integer(kind) and not types.is_uint64(kind))
+    texts = (types.is_string, types.is_large_string), (types.is_binary, types.is_large_binary)
+    return any(same(one) and same(other) for same in families) or any(
+        any(test(one) for test in pair) and any(test(other) for test in pair) for pair in texts
+    )
+
+
+class Implied(Keys):
+    """The numbers of the keys in these columns."""
+
+    columns: list[pa.Array]
+
+    def __init__(self, columns: list[pa.Array], exact: bool) -> None:
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "exact", exact)
+
+    @property
+    def numbers(self) -> Numbers:
+        return keys_of(self.columns).numbers
+
+    def at(self, places: Places) -> Numbers:
+        return keys_of([column.take(pa.array(places)) for column in self.columns]).numbers
+
+    @property
+    def bytes(self) -> int:
+        return 0
+
+
+def implied(keys: Keys, columns: list[pa.Array]) -> Implied | None:
+    """The same keys by their columns alone, where that is quick, and they are made of these columns."""
+    if not columns or not len(columns[0]) or not all(map(_is_fixed, columns)):
+        return None
+    found = Implied(columns, keys.exact)
+    some = np.linspace(0, len(columns[0]) - 1, 16).astype(np.int64)
+    return found if np.array_equal(found.at(some), keys.at(some)) else None
+
+
+def _is_fixed(column: pa.Array) -> bool:
+    return pa.types.is_primitive(column.type) and not pa.types.is_boolean(column.type) and not column.null_count

@@ -1,0 +1,222 @@
+"""Whole numbers of any size as columns of 32 bits each, so that sums over rows are exact whatever the order.
+
+A number is Σ digit · 2^(32 · index). Floats and decimals are whole numbers too, of a small enough unit: the digits of a
+float begin at an index below zero. Nothing is rounded before the result is asked for, and then once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from flo.columns.indices import Numbers, Places, largest
+from flo.values.exact import to_float
+
+BITS = 32
+MASK = (1 << BITS) - 1
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Limbs:
+    """Numbers side by side: `digits[i]` has the digit of index `low + i` of each."""
+
+    low: int
+    digits: npt.NDArray[np.int64]
+
+    def carried(self) -> Limbs:
+        """The same numbers with all digits from 0 to 2³² but the highest, which has the sign: one form for each."""
+        rows, carry = [], np.zeros(self.digits.shape[1], np.int64)
+        for digit in self.digits:
+            whole = digit + carry
+            carry = whole >> BITS
+            rows.append(whole & MASK)
+        negative = carry < 0
+        if rows and (carry == -negative.astype(np.int64)).all() and (negative == (rows[-1] >> (BITS - 1) == 1)).all():
+            rows[-1] = rows[-1] - (negative.astype(np.int64) << BITS)
+        else:
+            rows.append(carry)
+        return Limbs(self.low, np.array(rows, np.int64))
+
+    def negative(self) -> npt.NDArray[np.bool_]:
+        """Of carried digits."""
+        return self.digits[-1] < 0  # type: ignore[no-any-return]
+
+    def absolute(self) -> Limbs:
+        return Limbs(self.low, np.where(self.negative(), -self.digits, self.digits)).carried()
+
+    def number(self, place: int) -> int:
+        """One of the numbers, times 2^(-32 · low)."""
+        return sum(int(digit) << (BITS * index) for index, digit in enumerate(self.digits[:, place]))
+
+    def to_floats(self, weights: Places | None = None) -> Floats:
+        """The nearest floats, of the numbers or of the numbers divided by weights."""
+        size = self.absolute()
+        if weights is None:
+            return np.where(self.negative(), -1.0, 1.0) * _nearest(size, np.zeros(size.digits.shape[1], bool))
+        small = _small(weights)
+        quotients, rest = _divided(size, np.where(small, np.abs(weights), 1), 4)  # more digits than a float has
+        results = np.where(self.negative() != (weights < 0), -1.0, 1.0) * _nearest(quotients, rest != 0)
+        tiny = (np.abs(results) < 2.0**-1021) & self.digits.any(axis=0)  # may have been rounded twice
+        for place in np.flatnonzero(~small | tiny):
+            results[place] = self._quotient(int(place), int(weights[place]))
+        return results
+
+    def _quotient(self, place: int, weight: int) -> float:
+        number, unit = self.number(place), BITS * self.low
+        return to_float(Fraction(number << max(unit, 0), weight << max(-unit, 0)))  # rounded once
+
+    def times_ten(self, power: int) -> Limbs:
+        """The same numbers with so many zeros behind them."""
+        limbs = self
+        for zeros in range(power, 0, -9):
+            limbs = Limbs(self.low, limbs.digits * 10 ** min(zeros, 9)).carried()
+        return limbs
+
+    def divided(self, weights: Places) -> Limbs:
+        """The nearest whole numbers to the quotients, of two that are as near the even one; no index is below 0."""
+        whole = self.from_zero()
+        small = _small(weights)
+        divisors = np.where(small, np.abs(weights), 1)
+        found, rest = _divided(whole.absolute(), divisors, 0)
+        beyond = 2 * rest.astype(np.int64) - divisors
+        found.digits[0] += (beyond > 0) | ((beyond == 0) & (found.digits[0] & 1 == 1))
+        signs = np.where(self.negative() != (weights < 0), -1, 1)
+        found = Limbs(0, found.digits * signs).carried()
+        for place in np.flatnonzero(~small):
+            number = round(Fraction(whole.number(int(place)), int(weights[place])))
+            for index in range(len(found.digits)):
+                last = index == len(found.digits) - 1
+                found.digits[index, place] = number >> BITS * index if last else number >> BITS * index & MASK
+        return found
+
+    def to_ints(self) -> tuple[Places, Places]:
+        """(the numbers, which of them do not fit 64 bits); no index is below 0."""
+        digits = self.from_zero().digits
+        values = digits[0] + (digits[1] << BITS if len(digits) > 1 else 0)
+        large = np.flatnonzero((digits[2:] != 0).any(axis=0) | (values >> BITS != digits[1:2].sum(axis=0)))
+        whole = (self.number(int(place)) << BITS * self.low for place in large)
+        return values, np.array([p for p, n in zip(large, whole, strict=True) if n != values[p]], np.int64)
+
+    def from_zero(self) -> Limbs:
+        """With the digits of all indices from 0."""
+        return Limbs(0, np.concatenate([np.zeros((self.low, self.digits.shape[1]), np.int64), self.digits]))
+
+
+def _small(weights: Places) -> npt.NDArray[np.bool_]:
+    """Which weights have one digit; the smallest of 64 bits has no absolute value."""
+    return (weights >= -MASK) & (weights <= MASK)
+
+
+def _divided(size: Limbs, divisors: Places, more: int) -> tuple[Limbs, Numbers]:
+    """Digit by digit, as at school, with some more digits behind the lowest; and what is left."""
+    rest, rows = np.zeros(len(divisors), np.uint64), []
+    by = divisors.astype(np.uint64)
+    for digit in (*size.digits[::-1], *np.zeros((more, len(divisors)), np.int64)):
+        whole = (rest << np.uint64(BITS)) | digit.astype(np.uint64)
+        rows.append((whole // by).astype(np.int64))
+        rest = whole % by
+    return Limbs(size.low - more, np.array(rows[::-1])), rest
+
+
+def _nearest(size: Limbs, more: npt.NDArray[np.bool_]) -> Floats:
+    """The floats nearest to numbers that are not negative, and a little larger than their digits say where `more`.
+
+    The highest 64 bits are kept, and whether anything follows in the lowest of them: the processor then rounds right.
+    """
+    count = size.digits.shape[1]
+    digits = np.concatenate([np.zeros((3, count), np.int64), size.digits]).astype(np.uint64)
+    there = digits != 0
+    top = len(digits) - 1 - np.argmax(there[::-1], axis=0)
+    top = np.where(there.any(axis=0), top, 3)
+    each = np.arange(count)
+    high, middle, last = (digits[top - down, each] for down in range(3))
+    more = more | (np.cumsum(there, axis=0)[top - 3, each] > 0)
+    bits = np.frexp(high.astype(np.float64))[1].astype(np.uint64)
+    left = np.uint64(BITS) - bits
+    kept = (((high << np.uint64(BITS)) | middle) << left) | (last >> bits)
+    more = more | ((last & ((np.uint64(1) << bits) - np.uint64(1))) != 0)
+    index = size.low - 3 + top
+    unit = BITS * (index - 2) + bits.astype(np.int64)
+    with np.errstate(over="ignore"):
+        results: Floats = np.ldexp((kept | more.astype(np.uint64)).astype(np.float64), unit)
+    return results
+
+
+def pieces(array: pa.Array) -> Iterator[tuple[int, Places]]:
+    """The digits of the numbers of a column: (index, a digit for each row), each row at most once at each index.
+
+    Decimals in units of their last place. What is not finite counts as zero.
+    """
+    if pa.types.is_floating(array.type):
+        yield from _of_floats(np.asarray(array.cast(pa.float64())))
+    elif pa.types.is_decimal(array.type):
+        words = np.frombuffer(array.buffers()[1], np.uint32).reshape(-1, 4)[array.offset : array.offset + len(array)]
+        yield from ((index, words[:, index].astype(np.int64)) for index in range(3))
+        yield 3, words[:, 3].view(np.int32).astype(np.int64)
+    else:
+        values = np.asarray(array.cast(pa.int64()))
+        yield 0, values & MASK
+        yield 1, values >> BITS
+
+
+def _of_floats(values: Floats) -> Iterator[tuple[int, Places]]:
+    fraction, exponent = np.frexp(np.where(np.isfinite(values), values, 0.0))
+    whole = (fraction * 2.0**53).astype(np.int64)  # exact: 53 bits
+    unit = exponent.astype(np.int64) - 53
+    sign, size, shift, index = np.sign(whole), np.abs(whole), unit % BITS, unit // BITS
+    low = (size & MASK) << shift
+    high = ((size >> BITS) << shift) + (low >> BITS)
+    parts = (sign * (low & MASK), sign * (high & MASK), sign * (high >> BITS))
+    for begins in np.unique(index):
+        here = index == begins
+        for more, part in enumerate(parts):
+            yield int(begins) + more, np.where(here, part, 0)
+
+
+def summed(array: pa.Array, weights: Places, order: Places, firsts: Places) -> Limbs:
+    """Σ number · weight of the rows from each of the `firsts` to the next, in this order."""
+    if pa.types.is_integer(array.type) and not pa.types.is_uint64(array.type):
+        values = np.asarray(array.cast(pa.int64()))
+        if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
+            whole = np.add.reduceat((values * weights)[order], firsts)
+            return Limbs(0, whole[np.newaxis]).carried()
+    sums: dict[int, Places] = {}
+    for index, digit in pieces(array):
+        for more, term in enumerate(_weighted(digit, weights)):
+            if term.any():
+                found = np.add.reduceat(term[order], firsts)
+                sums[index + more] = sums[index + more] + found if index + more in sums else found
+    return limbs_of(sums, len(firsts)).carried()
+
+
+def _weighted(digit: Places, weights: Places) -> tuple[Places, ...]:
+    """The digit times the weights, in as many digits as it takes for their sums to fit."""
+    heaviest = largest(weights)
+    if heaviest * len(digit) < 2**31:
+        return (digit * weights,)
+    if heaviest < 2**30:
+        product = digit * weights
+        return product & MASK, product >> BITS
+    exact = digit.astype(object) * weights.astype(object)
+    return tuple(part.astype(np.int64) for part in (exact & MASK, exact >> BITS & MASK, exact >> 2 * BITS))
+
+
+def has_digits(kind: pa.DataType) -> bool:
+    """Whether `pieces` knows the numbers of such a column."""
+    whole = pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
+    return bool(whole or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal128(kind))
+
+
+def limbs_of(columns: dict[int, Places], count: int) -> Limbs:
+    """The digits that are there by index; those between are zero."""
+    if not columns:
+        return Limbs(0, np.zeros((1, count), np.int64))
+    nothing = np.zeros(count, np.int64)
+    low, high = min(columns), max(columns)
+    return Limbs(low, np.array([columns.get(index, nothing) for index in range(low, high + 1)]))

@@ -1,0 +1,216 @@
+"""Rows by group and in order: the first ones of a group are found without looking at the others.
+
+Runs are sorted by the number of the group and then in order. What came before the head of a group was not there, and
+still is not unless the delta has it: so from there on rows are looked at in every run, as many as decide which of them
+are there, and no more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.indices import Places, expanded, one_chunk, taken
+from flo.core.term import Call, Lowering, Term, register
+from flo.tables.state.keys import Keys, same
+from flo.tables.state.order import Order
+from flo.tables.state.run import Run, pairs
+from flo.tables.state.totals import numbers_in
+from flo.tables.state.trace import Trace, added, added_up, alike, weighing
+from flo.tables.values import WEIGHT
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked(Trace):
+    """A z-set by group and in order."""
+
+    order: Order | None = field(default=None)
+    """Of the operator that holds it: not part of what is kept."""
+
+    def joined(self, runs: list[Run], fully: bool = False) -> Run:
+        if len(runs) == 1:
+            return runs[0]
+        assert self.order is not None
+        table = pa.concat_tables([run.table for run in runs]).combine_chunks()
+        numbers = np.concatenate([run.keys.numbers for run in runs])
+        by_number = np.argsort(numbers, kind="stable")  # merges what is sorted already
+        groups = np.zeros(len(numbers), np.int64)
+        groups[by_number[1:]] = np.cumsum(np.diff(numbers[by_number]) != 0)
+        places, firsts = self.order.sorted(table, groups, in_parts=True)
+        keys = Keys(numbers[places], all(run.keys.exact for run in runs))
+        return _added_up(self.columns, table, places, firsts, keys)
+
+    def table(self) -> pa.Table | None:
+        return added_up(pa.concat_tables([run.table for run in self.runs])) if self.runs else None
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("ranked", (self.columns, tuple(lower(run) for run in self.runs)))
+
+
+register("ranked", lambda columns, runs=(): Ranked(tuple(columns), tuple(runs)))
+
+
+def ranked_run(table: pa.Table, columns: tuple[str, ...], keys: Keys, order: Order) -> Run:
+    """The rows of a delta by group and in order, equal ones added up."""
+    groups = np.unique(keys.numbers, return_inverse=True)[1]
+    places, firsts = order.sorted(table, groups)
+    return _added_up(columns, table, places, firsts, Keys(keys.numbers[places], keys.exact))
+
+
+def _added_up(columns: tuple[str, ...], table: pa.Table, order: Places, firsts: Places, keys: Keys) -> Run:
+    """Of rows in order; the keys are in order already."""
+    weights = added(numbers_in(table, WEIGHT)[order], firsts)
+    kept = weights != 0
+    firsts = firsts[kept]
+    return Run(columns, Keys(keys.numbers[firsts], keys.exact), weighing(taken(table, order[firsts]), weights[kept]))
+
+
+def groups_in(run: Run) -> Run:
+    """The groups that occur, each once."""
+    keys = run.table.select(list(run.columns))
+    order, firsts = alike(keys, run.keys)
+    firsts = order[firsts]
+    return Run(run.columns, Keys(run.keys.numbers[firsts], run.keys.exact), taken(keys, firsts))
+
+
+class Leading(NamedTuple):
+    """Rows at the head of their groups: which group each is of, and how often it is there."""
+
+    table: pa.Table
+    groups: Places
+    times: Places
+
+
+def heads_of(heads: Trace, groups: Run) -> Leading | None:
+    """The heads of these groups as they are kept. None if there are none."""
+    met = [(run, *pairs(groups, run)) for run in heads]
+    if not sum(len(ours) for _, ours, _ in met):
+        return None
+    tables = [taken(run.table, theirs).append_column(OWNER, pa.array(ours, pa.int64())) for run, ours, theirs in met]
+    table = added_up(pa.concat_tables(tables))
+    return Leading(table.drop_columns([OWNER]), numbers_in(table, OWNER), numbers_in(table, WEIGHT))
+
+
+OWNER = "=group"
+
+
+class Known(NamedTuple):
+    """What is looked at first in every group: the rows of the delta and the heads, with the group of each."""
+
+    table: pa.Table
+    groups: Places
+    in_order: Places
+
+    @classmethod
+    def of(cls, delta: Run, old: Leading | None, groups: Run, order: Order) -> Known:
+        ours, places = pairs(groups, delta)
+        parts, owners = [taken(delta.table, places)], [ours]
+        if old is not None:
+            parts, owners = [*parts, old.table], [*owners, old.groups]
+        table, owner = pa.concat_tables(parts).combine_chunks(), np.concatenate(owners)
+        return cls(table, owner, order.sorted(table, owner)[0])
+
+    def begin(self, order: Order) -> pa.Array:
+        """For each group, by the first column of the order, where it may have changed."""
+        owners = self.groups[self.in_order]
+        firsts = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]])[: len(owners)])
+        return one_chunk(self.table[order.columns[0]]).take(pa.array(self.in_order[firsts]))
+
+
+def leading(runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Array) -> Leading | None:
+    """The first `count` rows that are there of each group; before `begin` there are none. None if there are no rows."""
+    spans = [_Span.of(run, groups).since(begin, order) for run in runs]
+    undecided, window, found = np.ones(groups.rows, bool), max(count, 1), []
+    while undecided.any():
+        seen = [part for part in (span.first(window, undecided) for span in spans) if len(part.groups)]
+        undecided = np.zeros(groups.rows, bool)
+        if seen:
+            heads, open_groups = _decided(seen, groups, count, order)
+            found.append(heads)
+            undecided[open_groups] = True
+        window *= 2
+    if not found:
+        return None
+    tables, which, times = zip(*found, strict=True)
+    return Leading(pa.concat_tables(tables).combine_chunks(), np.concatenate(which), np.concatenate(times))
+
+
+WORTH_A_SEARCH = 16
+"""Rows of a group in a run: fewer are looked at one by one."""
+
+
+class _Seen(NamedTuple):
+    table: pa.Table
+    groups: Places
+    edge: Places
+    """1 where more rows of the group follow in the run."""
+
+
+class _Span(NamedTuple):
+    """Where groups lie in a run."""
+
+    run: Run
+    groups: Places
+    starts: Places
+    ends: Places
+
+    @classmethod
+    def of(cls, run: Run, groups: Run) -> _Span:
+        found, starts, counts = run.find(groups.keys.numbers)
+        return cls(run, found, starts, starts + counts)
+
+    def since(self, begin: pa.Array, order: Order) -> _Span:
+        """Without the rows before where each group begins, as far as it is worth a search."""
+        starts, ends = self.starts.copy(), self.ends.copy()
+        column = one_chunk(self.run.table[order.columns[0]])
+        halved = np.flatnonzero(ends - starts > WORTH_A_SEARCH)
+        while len(halved):
+            middle = (starts[halved] + ends[halved]) // 2
+            before = order.before(column.take(pa.array(middle)), begin.take(pa.array(self.groups[halved])))
+            starts[halved] = np.where(before, middle + 1, starts[halved])
+            ends[halved] = np.where(before, ends[halved], middle)
+            halved = halved[starts[halved] < ends[halved]]
+        return self._replace(starts=starts)
+
+    def first(self, window: int, wanted: Places) -> _Seen:
+        """The first rows of the wanted groups."""
+        here = wanted[self.groups] & (self.starts < self.ends)
+        groups, starts, ends = self.groups[here], self.starts[here], self.ends[here]
+        counts = np.minimum(ends - starts, window)
+        places = expanded(starts, counts)
+        edge = np.zeros(len(places), np.int64)
+        edge[np.cumsum(counts) - 1] = starts + counts < ends
+        return _Seen(taken(self.run.table, places), np.repeat(groups, counts), edge)
+
+
+def _decided(seen: list[_Seen], groups: Run, count: int, order: Order) -> tuple[Leading, Places]:
+    """The heads of the groups for which what was seen is enough, and the groups for which it is not.
+
+    Up to the first row behind which a run has more, every row was seen in every run, and its weight is known.
+    """
+    table = pa.concat_tables([part.table for part in seen]).combine_chunks()
+    which = np.concatenate([part.groups for part in seen])
+    weights = numbers_in(table, WEIGHT)
+    if not groups.keys.exact:  # rows of other groups with the same number are passed over
+        ours = taken(groups.table, which)
+        weights = np.where(same([table[n] for n in groups.columns], [ours[n] for n in groups.columns]), weights, 0)
+    places, firsts = order.sorted(table, which, in_parts=True)
+    sums = added(weights[places], firsts)
+    owner = which[places[firsts]]
+    rows = np.arange(len(firsts))
+    begins = np.concatenate([[True], owner[1:] != owner[:-1]])
+    head = np.flatnonzero(begins)
+    more = np.maximum.reduceat(np.concatenate([part.edge for part in seen])[places], firsts) > 0
+    horizon = np.minimum.reduceat(np.where(more, rows, len(rows)), head)
+    nth = np.cumsum(begins) - 1
+    there = np.where((rows <= horizon[nth]) & (sums > 0), np.minimum(sums, max(count, 0)), 0)
+    running = np.cumsum(there)
+    before = running - there - (running - there)[head][nth]
+    enough = (np.add.reduceat(there, head) >= count) | (horizon == len(rows))
+    times = np.clip(count - before, 0, there) * enough[nth]
+    chosen = np.flatnonzero(times)
+    heads = Leading(taken(table, places[firsts[chosen]]), owner[chosen], times[chosen])
+    return heads, owner[head][~enough]

@@ -1,0 +1,251 @@
+"""Totals by group: a trace whose rows of one key are added column by column, and results that are rounded once.
+
+For every number that is summed there are columns of its digits (see limbs.py), and of how often it was nan or an
+infinity. A row whose columns are all zero says nothing, and disappears.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.indices import Places, expanded, one_chunk, taken
+from flo.core.errors import ElementError
+from flo.core.term import Call, Lowering, Term, register
+from flo.tables.state.keys import Keys
+from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, limbs_of, summed
+from flo.tables.state.run import Run, merged, pairs
+from flo.tables.state.trace import Trace, added, alike, fitting, text_of
+from flo.tables.values import WEIGHT
+
+Sums: TypeAlias = dict[str, Places]
+"""Columns that are added, by name: the weight, and for the number at a place `place:index` and `place:nan`, …"""
+SPECIAL = ("nan", "inf", "-inf")
+
+
+@dataclass(frozen=True, eq=False)
+class Totals(Trace):
+    """Sums by key."""
+
+    def joined(self, runs: list[Run], fully: bool = False) -> Run:
+        whole = merged(_with_all_columns(runs, self.columns))
+        keys = whole.table.select(list(self.columns))
+        order, firsts = alike(keys, whole.keys)
+        counts = np.diff(firsts, append=len(order))
+        several = np.flatnonzero(counts > 1)
+        if not len(several):
+            return nonzero(whole)
+        names = [name for name in whole.table.column_names if name not in self.columns]
+        rows, begins = order[expanded(firsts[several], counts[several])], np.cumsum(counts[several]) - counts[several]
+        changed = carried({name: added(numbers_in(whole.table, name)[rows], begins) for name in names})
+        firsts, sums = order[firsts], {}
+        for name in dict.fromkeys([*names, *changed]):  # the others are as they were
+            column = numbers_in(whole.table, name)[firsts] if name in names else np.zeros(len(firsts), np.int64)
+            column[several] = changed.get(name, 0)
+            sums[name] = column
+        numbers = Keys(whole.keys.numbers[firsts], whole.keys.exact)
+        return nonzero(run_of_sums(taken(keys, firsts), numbers, sums))
+
+    def known(self, groups: Run) -> Sums:
+        """The sums of these groups, each of which is there once."""
+        sums: Sums = {}
+        for run in self.runs:
+            ours, theirs = pairs(groups, run)
+            for name in run.table.column_names if len(ours) else ():
+                if name not in self.columns:
+                    column = sums.setdefault(name, np.zeros(groups.rows, np.int64))
+                    column[ours] = fitting(column[ours], numbers_in(run.table, name)[theirs])
+        sums.setdefault(WEIGHT, np.zeros(groups.rows, np.int64))
+        return carried(sums)
+
+    def table(self) -> pa.Table | None:
+        return self.joined(list(self.runs)).table if self.runs else None
+
+    def _content(self) -> dict[str, Any]:
+        """The sums of every group: one number may have its digits in several forms."""
+        table = self.table()
+        content = {}
+        for row in [] if table is None else table.to_pylist():
+            sums: dict[str, Fraction] = {}
+            for name in row.keys() - {*self.columns}:
+                place, _, index = name.partition(":")
+                if index in ("", *SPECIAL):
+                    sums[name] = Fraction(row[name])
+                else:
+                    sums[place] = sums.get(place, Fraction()) + row[name] * Fraction(2) ** (BITS * int(index))
+            group = text_of({name: row[name] for name in self.columns})
+            content[group] = {name: number for name, number in sums.items() if number}
+        return content
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("totals", (self.columns, tuple(lower(run) for run in self.runs)))
+
+
+register("totals", lambda columns, runs=(): Totals(tuple(columns), tuple(runs)))
+
+
+def _with_all_columns(runs: list[Run], keys: tuple[str, ...]) -> list[Run]:
+    """The runs with the same columns: numbers of another size have digits that others have not."""
+    names = sorted({name for run in runs for name in run.table.column_names} - {*keys, WEIGHT})
+    return [Run(run.columns, run.keys, _with_columns(run.table, keys, [WEIGHT, *names])) for run in runs]
+
+
+def _with_columns(table: pa.Table, keys: tuple[str, ...], names: list[str]) -> pa.Table:
+    """The keys as they are, and these sums."""
+    nothing = pa.array(np.zeros(table.num_rows, np.int64))
+    there, found = set(table.column_names), table.select(keys)
+    for name in names:
+        found = found.append_column(name, table[name] if name in there else nothing)
+    return found
+
+
+def run_of_sums(keys: pa.Table, numbers: Keys, sums: Sums) -> Run:
+    for name, column in sums.items():
+        if name == WEIGHT or column.any():
+            keys = keys.append_column(name, pa.array(column))
+    return Run(tuple(name for name in keys.column_names if name not in sums), numbers, keys)
+
+
+def numbers_in(table: pa.Table, name: str) -> Places:
+    """A column of int64, without copying it."""
+    return np.asarray(one_chunk(table[name]))
+
+
+def nonzero(run: Run) -> Run:
+    """Without the rows that add nothing."""
+    sums = [numbers_in(run.table, name) for name in run.table.column_names if name not in run.columns]
+    kept = np.logical_or.reduce([column != 0 for column in sums])
+    if kept.all():
+        return run
+    where = np.flatnonzero(kept)
+    return Run(run.columns, Keys(run.keys.numbers[where], run.keys.exact), taken(run.table, where))
+
+
+def grouped(keys: pa.Table, numbers: Keys, weights: Places, columns: list[pa.Array]) -> tuple[Run, Sums]:
+    """The sums of the rows of each group, as a run and as columns."""
+    order, firsts = alike(keys, numbers)
+    sums = sums_of(weights, columns, order, firsts)
+    firsts = order[firsts]
+    return run_of_sums(taken(keys, firsts), Keys(numbers.numbers[firsts], numbers.exact), sums), sums
+
+
+def sums_of(weights: Places, columns: list[pa.Array], order: Places, firsts: Places) -> Sums:
+    """The sums of the rows from each of the `firsts` to the next, in this order."""
+    sums: Sums = {WEIGHT: added(weights[order], firsts)}
+    for place, array in enumerate(columns):
+        sums.update(_named(place, summed(array, weights, order, firsts)))
+        for name, there in _specials(array):
+            sums[f"{place}:{name}"] = added(np.where(there, weights, 0)[order], firsts)
+    return sums
+
+
+def _specials(array: pa.Array) -> list[tuple[str, Any]]:
+    if not pa.types.is_floating(array.type):
+        return []
+    values = np.asarray(array)
+    found = zip(SPECIAL, (np.isnan(values), values == np.inf, values == -np.inf), strict=True)
+    return [(name, there) for name, there in found if there.any()]
+
+
+def _named(place: int, limbs: Limbs) -> Sums:
+    return {f"{place}:{limbs.low + index}": digit for index, digit in enumerate(limbs.digits)}
+
+
+def plus(one: Sums, other: Sums) -> Sums:
+    nothing = np.zeros(len(one[WEIGHT]), np.int64)
+    return carried({name: fitting(one.get(name, nothing), other.get(name, nothing)) for name in one | other})
+
+
+def taken_sums(sums: Sums, places: Places) -> Sums:
+    return {name: column[places] for name, column in sums.items()}
+
+
+def carried(sums: Sums) -> Sums:
+    """The same sums with digits in their one form."""
+    places = {name.split(":")[0] for name in sums if ":" in name}
+    kept = {name: column for name, column in sums.items() if name.split(":")[-1] in (*SPECIAL, WEIGHT)}
+    for place in places:
+        kept.update(_named(int(place), digits_of(sums, int(place)).carried()))
+    return kept
+
+
+def digits_of(sums: Sums, place: int) -> Limbs:
+    start = f"{place}:"
+    digits = {name[len(start) :]: column for name, column in sums.items() if name.startswith(start)}
+    found = {int(index): column for index, column in digits.items() if index not in SPECIAL}
+    return limbs_of(found, len(sums[WEIGHT]))
+
+
+def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
+    """The sums of floats, or of any numbers divided by the weights, which are not zero then."""
+    limbs = digits_of(sums, place).carried()
+    results = limbs.to_floats(sums[WEIGHT] if mean else None)
+    nothing = np.zeros(len(results), np.int64)
+    nan, up, down = (np.sign(sums.get(f"{place}:{name}", nothing)) for name in SPECIAL)
+    sign = np.where(sums[WEIGHT] < 0, -1, 1) if mean else 1
+    up, down = up * sign, -down * sign
+    results[up + down > 0], results[up + down < 0] = np.inf, -np.inf
+    results[(nan != 0) | (up * down < 0)] = np.nan
+    return results
+
+
+def as_array(sums: Sums, place: int, kind: pa.DataType, name: Any) -> pa.Array:
+    """The sums as a column: floats, 64 bits, or decimals with the places of what was summed, of which integers have
+    none. `name(place)` names a group whose sum does not fit it."""
+    if pa.types.is_floating(kind):
+        return pa.array(as_floats(sums, place))
+    if pa.types.is_decimal(kind):
+        return as_decimals(sums, place, kind, kind, name)
+    limbs = digits_of(sums, place).carried()
+    values, large = limbs.to_ints()
+    if len(large):
+        raise _too_large(limbs.from_zero().number(int(large[0])), "64 bits", name(int(large[0])))
+    return pa.array(values)
+
+
+def as_decimals(
+    sums: Sums, place: int, given: pa.DataType, kind: pa.DataType, name: Any, mean: bool = False
+) -> pa.Array:
+    """The sums of decimals, or their quotients by the weights, as a column of a type with no fewer places."""
+    limbs = digits_of(sums, place).carried().from_zero().times_ten(kind.scale - given.scale)
+    return _decimals(limbs.divided(sums[WEIGHT]) if mean else limbs, kind, name)
+
+
+def as_list(sums: Sums, place: int, kind: pa.DataType) -> list[Any]:
+    """The sums as Python numbers, of any size."""
+    if pa.types.is_floating(kind):
+        return list(as_floats(sums, place).tolist())
+    limbs = digits_of(sums, place).carried().from_zero()
+    if pa.types.is_decimal(kind):
+        return [Fraction(limbs.number(at), 10**kind.scale) for at in range(limbs.digits.shape[1])]
+    values, large = limbs.to_ints()
+    found = list(values.tolist())
+    for at in large:
+        found[at] = limbs.number(int(at))
+    return found
+
+
+def _decimals(limbs: Limbs, kind: pa.DataType, name: Any) -> pa.Array:
+    limit = 10**kind.precision
+    if limit < 1 << (BITS * len(limbs.digits) - 1):  # fewer digits always fit
+        for place in np.flatnonzero(np.abs(limbs.to_floats()) >= 0.99 * limit):
+            if abs(number := limbs.number(int(place))) >= limit:
+                raise _too_large(number, f"{kind.precision} digits", name(int(place)))
+    above = -limbs.negative().astype(np.int64)  # the digits beyond the highest
+    digits = [limbs.digits[index] if index < len(limbs.digits) else above for index in range(4)]
+    halves = [low & MASK | high << BITS for low, high in (digits[:2], digits[2:])]
+    words = np.stack(halves, axis=1)
+    return pa.Array.from_buffers(kind, words.shape[0], [None, pa.py_buffer(words)])
+
+
+def _too_large(number: int, limit: str, group: Any) -> ElementError:
+    return ElementError(
+        f"a sum or average of {{input}} does not fit the {limit} of its column",
+        facts=(("group", group), ("result", str(number))),
+        instead=(("a function that gives floats", "whose sums are rounded"),),
+        index=0,
+    )

@@ -1,0 +1,272 @@
+"""Traces: state as sorted runs, merged in levels as they grow, so that the cost of a delta follows the delta.
+
+`++` appends a run and merges it with those that are not more than twice its size. Every row is copied a logarithmic
+number of times; what was merged long ago is not touched. Versions share the runs that they have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columns.indices import Numbers, Places, expanded, largest, stable_order, taken
+from flo.core.data import canonical
+from flo.core.errors import ElementError
+from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.tables.state.keys import Keys, keys_of, same
+from flo.tables.state.run import Run, merged, pairs
+from flo.tables.values import WEIGHT
+
+
+@dataclass(frozen=True, eq=False)
+class Trace(Lowerable):
+    """A z-set, kept by key: rows of equal columns have their weights added when runs are merged."""
+
+    columns: tuple[str, ...]
+    runs: tuple[Run, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        return sum(run.rows for run in self.runs)
+
+    @property
+    def bytes(self) -> int:
+        """The memory that the runs take."""
+        return sum(run.bytes for run in self.runs)
+
+    def extended(self, delta: Run) -> Self:
+        """With the rows of a delta."""
+        if not delta.rows:
+            return self
+        runs, tail, size = list(self.runs), [delta], delta.rows
+        while runs and runs[-1].rows <= 2 * size:
+            tail.append(runs.pop())
+            size += tail[-1].rows
+        whole = self.joined(tail[::-1])
+        if len(tail) > 1:
+            whole = whole.resting()  # now, so that the next delta need not wait for it
+        return replace(self, runs=(*runs, whole) if whole.rows else tuple(runs))
+
+    def joined(self, runs: list[Run], fully: bool = False) -> Run:
+        """One run for several: how rows that belong together become one."""
+        return consolidated(merged(runs), fully)
+
+    def consolidated(self) -> Self:
+        """The same in at most one run, every row once."""
+        whole = [self.joined(list(self.runs), fully=True)] if self.runs else []
+        return replace(self, runs=tuple(run.resting() for run in whole if run.rows))
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    def table(self) -> pa.Table | None:
+        """All rows, each once, with the sum of its weights."""
+        return self.joined(list(self.runs), fully=True).table if self.runs else None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trace) or type(other) is not type(self) or bool(self.runs) != bool(other.runs):
+            return False
+        if len(self.runs) == len(other.runs) and all(map(_identical, self.runs, other.runs)):
+            return True
+        return other.columns == self.columns and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def _content(self) -> dict[str, Any]:
+        table = self.table()
+        rows = [] if table is None else table.to_pylist()
+        return {text_of({n: v for n, v in row.items() if n != WEIGHT}): row[WEIGHT] for row in rows}
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("trace", (self.columns, tuple(lower(run) for run in self.runs)))
+
+
+register("trace", lambda columns, runs=(): Trace(tuple(columns), tuple(runs)))
+
+
+def _identical(one: Run, other: Run) -> bool:
+    return one is other or (one.rows == other.rows and one.name == other.name)
+
+
+def consolidated(run: Run, fully: bool = False) -> Run:
+    """Equal rows as one, with the sum of their weights; none where that is zero.
+
+    Rows that were only ever added need not be compared: as many of them as came is what they weigh. So only rows whose
+    key has a weight below zero are looked at, unless the key is the row, or all are asked for.
+    """
+    if not run.rows:
+        return run
+    names = [name for name in run.table.column_names if name != WEIGHT]
+    weights = run.table[WEIGHT].to_numpy()
+    whole_rows = fully or set(names) == set(run.columns)
+    if not whole_rows and weights.min() > 0:
+        return run
+    edges = run.starts
+    starts, counts = edges[:-1], np.diff(edges)
+    if whole_rows:
+        open_keys = np.flatnonzero((counts > 1) | (weights[starts] == 0))
+    else:
+        open_keys = np.flatnonzero(np.minimum.reduceat(weights, starts) <= 0)
+    places = expanded(starts[open_keys], counts[open_keys])
+    if not len(places):
+        return run
+    order, firsts = alike(taken(run.table.select(names), places))
+    sums = added(weights[places[order]], firsts)
+    weights, kept = weights.copy(), np.ones(run.rows, bool)
+    kept[places] = False
+    firsts = places[order[firsts]]
+    weights[firsts], kept[firsts] = sums, sums != 0
+    where = np.flatnonzero(kept)
+    return Run(
+        run.columns, Keys(run.keys.numbers[where], run.keys.exact), weighing(taken(run.table, where), weights[where])
+    )
+
+
+def weighing(table: pa.Table, weights: Places) -> pa.Table:
+    """The rows with these weights."""
+    field = pa.field(WEIGHT, pa.int64(), nullable=False)
+    if WEIGHT not in table.column_names:
+        return table.append_column(field, pa.array(weights, pa.int64()))
+    return table.set_column(table.schema.get_field_index(WEIGHT), field, pa.array(weights, pa.int64()))
+
+
+def added_up(table: pa.Table) -> pa.Table:
+    """Equal rows as one, with the sum of their weights; none where that is zero."""
+    if not table.num_rows:
+        return table
+    order, firsts = alike(table.drop_columns([WEIGHT]))
+    weights = added(table[WEIGHT].to_numpy()[order], firsts)
+    kept = weights != 0
+    return weighing(taken(table, order[firsts[kept]]), weights[kept])
+
+
+def net_changes(table: pa.Table) -> pa.Table:
+    """A delta without rows that cancel out. One that takes nothing back is left as it is."""
+    takes_back = table.num_rows and pc.min(table[WEIGHT]).as_py() <= 0
+    return added_up(table) if takes_back else table
+
+
+def added(weights: Places, firsts: Places) -> Places:
+    """The sums from each place to the next; an error if one does not fit 64 bits."""
+    if len(firsts) == len(weights):
+        return weights[firsts]
+    if 2 * len(firsts) < len(weights):
+        sums = np.add.reduceat(weights, firsts)
+    else:  # few rows are behind a first one
+        sums, behind = weights[firsts], np.ones(len(weights), bool)
+        behind[firsts] = False
+        rest = np.flatnonzero(behind)
+        np.add.at(sums, rest - np.arange(1, len(rest) + 1), weights[rest])
+    if largest(weights) * len(weights) > 2**62:  # rare, and then looked at closely
+        exact = np.add.reduceat(weights.astype(object), firsts)
+        if (exact != sums).any():
+            raise too_heavy()
+    return sums
+
+
+def fitting(one: Places, other: Places) -> Places:
+    """The sums; an error if one does not fit 64 bits."""
+    sums = one + other
+    if (((one ^ sums) & (other ^ sums)) < 0).any():
+        raise too_heavy()
+    return sums
+
+
+def too_heavy() -> ElementError:
+    return ElementError(
+        "the weights of equal rows of {input}, or of a group, come to a number that does not fit 64 bits",
+        facts=(("expected", f"from {-(2**63)} to {2**63 - 1}"),),
+        instead=(("smaller weights", "such as one row for each thing that happened"),),
+        index=0,
+    )
+
+
+def alike(table: pa.Table, keys: Keys | None = None) -> tuple[Places, Places]:
+    """(the rows in an order in which equal ones are neighbours, older ones first; where each different row begins).
+
+    They are in the order of their numbers. Two different rows may share a number: then they are told apart by their
+    text, so that nothing that differs is ever taken for the same.
+    """
+    columns = [table[name] for name in table.column_names]
+    keys = keys_of(columns) if keys is None else keys
+    sorted_already = bool(np.all(keys.numbers[1:] >= keys.numbers[:-1]))
+    order = np.arange(len(keys.numbers)) if sorted_already else stable_order(keys.numbers)
+    numbers = keys.numbers[order]
+    new = np.concatenate([[True], numbers[1:] != numbers[:-1]])[: len(numbers)]
+    doubtful = np.zeros(0, np.int64) if keys.exact else np.flatnonzero(~new)
+    if len(doubtful):
+        one, other = taken(table, order[doubtful - 1]), taken(table, order[doubtful])
+        equal = same(one.columns, other.columns)
+        if not equal.all():
+            return _told_apart(table, order, numbers, doubtful[~equal])
+    return order, np.flatnonzero(new)
+
+
+def _told_apart(table: pa.Table, order: Places, numbers: Numbers, different: Places) -> tuple[Places, Places]:
+    """The same, where rows with one number differ."""
+    places = np.flatnonzero(np.isin(numbers, numbers[different]))
+    texts = [text_of(row) for row in taken(table, order[places]).to_pylist()]
+    ties = np.zeros(len(order), np.int64)
+    ties[places] = np.unique(texts, return_inverse=True)[1]
+    again = np.lexsort((ties, numbers))
+    order, numbers, ties = order[again], numbers[again], ties[again]
+    new = np.concatenate([[True], (numbers[1:] != numbers[:-1]) | (ties[1:] != ties[:-1])])
+    return order, np.flatnonzero(new)
+
+
+def text_of(row: dict[str, Any]) -> str:
+    """The same for equal rows: zeros of both signs are equal."""
+    return canonical(_one_zero(row))
+
+
+def _one_zero(item: Any) -> Any:
+    match item:
+        case float():
+            return item + 0.0
+        case dict():
+            return {name: _one_zero(value) for name, value in item.items()}
+        case list():
+            return [_one_zero(value) for value in item]
+        case _:
+            return item
+
+
+@dataclass(frozen=True, eq=False)
+class Latest(Trace):
+    """One row for each key."""
+
+    def joined(self, runs: list[Run], fully: bool = False) -> Run:
+        whole = merged(runs)
+        order, firsts = alike(whole.table.select(list(self.columns)), whole.keys)
+        if len(firsts) == whole.rows:
+            return whole
+        newest = order[np.append(firsts[1:], len(order)) - 1]
+        return Run(whole.columns, Keys(whole.keys.numbers[newest], whole.keys.exact), taken(whole.table, newest))
+
+    def known(self, keys: Run) -> tuple[Places, pa.Table | None]:
+        """Which of these keys are there, each of which is given once; and their rows."""
+        unknown, places, parts = np.ones(keys.rows, bool), [], []
+        for run in reversed(self.runs):
+            ours, theirs = pairs(keys, run)
+            new = unknown[ours]
+            unknown[ours] = False
+            places.append(ours[new])
+            parts.append(taken(run.table, theirs[new]))
+        return (np.concatenate(places), pa.concat_tables(parts)) if parts else (np.zeros(0, np.int64), None)
+
+    def _content(self) -> dict[str, Any]:
+        table = self.table()
+        rows = [] if table is None else table.to_pylist()
+        return {text_of({name: row[name] for name in self.columns}): text_of(row) for row in rows}
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("latest", (self.columns, tuple(lower(run) for run in self.runs)))
+
+
+register("latest", lambda columns, runs=(): Latest(tuple(columns), tuple(runs)))

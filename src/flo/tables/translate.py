@@ -1,0 +1,180 @@
+"""Between tables and Python values: where an operator without a columnar form stands beside one that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, TypeAlias, final
+
+import pyarrow as pa
+
+from flo.core.collection import Collection, FormedValue
+from flo.core.graph import Graph, Node, Parallel, Sequential, parallel, sequence
+from flo.core.nested import Nested, NestedValue
+from flo.core.operator import Operator, Step, Values
+from flo.core.persistent import Elements
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.structural import Wire, identity
+from flo.core.typing import initial
+from flo.tables.keyed import KeyedRows, inner_of, keyed_rows_of
+from flo.tables.operator import columnar, given, in_tables, plain
+from flo.tables.streams import Streams
+from flo.tables.values import written
+from flo.values.keyed import Keyed, KeyedValue
+
+
+@final
+@dataclass(frozen=True)
+class ToColumns(Operator):
+    """Values as tables; in nested streams a table for each inner stream."""
+
+    of: Collection | None = field(default=None, compare=False)
+
+    name = "to_columns"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        return (in_tables(inputs[0]),)
+
+    def typed(self, inputs: StreamTypes) -> Self:
+        return replace(self, of=plain(inputs[0]).collection)
+
+    def with_origins(self, like: Self) -> Self:
+        return like
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        rest, sent = inputs[0].take()
+        if inputs[0].size():
+            assert self.of is not None
+            yield Step("to-columns", (rest,), self, (tables_of(self.of, sent),))
+
+
+def tables_of(of: Collection, value: Any) -> Any:
+    """The value with tables where there can be."""
+    if isinstance(value, Streams):
+        return value.one_by_one()
+    if isinstance(value, NestedValue):
+        assert isinstance(of, Nested)
+        inner = [stream.collection for stream in of.inner]
+        return _each_inner(value, lambda values: tuple(map(tables_of, inner, values)))
+    if isinstance(value, FormedValue) or columnar(StreamType(of, bounded=True)) is None:
+        return value
+    return written_keyed(of, value) if isinstance(of, Keyed) else written(of, value)  # type: ignore[arg-type]
+
+
+def values_of(value: Any) -> Any:
+    """The value without tables."""
+    if isinstance(value, NestedValue):
+        return _each_inner(value, lambda values: tuple(map(values_of, values)))
+    return value.value() if isinstance(value, FormedValue) else value
+
+
+def _each_inner(value: NestedValue, turned: Callable[[Values], Values]) -> NestedValue:
+    newest = None if value.newest is None else turned(value.newest)
+    return replace(value, older=Elements(map(turned, value.older)), newest=newest)
+
+
+def written_keyed(of: Keyed[Any, Any], value: KeyedValue) -> KeyedRows:
+    try:
+        return keyed_rows_of(of, value)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError):
+        for inner in value.entries.to_dict().values():
+            written(inner_of(of), inner)  # names the element
+        raise
+
+
+@final
+@dataclass(frozen=True)
+class ToValues(Operator):
+    """Tables as values."""
+
+    name = "to_values"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        return (StreamType(plain(inputs[0]).collection, inputs[0].bounded),)
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        rest, sent = inputs[0].take()
+        if inputs[0].size():
+            yield Step("to-values", (rest,), self, (values_of(sent),))
+
+
+Make: TypeAlias = Callable[[Any, StreamTypes], Operator | Graph | None]
+FORMS: dict[type[Operator], Make] = {}
+"""For a class of operators on values, what makes the columnar form of one, given its input types on values; None where
+this one has none. A graph stands for the operator: its inputs and outputs are those of the form."""
+
+
+def form_of(*kinds: type[Operator]) -> Callable[[Make], Make]:
+    """Registers the columnar form of these operators."""
+
+    def registered(make: Make) -> Make:
+        FORMS.update(dict.fromkeys(kinds, make))
+        return make
+
+    return registered
+
+
+Choose: TypeAlias = Callable[[Any, StreamTypes], tuple[StreamTypes, Operator | Graph] | None]
+CHOICES: dict[type[Operator], Choose] = {}
+"""For operators on streams that can be tables in more than one way: given the types that are there, the types to read
+and what reads them; None to go by FORMS."""
+
+
+def choice_of(*kinds: type[Operator]) -> Callable[[Choose], Choose]:
+    """Registers what is chosen for these operators."""
+
+    def registered(choose: Choose) -> Choose:
+        CHOICES.update(dict.fromkeys(kinds, choose))
+        return choose
+
+    return registered
+
+
+def translated(graph: Graph, inputs: StreamTypes) -> tuple[Graph, StreamTypes]:
+    """The graph whose inputs are of these types, on tables where it can be, and the types of its outputs."""
+    match graph:
+        case Sequential(left, right):
+            first, between = translated(left, inputs)
+            second, outputs = translated(right, between)
+            return Sequential(first, second), outputs
+        case Parallel(left, right):
+            count = left.arity[0]
+            first, some = translated(left, inputs[:count])
+            second, others = translated(right, inputs[count:])
+            return Parallel(first, second), some + others
+        case Node(_, operator, origin):
+            wanted, chosen = _chosen(operator, inputs)
+            node = Node(None, chosen, origin) if isinstance(chosen, Operator) else chosen
+            outputs = initial(node, wanted)[1]
+            conversion = converting(inputs, wanted)
+            return (node if conversion is None else sequence(conversion, node)), outputs
+
+
+def _chosen(operator: Operator, inputs: StreamTypes) -> tuple[StreamTypes, Operator | Graph]:
+    """The operator to run, or the graph, and the types that it reads."""
+    if isinstance(operator, Wire):
+        return inputs, operator  # moves values of any kind
+    if type(operator) in CHOICES and (choice := CHOICES[type(operator)](operator, inputs)) is not None:
+        return choice
+    make = FORMS.get(type(operator))
+    values = tuple(map(plain, inputs))
+    tables = tuple(map(columnar, inputs))
+    if make is not None and None not in tables:
+        form = make(operator, values)
+        is_graph = not isinstance(form, Operator)  # and gives what it can
+        if form is not None and (is_graph or all(given(out) is not None for out in operator.judge(values).outputs)):
+            return tables, form  # type: ignore[return-value]
+    return values, operator
+
+
+def converting(found: StreamTypes, wanted: StreamTypes) -> Graph | None:
+    """What turns streams of one form into the other; None if nothing must."""
+    if found == wanted:
+        return None
+    return parallel(*(_one(have, want) for have, want in zip(found, wanted, strict=True)))
+
+
+def _one(have: StreamType, want: StreamType) -> Graph:
+    if have == want:
+        return Node(None, identity(1))
+    return Node(None, ToValues() if want == plain(have) else ToColumns())

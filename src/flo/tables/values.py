@@ -1,0 +1,190 @@
+"""Values that are Arrow tables: sequences as rows in their order, bags, sets and z-sets as rows with weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columns.indices import one_chunk
+from flo.columns.layout import Layout
+from flo.core.collection import Collection, End, Form, FormedValue, Value, call
+from flo.core.errors import ElementError, brief
+from flo.core.term import Lowering, Term
+from flo.values.element_value import ElementCollection
+from flo.values.sequence import Sequence
+
+WEIGHT = "±"
+"""The column of weights. No field of a Python class can have this name."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Rows(FormedValue):
+    """What has arrived, as a table. `++` appends rows; equal rows are added up only where somebody asks."""
+
+    of: ElementCollection[Any]
+    table: pa.Table
+    end: End = End.OPEN
+
+    kind = "rows"
+
+    def concat(self, delta: Rows) -> Rows:
+        if self.end is not End.OPEN:
+            return self
+        if not delta.table.num_rows:
+            return self if delta.end is End.OPEN else replace(self, end=delta.end)
+        table = pa.concat_tables([self.table, delta.table]) if self.table.num_rows else delta.table
+        return Rows(self.of, table, delta.end)
+
+    def empty(self) -> Rows:
+        return Rows(self.of, self.table.slice(0, 0))
+
+    def with_end(self, end: End) -> Rows:
+        return replace(self, end=end)
+
+    def fix(self) -> Rows:
+        return self if self.fixed() else self.with_end(End.ARRIVED)
+
+    def fixed(self) -> bool:
+        return self.end is not End.OPEN
+
+    def drained(self) -> Rows:
+        """Without its rows."""
+        return Rows(self.of, self.table.slice(0, 0), self.end)
+
+    def passed(self) -> Rows:
+        """⊗: the end was passed on."""
+        return Rows(self.of, self.table.slice(0, 0), End.PASSED)
+
+    def take(self) -> tuple[Rows, Rows]:
+        return (self.passed() if self.end is End.ARRIVED else self.drained()), self
+
+    def send(self, at_most: int | None = None) -> tuple[Rows, Rows]:
+        if at_most is None or at_most >= self.table.num_rows:
+            return self.take()
+        return replace(self, table=self.table.slice(at_most)), Rows(self.of, self.table.slice(0, at_most))
+
+    def size(self) -> int:
+        return int(self.table.num_rows) + (self.end is End.ARRIVED)
+
+    def value(self) -> Any:
+        """The same value of the `values` instance."""
+        layout = layout_of(self.of)
+        elements = layout.to_elements(self.table)
+        units = elements if ordered(self.of) else zip(elements, self.table[WEIGHT].to_pylist(), strict=True)
+        return self.of.value_class.of(units, self.end)
+
+    @cached_property
+    def _canonical(self) -> Any:
+        return self.value()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rows) and self.of == other.of and self._canonical == other._canonical
+
+    def __hash__(self) -> int:
+        return hash(self._canonical)
+
+    def lower(self, lower: Lowering) -> Term:
+        return call(self.kind, self.of, self.value(), lower=lower)
+
+    @classmethod
+    def lift(cls, *parts: Any) -> Rows:
+        of, value = parts
+        return rows_of(of, value)
+
+
+def ordered(collection: Collection) -> bool:
+    return isinstance(collection, Sequence)
+
+
+def layout_of(collection: ElementCollection[Any]) -> Layout:
+    layout = Layout.of(collection.element)
+    assert layout is not None, f"{collection} has no columns"
+    return layout
+
+
+def schema_of(collection: ElementCollection[Any]) -> pa.Schema:
+    schema = layout_of(collection).schema
+    return schema if ordered(collection) else schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+
+
+def plain_zeros(of: ElementCollection[Any], table: pa.Table) -> pa.Table:
+    """The table with 0.0 for -0.0, unless it is a sequence: equal rows of other collections are one (`canonical`)."""
+    if ordered(of):
+        return table
+    for place, field in enumerate(table.schema):
+        if _has_floats(field.type):
+            table = table.set_column(place, field, _plain_zeros(one_chunk(table.column(place))))
+    return table
+
+
+def _has_floats(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        return any(_has_floats(kind.field(place).type) for place in range(kind.num_fields))
+    return bool(pa.types.is_float32(kind) or pa.types.is_float64(kind))
+
+
+def _plain_zeros(array: pa.Array) -> pa.Array:
+    if pa.types.is_struct(array.type):
+        fields = list(array.type)
+        parts = [_plain_zeros(part) if _has_floats(part.type) else part for part in array.flatten()]
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=array.is_null())
+    return pc.add(array, pa.scalar(0.0, array.type)) if _has_floats(array.type) else array
+
+
+def rows_of(collection: ElementCollection[Any], value: Any) -> Rows:
+    """The columnar value of a value of the `values` instance."""
+    layout = layout_of(collection)
+    if ordered(collection):
+        return Rows(collection, layout.to_table(value.all_units()), value.end)
+    units = value.all_units()
+    table = layout.to_table([element for element, _ in units])
+    weights = pa.array([weight for _, weight in units], pa.int64())
+    return Rows(collection, table.append_column(pa.field(WEIGHT, pa.int64(), False), weights), value.end)
+
+
+def written(of: ElementCollection[Any], value: Any) -> Rows:
+    """The rows of a value; an element that fits no column is named."""
+    try:
+        return rows_of(of, value)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError) as error:
+        for element in value.elements_list():
+            try:
+                rows_of(of, of.value_class.of([element] if hasattr(value, "elements") else [(element, 1)]))
+            except Exception as fault:
+                raise ElementError(
+                    f"an element of {{input}} does not fit its columns: {fault}",
+                    facts=(
+                        ("given", brief(element)),
+                        ("columns", _shown(layout_of(of).schema)),
+                    ),
+                ) from error
+        raise
+
+
+class Columns(Form[ElementCollection[Any]]):
+    """The columnar form of a collection: the same type to people, other values."""
+
+    name = "Columns"
+
+    def bottom(self) -> Rows:
+        return Rows(self.base, schema_of(self.base).empty_table())
+
+    def mismatch(self, value: Value) -> str | None:
+        if not isinstance(value, Rows):
+            return f"a {value.kind} is no table of {self.base}"
+        expected = schema_of(self.base)
+        if not value.table.schema.equals(expected):
+            return f"the columns are {_shown(value.table.schema)}, and {self.base} has {_shown(expected)}"
+        return None
+
+    def formed(self, value: Any) -> Rows:
+        return rows_of(self.base, value)
+
+
+def _shown(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name}: {field.type}" for field in schema if field.name != WEIGHT)

@@ -1,0 +1,177 @@
+"""A body on many whole streams at once: every operator of it once, with the number of the stream in its key.
+
+Inner streams that are complete need no state and no order among them, so what `nest` would do for one after the other
+is one pass over all of their rows. Operators that have such a form are registered with `whole_of`; of the others, those
+on streams of elements run on values, one stream after the other, between passes over tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.indices import Places, taken
+from flo.columns.layout import Layout
+from flo.core.collection import Collection, End
+from flo.core.graph import Graph, Node, Parallel, Sequential, nodes
+from flo.core.operator import Operator, Values, concat_all
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.structural import Wire
+from flo.tables.functions import written
+from flo.tables.keyed import has_key_columns
+from flo.tables.state.trace import alike, weighing
+from flo.tables.streams import STREAM, numbered, numbers
+from flo.tables.values import WEIGHT, layout_of, ordered
+from flo.values.element_value import ElementCollection
+from flo.values.weighted import Set
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The rows of one place of the body, of all `count` streams: the number of the stream, and then its columns.
+
+    Rows stand by stream, and those of a set are all different.
+    """
+
+    of: Collection
+    count: int
+    table: pa.Table
+
+    @property
+    def streams(self) -> Places:
+        return numbers(self.table)
+
+    def rows(self) -> pa.Table:
+        return self.table.drop_columns([STREAM])
+
+
+Wholes: TypeAlias = tuple[Whole, ...]
+Outputs: TypeAlias = tuple[Collection, ...]
+RunWhole: TypeAlias = Callable[[Any, Wholes, Outputs], Wholes]
+When: TypeAlias = Callable[[Any, StreamTypes], bool]
+WHOLE: dict[type[Operator], tuple[RunWhole, When]] = {}
+
+
+def whole_of(*kinds: type[Operator], when: When = lambda operator, inputs: True) -> Callable[[RunWhole], RunWhole]:
+    """Registers how these operators run on whole streams: (operator, inputs, what the outputs are) to outputs; `when`
+    says of an operator and its input types whether it does."""
+
+    def registered(run: RunWhole) -> RunWhole:
+        WHOLE.update(dict.fromkeys(kinds, (run, when)))
+        return run
+
+    return registered
+
+
+def whole_types(graph: Graph, inputs: StreamTypes) -> StreamTypes | None:
+    """The types of the outputs, if every operator of the body can run on whole streams of these types."""
+    match graph:
+        case Sequential(left, right):
+            between = whole_types(left, inputs)
+            return None if between is None else whole_types(right, between)
+        case Parallel(left, right):
+            count = left.arity[0]
+            some, others = whole_types(left, inputs[:count]), whole_types(right, inputs[count:])
+            return None if some is None or others is None else some + others
+        case Node(_, Wire() as wire):
+            return wire.type(inputs)
+        case Node(_, operator):
+            outputs = operator.judge(inputs).outputs
+            streams = (*inputs, *outputs)
+            simple = bool(inputs and outputs) and all(_has_columns(stream.collection) for stream in streams)
+            fits = simple or (has_run(operator, inputs) and all(_fits(stream.collection) for stream in streams))
+            return outputs if fits else None
+
+
+def operators_in(graph: Graph) -> Iterator[Operator]:
+    """The operators of a body, and of bodies in it."""
+    for node in nodes(graph):
+        yield node.operator
+        inside = getattr(node.operator, "graph", None)
+        yield from () if inside is None else operators_in(inside)
+
+
+def has_run(operator: Operator, inputs: StreamTypes) -> bool:
+    return type(operator) in WHOLE and WHOLE[type(operator)][1](operator, inputs)
+
+
+def _fits(of: Collection) -> bool:
+    return _has_columns(of) or has_key_columns(of)
+
+
+def _has_columns(of: Collection) -> bool:
+    return isinstance(of, ElementCollection) and Layout.of(of.element) is not None
+
+
+def run_whole(graph: Graph, given: Wholes) -> Wholes:
+    """The outputs of the body for all streams."""
+    match graph:
+        case Sequential(left, right):
+            return run_whole(right, run_whole(left, given))
+        case Parallel(left, right):
+            count = left.arity[0]
+            return run_whole(left, given[:count]) + run_whole(right, given[count:])
+        case Node(_, Wire() as wire):
+            return tuple(given[place] for place in wire.routes)
+        case Node(_, operator):
+            types: StreamTypes = tuple(StreamType(each.of, bounded=True) for each in given)
+            outputs = tuple(output.collection for output in operator.judge(types).outputs)
+            run = WHOLE[type(operator)][0] if has_run(operator, types) else one_by_one
+            return tuple(map(in_order, run(operator, given, outputs)))
+
+
+def in_order(whole: Whole) -> Whole:
+    """Rows by stream, and those of a set once."""
+    table = whole.table
+    if isinstance(whole.of, Set):
+        order, firsts = alike(table.drop_columns([WEIGHT]))
+        table = weighing(taken(table, np.sort(order[firsts])), np.ones(len(firsts), np.int64))
+    streams = numbers(table)
+    if not np.all(streams[1:] >= streams[:-1]):
+        table = taken(table, np.argsort(streams, kind="stable"))
+    return replace(whole, table=table)
+
+
+def bounds(whole: Whole) -> Places:
+    """Where the rows of each stream begin, and where the last ones end."""
+    return np.searchsorted(whole.streams, np.arange(whole.count + 1))
+
+
+def one_by_one(operator: Operator, given: Wholes, outputs: Outputs) -> Wholes:
+    """The operator as it is, on the values of one stream after the other."""
+    typed = operator.typed(tuple(StreamType(each.of, bounded=True) for each in given))
+    bottoms = tuple(of.bottom() for of in outputs)
+    found = [_finished(typed, values, bottoms) for values in zip(*map(_values, given), strict=True)]
+    return tuple(_gathered(of, [values[place] for values in found]) for place, of in enumerate(outputs))
+
+
+def _values(whole: Whole) -> list[Any]:
+    """The value of each stream."""
+    of: Any = whole.of
+    units = layout_of(of).to_elements(whole.table)
+    if not ordered(of):
+        units = list(zip(units, whole.table[WEIGHT].to_pylist(), strict=True))
+    return [of.value_class.of(units[low:high], End.ARRIVED) for low, high in pairwise(bounds(whole))]
+
+
+def _finished(operator: Operator, inputs: Values, outputs: Values) -> Values:
+    for step in operator.advance(inputs):
+        outputs = concat_all(outputs, step.outputs)
+    return outputs
+
+
+def _gathered(of: Any, values: list[Any]) -> Whole:
+    """The streams of these values."""
+    each = [value.all_units() for value in values]
+    units = [unit for some in each for unit in some]
+    if ordered(of):
+        table = written(units, of.element)
+    else:
+        table = written([element for element, _ in units], of.element)
+        table = weighing(table, np.array([weight for _, weight in units], np.int64))
+    return Whole(of, len(values), numbered(table, np.repeat(np.arange(len(each)), list(map(len, each)))))

@@ -1,0 +1,126 @@
+"""How far a long run has come: rows, rate, state, time left. Nothing is shown where nobody looks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from flo.core.graph import Graph, Node, Parallel, Sequential, names, text
+from flo.core.labels import label
+from flo.core.semantics import GraphStep
+from flo.core.term import Lowering
+
+PATIENCE = 1.0
+"""Seconds before anything is shown."""
+
+
+class RunProgress:
+    """A line on the terminal while a program runs."""
+
+    def __init__(self, name: str, total: int | None, console: Console | None = None) -> None:
+        self.name, self.total = name, total
+        self.console = console or Console(stderr=True)
+        self.rows = 0
+        self.started = time.monotonic()
+        self._shown: Progress | None = None
+        self._task: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def moved(self, rows: int, state: tuple[int, int]) -> None:
+        """So many more rows were taken; `state` is how many rows and bytes the program keeps."""
+        self.rows += rows
+        elapsed = time.monotonic() - self.started
+        if not self.console.is_terminal or elapsed < PATIENCE:
+            return
+        if self._shown is None:
+            self._shown = self._bar()
+            self._shown.start()
+            self._task = self._shown.add_task(self.name, total=self.total, details="")
+        details = f"{self.rows:,} rows   {self.rows / elapsed:,.0f}/s   state {state[0]:,} rows, {size(state[1])}"
+        self._shown.update(self._task, completed=self.rows, details=details)
+
+    def _bar(self) -> Progress:
+        columns: list[ProgressColumn] = [
+            TextColumn("{task.description}"),
+            TextColumn("{task.fields[details]}"),
+            TimeElapsedColumn(),
+        ]
+        if self.total is not None:
+            columns += [BarColumn(), TaskProgressColumn(), TimeRemainingColumn()]
+        return Progress(*columns, console=self.console)
+
+    def said(self, line: str) -> None:
+        """Something to know when the run is over."""
+        if self.console.is_terminal:
+            self.console.print(line, highlight=False, markup=False)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown is not None:
+            self._shown.stop()
+
+
+def size(count: float) -> str:
+    """Bytes, for people."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def stepped_node(graph: Graph, place: tuple[int, ...]) -> Node:
+    """The operator at a place of the graph."""
+    for side in place:
+        assert isinstance(graph, (Sequential, Parallel))
+        graph = graph.right if side else graph.left
+    assert isinstance(graph, Node)
+    return graph
+
+
+def derivation(step: GraphStep) -> str:
+    """The rules from the root to the operator: `sequence-left › operator › map`."""
+    return " › ".join(step.path)
+
+
+def trace_table(start: Graph, steps: Iterable[GraphStep], *, title: str = "", whole: bool = False) -> Table:
+    """One row a step. `whole` shows the derivation and all of the program, else only the operator that stepped."""
+    table = Table(title=title or None, title_justify="left", header_style="bold", expand=False)
+    table.add_column("step", justify="right")
+    table.add_column("rule", style="cyan", no_wrap=not whole)
+    table.add_column("after it")
+    table.add_column("emitted", style="green")
+    table.add_row("", "", Text(_text(start)) if whole else "", "")
+    for number, step in enumerate(steps, start=1):
+        shown = step.graph if whole else stepped_node(step.graph, step.place)
+        emitted = [text(Lowering()(delta)) for delta in step.outputs if delta is not None]
+        rule = derivation(step) if whole else step.rule
+        table.add_row(str(number), rule, Text(_text(shown)), Text("  ".join(emitted)))
+    return table
+
+
+def legend(graph: Graph) -> list[str]:
+    """What the names of lambdas in the printed program stand for."""
+    return [f"{name} = {label(item)}" for name, item in names(graph).items() if name.startswith("λ")]
+
+
+def _text(graph: Graph) -> str:
+    return text(Lowering()(graph))

@@ -1,0 +1,281 @@
+"""Operators on keyed collections: key_by, entries, map_values and filter_keys; see also `per_key`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+from flo.core.collection import Collection, Value
+from flo.core.elements import returned_type, type_name
+from flo.core.errors import CollectionError, TypeMismatch
+from flo.core.operator import Delta, Deltas, Operator, Step, Values, expect_bounded, expect_collection
+from flo.core.persistent import PersistentMap
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.type_relations import accepts
+from flo.values.canonical import canonical_element
+from flo.values.element_value import ElementCollection
+from flo.values.keyed import Keyed, KeyedValue
+from flo.values.lattice import BOTTOM
+from flo.values.lvar import LVar, LVarValue
+from flo.values.operators.alike import expect_equal_keys
+from flo.values.operators.joins import Index, Into, KeptJoin
+from flo.values.operators.shapes import ElementKind, Portions, Unary, attempted, either, evaluate_ahead, leaps
+from flo.values.sequence import Sequence, SequenceValue
+from flo.values.weighted import Bag, BagValue, Set, ZSet, ZSetValue
+
+TO_KEYED = (("{input}.key_by(f)", "a stream for every key"),)
+
+
+def expect_keyed(operator: Operator, given: StreamType, index: int = 0) -> Keyed[Any, Any]:
+    expect_collection(operator, given, Keyed, index=index, instead=TO_KEYED)
+    assert isinstance(given.collection, Keyed)
+    return given.collection
+
+
+def expect_inner(operator: Operator, given: StreamType, *kinds: type[Collection], index: int = 0) -> Collection:
+    """The collection under each key, which must be one of these."""
+    inner = expect_keyed(operator, given, index).inner
+    if not isinstance(inner, kinds):
+        names = " or ".join(kind.name for kind in kinds)
+        raise CollectionError(
+            f"`{operator.name}` works on {names} under each key, and {{input}} has a {inner.name}",
+            facts=(("{input}", given.described()),),
+            instead=(("{input}.per_key(lambda s: …)", "a graph for every key"),),
+            index=index,
+        )
+    return inner
+
+
+def inner_types(operator: Operator, inputs: StreamTypes) -> StreamTypes:
+    """The input types of the graph of a key. Z-sets have one X for all, as the graph hears of all ends at once."""
+    keyed = [expect_keyed(operator, given, index) for index, given in enumerate(inputs)]
+    if not keyed:
+        raise TypeMismatch(f"the body of `{operator.name}` has no input, so there are no keys")
+    for index, each in enumerate(keyed):
+        same = accepts(keyed[0].key, each.key)
+        if not same or keyed[0].cancels != each.cancels:
+            reason = "keys of z-sets come and go, and others stay" if same else "their keys have other types"
+            raise CollectionError(
+                f"`{operator.name}` cannot run one graph for a key of all its inputs: {reason}",
+                facts=tuple((f"input {n + 1}", other.described()) for n, other in enumerate(inputs)),
+                index=index,
+            )
+    every = all(given.bounded for given in inputs)
+    flags = (every if keyed[0].cancels else given.bounded for given in inputs)
+    return tuple(StreamType(each.inner, bounded) for each, bounded in zip(keyed, flags, strict=True))
+
+
+@final
+@dataclass(frozen=True)
+class KeyBy(Unary):
+    """key_by(f): (C<T>, X) ↪ (Keyed<K, C<T>>, X); the order is kept under each key."""
+
+    f: Callable[[Any], Any]
+
+    name = "key_by"
+    rule = "key-by"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_collection(self, inputs[0], Sequence, Bag, Set, ZSet)
+        return (StreamType(Keyed(returned_type(self.f), inputs[0].collection), inputs[0].bounded),)
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        groups: dict[Any, list[Any]] = {}
+        for unit in units:
+            element = unit if source is SequenceValue else unit[0]
+            groups.setdefault(canonical_element(self.f(element)), []).append(unit)
+        return self, (KeyedValue.of({key: source.of(group) for key, group in groups.items()}),)
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return self, (KeyedValue.terminator(),)
+
+
+class KeyedUnary(Operator):
+    """Says once what happens to what arrived for some keys: a step consumes one of them, `advance` all."""
+
+    rule: ClassVar[str]
+
+    @abstractmethod
+    def consume(self, entries: dict[Any, Any]) -> Delta:
+        """The output for these."""
+
+    def finish(self) -> Value:
+        """The output when the end of the input is passed on."""
+        return KeyedValue.terminator()
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        return self._steps(inputs, every=False)
+
+    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+        value = inputs[0]
+        assert isinstance(value, KeyedValue)
+        portions = key_portions(value, every=every)
+        for (_, rest), output in attempted(portions, lambda it: self.consume(it[0]), lambda it: key_note(it[0])):
+            yield Step(self.rule, (rest,), self, (output,))
+        if value.ending():
+            yield Step(f"{self.rule}-terminated", (value.passed(),), self, (self.finish(),))
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        return leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
+
+
+def key_portions(value: KeyedValue, *, every: bool) -> Iterator[tuple[dict[Any, Any], KeyedValue]]:
+    """What a step may consume: what arrived for one key, or for every key; and what is left of the value then."""
+    keys = list(value.entries)
+    for portion in ([keys] if keys else []) if every else ([key] for key in keys):
+        rest, taken = value.taken(portion)
+        yield taken, rest
+
+
+def key_note(entries: dict[Any, Any]) -> str:
+    return f"under the key {next(iter(entries))!r}"
+
+
+@final
+@dataclass(frozen=True)
+class MapValues(KeyedUnary):
+    """map_values(f): `map` under each key."""
+
+    f: Callable[[Any], Any]
+
+    name = "map_values"
+    signature = "(Keyed[K, C[T]], X) -> (Keyed[K, C[U]], X)"
+    rule = "map-values"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        inner: Any = expect_inner(self, inputs[0], Sequence, Bag, Set, ZSet)
+        mapped = type(inner)(returned_type(self.f))
+        return (StreamType(Keyed(inputs[0].collection.key, mapped), inputs[0].bounded),)  # type: ignore[attr-defined]
+
+    def consume(self, entries: dict[Any, Any]) -> Delta:
+        evaluate_ahead(self.f, [element for value in entries.values() for element in value.elements_list()])
+        return KeyedValue.of(
+            {key: value.mapped(self.f, value.all_units()).ended(value.end) for key, value in entries.items()}
+        )
+
+
+@final
+@dataclass(frozen=True)
+class FilterKeys(KeyedUnary):
+    """filter_keys(keep): only the streams of the keys that it keeps."""
+
+    keep: Callable[[Any], Any]
+
+    name = "filter_keys"
+    signature = "(Keyed[K, C], X) -> (Keyed[K, C], X)"
+    rule = "filter-keys"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_keyed(self, inputs[0])
+        return inputs
+
+    def consume(self, entries: dict[Any, Any]) -> Delta:
+        evaluate_ahead(self.keep, list(entries))
+        return KeyedValue.of({key: value for key, value in entries.items() if self.keep(key)})
+
+
+@final
+@dataclass(frozen=True)
+class Entries(KeyedUnary):
+    """entries(): the elements of all keys as (key, element); sequences become a bag, as keys have no order.
+
+    An LVar is read when it can no longer grow: (Keyed<K, LVar<L>>, B) ↪ (Set<(K, L)>, B). The mark BOTTOM is no value:
+    there is no entry for a key where nothing has arrived and the values have no least one.
+    """
+
+    collection: ElementCollection[Any] | None = None
+    at_end: bool = False
+
+    name = "entries"
+    rule = "entries"
+    waits = "reads each LVar when it can no longer grow"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        inner: Any = expect_inner(self, inputs[0], Sequence, Bag, Set, ZSet, LVar)
+        if isinstance(inner, LVar):
+            expect_bounded(self, inputs[0], instead=(("{input}.per_key(lambda v: v.threshold(…))", "for every key"),))
+        element = inner.lattice.element if isinstance(inner, LVar) else inner.element
+        kind = Bag if isinstance(inner, Sequence) else Set if isinstance(inner, LVar) else type(inner)
+        key = inputs[0].collection.key  # type: ignore[attr-defined]
+        return (StreamType(kind(tuple[key, element]), inputs[0].bounded),)  # type: ignore[valid-type]
+
+    def typed(self, inputs: StreamTypes) -> Entries:
+        (output,) = self.type(inputs)
+        assert isinstance(output.collection, ElementCollection)
+        return Entries(output.collection, at_end=isinstance(inputs[0].collection.inner, LVar))  # type: ignore[attr-defined]
+
+    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+        return iter(()) if self.at_end and not inputs[0].fixed() else super()._steps(inputs, every=every)
+
+    def consume(self, entries: dict[Any, Any]) -> Delta:
+        units: list[Any] = []
+        for key, value in entries.items():
+            if isinstance(value, LVarValue):
+                units += [((key, value.lattice.plain(value.value)), 1)] if value.value is not BOTTOM else []
+            elif isinstance(value, SequenceValue):
+                units += [((key, element), 1) for element in value.all_units()]
+            else:
+                units += [((key, element), weight) for element, weight in value.all_units()]
+        return self._kind().of(units)
+
+    def finish(self) -> Value:
+        return self._kind().terminator()
+
+    def _kind(self) -> ElementKind:
+        if self.collection is None:
+            raise CollectionError("`entries` was not typed: use `initial` before running the graph")
+        return self.collection.value_class
+
+
+@final
+@dataclass(frozen=True)
+class KeyedJoin(KeptJoin):
+    """join_keyed(into): under each key that both sides have, `into(left, right)` for all pairs; weights multiply.
+
+    (Keyed<K, C>, X), (Keyed<K, D>, X) ↪ (Keyed<K, Bag>, X), of sequences and bags; of z-sets it gives z-sets.
+    """
+
+    into: Into = None
+    left: Index = PersistentMap()  # noqa: RUF009
+    right: Index = PersistentMap()  # noqa: RUF009
+
+    name = "join_keyed"
+    signature = "(Keyed[K, C], X), (Keyed[K, D], X) -> (Keyed[K, Bag], X)"
+    rule = "join-keyed"
+    shares_flag = True
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        left, right = (expect_keyed(self, given, index) for index, given in enumerate(inputs))
+        under_another = (("{input}.entries().key_by(…)", f"keys of type {type_name(left.key)}"),)
+        expect_equal_keys(self, inputs, left.key, right.key, under_another)
+        kinds = (ZSet,) if left.cancels else (Sequence, Bag)
+        a, b = (expect_inner(self, given, *kinds, index=index) for index, given in enumerate(inputs))
+        assert isinstance(a, ElementCollection)
+        assert isinstance(b, ElementCollection)
+        element = self.combined_type(a.element, b.element)
+        inner: Collection = ZSet(element) if left.cancels else Bag(element)
+        key = either(left.key, right.key)
+        return (StreamType(Keyed(key, inner), all(given.bounded for given in inputs)),)
+
+    def rules_on(self, source: Any) -> tuple[str, str]:
+        return self.rule, f"{self.rule}-terminated"
+
+    def portions(self, value: Any, *, every: bool) -> Portions:
+        return key_portions(value, every=every)
+
+    def note(self, units: Any) -> str:
+        return key_note(units)
+
+    def consume(self, side: int, units: dict[Any, Any], source: Any) -> tuple[Operator, Delta]:
+        arrived: dict[Any, dict[Any, int]] = {}
+        kind: type[BagValue | ZSetValue] = BagValue
+        for key, value in units.items():
+            if isinstance(value, SequenceValue):
+                value = BagValue.of((element, 1) for element in value.all_units())
+            elif isinstance(value, ZSetValue):
+                kind = ZSetValue
+            arrived[key] = value.weights.to_dict()
+        operator, results = self.joined(side, arrived)
+        return operator, KeyedValue.of({key: kind.of(found) for key, found in results.items() if found})

@@ -1,0 +1,311 @@
+"""What operators may rely on when they call a user's function: results that are what it says, and states of its own."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from typing import Any, ClassVar, TypeAlias, TypeVar, Union, get_args, get_origin
+from uuid import UUID
+
+from flo.core.collection import End
+from flo.core.elements import first_stranger, returned_type, type_name
+from flo.core.errors import brief
+from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
+from flo.core.term import ATOMS
+from flo.values.element_value import ElementValue
+from flo.values.exact import Int128, plain_type
+from flo.values.weighted import BagValue, SetValue
+
+_LASTING = (*ATOMS, bytes, frozenset, Decimal, Fraction, complex, UUID, date, time, timedelta, Enum)
+
+
+def lasting(item: Any) -> bool:
+    """Whether nobody can change the item."""
+    if isinstance(item, tuple):
+        return all(map(lasting, item))
+    parameters = getattr(type(item), "__dataclass_params__", None)
+    if parameters is not None and parameters.frozen:
+        return all(lasting(getattr(item, field.name)) for field in dataclasses.fields(item))
+    return isinstance(item, _LASTING)
+
+
+def own(item: Any) -> Any:
+    """The item, or a copy if a function could change it: an operator's state is a value, and others may hold it."""
+    return item if lasting(item) else copy.deepcopy(item)
+
+
+def evaluate_ahead(f: Any, *arguments: list[Any]) -> None:
+    """Lets a column expression take all of these elements at once: calls that follow find their results."""
+    prepare = getattr(f, "prepare", None)
+    if prepare is not None and len(arguments[0]) > 1:
+        prepare(*arguments)
+
+
+def evaluate_all_ahead(operator: Any, elements: list[Any]) -> None:
+    """The same for every expression about one element that an operator holds, itself or in an aggregator."""
+    for field in dataclasses.fields(operator):
+        held = getattr(operator, field.name)
+        if getattr(held, "takes", None) == 1:
+            evaluate_ahead(held, elements)
+        elif dataclasses.is_dataclass(held) and hasattr(held, "result_type"):
+            evaluate_all_ahead(held, elements)
+
+
+def as_declared(f: Any, results: list[Any]) -> None:
+    """Refuses results that are not of the type that the function says it returns."""
+    all_declared(f, results, returned_type(f))
+
+
+def all_declared(f: Any, results: list[Any], kind: Any) -> None:
+    stranger = first_stranger(results, kind)
+    if stranger is not None:
+        said = type_name(returned_type(f))
+        derived = getattr(f, "derived", False)
+        how = f"{said} was derived from its source: annotate it" if derived else f"it says that it returns {said}"
+        raise TypeError(f"a result is {brief(results[stranger])}, and {how}")
+
+
+ElementKind: TypeAlias = type[ElementValue]
+"""The class of a value; inside an operator `type` is its typing rule."""
+
+
+class Unary(Operator):
+    """Says once what happens to some units, oldest first: a step consumes one of them, `advance` all that arrived."""
+
+    rule: ClassVar[str]
+    """The name of the rule on sequences; other collections add their suffix."""
+    end_rule: ClassVar[str | None] = None
+
+    def rule_for(self, unit: Any) -> str:
+        """The rule that consumes this unit."""
+        return self.rule
+
+    def rule_on(self, rule: str, source: ElementKind) -> str:
+        """The name of the rule on this collection."""
+        return rule + source.suffix
+
+    @abstractmethod
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        """The operator and its outputs after these units."""
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        """The operator and its outputs when the end of the input is passed on."""
+        return self, (source.terminator(),)
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        value = inputs[0]
+        assert isinstance(value, ElementValue)
+        source = type(value)
+        fault: Exception | None = None
+        for unit, rest in value.units():
+            try:
+                operator, outputs = self.consume([unit], source)
+            except Exception as error:  # holds up this unit only
+                fault = fault or noted(error, *_shown(unit, source))
+                continue
+            yield Step(self.rule_on(self.rule_for(unit), source), (rest,), operator, outputs)
+        if fault is not None:
+            raise fault
+        if value.ending():
+            yield self._end(value)
+
+    def _end(self, value: ElementValue) -> Step:
+        source = type(value)
+        operator, outputs = self.finish(source)
+        rule = self.end_rule or self.rule_on(self.rule, source) + source.end_suffix
+        return Step(rule, (value.passed(),), operator, outputs)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        value = inputs[0]
+        assert isinstance(value, ElementValue)
+        operator: Operator = self
+        units = value.all_units()
+        if units:
+            evaluate_all_ahead(self, value.elements_list())
+            try:
+                operator, outputs = self.consume(units, type(value))
+            except Exception:  # go up to the unit that is at fault, and keep what comes before it
+                yield from run(self, inputs)
+                return
+            value = value.drained()
+            yield Step(self.rule_on(self.rule, type(value)), (value,), operator, outputs)
+        if value.ending():
+            assert isinstance(operator, Unary)
+            yield operator._end(value)
+
+
+def _shown(unit: Any, source: ElementKind) -> tuple[str, Any]:
+    """What the function was given, as text and as it is: of bags and sets the element without its count."""
+    given = unit[0] if source in (BagValue, SetValue) else unit
+    return repr(given), given
+
+
+def noted(error: Exception, given: str, item: Any = None) -> Exception:
+    """The error of a user's function with what it was given; one that a generator cannot raise, as another error."""
+    if isinstance(error, StopIteration):
+        wrapped = RuntimeError("StopIteration, which would end a loop silently")
+        wrapped.__cause__ = error
+        for note in getattr(error, "__notes__", ()):
+            wrapped.add_note(note)
+        error = wrapped
+    error.add_note(given[:120])
+    error.given = item  # type: ignore[attr-defined]  # for who wants to know its type
+    return error
+
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+Portions: TypeAlias = Iterator[tuple[Any, Any]]
+"""Units that a step may consume together, and what is left of the value then."""
+
+
+SIDES = ("-left", "-right")
+
+
+def all_ending(sides: Sequence[Any]) -> bool:
+    """Nothing is left but ends, and one of them was not passed on."""
+    ended = all(value.end is End.PASSED or value.ending() for value in sides)
+    return ended and any(value.ending() for value in sides)
+
+
+def one_passed(sides: Sequence[Any], side: int) -> Values:
+    """The end of this side was passed on."""
+    return tuple(value.passed() if place == side else value for place, value in enumerate(sides))
+
+
+class Sides(Operator):
+    """Says once what happens to some units of one side. The output ends when both sides have ended.
+
+    When one side has ended, an operator may let go of what it kept of the other, by the rule `…-ended`: what arrives
+    there meets a side that does not change any more.
+
+    The end of a side that is `awaited` is passed on by itself, by the rule `…-turn`; the other side is consumed after
+    that. So `awaited` must be bounded, and ⊗ in its place is all that the operator needs to remember.
+    """
+
+    arity = (2, 1)
+    rule: ClassVar[str]
+    """The name of the rule on sequences; other collections add their suffix."""
+    side_rules: ClassVar[tuple[str, str]] = SIDES
+    """What the rule adds to that for each side."""
+    awaited: ClassVar[int | None] = None
+
+    @abstractmethod
+    def consume(self, side: int, units: Any, source: Any) -> tuple[Operator, Delta]:
+        """The operator and its output after these units of that side (0 or 1)."""
+
+    def finished(self) -> Operator:
+        """The operator when the end is passed on: what it kept is not needed any more."""
+        return self
+
+    def side_ended(self, side: int) -> Operator | None:
+        """The operator when this side has ended and the other has not, with what it still needs of the other; None if
+        the end of one side makes no difference to it."""
+        return None
+
+    def rules_on(self, source: Any) -> tuple[str, str]:
+        """The names of the rule on this collection, and of the rule that ends it."""
+        return self.rule + source.suffix, self.rule + source.suffix + source.end_suffix
+
+    def portions(self, value: Any, *, every: bool) -> Portions:
+        """What a step may consume of a side: one unit, or every one at once."""
+        if not every:
+            for unit, rest in value.units():
+                yield [unit], rest
+        elif units := value.all_units():
+            yield units, value.drained()
+
+    def note(self, units: Any) -> str:
+        """What an error of the user's function says of these units."""
+        return repr(units[0])
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        return self._steps(inputs, every=False)
+
+    def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
+        sides: tuple[Any, ...] = inputs
+        left, right = sides
+        source = type(left)
+        rule, end_rule = self.rules_on(source)
+        waiting = self.awaited is not None and sides[self.awaited].end is not End.PASSED
+        portions = (
+            (side, units, rest)
+            for side, value in enumerate(sides)
+            if not waiting or side == self.awaited
+            for units, rest in self.portions(value, every=every)
+        )
+        for (side, _, rest), (operator, output) in attempted(
+            portions, lambda it: self.consume(it[0], it[1], source), lambda it: self.note(it[1])
+        ):
+            after = (rest, right) if side == 0 else (left, rest)
+            if self.awaited is None and sides[1 - side].end is End.PASSED:
+                operator = operator.side_ended(1 - side)  # type: ignore[attr-defined]
+            yield Step(rule + self.side_rules[side], after, operator, (output,))
+        if waiting:
+            if self.awaited is not None and sides[self.awaited].ending():
+                yield Step(f"{rule}-turn", one_passed(sides, self.awaited), self, (None,))
+        elif all_ending(sides):
+            yield Step(end_rule, (left.passed(), right.passed()), self.finished(), (source.terminator(),))
+        else:
+            for side, value in enumerate(sides):
+                ended = self.side_ended(side) if value.ending() else None
+                if ended is not None:
+                    yield Step(f"{rule}{SIDES[side]}-ended", one_passed(sides, side), ended, (None,))
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        return leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
+
+
+def attempted(portions: Iterable[P], consume: Callable[[P], R], note: Callable[[P], str]) -> Iterator[tuple[P, R]]:
+    """What comes of each portion. One that is at fault holds up itself only: its error is raised after the others."""
+    fault: Exception | None = None
+    for portion in portions:
+        try:
+            result = consume(portion)
+        except Exception as error:
+            fault = fault or noted(error, note(portion))
+            continue
+        yield portion, result
+    if fault is not None:
+        raise fault
+
+
+def leaps(operator: Any, inputs: Values, steps: Callable[[Any, Values], Iterator[Step]]) -> Iterator[Step]:
+    """Takes the first of these longer steps until there is none."""
+    while True:
+        try:
+            step = next(steps(operator, inputs), None)
+        except Exception:  # go up to the unit that is at fault, and keep what comes before it
+            yield from run(operator, inputs)
+            return
+        if step is None:
+            return
+        yield step
+        inputs, operator = step.inputs, step.operator
+
+
+def either(kind: Any, other: Any) -> Any:
+    """The type of what is of one type or of the other."""
+    if kind is Any or other is Any:
+        return Any
+    return _wider(kind, other) or Union[kind, other]  # noqa: UP007
+
+
+def _wider(kind: Any, other: Any) -> Any:
+    """One of two types of integers, or of tuples of them, that has the values of both; None if there is none."""
+    if kind == other:
+        return kind
+    if Int128 in (kind, other) and plain_type(kind) is plain_type(other) is int:
+        return Int128
+    parts, others = get_args(kind), get_args(other)
+    if get_origin(kind) is get_origin(other) is tuple and len(parts) == len(others) and ... not in parts + others:
+        found = list(map(_wider, parts, others))
+        return None if None in found else tuple[tuple(found)]  # type: ignore[misc]
+    return None

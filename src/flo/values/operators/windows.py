@@ -1,0 +1,319 @@
+"""What windows of event time have in common: a watermark, windows that close, and a side output for what is late."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Any, TypeAlias, final
+
+from flo.core.collection import End
+from flo.core.errors import TypeMismatch
+from flo.core.nested import Nested, NestedValue
+from flo.core.operator import Deltas, Operator, Step, Values
+from flo.core.persistent import Elements, PersistentMap
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.values.event_time import TimeWindow, above_zero, expect_durations, offset_of, origin_of, place, window_type
+from flo.values.operators.sequences import Cut
+from flo.values.operators.shapes import ElementKind, as_declared
+from flo.values.ordered import Ordered
+from flo.values.sequence import Sequence, SequenceValue
+
+
+class TimeWindows(Cut):
+    """(S<T>, X) ↪ ([(S<T>, B)], X), (S<T>, X): the windows, and the late elements.
+
+    With `bounds`, a second inner stream holds the one `TimeWindow` that says which window it is.
+    """
+
+    arity = (1, 2)
+    time: Callable[[Any], Any]
+    lateness: Any
+    bounds: bool
+    origin: Any
+    """0 or the epoch, known from the first element."""
+    latest: Any
+    """The largest time seen, from the origin."""
+
+    @abstractmethod
+    def durations(self) -> dict[str, Any]:
+        """The sizes that must be above zero, by name."""
+
+    @abstractmethod
+    def remaining(self) -> list[Values]:
+        """The open windows, in order."""
+
+    @abstractmethod
+    def cleared(self) -> Operator:
+        """Without open windows."""
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        inner = self.expect_input(inputs)
+        for name, duration in self.durations().items():
+            if not above_zero(duration):
+                raise TypeMismatch(f"the {name} of `{self.name}` windows must be above zero, and is {duration!r}")
+        if self.lateness and not above_zero(self.lateness):
+            raise TypeMismatch(f"the lateness of `{self.name}` windows is a duration, and not {self.lateness!r}")
+        kind = window_type(self.time, list(self.durations().values()))
+        streams = (inner, Sequence(kind)) if self.bounds else (inner,)
+        return StreamType(Nested(*streams), inputs[0].bounded), StreamType(inner, inputs[0].bounded)
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        for step in super().steps(inputs):
+            closed, late = step.outputs
+            if step.rule != self.rule or closed is late:  # the end, or neither
+                yield step
+            else:
+                yield replace(step, rule=f"{self.rule}-{'emit' if late is None else 'late'}")
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        windows = self.remaining() if self.flush else []
+        return self.cleared(), (NestedValue.pushing(*windows).fix(), SequenceValue.terminator())
+
+    def offset(self, unit: Any, origin: Any) -> tuple[Any, Any]:
+        """(the origin, the element's time from there)."""
+        moment = self.time(unit)
+        as_declared(self.time, [moment])
+        if origin is None:
+            origin = origin_of(moment)
+            expect_durations(moment, **self.durations(), lateness=self.lateness)
+        return origin, offset_of(moment, origin)
+
+    def watermark(self, latest: Any) -> Any:
+        return latest - self.lateness if self.lateness else latest
+
+    def window(self, elements: SequenceValue, origin: Any, start: Any, end: Any) -> Values:
+        if not self.bounds:
+            return (elements,)
+        return elements, SequenceValue.of([TimeWindow(origin + start, origin + end)], End.ARRIVED)
+
+
+def emitted(closed: list[Values], late: list[Any]) -> Deltas:
+    return (NestedValue.pushing(*closed) if closed else None), (SequenceValue.of(late) if late else None)
+
+
+NONE: Elements[Any] = Elements()
+
+
+class AlignedWindows(TimeWindows):
+    """Windows of one size at regular places, [n · slide, n · slide + size).
+
+    `opened` holds the elements of those that are open, by number.
+    """
+
+    size: Any
+    slide: Any
+    opened: PersistentMap[int, Elements[Any]]
+    order: Ordered[int]
+
+    def start(self, number: int) -> Any:
+        """Where the window of this number begins."""
+        return number * self.slide
+
+    def end(self, number: int) -> Any:
+        """Where it has ended; windows of larger numbers do not end earlier."""
+        next_start = self.start(number + 1)
+        if self.slide == self.size:
+            return next_start
+        return max(self.start(number) + self.size, next_start)  # no gap where floats are rounded
+
+    def numbers(self, offset: Any) -> list[int]:
+        """The windows that this time is in."""
+        number = place(offset, self.slide)
+        found = []
+        while self.end(number) > offset:
+            found.append(number)
+            number -= 1
+        return found[::-1]
+
+    def remaining(self) -> list[Values]:
+        return [self._closed(number, self.opened[number], self.origin) for number in self.order]
+
+    def cleared(self) -> Operator:
+        return replace(self, opened=PersistentMap(), order=Ordered())  # type: ignore[type-var]
+
+    def _closed(self, number: int, elements: Elements[Any], origin: Any) -> Values:
+        value = SequenceValue(elements, End.ARRIVED)
+        return self.window(value, origin, self.start(number), self.end(number))
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        origin, latest, opened, order = self.origin, self.latest, self.opened, self.order
+        watermark = None if latest is None else self.watermark(latest)
+        added: dict[int, list[Any]] = {}
+        gone: list[int] = []
+        closed: list[Values] = []
+        late: list[Any] = []
+        for unit in units:
+            origin, offset = self.offset(unit, origin)
+            if latest is None or offset > latest:
+                latest, watermark = offset, self.watermark(offset)
+                while (number := order.first()) is not None and self.end(number) <= watermark:
+                    elements = opened.get(number, NONE).extended(added.pop(number, ()))
+                    closed.append(self._closed(number, elements, origin))
+                    order = order.removed(number)
+                    gone.append(number)
+            is_late = False
+            for number in self.numbers(offset):
+                if number in added:
+                    added[number].append(unit)
+                elif self.end(number) <= watermark:
+                    is_late = True
+                else:
+                    added[number] = [unit]
+                    order = order if number in opened else order.added(number)
+            if is_late:
+                late.append(unit)
+        changes: dict[int, Any] = dict.fromkeys(gone)
+        changes |= {number: opened.get(number, NONE).extended(more) for number, more in added.items()}
+        operator = replace(  # type: ignore[type-var]
+            self, origin=origin, latest=latest, opened=opened.updated(changes, drop=None), order=order
+        )
+        return operator, emitted(closed, late)
+
+
+@final
+@dataclass(frozen=True)
+class Tumbling(AlignedWindows):
+    """tumbling(size, time, lateness, …): windows side by side, [n · size, (n + 1) · size)."""
+
+    size: Any
+    time: Callable[[Any], Any]
+    lateness: Any = None
+    flush: bool = False
+    bounds: bool = False
+    origin: Any = None
+    latest: Any = None
+    opened: PersistentMap[int, Elements[Any]] = PersistentMap()  # noqa: RUF009
+    order: Ordered[int] = Ordered()  # noqa: RUF009
+
+    name = "tumbling"
+    rule = "tumbling"
+
+    def durations(self) -> dict[str, Any]:
+        return {"size": self.size}
+
+    @property
+    def slide(self) -> Any:
+        return self.size
+
+
+@final
+@dataclass(frozen=True)
+class Sliding(AlignedWindows):
+    """sliding(size, slide, time, lateness, …): windows that overlap, [n · slide, n · slide + size)."""
+
+    size: Any
+    slide: Any
+    time: Callable[[Any], Any]
+    lateness: Any = None
+    flush: bool = False
+    bounds: bool = False
+    origin: Any = None
+    latest: Any = None
+    opened: PersistentMap[int, Elements[Any]] = PersistentMap()  # noqa: RUF009
+    order: Ordered[int] = Ordered()  # noqa: RUF009
+
+    name = "sliding"
+    rule = "sliding"
+
+    def durations(self) -> dict[str, Any]:
+        return {"size": self.size, "slide": self.slide}
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        outputs = super().type(inputs)
+        if self.slide > self.size:
+            raise TypeMismatch(
+                f"`sliding` windows of size {self.size!r} that begin every {self.slide!r} leave elements out",
+                instead=(("{input}.filter(…).tumbling(…)", "leaves out what it says"),),
+            )
+        return outputs
+
+
+Run: TypeAlias = tuple[Any, Elements[tuple[int, Any]]]
+"""An open session: its last time, and its elements, each with its place in the order of arrival."""
+
+
+@final
+@dataclass(frozen=True)
+class Session(TimeWindows):
+    """session(gap, time, lateness, …): elements less than `gap` apart are in one window, [first, last + gap).
+
+    An element may extend an open session, or join two. `opened` holds the open sessions by their first time, `horizon`
+    the end of the last one that closed: what is before it is late, and is in no other session.
+    """
+
+    gap: Any
+    time: Callable[[Any], Any]
+    lateness: Any = None
+    flush: bool = False
+    bounds: bool = False
+    origin: Any = None
+    latest: Any = None
+    opened: PersistentMap[Any, Run] = PersistentMap()  # noqa: RUF009
+    order: Ordered[Any] = Ordered()  # noqa: RUF009
+    count: int = 0
+    horizon: Any = None
+
+    name = "session"
+    rule = "session"
+
+    def durations(self) -> dict[str, Any]:
+        return {"gap": self.gap}
+
+    def remaining(self) -> list[Values]:
+        return [self._closed(first, self.opened[first], self.origin) for first in self.order]
+
+    def cleared(self) -> Operator:
+        return replace(self, opened=PersistentMap(), order=Ordered())
+
+    def _closed(self, first: Any, session: Run, origin: Any) -> Values:
+        last, elements = session
+        arrived = [unit for _, unit in sorted(elements, key=itemgetter(0))]
+        return self.window(SequenceValue.of(arrived, End.ARRIVED), origin, first, last + self.gap)
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        origin, latest, order, count, horizon = self.origin, self.latest, self.order, self.count, self.horizon
+        watermark = None if latest is None else self.watermark(latest)
+        changes: dict[Any, Run | None] = {}
+        closed: list[Values] = []
+        late: list[Any] = []
+
+        def session(first: Any) -> Run:
+            return changes.get(first) or self.opened[first]
+
+        for unit in units:
+            origin, offset = self.offset(unit, origin)
+            if latest is None or offset > latest:
+                latest, watermark = offset, self.watermark(offset)
+                while (first := order.first()) is not None and session(first)[0] + self.gap <= watermark:
+                    closed.append(self._closed(first, session(first), origin))
+                    horizon = session(first)[0] + self.gap
+                    order, changes[first] = order.removed(first), None
+            before, after = order.at_most(offset), order.above(offset)
+            joined = [before] if before is not None and offset < session(before)[0] + self.gap else []
+            if after is not None and after < offset + self.gap:
+                joined.append(after)
+            if (horizon is not None and offset < horizon) or not (joined or watermark < offset + self.gap):
+                late.append(unit)
+                continue
+            first, last, elements = offset, offset, Elements([(count, unit)])
+            for start in joined:
+                its_last, its_elements = session(start)
+                first, last = min(first, start), max(last, its_last)
+                elements = together(its_elements, elements)
+            for start in joined:
+                if start != first:
+                    order, changes[start] = order.removed(start), None
+            if first not in joined:
+                order = order.added(first)
+            changes[first] = (last, elements)
+            count += 1
+        opened = self.opened.updated(changes, drop=None)
+        operator = replace(self, origin=origin, latest=latest, opened=opened, order=order, count=count, horizon=horizon)
+        return operator, emitted(closed, late)
+
+
+def together(elements: Elements[Any], others: Elements[Any]) -> Elements[Any]:
+    """Both, not sorted: the shorter is put behind the longer, so that many unions cost little."""
+    return elements.extended(others) if len(elements) >= len(others) else others.extended(elements)

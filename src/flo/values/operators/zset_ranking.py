@@ -1,0 +1,226 @@
+"""The order of elements by a key, which is total: on nan, and where keys are equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from heapq import nsmallest
+from typing import Any, ClassVar, NamedTuple, TypeAlias, final
+
+from flo.core.data import canonical
+from flo.core.errors import CheckpointError, ElementError
+from flo.core.operator import Deltas, Operator
+from flo.core.persistent import PersistentMap
+from flo.core.stream_type import StreamTypes
+from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.values.canonical import instant_element
+from flo.values.operators.shapes import ElementKind, Unary
+from flo.values.operators.zset_aggregates import Aggregator, Of, Units, read, value_type
+from flo.values.operators.zsets import changes, expect_zset, grouped
+
+
+@final
+class Nan:
+    """NaN in a total order: it equals itself, and is greater than all that can be compared with a number."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Nan)
+
+    def __hash__(self) -> int:
+        return hash(Nan)
+
+    def __lt__(self, other: Any) -> bool:
+        if self != other:
+            _ = float(0) < other  # a TypeError if no number compares with the other
+        return False
+
+    def __gt__(self, other: Any) -> bool:
+        return self != other and not self < other
+
+
+NAN = Nan()
+
+
+def comparable(key: Any) -> tuple[Any]:
+    """The key in a total order: NaN equals itself and is greater than all numbers, and zoned times are instants.
+
+    In a tuple, so that equal keys need no order: two None do not, a None and a number do.
+    """
+    return (_with_nan(key),)
+
+
+def _with_nan(key: Any) -> Any:
+    if key != key:
+        return NAN
+    return tuple(map(_with_nan, key)) if type(key) is tuple else instant_element(key)
+
+
+def tie_text(element: Any, operator: str) -> str:
+    """The text that orders elements whose keys are equal."""
+    try:
+        return canonical(element)
+    except CheckpointError:
+        raise ElementError(
+            f"`{operator}` orders elements with equal keys by what is in them, "
+            f"and cannot see what is in a {type(element).__name__}",
+            facts=(("given", repr(element)[:120]),),
+            instead=(
+                ("a key that tells elements apart", "no two are equal then"),
+                ("a dataclass, NamedTuple, Enum or built-in type", "whose parts can be seen"),
+            ),
+        ) from None
+
+
+Directions: TypeAlias = bool | tuple[bool, ...]
+"""Whether a key falls, or whether each of its columns does."""
+
+
+class Rank:
+    """The place of a row in an order: by key, and where keys are equal by its text; so no two rows share a place."""
+
+    __slots__ = ("descending", "key", "operator", "row")
+
+    def __init__(self, row: Any, key: Any, descending: Directions, operator: str) -> None:
+        self.row, self.key, self.descending, self.operator = row, key, descending, operator
+
+    def __lt__(self, other: Rank) -> bool:
+        if self.key == other.key:
+            return self.row != other.row and tie_text(self.row, self.operator) < tie_text(other.row, self.operator)
+        if isinstance(self.descending, bool):
+            return bool(other.key < self.key if self.descending else self.key < other.key)
+        parts = zip(self.key, other.key, self.descending, strict=True)
+        return next(bool(b < a if down else a < b) for a, b, down in parts if a != b)
+
+
+class Order(NamedTuple):
+    """By key(row), or by the row itself; the greatest first if descending."""
+
+    key: Callable[[Any], Any] | None
+    descending: Directions
+    operator: str
+
+    def rank(self, row: Any) -> Rank:
+        key = row if self.key is None else self.key(row)
+        if isinstance(self.descending, bool):
+            return Rank(row, comparable(key), self.descending, self.operator)
+        columns, count = tuple(key) if isinstance(key, tuple) else (key,), len(self.descending)
+        if len(columns) != count:
+            raise TypeError(f"expected a key of {count} columns, one for each direction in `descending`, got {key!r}")
+        return Rank(row, tuple(map(comparable, columns)), self.descending, self.operator)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Ranking(Lowerable):
+    """The rows of a group with their weights, and the first k of those that are there with how often each is."""
+
+    rows: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
+    top: tuple[tuple[Any, int], ...] = ()
+
+    def changed(self, units: list[tuple[Any, int]], count: int, order: Order) -> Ranking:
+        """With these rows and weights.
+
+        Rows that are neither at the top nor among the units come after the last of a full top. They are searched
+        only when what is known to come before them does not fill the top any more.
+        """
+        rows = self.rows.added(dict(units))
+        known = dict.fromkeys([row for row, _ in self.top] + [row for row, _ in units])
+        ranks = sorted(order.rank(row) for row in known if rows.get(row, 0) > 0)
+        if sum(times for _, times in self.top) == count > 0:
+            last = order.rank(self.top[-1][0])
+            if sum(rows[rank.row] for rank in ranks if not last < rank) < count:
+                ranks = nsmallest(count, [order.rank(row) for row, weight in rows.to_dict().items() if weight > 0])
+        return Ranking(rows, tuple(first(count, ((rank.row, rows[rank.row]) for rank in ranks))))
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("ranking", (lower(self.rows), lower(self.top)))
+
+
+register("ranking", Ranking)
+
+NO_RANKING = Ranking()
+
+
+def first(count: int, rows: Iterable[tuple[Any, int]]) -> Iterable[tuple[Any, int]]:
+    """The first rows, as many times as they are there, until there are `count` of them."""
+    for row, weight in rows:
+        if count <= 0:
+            return
+        yield row, min(weight, count)
+        count -= weight
+
+
+@final
+@dataclass(frozen=True)
+class TopK(Unary):
+    """top_k(k, key, by, descending, groups): (ZSet<T>, X) ↪ (ZSet<T>, X), the first k rows of each group.
+
+    A row that is there n times counts n times, and rows that are not there do not count. Rows with equal keys are
+    in the order of their text, in both directions; nan is the greatest key. A tuple `descending` has a direction for
+    each column of the key. Without `by` there is one group, and without `key` rows are compared themselves. A group is
+    searched again only when a row at its top is taken back.
+    """
+
+    count: int
+    key: Callable[[Any], Any] | None = None
+    by: Callable[[Any], Any] | None = None
+    descending: Directions = False
+    groups: PersistentMap[Any, Ranking] = PersistentMap()  # noqa: RUF009
+
+    name = "top_k"
+    rule = "top-k"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_zset(self, inputs[0])
+        return inputs
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        order, rankings, rows = Order(self.key, self.descending, self.name), {}, []
+        for group, members in grouped(self.by, units).items():
+            before = self.groups.get(group, NO_RANKING)
+            rankings[group] = after = before.changed(members, self.count, order)
+            rows += [(row, -times) for row, times in before.top] + list(after.top)
+        groups = self.groups.updated(rankings, drop=NO_RANKING)
+        return replace(self, groups=groups), changes(rows)
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return replace(self, groups=PersistentMap()), (source.terminator(),)
+
+
+@dataclass(frozen=True)
+class Extreme(Aggregator):
+    """The value of the first row there is. The group is searched again only when that row itself is taken back."""
+
+    value: Of = None
+
+    empty = NO_RANKING
+    descending: ClassVar[bool]
+
+    def added(self, state: Ranking, units: Units) -> Ranking:
+        return state.changed(units, 1, Order(self.value, self.descending, self.name))
+
+    def result(self, state: Ranking) -> tuple[Any, ...]:
+        return tuple(read(self.value, row) for row, _ in state.top)
+
+    def result_type(self, element: Any) -> Any:
+        return value_type(self.value, element)
+
+
+@final
+@dataclass(frozen=True)
+class Min(Extreme):
+    """The least value(element) of the elements that are there; nan is the greatest of all."""
+
+    name = "zset_min"
+    descending = False
+
+
+@final
+@dataclass(frozen=True)
+class Max(Extreme):
+    """The greatest value(element) of the elements that are there; nan is the greatest of all."""
+
+    name = "zset_max"
+    descending = True

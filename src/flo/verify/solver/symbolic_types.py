@@ -1,0 +1,391 @@
+"""Symbols for numbers: ints of any size, fractions, and floats as IEEE doubles."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from flo.verify.solver.paths import Path, Refused
+from flo.verify.solver.symbolic import Symbol
+
+LARGEST_POWER = 8
+
+
+def _floor(path: Path, left: Any, right: Any) -> tuple[Any, Any]:
+    """// and % of Python, which round down; the solver's / and % of ints do so for a positive divisor."""
+    if path.fork(right == 0):
+        raise ZeroDivisionError("division by zero")
+    if path.fork(right > 0):
+        return left / right, left % right
+    return -left / -right, -(-left % -right)
+
+
+def _quotient(path: Path, left: Any, right: Any) -> Any:
+    if path.fork(right == 0):
+        raise ZeroDivisionError("division by zero")
+    return left / right
+
+
+class _Exact(Symbol):
+    """Ints and fractions."""
+
+    __slots__ = ()
+    zero = 0
+
+    def __pow__(self, power: Any, modulus: Any = None) -> Any:
+        if type(power) is not int or not 0 <= power <= LARGEST_POWER or modulus is not None:
+            self.path.refuse(f"** of {self.called} cannot be traced, but for a power from 0 to {LARGEST_POWER}")
+        result: Any = type(self)(self.path, self.lift(self.path, 1))
+        for _ in range(power):
+            result = result * self
+        return result
+
+    def __neg__(self) -> Any:
+        return self.combined("-", 0, True)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        import z3
+
+        self.path.expect_no_lone_member()
+        return type(self)(self.path, z3.If(self.term < 0, -self.term, self.term))
+
+
+class FractionSymbol(_Exact):
+    __slots__ = ()
+    called = "a Fraction"
+    operations: ClassVar = {
+        "+": lambda path, left, right: left + right,
+        "-": lambda path, left, right: left - right,
+        "*": lambda path, left, right: left * right,
+        "/": _quotient,
+    }
+
+    @classmethod
+    def sort(cls) -> Any:
+        import z3
+
+        return z3.RealSort()
+
+    @classmethod
+    def lift(cls, path: Path, value: Any) -> Any:
+        import z3
+
+        if isinstance(value, cls):
+            return value.term
+        if isinstance(value, IntSymbol):
+            return z3.ToReal(value.term)
+        return z3.RealVal(str(Fraction(value))) if type(value) in (int, bool, Fraction) else None
+
+    @classmethod
+    def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
+        import z3
+
+        value = model.eval(term, model_completion=True)
+        if not z3.is_rational_value(value):
+            raise Refused("the solver found an irrational number")
+        return Fraction(value.numerator_as_long(), value.denominator_as_long())
+
+
+class IntSymbol(_Exact):
+    __slots__ = ()
+    called = "an int"
+    wider = FractionSymbol
+    operations: ClassVar = {
+        "+": lambda path, left, right: left + right,
+        "-": lambda path, left, right: left - right,
+        "*": lambda path, left, right: left * right,
+        "//": lambda path, left, right: _floor(path, left, right)[0],
+        "%": lambda path, left, right: _floor(path, left, right)[1],
+    }
+
+    @classmethod
+    def sort(cls) -> Any:
+        import z3
+
+        return z3.IntSort()
+
+    @classmethod
+    def lift(cls, path: Path, value: Any) -> Any:
+        import z3
+
+        if isinstance(value, cls):
+            return value.term
+        return z3.IntVal(int(value)) if type(value) in (int, bool) else None
+
+    @classmethod
+    def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
+        return model.eval(term, model_completion=True).as_long()
+
+
+def _rounded(name: str) -> Any:
+    """An operation of IEEE doubles."""
+
+    def operation(path: Path, left: Any, right: Any) -> Any:
+        import z3
+
+        if name == "fpDiv" and path.fork(z3.fpIsZero(right)):
+            raise ZeroDivisionError("float division by zero")
+        return getattr(z3, name)(z3.RNE(), left, right)
+
+    return operation
+
+
+def _floats_equal(left: Any, right: Any) -> Any:
+    import z3
+
+    return z3.fpEQ(left, right)  # 0.0 == -0.0, unlike the equality of terms
+
+
+class FloatSymbol(Symbol):
+    """Every float but nan: where a result is nan, it is Python's."""
+
+    __slots__ = ()
+    called = "a float"
+    zero = 0.0
+    operations: ClassVar = {
+        "+": _rounded("fpAdd"),
+        "-": _rounded("fpSub"),
+        "*": _rounded("fpMul"),
+        "/": _rounded("fpDiv"),
+    }
+    tests: ClassVar = {**Symbol.tests, "==": _floats_equal}
+
+    @classmethod
+    def sort(cls) -> Any:
+        import z3
+
+        return z3.Float64()
+
+    @classmethod
+    def any(cls, path: Path) -> Symbol:
+        import z3
+
+        symbol = super().any(path)
+        path.conditions.append(z3.Not(z3.fpIsNaN(symbol.term)))
+        path.question.floats = True
+        return symbol
+
+    @classmethod
+    def lift(cls, path: Path, value: Any) -> Any:
+        import z3
+
+        if isinstance(value, cls):
+            return value.term
+        if type(value) in (int, bool) and abs(value) <= 2**53:  # as a float, exactly
+            value = float(value)
+        if type(value) is not float:
+            return None
+        if math.isnan(value):
+            return z3.fpNaN(cls.sort())
+        return z3.fpBVToFP(z3.BitVecVal(struct.unpack("<Q", struct.pack("<d", value))[0], 64), cls.sort())
+
+    @classmethod
+    def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
+        import z3
+
+        bits = model.eval(z3.fpToIEEEBV(term), model_completion=True).as_long()
+        return struct.unpack("<d", struct.pack("<Q", bits))[0]
+
+    def combined(self, sign: str, other: Any, swapped: bool) -> Any:
+        import z3
+
+        result = super().combined(sign, other, swapped)
+        return float("nan") if self.path.fork(z3.fpIsNaN(result.term)) else result
+
+    def __neg__(self) -> Any:
+        self.path.expect_no_lone_member()
+        return type(self)(self.path, -self.term)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        import z3
+
+        self.path.expect_no_lone_member()
+        return type(self)(self.path, z3.fpAbs(self.term))
+
+
+LAST_CHARACTER = 0x1FFFF
+"""The solver has characters up to 0x2FFFF only: room for others above those that functions name."""
+
+
+class WordSymbol(Symbol):
+    """A text of which only the order among others is asked: with ints in its place the solver is much quicker.
+
+    What holds of all ints holds of texts, as finitely many of them are ordered as some ints are.
+    """
+
+    __slots__ = ()
+    called = "a str"
+    zero = ""
+    operations: ClassVar = {}
+
+    @classmethod
+    def sort(cls) -> Any:
+        import z3
+
+        return z3.IntSort()
+
+    @classmethod
+    def lift(cls, path: Path, value: Any) -> Any:
+        return value.term if isinstance(value, cls) else None
+
+    @classmethod
+    def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
+        raise Refused("a text is more than its order")
+
+
+class StrSymbol(Symbol):
+    """Ordered by code points, as Python's."""
+
+    __slots__ = ()
+    called = "a str"
+    zero = ""
+    operations: ClassVar = {"+": lambda path, left, right: left + right}
+
+    @classmethod
+    def sort(cls) -> Any:
+        import z3
+
+        return z3.StringSort()
+
+    @classmethod
+    def any(cls, path: Path) -> Symbol:
+        path.question.texts = True
+        return WordSymbol.any(path) if path.question.words else super().any(path)
+
+    @classmethod
+    def lift(cls, path: Path, value: Any) -> Any:
+        import z3
+
+        if isinstance(value, cls):
+            return value.term
+        if type(value) is not str or any(ord(character) > LAST_CHARACTER for character in value):
+            return None
+        return z3.StringVal(value.replace("\\", r"\u{5c}"))  # a backslash would start an escape
+
+    @classmethod
+    def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
+        text = model.eval(term, model_completion=True).as_string()
+        return re.sub(r"\\u\{([0-9a-fA-F]+)\}", lambda found: chr(int(found[1], 16)), text)
+
+
+def _operation(name: str) -> Any:
+    def operation(path: Path, left: Any, right: Any) -> Any:
+        import z3
+
+        return getattr(z3, name)(left, right)
+
+    return operation
+
+
+def _subset(left: Any, right: Any) -> Any:
+    import z3
+
+    return z3.IsSubset(left, right)
+
+
+def _proper_subset(left: Any, right: Any) -> Any:
+    import z3
+
+    return z3.And(z3.IsSubset(left, right), left != right)
+
+
+class SetSymbol(Symbol):
+    """Sets, infinite ones too: what holds of those holds of the finite ones."""
+
+    __slots__ = ()
+    zero = frozenset[Any]()
+    element: ClassVar[type[Symbol]]
+    operations: ClassVar = {
+        "|": _operation("SetUnion"),
+        "&": _operation("SetIntersect"),
+        "-": _operation("SetDifference"),
+        "^": lambda path, left, right: _operation("SetUnion")(
+            path, _operation("SetDifference")(path, left, right), _operation("SetDifference")(path, right, left)
+        ),
+    }
+    tests: ClassVar = {**Symbol.tests, "<=": _subset, "<": _proper_subset}
+
+    @classmethod
+    def sort(cls) -> Any:
+        import z3
+
+        return z3.SetSort(cls.element.sort())
+
+    @classmethod
+    def lift(cls, path: Path, value: Any) -> Any:
+        import z3
+
+        if isinstance(value, cls):
+            return value.term
+        if type(value) not in (frozenset, set):
+            return None
+        members = list(value)
+        if len(members) == 1 and members[0] is path.lone_member:
+            path.lone_member = None
+        path.expect_no_lone_member()
+        lifted = [cls.element.lift(path, member) for member in members]
+        term = z3.EmptySet(cls.element.sort())
+        for each in lifted:
+            if each is None:
+                return None
+            term = z3.SetAdd(term, each)
+        return term
+
+    @classmethod
+    def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
+        import z3
+
+        fitting = [each for each in constants if each.sort() == term.sort().domain()]
+        inside = [each for each in fitting if z3.is_true(model.eval(z3.IsMember(each, term), model_completion=True))]
+        return frozenset(cls.element.read(model, each, constants) for each in inside)
+
+    def __contains__(self, item: Any) -> bool:
+        import z3
+
+        term = self.element.lift(self.path, item)
+        if term is None:
+            self.path.refuse(f"whether such an object is in {self.called} cannot be traced")
+        return self.path.fork(z3.IsMember(term, self.term))
+
+    def union(self, *others: Any) -> Any:
+        return self._all("|", others)
+
+    def intersection(self, *others: Any) -> Any:
+        return self._all("&", others)
+
+    def difference(self, *others: Any) -> Any:
+        return self._all("-", others)
+
+    def issubset(self, other: Any) -> Any:
+        return self.compared("<=", other, False)
+
+    def issuperset(self, other: Any) -> Any:
+        return self.compared("<=", other, True)
+
+    def _all(self, sign: str, others: Iterable[Any]) -> Any:
+        result: Any = self
+        for other in others:
+            result = result.combined(sign, other, False)
+        return result
+
+
+class IntSetSymbol(SetSymbol):
+    __slots__ = ()
+    called = "a set of ints"
+    element = IntSymbol
+
+
+class StrSetSymbol(SetSymbol):
+    __slots__ = ()
+    called = "a set of strs"
+    element = StrSymbol

@@ -1,1 +1,0 @@
-"""Traces and graphs for people to look at."""

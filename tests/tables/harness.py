@@ -1,0 +1,84 @@
+"""A program on tables against the same program on values: every way to cut the data, and many schedules, one result."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import flo.tables.operators  # noqa: F401  # registers the columnar forms
+from flo.core.graph import Graph, Node, Parallel, Sequential, inputs, setinput
+from flo.core.operator import Operator, concat_all
+from flo.core.semantics import finish, small_steps
+from flo.core.stream_type import StreamTypes
+from flo.core.typing import initial
+from flo.tables.operator import OnTables, plain
+from flo.tables.translate import translated, values_of
+
+
+def on_tables(graph: Graph | Operator, types: StreamTypes) -> tuple[Graph, StreamTypes]:
+    """The columnar graph with its buffers empty, and the types of its outputs."""
+    graph = Node(None, graph) if isinstance(graph, Operator) else graph
+    return initial(translated(graph, types)[0], types)
+
+
+def forms(graph: Graph) -> list[Operator]:
+    """The operators that run on tables."""
+    match graph:
+        case Sequential(left, right) | Parallel(left, right):
+            return forms(left) + forms(right)
+        case Node(_, operator):
+            return [operator] if isinstance(operator, OnTables) else []
+
+
+def agree(
+    subject: Graph | Operator, types: StreamTypes, chunks: list[tuple[Any, ...]], seeds: int = 3
+) -> tuple[Any, ...]:
+    """Runs `chunks` (each a tuple of plain data, or None, for every input) on values and on tables; gives the outputs.
+
+    All at once, chunk by chunk, and with chunks that come between random steps. Bounded inputs end.
+    """
+    graph = Node(None, subject) if isinstance(subject, Operator) else subject
+    start, output_types = initial(graph, types)
+    deltas = [
+        tuple(None if data is None else t.collection.value(data) for t, data in zip(types, chunk, strict=True))
+        for chunk in chunks
+    ]
+    deltas.append(tuple(t.collection.bottom().fix() if t.bounded else None for t in types))
+    bottoms = tuple(t.collection.bottom() for t in output_types)
+
+    def fed(graph: Graph, delta: Any) -> Graph:
+        return setinput(graph, concat_all(inputs(graph), delta))
+
+    whole = start
+    for delta in deltas:
+        whole = fed(whole, delta)
+    expected = finish(whole, bottoms)[1]
+
+    tables, table_types = on_tables(graph, types)
+    assert tuple(map(plain, table_types)) == output_types
+    nothing = tuple(t.collection.bottom() for t in table_types)
+    whole = tables
+    for delta in deltas:
+        whole = fed(whole, delta)
+    _same(finish(whole, nothing)[1], expected, "all at once")
+    graph, outputs = tables, nothing
+    for delta in deltas:
+        graph, outputs = finish(fed(graph, delta), outputs)
+    _same(outputs, expected, "chunk by chunk")
+    for seed in range(seeds):
+        rng, graph, outputs, waiting = random.Random(seed), tables, nothing, list(deltas)
+        while True:
+            steps = list(small_steps(graph))
+            if waiting and (not steps or rng.random() < 0.5):
+                graph = fed(graph, waiting.pop(0))
+            elif steps:
+                step = rng.choice(steps)
+                graph, outputs = step.graph, concat_all(outputs, step.outputs)
+            else:
+                break
+        _same(outputs, expected, f"schedule {seed}")
+    return expected
+
+
+def _same(found: tuple[Any, ...], expected: tuple[Any, ...], how: str) -> None:
+    assert tuple(map(values_of, found)) == expected, how

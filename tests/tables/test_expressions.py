@@ -1,0 +1,251 @@
+"""Column expressions: as functions of rows on values, on tables, and what is refused when the program is built."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import flo
+from flo.columns.expression import Expression, maybe
+from flo.columns.layout import Layout
+from flo.core.checkpoint import decode, encode
+from flo.core.elements import returned_type
+from flo.core.labels import identity
+from flo.core.term import Lifting, Lowering
+from tests.quick import tried
+from tests.tables.harness import agree, forms, on_tables
+
+pytestmark = pytest.mark.slow
+
+
+class Order(NamedTuple):
+    user: str
+    price: int
+    count: int
+    note: str | None
+
+
+class Colour(Enum):
+    RED = 1
+
+
+@dataclass(frozen=True)
+class Painted:
+    colour: Colour
+    size: float
+
+
+ORDER = Layout.of(Order)
+A = Order("ann", 3, 2, None)
+B = Order("bob", 5, 1, "gift")
+
+
+def test_what_an_expression_gives_for_a_row():
+    assert Expression("price", (ORDER,))(A) == 3
+    assert Expression(nw.col("price") * nw.col("count"), (ORDER,))(A) == 6
+    assert Expression(("user", "price"), (ORDER,))(A) == ("ann", 3)
+    row = Expression({"user": "user", "total": nw.col("price") * nw.col("count")}, (ORDER,))(A)
+    assert row == ("ann", 6)
+    assert (row.user, row.total) == ("ann", 6)
+    assert repr(row) == "Row(user='ann', total=6)"
+    assert Expression(nw.lit(1), (ORDER,))(A) == 1
+    assert Expression("value", (Layout.of(int),))(4) == 4
+    assert Expression(("1", "0"), (Layout.of(tuple[int, str]),))((4, "x")) == ("x", 4)
+
+
+def test_two_rows_side_by_side():
+    both = Expression({"user": "user", "more": nw.col("price_right") - nw.col("price")}, (ORDER, ORDER))
+    assert both(A, B) == ("ann", 2)
+    assert both.reads == (("user", "price"), ("price",))
+    alone = Expression({"user": "user", "other": "user_right"}, (ORDER, maybe(ORDER)))
+    assert alone(A, None) == ("ann", None)
+    assert alone(A, B) == ("ann", "bob")
+
+
+def test_what_it_says_it_returns():
+    def kind(given: Any) -> Any:
+        return returned_type(Expression(given, (ORDER,)))
+
+    assert kind("price") is int
+    assert kind("note") == str | None
+    assert kind(nw.col("price") * 2) is int
+    assert kind(nw.col("price") / 2) is float
+    assert kind(nw.col("price") // nw.col("count")) == int | None, "null where the count is 0"
+    assert kind(nw.col("note").fill_null("")) is str
+    assert kind(nw.col("price") // 2) is int
+    assert kind(nw.col("price") // 0) == int | None
+    assert kind(nw.col("note").str.len_chars()) == int | None
+    assert kind(nw.coalesce("note", "user")) is str
+    assert kind(nw.lit(None, nw.Int64)) == int | None
+    assert kind(nw.col("note").is_null()) is bool
+    assert kind(nw.col("user").str.split(" ").list.get(0)) == str | None
+    assert kind(nw.col("note").replace_strict({"gift": 1}, default=0)) is int
+    assert kind(nw.col("note").replace_strict({"gift": 1})) == int | None
+    assert kind(nw.col("user").replace_strict({"ann": None}, default=0)) == int | None
+    assert kind(nw.when(nw.col("price") > 1000).then(nw.col("price"))) == int | None
+    assert kind(nw.when(nw.col("price") > 1000).then(nw.col("price")).otherwise(0)) is int
+    assert kind(nw.col("user").str.len_chars()) is int
+    assert kind(("user", "note")) == tuple[str, str | None]
+    painted = Layout.of(Painted)
+    assert returned_type(Expression("colour", (painted,))) is Colour
+    assert Expression("colour", (painted,))(Painted(Colour.RED, 1.0)) is Colour.RED
+
+
+def test_long_expressions_are_told_apart():
+    long = nw.col("price")
+    for _ in range(30):
+        long = long + nw.col("count")
+    one, other = Expression(long, (ORDER,)), Expression(long + 1, (ORDER,))
+    assert one != other
+    assert one == Expression(long, (ORDER,))
+    assert hash(one) == hash(Expression(long, (ORDER,)))
+    assert len(one.__name__) <= 80
+    assert one.__name__ == other.__name__
+    assert identity(one) != identity(other)
+    lowering = Lowering()
+    assert lowering(one) != lowering(other)
+    assert list(lowering.names.values()) == [one, other]
+
+
+def test_rows_of_a_dict_are_written_down_and_read_again():
+    row = Expression({"user": "user", "total": nw.col("price") * 2}, (ORDER,))(A)
+    other = Expression({"user": "user", "total": nw.col("price") * 0.5}, (ORDER,))(A)
+    for each in (row, other):
+        read = Lifting()(decode(encode(Lowering()(each))))
+        assert read == each
+        assert type(read) is type(each)
+    assert type(row) is not type(other)
+
+
+def flow_of(*collections: Any, bounded: bool = False) -> tuple[Any, ...]:
+    flow = flo.Flow("test")
+    return flow, *(flow.input(f"in{n}", of, bounded=bounded) for n, of in enumerate(collections))
+
+
+orders = st.builds(
+    Order, st.sampled_from(["ann", "bob"]), st.integers(0, 5), st.integers(0, 3), st.sampled_from([None, "gift"])
+)
+zsets = st.dictionaries(orders, st.sampled_from([1, 2]), max_size=5)
+
+
+def both_ways(flow: Any, streams: list[Any], *data: Any) -> dict[str, Any]:
+    """What a run on values gives; one on tables gives the same."""
+    agree(flow.graph(), tuple(stream.type for stream in streams), [data], seeds=1)
+    return flow.run(**{stream.name: each for stream, each in zip(streams, data, strict=True)})
+
+
+@given(zsets, zsets)
+@tried(10)
+def test_verbs_with_columns_on_values_and_on_tables(some, others):
+    flow, left, right = flow_of(flo.ZSet[Order], flo.ZSet[Order], bounded=True)
+    total = {"user": "user", "total": nw.col("price") * nw.col("count")}
+    flow.output("filter", left.filter(nw.col("price") > 3))
+    flow.output("map", left.map(total))
+    flow.output("chained", left.map(total).filter(nw.col("total") > 1).map("user"))
+    into = {"user": "user", "sum": nw.col("price") + nw.col("price_right")}
+    flow.output("join", left.join(right, on="user", other_on="user", into=into))
+    flow.output("pairs", left.join(right, on=("user", "price"), other_on=("user", "price")))
+    flow.output("semi", left.semi_join(right, on="user", other_on="user"))
+    flow.output("anti", left.anti_join(right, on="user", other_on=lambda row: row.user))
+    flow.output("left", left.left_join(right, "user", "user", into={"user": "user", "other": "note_right"}))
+    flow.output("full", left.full_join(right, "price", "price", into={"one": "user", "other": "user_right"}))
+    flow.output("weights", left.map_weights(nw.col("weight") * nw.col("count")))
+    flow.output("sum_by", left.sum_by("user", of="price"))
+    flow.output("sum_of", left.sum_by(("user", "note"), of=nw.col("price") * nw.col("count")))
+    flow.output("count_by", left.count_by("user"))
+    flow.output("max_by", left.max_by("user", of="price"))
+    flow.output("top", left.top(1, "price", by="user"))
+    found = both_ways(flow, [left, right], some, others)
+    assert len(forms(on_tables(flow.graph(), (left.type, right.type))[0])) >= 14
+    kept = {row: weight for row, weight in some.items() if row.price > 3}
+    assert found["filter"] == kept
+    sums = Counter[str]()
+    for row, weight in some.items():
+        sums[row.user] += row.price * weight
+    assert {user for user, _ in found["sum_by"]} == {row.user for row in some}
+    assert all(sums[user] == value for user, value in found["sum_by"])
+
+
+def test_other_verbs_with_columns():
+    flow, rows = flow_of(flo.Sequence[Order], bounded=True)
+    flow.output("sorted", rows.sort("price"))
+    flow.output("keyed", rows.key_by("user").map_values("price").filter_keys(nw.col("value") == "ann").entries())
+    flow.output("windows", rows.tumbling(10, "price").nest(lambda w: w.map("user")))
+    flow.output("largest", rows.fold_lattice(flo.Max(int), "price").to_sequence())
+    result = flow.run(in0=[B, A])
+    assert result["sorted"] == [A, B]
+    assert result["keyed"] == Counter({("ann", 3): 1})
+    assert result["windows"] == [["bob", "ann"]]
+    assert result["largest"] == [5]
+
+
+REFUSED = {
+    "a column that is not there": (
+        lambda rows: rows.map("prize"),
+        "`map` was given the column `prize` as `f`, and `rows` has no such column",
+        "user, price, count, note",
+    ),
+    "one that an expression names": (
+        lambda rows: rows.filter(nw.col("prize") > 3),
+        "prize",
+        "user: string, price: int64",
+    ),
+    "a sum": (lambda rows: rows.map(nw.col("price").sum()), "each row by itself", "on other rows"),
+    "a running sum": (lambda rows: rows.map(nw.col("price").cum_sum()), "each row by itself", "on other rows"),
+    "a shift": (
+        lambda rows: rows.map({"last": nw.col("price").shift(1)}),
+        "each row by itself",
+        "on other rows",
+    ),
+    "a rank": (lambda rows: rows.map(nw.col("price").rank("min")), "each row by itself", "on other rows"),
+    "a sum over a group": (
+        lambda rows: rows.map(nw.col("price").sum().over("user")),
+        "each row by itself",
+        "on other rows",
+    ),
+    "a format that is looked for": (
+        lambda rows: rows.map(nw.col("user").str.to_datetime()),
+        "each row by itself",
+        "`str.to_datetime` without a format looks for one in the other rows",
+    ),
+    "types that do not go together": (lambda rows: rows.map(nw.col("user") + 1), "does not fit its rows", "string"),
+    "a filter that gives no truth": (
+        lambda rows: rows.filter("price"),
+        "`filter` takes columns of type bool as `keep`, and these are int",
+        "col(price)",
+    ),
+    "weights that are no integers": (
+        lambda rows: rows.map_weights(nw.col("weight") * 0.5),
+        "`map_weights` takes columns of type int as `f`, and these are float",
+        "weight",
+    ),
+    "no function of rows": (lambda rows: rows.flat_map("user"), "`flat_map` takes a function as `f`", "given"),
+}
+
+
+@pytest.mark.parametrize("case", list(REFUSED))
+def test_refused_when_the_program_is_built(case):
+    build, summary, fact = REFUSED[case]
+    flow = flo.Flow("test")
+    rows = flow.input("rows", flo.ZSet[Order])
+    with pytest.raises(flo.FloError) as refused:
+        build(rows)
+    text = str(refused.value)
+    assert summary in text
+    assert fact in text
+    assert "test_expressions.py" in text
+
+
+def test_elements_without_columns():
+    flow = flo.Flow("test")
+    rows = flow.input("rows", flo.Bag)
+    with pytest.raises(flo.FloError, match="the elements of `rows` have none") as refused:
+        rows.map("price")
+    assert "flo.Bag[Row]" in str(refused.value)

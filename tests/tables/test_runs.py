@@ -1,0 +1,109 @@
+"""Runs: sorted by key, searched without being scanned, merged without losing a row."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flo.columns.indices import expanded, stable_order
+from flo.tables.state import run as module
+from flo.tables.state.run import merged, pairs, run_of
+from flo.tables.values import WEIGHT
+from tests.quick import tried
+
+keys = st.lists(st.one_of(st.integers(0, 6), st.integers(0, 2**62)), max_size=30)
+texts = st.lists(st.sampled_from(["", "a", "b", None, "a long text of many bytes"]), max_size=12)
+
+
+def run(values, kind=None):
+    table = pa.table(
+        {"k": pa.array(values, kind), "at": np.arange(len(values)), WEIGHT: np.ones(len(values), np.int64)}
+    )
+    return run_of(table, ("k",))
+
+
+@given(keys, keys)
+def test_pairs_of_numbers(left, right):
+    check(left, right, pa.int64())
+
+
+@given(texts, texts)
+def test_pairs_of_texts(left, right):
+    check(left, right, pa.string())
+
+
+def check(left, right, kind):
+    one, other = run(left, kind), run(right, kind)
+    ours, theirs = pairs(one, other)
+    found = zip(one.table["at"].to_numpy()[ours].tolist(), other.table["at"].to_numpy()[theirs].tolist(), strict=True)
+    assert Counter(found) == Counter((a, b) for a, x in enumerate(left) for b, y in enumerate(right) if x == y), (
+        "every one with every one"
+    )
+
+
+@given(st.lists(keys, min_size=1, max_size=4))
+def test_a_merge_has_all_rows_in_their_order(parts):
+    whole = merged([run(part, pa.int64()) for part in parts])
+    numbers = whole.keys.numbers
+    assert (numbers[1:] >= numbers[:-1]).all()
+    assert Counter(whole.table["k"].to_pylist()) == Counter(key for part in parts for key in part)
+    again = run(whole.table["k"].to_pylist(), pa.int64())
+    assert (again.keys.numbers == numbers).all()
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), max_size=40), st.lists(st.integers(0, 2**64 - 1), max_size=40))
+@tried(24)
+def test_find(there, asked):
+    from flo.tables.state.keys import Keys
+    from flo.tables.state.run import Run
+
+    numbers = np.sort(np.array(there, np.uint64))
+    one = Run(("k",), Keys(numbers, True), pa.table({"k": numbers}))
+    wanted = np.unique(np.array(asked + there[::2], np.uint64))
+    found, starts, counts = one.find(wanted)
+    assert wanted[found].tolist() == sorted(set(wanted.tolist()) & set(there))
+    rows = [numbers[start : start + count].tolist() for start, count in zip(starts, counts, strict=True)]
+    assert rows == [[number] * there.count(number) for number in wanted[found].tolist()]
+
+
+def test_find_at_the_ends_of_the_range():
+    from flo.tables.state.keys import Keys
+    from flo.tables.state.run import Run
+
+    numbers = np.array([0, 2**64 - 1], np.uint64)
+    one = Run(("k",), Keys(numbers, True), pa.table({"k": numbers}))
+    found, starts, counts = one.find(np.array([0, 1, 2**64 - 2, 2**64 - 1], np.uint64))
+    assert (found.tolist(), starts.tolist(), counts.tolist()) == ([0, 3], [0, 1], [1, 1])
+    low = Run(("k",), Keys(numbers[:1], True), pa.table({"k": numbers[:1]}))
+    assert low.find(np.array([5, 2**64 - 1], np.uint64))[0].tolist() == []
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 2)), min_size=1, max_size=30), st.data())
+def test_a_large_run_keeps_no_numbers_that_its_columns_say(rows, data):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "LARGE", 1)
+        table = pa.table({"k": [k for k, _ in rows], "v": [float(v) for _, v in rows]})
+        columns = data.draw(st.sampled_from([("k",), ("k", "v")]))
+        one = module.run_of(table, columns)
+        rested = one.resting()
+        assert rested.keys.bytes == 0 < one.keys.bytes
+        assert rested.bytes < one.bytes
+        assert (rested.keys.numbers == one.keys.numbers).all()
+        asked = np.unique(one.keys.numbers[:: data.draw(st.integers(1, 3))])
+        assert [each.tolist() for each in rested.find(asked)] == [each.tolist() for each in one.find(asked)]
+
+
+@given(st.lists(st.sampled_from([0, 1, 2, 3, 2**40, 2**64 - 1]), max_size=40))
+def test_equal_numbers_stay_in_their_order(numbers):
+    """Also where they differ in their lowest bits alone."""
+    array = np.array(numbers, np.uint64)
+    assert stable_order(array).tolist() == np.argsort(array, kind="stable").tolist()
+
+
+def test_expanded():
+    assert expanded(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist() == [5, 6, 9, 10, 11]
