@@ -55,7 +55,7 @@ def local() -> type:
 
 
 Loc = local()
-OWN = {"Colour": Colour, "Access": Access, "Point": Point, "Order": Order, "Loc": Loc}
+OWN = {"Colour": Colour, "Access": Access, "Point": Point, "Order": Order, "Loc": Loc, "Racing": Racing}
 
 
 @pytest.mark.parametrize(
