@@ -12,7 +12,7 @@ from flo.columns.layout import Layout
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
-from flo.tables.operator import OnTables
+from flo.tables.operator import OnTables, add_deltas
 from flo.tables.operators.sequences import side_by_side
 from flo.tables.translate import form_of
 from flo.tables.values import Rows, layout_of
@@ -94,6 +94,16 @@ class InTurn(OnTables):
             assert done is not None
             end = "turn" if waiting else "terminated"
             yield Step(f"{self.rule}-{end}", _placed(turn, value.passed(), other), *done)
+
+    def consume_all(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
+        first, nothing = self.like.awaited, [table.slice(0, 0) for table in tables]  # type: ignore[attr-defined]
+        after: Any = self
+        found: Deltas = (None,)
+        for turn in (first, 1 - first):
+            if tables[turn].num_rows:
+                after, more = after.consume(*_placed(turn, tables[turn], nothing[1 - turn]))
+                found = tuple(map(add_deltas, found, more))
+        return after, found
 
 
 def _placed(place: int, item: Any, other: Any) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ from typing import Any, Self, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Numbers
+from flo.columns.indices import Numbers, taken
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
@@ -18,7 +18,7 @@ from flo.tables.operators.elementwise import Stateless, counted, like_rows
 from flo.tables.operators.pairs import InTurn
 from flo.tables.operators.weights import NOTHING, chosen, flips, new_rows, totals, weights_in
 from flo.tables.state.keys import comparable, keys_of
-from flo.tables.state.run import Run
+from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.trace import Trace, weighing
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, Rows, layout_of
@@ -45,7 +45,7 @@ class Remembering(Stateless):
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
         done = OnTables.finish(self, *ends)
-        return done and (type(self)(self.like, inputs=self.inputs, outputs=self.outputs), done[1])
+        return done and (self.reset(), done[1])
 
 
 @final
@@ -100,19 +100,21 @@ class FromZSetTables(Remembering):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         return replace(self, rows=self.rows.extended(totals(table, self.names()))), (None,)
 
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        table = self.rows.table()
-        ended = type(self)(self.like, inputs=self.inputs, outputs=self.outputs)
-        if table is None or not table.num_rows:
-            return ended, (self.ended(),)
-        weights = table[WEIGHT].to_numpy()
+    def close(self, groups: Run) -> tuple[Operator, Deltas]:
+        found = self.rows.table()
+        if found is not None and self.keys:
+            rows = run_of(found, self.keys)
+            found = taken(rows.table, pairs(groups, rows)[1])
+        if found is None or not found.num_rows:
+            return self, (None,)
+        weights = found[WEIGHT].to_numpy()
         if (weights < 0).any():
-            below = layout_of(self.inputs[0]).to_elements(table.filter(pa.array(weights < 0)))
+            below = layout_of(self.inputs[0]).to_elements(found.filter(pa.array(weights < 0)))
             like: Any = self.like
             replace(like, weights=PersistentMap(dict.fromkeys(below, -1))).finish(ZSetValue)  # says what is wrong
         if isinstance(self.outputs[0], Set):
-            table = weighing(table, np.ones(table.num_rows, np.int64))
-        return ended, (Rows(self.outputs[0], table, End.ARRIVED),)
+            found = weighing(found, np.ones(found.num_rows, np.int64))
+        return self, (Rows(self.outputs[0], found),)
 
 
 @final

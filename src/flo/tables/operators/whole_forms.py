@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from flo.core.collection import End
-from flo.core.operator import Operator
+from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.tables.groups import stream_groups
 from flo.tables.operator import OnTables, columnar
 from flo.tables.operators.per_key import BY_KEY
 from flo.tables.operators.sets import DifferenceTables, FromZSetTables
@@ -41,20 +42,24 @@ def _form(operator: Operator, inputs: StreamTypes) -> OnTables | None:
     *(Join, BagJoin, SetJoin, LeftJoin, FullJoin, SemiJoin, AntiJoin, Aggregate, TopK),
     when=lambda operator, inputs: _form(operator, inputs) is not None,
 )
-def by_form(operator: Operator, given: Wholes, outputs: Outputs) -> Wholes:
+def run_form(operator: Operator, given: Wholes, outputs: Outputs) -> Wholes:
+    """Runs the operator on tables with the number of the stream as its group, and closes all streams."""
     types: StreamTypes = tuple(StreamType(each.of, bounded=True) for each in given)
-    form, tables = _form(operator, types), tuple(map(columnar, types))
-    assert form is not None
-    found: list[list[pa.Table]] = [[] for _ in outputs]
-    inputs: Any = tuple(Rows(each.of, each.table, End.ARRIVED) for each in given)  # type: ignore[arg-type]
-    for step in replace(form.typed(tables), keys=(STREAM,)).advance(inputs):  # type: ignore[arg-type]
-        for parts, delta in zip(found, step.outputs, strict=True):
-            if isinstance(delta, Rows) and delta.table.num_rows:
-                parts.append(delta.table)
-    return tuple(_whole(of, given[0].count, parts) for of, parts in zip(outputs, found, strict=True))
+    form: Any = _form(operator, types)
+    form = replace(form.typed(tuple(map(columnar, types))), keys=(STREAM,))
+    deltas: list[Deltas] = []
+    if any(each.table.num_rows for each in given):
+        form, found = form.consume_all(*(each.table for each in given))
+        deltas.append(found)
+    if type(form).close is not OnTables.close:
+        deltas.append(form.close(stream_groups(np.arange(given[0].count)))[1])
+    parts: list[list[Any]] = [[delta for delta in each if delta is not None] for each in zip(*deltas, strict=True)]
+    return tuple(
+        _whole(of, given[0].count, each) for of, each in zip(outputs, parts or [[]] * len(outputs), strict=True)
+    )
 
 
-def _whole(of: Any, count: int, parts: list[pa.Table]) -> Whole:
+def _whole(of: Any, count: int, parts: list[Rows]) -> Whole:
     schema = pa.schema([NUMBER, *schema_of(of)])
-    tables = [pa.Table.from_arrays(part.select(schema.names).columns, schema=schema) for part in parts]
+    tables = [pa.Table.from_arrays(part.table.select(schema.names).columns, schema=schema) for part in parts]
     return Whole(of, count, pa.concat_tables([schema.empty_table(), *tables]))
