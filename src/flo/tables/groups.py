@@ -6,19 +6,21 @@ A group is a value of the key columns of an operator (`OnTables.keys`). Without 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, taken
+from flo.columns.indices import Places, expanded, taken
 from flo.core.errors import brief
 from flo.tables.functions import ALL, beside
 from flo.tables.state.keys import Keys, keys_of
-from flo.tables.state.run import Run, run_of
-from flo.tables.state.trace import alike
+from flo.tables.state.run import Run, pairs, run_of
+from flo.tables.state.trace import Trace, alike
 from flo.tables.streams import NUMBER, STREAM, numbers
+
+T = TypeVar("T", bound=Trace)
 
 ONE = run_of(pa.table({ALL: np.zeros(1, np.int8)}), (ALL,))
 """The one group where there are no key columns."""
@@ -69,12 +71,36 @@ def _of_sorted_streams(table: pa.Table) -> Groups | None:
     if len(changes) and changes.min() < 0:
         return None
     firsts = np.flatnonzero(np.concatenate([[True], changes > 0])[: len(streams)])
-    return Groups(table, stream_groups(streams[firsts]), np.diff(firsts, append=len(streams)))
+    found = pa.table([pa.array(firsts), pa.array(np.diff(firsts, append=len(streams)))], names=[_FIRST, _COUNT])
+    run = run_of(found.add_column(0, NUMBER, pa.array(streams[firsts])), (STREAM,))
+    counts = run.table[_COUNT].to_numpy()
+    rows = taken(table, expanded(run.table[_FIRST].to_numpy(), counts))
+    return Groups(rows, Run(run.columns, run.keys, run.table.select([STREAM])), counts)
 
 
-def stream_groups(streams: Places) -> Run:
-    """The groups of these inner streams."""
-    return run_of(pa.table([pa.array(streams)], schema=pa.schema([NUMBER])), (STREAM,))
+_FIRST, _COUNT = "first", "count"
+
+
+def stream_groups(count: int) -> Run:
+    """The groups of so many inner streams."""
+    return run_of(pa.table([pa.array(np.arange(count))], schema=pa.schema([NUMBER])), (STREAM,))
+
+
+def by_groups(trace: T, groups: Run) -> T:
+    """A trace that is kept by the columns of these groups."""
+    return replace(trace, columns=groups.columns)
+
+
+def rows_of(trace: Trace, groups: Run) -> tuple[pa.Table | None, Places]:
+    """(the rows that a trace has of these groups, older ones first; for each the group): all that it has of `ONE`."""
+    if groups is ONE:
+        parts = [(run.table, np.zeros(run.rows, np.int64)) for run in trace]
+    else:
+        met = [(run, *pairs(groups, run)) for run in trace]
+        parts = [(taken(run.table, theirs), ours) for run, ours, theirs in met]
+    if not parts:
+        return None, np.zeros(0, np.int64)
+    return pa.concat_tables([table for table, _ in parts]), np.concatenate([which for _, which in parts])
 
 
 def with_keys(table: pa.Table, groups: Run | pa.Table, names: tuple[str, ...]) -> pa.Table:
