@@ -85,7 +85,7 @@ def _parts(runs: list[tuple[Run, _State]], gone: int, shards: int, shard: int) -
             yield Run((), Keys(run.keys.numbers[mine], exact=True), run.table.filter(pa.array(mine)))
 
 
-TRACES = ("trace", "totals", "ranked", "latest")
+TRACES = ("trace", "totals", "ranked", "latest", "arranged")
 BY_KEY = frozenset(
     {
         "aggregate_tables",

@@ -15,10 +15,9 @@ from flo.core.collection import End
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.stream_type import StreamTypes
 from flo.tables.faults import expect_of_a_row, piecewise_by_key
-from flo.tables.functions import applied, called
+from flo.tables.functions import applied, called, has_results
 from flo.tables.keyed import KeyedColumns, KeyedRows, has_key_columns, key_layout, key_names, key_schema, keys_in
 from flo.tables.operator import OnTables, Placement
-from flo.tables.operators.bodies import has_results
 from flo.tables.operators.elementwise import like_rows
 from flo.tables.operators.joins import meeting, paired
 from flo.tables.operators.joins_into import Joined

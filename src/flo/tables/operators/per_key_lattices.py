@@ -9,10 +9,10 @@ import numpy as np
 
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
+from flo.tables.groups import Groups
 from flo.tables.keyed import ENDED, KeyedRows, key_layout, keys_in
 from flo.tables.operators.lattices import FoldLatticeTables
 from flo.tables.operators.per_key import WithForm, every_key
-from flo.tables.operators.per_key_states import ByKey
 from flo.values.keyed import KeyedValue
 from flo.values.operators.lattices import FoldLattice
 
@@ -34,7 +34,7 @@ class FoldLatticeOfEveryKey(WithForm):
         (value,), of = values, self.outputs[0]
         layout, bottom = key_layout(value.of), of.inner.bottom()  # type: ignore[attr-defined]
         entries: dict[Any, Any] = dict.fromkeys(layout.to_elements(keys_in(value.of, value.keys)), bottom)
-        rows = ByKey.of(value.table, self.keys)
+        rows = Groups.of(value.table, self.keys)
         keys = layout.to_elements(keys_in(value.of, rows.keys.table))
         starts = np.cumsum(rows.counts) - rows.counts
         for key, start, count in zip(keys, starts.tolist(), rows.counts.tolist(), strict=True):
