@@ -16,8 +16,8 @@ from flo.tables.functions import beside
 from flo.tables.operators.per_key import every_key
 from flo.tables.operators.per_key_results import Final
 from flo.tables.operators.per_key_states import ByKey
-from flo.tables.operators.waiting import ARRIVAL
 from flo.tables.operators.weights import NOTHING
+from flo.tables.state.panes import ARRIVAL
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, weighing
