@@ -17,8 +17,8 @@ from flo.core.collection import End
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.operator import OnTables
+from flo.tables.operators.clocks import microseconds
 from flo.tables.operators.ordering import Arranged
-from flo.tables.operators.window_times import microseconds
 from flo.tables.streams import StreamColumns, Streams, inner_of, numbered
 from flo.tables.translate import form_of
 from flo.tables.values import layout_of, schema_of
