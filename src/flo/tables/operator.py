@@ -6,13 +6,13 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import pyarrow as pa
 
 from flo.columns.indices import Numbers
 from flo.columns.layout import Layout
-from flo.core.collection import End, Form
+from flo.core.collection import Collection, End, Form
 from flo.core.nested import Nested
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.stream_type import StreamType, StreamTypes
@@ -21,7 +21,7 @@ from flo.tables.functions import by_columns
 from flo.tables.keyed import KeyedColumns, has_key_columns
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import StreamColumns, has_columns
-from flo.tables.values import Columns, Rows, plain_zeros
+from flo.tables.values import Columns, Rows, of_elements, plain_zeros
 from flo.values.element_value import ElementCollection
 from flo.values.lvar import LVar
 from flo.values.operators.shapes import SIDES, one_passed
@@ -37,7 +37,7 @@ def columnar(stream: StreamType) -> StreamType | None:
     if isinstance(of, ElementCollection) and Layout.of(of.element) is not None:
         return StreamType(Columns(of), stream.bounded)
     if has_key_columns(of):
-        return StreamType(KeyedColumns(of), stream.bounded)  # type: ignore[arg-type]
+        return StreamType(KeyedColumns(of), stream.bounded)
     return None
 
 
@@ -62,7 +62,7 @@ def given(stream: StreamType) -> StreamType | None:
     of = stream.collection
     if isinstance(of, LVar):
         return stream
-    return StreamType(StreamColumns(of), stream.bounded) if has_columns(of) else columnar(stream)  # type: ignore[arg-type]
+    return StreamType(StreamColumns(of), stream.bounded) if has_columns(of) else columnar(stream)
 
 
 def functions_in(holder: Any) -> Iterator[Any]:
@@ -72,6 +72,13 @@ def functions_in(holder: Any) -> Iterator[Any]:
             yield from functions_in(part)
         elif callable(part) and not isinstance(part, type):
             yield part
+
+
+def all_rows(inputs: Values) -> list[Rows]:
+    """Inputs that are tables of elements."""
+    found = [value for value in inputs if isinstance(value, Rows)]
+    assert len(found) == len(inputs)
+    return found
 
 
 class Placement(Enum):
@@ -86,8 +93,11 @@ class Placement(Enum):
     ONE_PLACE = "in one place"
 
 
+Op = TypeVar("Op", bound=Operator, covariant=True)
+
+
 @dataclass(frozen=True)
-class OnTables(Operator):
+class OnTables(Operator, Generic[Op]):
     """Consumes all that has arrived in one step."""
 
     placement: ClassVar[Placement] = Placement.ONE_PLACE
@@ -95,36 +105,40 @@ class OnTables(Operator):
     """Whether its results may cancel out though the rows that came do not. Then each delta of a z-set is consolidated
     when it is emitted: unconsolidated deltas would multiply from one join to the next."""
 
-    like: Operator
+    like: Op
     """The same operator on values, as it stands in the program: it has the type and the parameters."""
-    inputs: tuple[ElementCollection[Any], ...] = field(default=(), compare=False, kw_only=True)
-    outputs: tuple[ElementCollection[Any], ...] = field(default=(), compare=False, kw_only=True)
+    inputs: tuple[Collection, ...] = field(default=(), compare=False, kw_only=True)
+    outputs: tuple[Collection, ...] = field(default=(), compare=False, kw_only=True)
     """What it reads and gives: `typed` fills them in."""
     keys: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
     """The columns of a key, where it runs for every key at once: they tell rows apart, and pass to the results."""
-
-    rule: ClassVar[str]
 
     @property
     def arity(self) -> tuple[int, int]:  # type: ignore[override]
         return self.like.arity
 
     @property
+    def rule(self) -> str:
+        """The name of the rule that consumes rows: that of the operator on values."""
+        return getattr(self.like, "rule", self.like.name)
+
+    @property
     def called(self) -> str:
         return self.like.called
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        found = tuple(map(given, self.like.type(tuple(map(plain, inputs)))))
-        assert None not in found, f"`{self.like.name}` gives elements without columns"
-        return found  # type: ignore[return-value]
+        outputs = self.like.type(tuple(map(plain, inputs)))
+        found = tuple(stream for stream in map(given, outputs) if stream is not None)
+        assert len(found) == len(outputs), f"`{self.like.name}` gives elements without columns"
+        return found
 
     def typed(self, inputs: StreamTypes) -> Self:
         outputs = self.type(inputs)
         return replace(
             self,
             like=self.like.typed(tuple(map(plain, inputs))),
-            inputs=tuple(plain(stream).collection for stream in inputs),  # type: ignore[misc]
-            outputs=tuple(plain(stream).collection for stream in outputs),  # type: ignore[misc]
+            inputs=tuple(plain(stream).collection for stream in inputs),
+            outputs=tuple(plain(stream).collection for stream in outputs),
         )
 
     def with_origins(self, like: Self) -> Self:
@@ -180,13 +194,13 @@ class OnTables(Operator):
         of = self.outputs[place]
         if table is not None and self.cancels and isinstance(of, ZSet):
             table = net_changes(table)
-        return None if table is None or not table.num_rows else Rows(of, plain_zeros(of, table))
+        return None if table is None or not table.num_rows else Rows(of_elements(of), plain_zeros(of, table))
 
     def ended(self, place: int = 0) -> Rows:
-        return Columns(self.outputs[place]).bottom().fix()
+        return Columns(of_elements(self.outputs[place])).bottom().fix()
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        values: list[Rows] = list(inputs)  # type: ignore[arg-type]
+        values = all_rows(inputs)
         if any(value.table.num_rows for value in values):
             yield from self._consumed(values, onwards=False)
         elif any(value.end is End.ARRIVED for value in values):
@@ -200,15 +214,14 @@ class OnTables(Operator):
         else:
             yield Step(self.rule, tuple(value.drained() for value in values), operator, outputs)
 
-    def unit(self, of: ElementCollection[Any], part: pa.Table) -> str:
+    def unit(self, of: Collection, part: pa.Table) -> str:
         """What an error of the user's function says of the row it was given."""
         return unit(of, part)
 
     def advance(self, inputs: Values) -> Iterator[Step]:
         operator: Operator = self
-        values: list[Rows] = list(inputs)  # type: ignore[arg-type]
-        if type(self).steps is OnTables.steps and any(value.table.num_rows for value in values):
-            for step in self._consumed(values, onwards=True):
+        if type(self).steps is OnTables.steps and any(value.table.num_rows for value in all_rows(inputs)):
+            for step in self._consumed(all_rows(inputs), onwards=True):
                 yield step
                 operator, inputs = step.operator, step.inputs
         yield from run(operator, inputs)

@@ -47,7 +47,7 @@ from flo.values.operators.zset_ranking import Extreme
 
 @final
 @dataclass(frozen=True)
-class AggregateTables(ByGroup):
+class AggregateTables(ByGroup[Aggregate]):
     """Old rows are taken back and new ones inserted, of the groups whose result changed."""
 
     groups: Totals = field(default=Totals(()))
@@ -164,7 +164,7 @@ def aggregate(like: Aggregate, inputs: StreamTypes) -> Operator | None:
         return AggregateTables(like)
     if not isinstance(like.aggregator, (Sum, Avg, Linear)):
         return None
-    layout = result_layout(_summed(like.aggregator), inputs[0].collection)  # type: ignore[arg-type]
+    layout = result_layout(_summed(like.aggregator), inputs[0].collection)
     if layout is None or not all(_summable(cell.arrow) and not cell.nullable for cell in layout.cells):
         return None
     several = isinstance(like.aggregator, Linear) and _several(like.aggregator.of)

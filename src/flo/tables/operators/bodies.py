@@ -47,7 +47,7 @@ def counted(operator: Count, given: Wholes, outputs: Outputs) -> Wholes:
 @whole_of(Sum)
 def summed(operator: Sum, given: Wholes, outputs: Outputs) -> Wholes:
     (whole,) = given
-    kind = layout_of(outputs[0]).cells[0].arrow  # type: ignore[arg-type]
+    kind = layout_of(outputs[0]).cells[0].arrow
     sums = _sums(whole, [one_chunk(whole.table[VALUE])])
     return (_one_each(as_array(sums, 0, kind, lambda place: f"inner stream {place}"), outputs[0]),)
 
@@ -65,7 +65,7 @@ def _sums(whole: Whole, columns: list[pa.Array]) -> Sums:
 
 def _one_each(results: pa.Array, of: Collection) -> Whole:
     """One element for each stream."""
-    table = pa.Table.from_arrays([results], schema=layout_of(of).schema)  # type: ignore[arg-type]
+    table = pa.Table.from_arrays([results], schema=layout_of(of).schema)
     return Whole(of, len(results), numbered(table, np.arange(len(results))))
 
 
@@ -73,7 +73,7 @@ def _one_each(results: pa.Array, of: Collection) -> Whole:
 def keyed(operator: KeyBy, given: Wholes, outputs: Outputs) -> Wholes:
     """The key's columns between the number of the stream and those of the element."""
     (whole,) = given
-    keys = applied(operator.f, (whole.of,), whole.table)  # type: ignore[arg-type]
+    keys = applied(operator.f, (whole.of,), whole.table)
     table = whole.table
     for place, name in enumerate(keys.column_names, start=1):
         table = table.add_column(place, f"{KEY}{name}", keys[name])
@@ -120,5 +120,5 @@ def entries(operator: Entries, given: Wholes, outputs: Outputs) -> Wholes:
     assert key is not None
     keys = whole.table.select(names).rename_columns([name.removeprefix(KEY) for name in names])
     pair = [key.as_array(keys), inner.as_array(whole.table)]
-    table = pa.Table.from_arrays(pair, schema=layout_of(of).schema)  # type: ignore[arg-type]
+    table = pa.Table.from_arrays(pair, schema=layout_of(of).schema)
     return (Whole(of, whole.count, numbered(weighing(table, weights_of(whole)), whole.streams)),)

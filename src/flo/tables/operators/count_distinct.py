@@ -24,7 +24,7 @@ from flo.values.operators.zset_aggregates import Aggregate
 
 @final
 @dataclass(frozen=True)
-class CountDistinctTables(ByGroup):
+class CountDistinctTables(ByGroup[Aggregate]):
     """A delta is looked up by value and by group, however many values a group has."""
 
     values: Trace = field(default=NOTHING)
@@ -67,5 +67,5 @@ class CountDistinctTables(ByGroup):
 
 def count_distinct(like: Aggregate, inputs: StreamTypes) -> Operator | None:
     aggregator: Any = like.aggregator
-    layout = result_layout(aggregator.value, inputs[0].collection)  # type: ignore[arg-type]
+    layout = result_layout(aggregator.value, inputs[0].collection)
     return CountDistinctTables(like) if layout is None or layout.hashable else None

@@ -21,7 +21,7 @@ from flo.values.operators.zset_ranking import Order as ValueOrder
 
 @final
 @dataclass(frozen=True)
-class ExtremeTables(InOrder):
+class ExtremeTables(InOrder[Aggregate]):
     """The value of the first row of each group."""
 
     name = "extreme_tables"
@@ -56,4 +56,4 @@ class ExtremeTables(InOrder):
 def extreme(like: Aggregate, inputs: StreamTypes) -> Operator | None:
     """The columnar form, where columns have the order that Python gives the values."""
     aggregator: Any = like.aggregator
-    return ExtremeTables(like) if comparisons(result_layout(aggregator.value, inputs[0].collection)) else None  # type: ignore[arg-type]
+    return ExtremeTables(like) if comparisons(result_layout(aggregator.value, inputs[0].collection)) else None

@@ -15,18 +15,18 @@ from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values, run
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import group_keys
-from flo.tables.operator import OnTables
+from flo.tables.operator import OnTables, Op
 from flo.tables.state.keys import keys_of
 from flo.tables.state.totals import Totals, as_array, grouped, numbers_in
 from flo.tables.state.trace import added, added_up, fitting, weighing
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, Rows, layout_of, ordered
+from flo.tables.values import WEIGHT, Rows, layout_of, of_elements, ordered
 from flo.values.operators.bags import Count, Sum
 from flo.values.weighted import Set
 
 
 @dataclass(frozen=True)
-class TotalTables(OnTables):
+class TotalTables(OnTables[Op]):
     """A set is left alone until its end: before, an element may arrive again."""
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -50,12 +50,12 @@ class TotalTables(OnTables):
 
     def result(self, array: pa.Array) -> Rows:
         table = pa.Table.from_arrays([array], schema=layout_of(self.outputs[0]).schema)
-        return Rows(self.outputs[0], table, End.ARRIVED)
+        return Rows(of_elements(self.outputs[0]), table, End.ARRIVED)
 
 
 @final
 @dataclass(frozen=True)
-class CountTables(TotalTables):
+class CountTables(TotalTables[Count]):
     """How many elements there were."""
 
     total: int = 0
@@ -74,7 +74,7 @@ class CountTables(TotalTables):
 
 @final
 @dataclass(frozen=True)
-class SumTables(TotalTables):
+class SumTables(TotalTables[Sum]):
     """The sum of all elements, rounded once."""
 
     totals: Totals = field(default=Totals(()))

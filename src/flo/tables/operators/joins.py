@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Self, final
+from typing import Any, Self, TypeVar, final
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from flo.columns.cell import Cell
 from flo.columns.expression import Expression
 from flo.columns.indices import Numbers, Places, taken
 from flo.columns.layout import Layout
-from flo.core.collection import End
+from flo.core.collection import Collection, End
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import key_layout, keyed, plain_columns, with_key
@@ -27,22 +27,20 @@ from flo.tables.state.run import Run, pairs
 from flo.tables.state.trace import Trace, consolidated
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of
-from flo.values.element_value import ElementCollection
 from flo.values.operators.bags import BagJoin
 from flo.values.operators.sets import SetJoin
-from flo.values.operators.zset_joins import Join
+from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, SemiJoin
+
+Pairs = Join | BagJoin | SetJoin | LeftJoin | FullJoin
+J = TypeVar("J", bound=Pairs | SemiJoin | AntiJoin, covariant=True)
 
 Meeting = tuple[Run, Run, Places, Places]
 """Two runs, and the rows of each whose keys are equal."""
 
 
 @dataclass(frozen=True)
-class JoinedByKey(OnTables):
+class JoinedByKey(OnTables[J]):
     """What all joins share: both sides by key, and an end when both have ended."""
-
-    @property
-    def rule(self) -> str:  # type: ignore[override]
-        return self.like.rule  # type: ignore[attr-defined,no-any-return]
 
     placement = Placement.BY_KEY
     cancels = True
@@ -88,11 +86,11 @@ class JoinedByKey(OnTables):
         fresh = type(self)(self.like, inputs=self.inputs, outputs=self.outputs)
         return done and (fresh, done[1])
 
-    def unit(self, of: ElementCollection[Any], part: pa.Table) -> str:
+    def unit(self, of: Collection, part: pa.Table) -> str:
         return repr(layout_of(of).to_elements(part)[0])
 
 
-def key_functions(like: Any, inputs: tuple[ElementCollection[Any], ...]) -> tuple[Any, Any]:
+def key_functions(like: Any, inputs: tuple[Collection, ...]) -> tuple[Any, Any]:
     """What gives the keys of both sides; the edges of a set join have theirs in their first column."""
     if isinstance(like, SetJoin) and like.other_on is None:
         return like.on, _first_column(inputs[1])
@@ -100,13 +98,13 @@ def key_functions(like: Any, inputs: tuple[ElementCollection[Any], ...]) -> tupl
 
 
 @lru_cache(maxsize=256)
-def _first_column(of: ElementCollection[Any]) -> Expression:
+def _first_column(of: Collection) -> Expression:
     layout = layout_of(of)
     return Expression(layout.names[0], (layout,))
 
 
 @lru_cache(maxsize=1024)
-def must_be_coded(on: Any, other_on: Any, left: ElementCollection[Any], right: ElementCollection[Any]) -> bool:
+def must_be_coded(on: Any, other_on: Any, left: Collection, right: Collection) -> bool:
     """Whether the keys of both sides are of types that only Python can compare."""
     one, other = key_layout(on, left), key_layout(other_on, right)
     if one is None or other is None or one.form != other.form or len(one.cells) != len(other.cells):
@@ -153,7 +151,7 @@ def _gathered(meetings: list[Meeting], side: int, names: list[str]) -> pa.Table:
 
 @final
 @dataclass(frozen=True)
-class JoinTables(JoinedByKey):
+class JoinTables(JoinedByKey[Join | BagJoin]):
     """join(on, other_on, into) of z-sets and of bags."""
 
     left: Trace = field(default=NOTHING)
@@ -175,7 +173,7 @@ class JoinTables(JoinedByKey):
 
 @final
 @dataclass(frozen=True)
-class SetJoinTables(JoinedByKey):
+class SetJoinTables(JoinedByKey[SetJoin]):
     """The same of sets. Each side remembers its rows: what was consumed may come again. It need not when the other has
     ended: a set may emit a row again."""
 

@@ -10,11 +10,12 @@ import pyarrow as pa
 from flo.columns.expression import Expression
 from flo.columns.indices import one_chunk
 from flo.columns.layout import Layout
+from flo.core.collection import Collection
 from flo.core.elements import returned_type
+from flo.core.operator import Operator
 from flo.tables.functions import called, elements_of, written
 from flo.tables.operator import OnTables
 from flo.tables.values import layout_of
-from flo.values.element_value import ElementCollection
 from flo.values.operators.sets import SetJoin
 from flo.values.operators.shapes import as_declared
 from flo.values.operators.zset_joins import Join
@@ -25,11 +26,11 @@ class Joined:
     """How the rows of a join's output are made."""
 
     like: Any
-    inputs: tuple[ElementCollection[Any], ...]
-    output: ElementCollection[Any]
+    inputs: tuple[Collection, ...]
+    output: Collection
 
     @classmethod
-    def of(cls, join: OnTables) -> Joined:
+    def of(cls, join: OnTables[Operator]) -> Joined:
         return cls(join.like, join.inputs, join.outputs[0])
 
     @property

@@ -41,7 +41,7 @@ def shown(delta: Run, trace: Trace, partners: Partners, moved: Run, *, having: b
 
 @final
 @dataclass(frozen=True)
-class FilteringTables(JoinedByKey):
+class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
     """semi_join and anti_join: of the right side nothing is kept but what tells which keys it has."""
 
     left: Trace = field(default=NOTHING)
@@ -77,7 +77,7 @@ class FilteringTables(JoinedByKey):
 
 @final
 @dataclass(frozen=True)
-class OuterTables(JoinedByKey):
+class OuterTables(JoinedByKey[LeftJoin | FullJoin]):
     """left_join and full_join: both sides by key, and which keys they have."""
 
     left: Trace = field(default=NOTHING)

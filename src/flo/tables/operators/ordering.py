@@ -23,7 +23,7 @@ from flo.tables.state.run import Run
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, added, text_of, weighing
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, Rows, layout_of, ordered
+from flo.tables.values import WEIGHT, Rows, layout_of, of_elements, ordered
 from flo.values.operators.bags import Sort
 from flo.values.weighted import Set
 
@@ -70,7 +70,7 @@ register("arranged", lambda columns=(), runs=(): Arranged(tuple(columns), tuple(
 
 @final
 @dataclass(frozen=True)
-class SortTables(OnTables):
+class SortTables(OnTables[Sort]):
     """sort(key): equal keys stay in the order of a sequence, and are by their text otherwise."""
 
     rows: Arranged = field(default=Arranged(()))
@@ -79,7 +79,7 @@ class SortTables(OnTables):
     rule = "sort"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        table, columns = by_key(table, self.inputs[0], self.like.key)  # type: ignore[attr-defined]
+        table, columns = by_key(table, self.inputs[0], self.like.key)
         kept = self._kept(columns)
         return replace(self, rows=kept.extended(kept.run(table))), (None,)
 
@@ -96,20 +96,20 @@ class SortTables(OnTables):
         if not ordered(self.inputs[0]):
             places = np.repeat(places, numbers_in(table, WEIGHT)[places])
         found = taken(table.select(list(order.layout.names)), places)
-        return ended, (Rows(self.outputs[0], found, End.ARRIVED),)
+        return ended, (Rows(of_elements(self.outputs[0]), found, End.ARRIVED),)
 
     def _kept(self, columns: tuple[str, ...]) -> Arranged:
         """The rows, with what is known of them."""
         of, layout = self.inputs[0], layout_of(self.inputs[0])
-        key = result_layout(self.like.key, of)  # type: ignore[attr-defined]
+        key = result_layout(self.like.key, of)
         decisive = set(layout.names) <= set(columns)
         order = Order(columns, descending=False, layout=layout, by_text=False, key=key, decisive=decisive)
         return replace(self.rows, columns=columns, order=order, once=isinstance(of, Set))
 
     def _refuse(self, table: pa.Table) -> None:
         """What Python raises where it compares keys that cannot be compared."""
-        of, elements = self.inputs[0], elements_of(self.inputs[0], table)
-        self.like._sorted(of.value_class.of(elements if ordered(of) else [(each, 1) for each in elements]))  # type: ignore[attr-defined]
+        of, elements = of_elements(self.inputs[0]), elements_of(self.inputs[0], table)
+        self.like._sorted(of.value_class.of(elements if ordered(of) else [(each, 1) for each in elements]))
 
 
 @form_of(Sort)

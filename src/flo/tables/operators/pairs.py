@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias, TypeVar, final
 
 import pyarrow as pa
 
@@ -12,22 +12,24 @@ from flo.columns.layout import Layout
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
-from flo.tables.operator import OnTables
+from flo.tables.operator import OnTables, Op
 from flo.tables.operators.sequences import side_by_side
 from flo.tables.translate import form_of
 from flo.tables.values import Rows, layout_of
 from flo.values.operators.pairs import UnionSequences, Zip
+from flo.values.operators.sets import Difference
 
 Sides: TypeAlias = tuple[Rows, Rows]
 SIDES = ("-left", "-right")
+T = TypeVar("T", bound=UnionSequences | Difference, covariant=True)
 
 
 @dataclass(frozen=True)
-class PairTables(OnTables):
+class PairTables(OnTables[Op]):
     """Takes as many rows of each side as it can tell what to do with."""
 
     @property
-    def rule(self) -> str:  # type: ignore[override]
+    def rule(self) -> str:
         return self.like.name
 
     def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
@@ -53,7 +55,7 @@ def ending(value: Rows) -> bool:
 
 @final
 @dataclass(frozen=True)
-class ZipTables(PairTables):
+class ZipTables(PairTables[Zip]):
     """`done` is true when one side has ended: what comes on the other is consumed."""
 
     done: bool = False
@@ -78,11 +80,11 @@ class ZipTables(PairTables):
 
 
 @dataclass(frozen=True)
-class InTurn(OnTables):
+class InTurn(OnTables[T]):
     """One side waits in its buffer for the end of the other."""
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        sides, first = both(inputs), self.like.awaited  # type: ignore[attr-defined]
+        sides, first = both(inputs), self.like.awaited
         waiting = sides[first].end is not End.PASSED
         turn = first if waiting else 1 - first
         value, other = sides[turn], sides[1 - turn]
@@ -103,7 +105,7 @@ def _placed(place: int, item: Any, other: Any) -> tuple[Any, Any]:
 
 @final
 @dataclass(frozen=True)
-class OneThenOtherTables(InTurn):
+class OneThenOtherTables(InTurn[UnionSequences]):
     """union_sequences(): all of the left and then all of the right."""
 
     name = "one_then_other_tables"

@@ -21,7 +21,7 @@ from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire
 from flo.tables.keyed import ENDED, KeyedRows, has_key_columns, key_names, key_schema, noticed
-from flo.tables.operator import columnar, given, plain
+from flo.tables.operator import Op, columnar, given, plain
 from flo.tables.operators.aggregates import AggregateTables
 from flo.tables.operators.count_distinct import CountDistinctTables
 from flo.tables.operators.elementwise import (
@@ -86,12 +86,8 @@ def every_key(*kinds: type[Operator]) -> Callable[[Make], Make]:
 
 
 @dataclass(frozen=True)
-class OfEveryKey(OnKeyed):
+class OfEveryKey(OnKeyed[Op]):
     """An operator of the body, for all keys: `like` is what runs for each."""
-
-    @property
-    def rule(self) -> str:  # type: ignore[override]
-        return getattr(self.like, "rule", self.like.name)
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         found = tuple(keyed_form(Keyed(key_of(inputs), out.collection)) for out in self.like.type(inner(inputs)))
@@ -103,9 +99,9 @@ class OfEveryKey(OnKeyed):
         return replace(
             self,
             like=self.like.typed(inner(inputs)),
-            inputs=tuple(plain(stream).collection for stream in inputs),  # type: ignore[misc]
-            outputs=tuple(plain(stream).collection for stream in self.type(inputs)),  # type: ignore[misc]
-            keys=key_names(plain(inputs[0]).collection),  # type: ignore[arg-type]
+            inputs=tuple(plain(stream).collection for stream in inputs),
+            outputs=tuple(plain(stream).collection for stream in self.type(inputs)),
+            keys=key_names(plain(inputs[0]).collection),
         )
 
 
@@ -120,7 +116,7 @@ def inner(inputs: StreamTypes) -> StreamTypes:
 
 
 @dataclass(frozen=True)
-class WithForm(OfEveryKey):
+class WithForm(OfEveryKey[Op]):
     """Goes by the form that the operator has without keys."""
 
     form: Any
@@ -136,7 +132,7 @@ class WithForm(OfEveryKey):
 
 @final
 @dataclass(frozen=True)
-class FormOfEveryKey(WithForm):
+class FormOfEveryKey(WithForm[Operator]):
     """A form that heeds the columns of the key. A stream ends when its inputs have: `ends` counts them by key."""
 
     ends: Trace = field(default=NOTHING)
@@ -149,7 +145,7 @@ class FormOfEveryKey(WithForm):
             form, found = self.form.consume(*(value.table for value in values))
         after, keys = self._said(values)
         outputs = [
-            keyed_delta(of, None if rows is None else rows.table, keys)  # type: ignore[arg-type]
+            keyed_delta(of, None if rows is None else rows.table, keys)
             for of, rows in zip(self.outputs, found, strict=True)
         ]
         return replace(after, form=form), tuple(outputs)
@@ -178,7 +174,7 @@ def per_key(like: PerKey, inputs: StreamTypes) -> Graph | None:
     """Where operators of the body have forms for every key. The others run on values, in a `per_key` of their own."""
     if not all(has_key_columns(stream.collection) for stream in inputs):
         return None
-    schemas = {str(key_schema(stream.collection)) for stream in inputs}  # type: ignore[arg-type]
+    schemas = {str(key_schema(stream.collection)) for stream in inputs}
     types = inner_types(like, inputs)
     if len(schemas) > 1 or len({stream.bounded for stream in types}) > 1:
         return None

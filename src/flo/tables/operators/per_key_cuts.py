@@ -17,6 +17,7 @@ from flo.core.collection import End
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.keyed import ENDED, KeyedRows
+from flo.tables.operator import Op
 from flo.tables.operators.batches import BatchTables
 from flo.tables.operators.keyed import keyed_delta
 from flo.tables.operators.per_key import WithForm, every_key
@@ -50,7 +51,7 @@ class Cuts:
 
 
 @dataclass(frozen=True)
-class CutOfEveryKey(WithForm):
+class CutOfEveryKey(WithForm[Op]):
     """`waiting` has the rows of inner streams that are open, by key and pane."""
 
     waiting: Trace = field(default=NOTHING)
@@ -58,7 +59,7 @@ class CutOfEveryKey(WithForm):
     """How many rows have come."""
 
     @property
-    def rule(self) -> str:  # type: ignore[override]
+    def rule(self) -> str:
         return self.like.name
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
@@ -71,7 +72,7 @@ class CutOfEveryKey(WithForm):
             after, left = after.ending(gone)
             closed = closed.concat(left)
         streams = replace(closed, keys=value.keys)
-        others = [keyed_delta(of, late, value.keys) for of in self.outputs[1:]]  # type: ignore[arg-type]
+        others = [keyed_delta(of, late, value.keys) for of in self.outputs[1:]]
         return after, (streams if streams.has_content() else None, *others)
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
@@ -165,7 +166,7 @@ def together(old: pa.Table | None, new: pa.Table) -> pa.Table:
 
 @final
 @dataclass(frozen=True)
-class BatchOfEveryKey(CutOfEveryKey):
+class BatchOfEveryKey(CutOfEveryKey[Batch]):
     """batch(n): a batch is a pane. `counts` has how many rows each key had."""
 
     counts: Totals = field(default=NO_TOTALS)
@@ -173,7 +174,7 @@ class BatchOfEveryKey(CutOfEveryKey):
     name = "batch_of_every_key"
 
     def added(self, rows: ByKey) -> tuple[Self, KeyedStreams, pa.Table | None]:
-        counts, size = replace(self.counts, columns=self.keys), self.like.count  # type: ignore[attr-defined]
+        counts, size = replace(self.counts, columns=self.keys), self.like.count
         before = counts.known(rows.keys)[WEIGHT]
         panes = (rows.positions() + np.repeat(before, rows.counts)) // size
         done = (before + rows.counts) // size
@@ -192,12 +193,12 @@ class BatchOfEveryKey(CutOfEveryKey):
         return after, closed, None
 
     def ending(self, keys: Run) -> tuple[Self, KeyedStreams]:
-        last = replace(self.counts, columns=self.keys).known(keys)[WEIGHT] // self.like.count  # type: ignore[attr-defined]
+        last = replace(self.counts, columns=self.keys).known(keys)[WEIGHT] // self.like.count
         cuts = Cuts(keys.table, last, last)
         which, rows = self.found(cuts)
         if rows is None or not rows.num_rows:
             return self, self.nothing()
-        closed = self.whole(cuts, which, rows)[1] if self.like.flush else self.nothing()  # type: ignore[attr-defined]
+        closed = self.whole(cuts, which, rows)[1] if self.like.flush else self.nothing()
         return replace(self, waiting=self.kept(None, rows)), closed
 
     def every_key(self) -> Run:

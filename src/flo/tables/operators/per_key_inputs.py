@@ -15,11 +15,12 @@ from flo.tables.keyed import ENDED, KeyedRows, key_names, noticed
 from flo.tables.operators.keyed import OnKeyed, keyed_delta
 from flo.tables.operators.weights import NOTHING, new_rows
 from flo.tables.state.trace import Trace, weighing
+from flo.values.operators.per_key import PerKey
 
 
 @final
 @dataclass(frozen=True)
-class KeysTables(OnKeyed):
+class KeysTables(OnKeyed[PerKey]):
     """The inputs of `per_key`, and which keys are new: on all of them, whichever it was that brought the key."""
 
     seen: Trace = field(default=NOTHING)

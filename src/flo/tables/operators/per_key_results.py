@@ -20,6 +20,7 @@ from flo.core.errors import brief
 from flo.core.operator import Deltas, Operator
 from flo.tables.functions import beside, elements_of, written
 from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows, noticed
+from flo.tables.operator import Op
 from flo.tables.operators.keyed import keyed_delta
 from flo.tables.operators.per_key import OfEveryKey
 from flo.tables.operators.per_key_states import (
@@ -44,7 +45,7 @@ from flo.values.weighted import Set
 
 
 @dataclass(frozen=True)
-class Final(OfEveryKey):
+class Final(OfEveryKey[Op]):
     """One result for each key, when its stream ends. `open` has the keys that wait for it."""
 
     open: Trace = field(default=NOTHING)
@@ -61,11 +62,11 @@ class Final(OfEveryKey):
         gone = ByKey.of(value.keys.filter(value.keys[ENDED]), self.keys).keys
         gone = chosen(gone, np.flatnonzero(weights_in(after.open, gone)))
         if not gone.rows:
-            return after, (keyed_delta(of, None, noticed(new.table.select(list(self.keys)))),)  # type: ignore[arg-type]
+            return after, (keyed_delta(of, None, noticed(new.table.select(list(self.keys)))),)
         left = after.open.extended(Run(gone.columns, gone.keys, weighing(gone.table, -np.ones(gone.rows, np.int64))))
         keys = gone.table.select(list(self.keys))
         said = pa.concat_tables([noticed(new.table.select(list(self.keys))), noticed(keys, ended=True)])
-        return replace(after, open=left), (keyed_delta(of, after.results(gone), said),)  # type: ignore[arg-type]
+        return replace(after, open=left), (keyed_delta(of, after.results(gone), said),)
 
     def _once(self, value: KeyedRows) -> tuple[Self, pa.Table]:
         """The rows; of a set only those that are new."""
@@ -108,7 +109,7 @@ def weights_beside(rows: ByKey) -> Places:
 
 @final
 @dataclass(frozen=True)
-class TotalOfEveryKey(Final):
+class TotalOfEveryKey(Final[Count | Sum]):
     """count and sum."""
 
     totals: Totals = field(default=NO_TOTALS)
@@ -133,7 +134,7 @@ class TotalOfEveryKey(Final):
 
 @final
 @dataclass(frozen=True)
-class FoldOfEveryKey(Final):
+class FoldOfEveryKey(Final[Fold | FoldUnordered]):
     """fold of sequences, and of bags and sets where the order does not matter."""
 
     reached: Latest = field(default=NO_ROWS)
@@ -163,7 +164,7 @@ class FoldOfEveryKey(Final):
 
 @final
 @dataclass(frozen=True)
-class LastOfEveryKey(Final):
+class LastOfEveryKey(Final[Last]):
     """The last element of each key, if there is one."""
 
     kept: Latest = field(default=NO_ROWS)

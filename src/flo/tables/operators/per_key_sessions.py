@@ -89,7 +89,7 @@ def merged(spans: Spans, gap: Any) -> Spans:
 
 @final
 @dataclass(frozen=True)
-class SessionsOfEveryKey(WindowsOfEveryKey):
+class SessionsOfEveryKey(WindowsOfEveryKey[Session]):
     """session(…). `spans` has the open sessions of each key. The pane of a row is its time in gaps."""
 
     form: SessionTables
@@ -203,7 +203,7 @@ class SessionsOfEveryKey(WindowsOfEveryKey):
         spans = self._open(keys)
         closed, gone = self._closed(keys, spans, np.zeros(0, np.int64), None)
         after = replace(self, waiting=self.kept(None, gone), spans=self._changed(keys, spans, spans.of(slice(0))))
-        return after, closed if self.like.flush else self.nothing()  # type: ignore[attr-defined]
+        return after, closed if self.like.flush else self.nothing()
 
 
 def _horizons(count: int, places: Places, known: pa.Table | None, kind: Any) -> Any:

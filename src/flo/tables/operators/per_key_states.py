@@ -18,6 +18,7 @@ from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import beside, elements_of, written
 from flo.tables.keyed import ENDED, KeyedRows, noticed
+from flo.tables.operator import Op
 from flo.tables.operators.keyed import keyed_delta
 from flo.tables.operators.per_key import OfEveryKey, every_key
 from flo.tables.operators.weights import chosen
@@ -63,7 +64,7 @@ class ByKey:
 
 
 @dataclass(frozen=True)
-class Placed(OfEveryKey):
+class Placed(OfEveryKey[Op]):
     """Goes by the position of an element: `counts` has how many each key had."""
 
     counts: Totals = field(default=NO_TOTALS)
@@ -80,23 +81,23 @@ class Placed(OfEveryKey):
 
 @final
 @dataclass(frozen=True)
-class EnumerateOfEveryKey(Placed):
+class EnumerateOfEveryKey(Placed[Enumerate]):
     name = "enumerate_of_every_key"
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         (value,), of = values, self.outputs[0]
         if not value.table.num_rows:
-            return self, (keyed_delta(of, None, value.keys),)  # type: ignore[arg-type]
+            return self, (keyed_delta(of, None, value.keys),)
         after, rows, positions, _ = self.placed(value.table)
-        numbers = pa.array(positions + self.like.position)  # type: ignore[attr-defined]
+        numbers = pa.array(positions + self.like.position)
         pairs = [numbers, layout_of(value.inner).as_array(rows.rows)]
         found = pa.Table.from_arrays(pairs, schema=layout_of(of.inner).schema)  # type: ignore[attr-defined]
-        return after, (keyed_delta(of, beside(found, rows.rows.select(list(self.keys))), value.keys),)  # type: ignore[arg-type]
+        return after, (keyed_delta(of, beside(found, rows.rows.select(list(self.keys))), value.keys),)
 
 
 @final
 @dataclass(frozen=True)
-class TakeOfEveryKey(Placed):
+class TakeOfEveryKey(Placed[Take]):
     """The first elements of each key, and then the end of its stream."""
 
     name = "take_of_every_key"
@@ -104,7 +105,7 @@ class TakeOfEveryKey(Placed):
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         (value,), of = values, self.outputs[0]
         said, after, found = value.keys, self, None
-        count = int(self.like.count)  # type: ignore[attr-defined]
+        count = int(self.like.count)
         most = max(1, count)  # the end of nothing comes with the first element
         if value.table.num_rows:
             after, rows, positions, before = self.placed(value.table)
@@ -115,12 +116,12 @@ class TakeOfEveryKey(Placed):
         known = replace(self.counts, columns=self.keys).known(ended)[WEIGHT]
         ended = chosen(ended, np.flatnonzero(known < most))  # the others have ended before
         said = pa.concat_tables([said.filter(pc.invert(said[ENDED])), noticed(ended.table, ended=True)])
-        return after, (keyed_delta(of, found, said),)  # type: ignore[arg-type]
+        return after, (keyed_delta(of, found, said),)
 
 
 @final
 @dataclass(frozen=True)
-class ScanOfEveryKey(OfEveryKey):
+class ScanOfEveryKey(OfEveryKey[Scan]):
     """The running result of each key: `results` has the last ones."""
 
     results: Latest = field(default=NO_ROWS)
@@ -131,7 +132,7 @@ class ScanOfEveryKey(OfEveryKey):
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         (value,), of = values, self.outputs[0]
         if not value.table.num_rows:
-            return self, (keyed_delta(of, None, value.keys),)  # type: ignore[arg-type]
+            return self, (keyed_delta(of, None, value.keys),)
         like: Any = self.like
         rows = ByKey.of(value.table, self.keys)
         results = replace(self.results, columns=self.keys)
@@ -145,7 +146,7 @@ class ScanOfEveryKey(OfEveryKey):
         as_declared(like.f, found)
         table = beside(written(found, returned_type(like.f)), rows.rows.select(list(self.keys)))
         grown = results.extended(with_results(rows.keys, lasts, like))
-        return replace(self, results=grown), (keyed_delta(of, table, value.keys),)  # type: ignore[arg-type]
+        return replace(self, results=grown), (keyed_delta(of, table, value.keys),)
 
 
 def known_results(results: Latest, keys: Run, like: Any) -> list[Any]:

@@ -30,7 +30,7 @@ from flo.values.operators.zsets import ZSetToBag, ZSetToSet
 
 @final
 @dataclass(frozen=True)
-class WholeOfEveryKey(Final):
+class WholeOfEveryKey(Final[Operator]):
     """`rows` has what has come, by key; of sequences with its place in the order of arrival."""
 
     rows: Trace = field(default=NOTHING)

@@ -18,14 +18,14 @@ from flo.tables.operators.per_key_cuts import PANE, CutOfEveryKey, Cuts, togethe
 from flo.tables.operators.per_key_states import NO_ROWS, ByKey
 from flo.tables.operators.weights import chosen
 from flo.tables.operators.window_times import LARGE, NoTime, Times, exact
-from flo.tables.operators.windowing import counted
+from flo.tables.operators.windowing import W, counted
 from flo.tables.operators.windows import Grid, WindowTables
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Latest
 from flo.tables.streams import KeyedStreams
 from flo.values.event_time import EPOCH, UTC_EPOCH
-from flo.values.operators.windows import Sliding, Tumbling
+from flo.values.operators.windows import AlignedWindows, Sliding, Tumbling
 
 TIME = "%"
 """The column of a row's time. No field of a Python class can have this name, nor the next ones."""
@@ -42,7 +42,7 @@ class Clocks:
 
 
 @dataclass(frozen=True)
-class WindowsOfEveryKey(CutOfEveryKey):
+class WindowsOfEveryKey(CutOfEveryKey[W]):
     """`clocks` has the largest time of each key."""
 
     clocks: Latest = field(default=NO_ROWS)
@@ -81,7 +81,7 @@ class WindowsOfEveryKey(CutOfEveryKey):
     def windows(self, cuts: Cuts, which: Places, rows: pa.Table, starts: Times, ends: Times) -> KeyedStreams:
         """Whole windows, and their bounds if these are asked for."""
         there, closed = self.whole(cuts, which, rows)
-        if not closed.streams.count or not self.like.bounds:  # type: ignore[attr-defined]
+        if not closed.streams.count or not self.like.bounds:
             return closed
         table = closed.streams.tables[0]
         numbers = numbers_in(table, table.column_names[0])
@@ -106,7 +106,7 @@ def marks_of(times: Times, ids: Places, clocks: Clocks) -> Times:
 
 @final
 @dataclass(frozen=True)
-class AlignedOfEveryKey(WindowsOfEveryKey):
+class AlignedOfEveryKey(WindowsOfEveryKey[AlignedWindows]):
     """tumbling(…) and sliding(…). The pane of a row is the last window that holds it."""
 
     form: WindowTables
@@ -208,7 +208,7 @@ class AlignedOfEveryKey(WindowsOfEveryKey):
         known = np.flatnonzero(clocks.known)
         owners, windows = self._holding_rows(keys, known, *self._open(clocks.latest[known]))
         closed, gone = self._closed(keys, *_different(owners, windows)[:2], np.zeros(0, np.int64), None)
-        return replace(self, waiting=self.kept(None, gone)), closed if self.like.flush else self.nothing()  # type: ignore[attr-defined]
+        return replace(self, waiting=self.kept(None, gone)), closed if self.like.flush else self.nothing()
 
 
 def _different(owners: Places, windows: Places) -> tuple[Places, Places, Places]:

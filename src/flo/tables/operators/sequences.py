@@ -9,15 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import taken
-from flo.core.collection import End
+from flo.core.collection import Collection, End
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import elements_of, written
 from flo.tables.operator import OnTables
 from flo.tables.operators.folds import TotalTables
 from flo.tables.translate import form_of
-from flo.tables.values import Rows, layout_of, ordered
-from flo.values.element_value import ElementCollection
+from flo.tables.values import Rows, layout_of, of_elements, ordered
 from flo.values.operators.bags import FoldUnordered
 from flo.values.operators.sequences import Enumerate, Fold, Last, Scan, Take
 from flo.values.sequence import SequenceValue
@@ -25,7 +24,7 @@ from flo.values.sequence import SequenceValue
 
 @final
 @dataclass(frozen=True)
-class ScanTables(OnTables):
+class ScanTables(OnTables[Scan]):
     """`acc` is the last result."""
 
     acc: Any
@@ -36,34 +35,30 @@ class ScanTables(OnTables):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         like: Any = self.like
         after, (results,) = replace(like, acc=self.acc).consume(elements_of(self.inputs[0], table), SequenceValue)
-        found = written(results.all_units(), self.outputs[0].element)
+        found = written(results.all_units(), of_elements(self.outputs[0]).element)
         return replace(self, acc=after.acc), (self.emitted(found),)
 
 
 @final
 @dataclass(frozen=True)
-class FoldTables(TotalTables):
+class FoldTables(TotalTables[Fold | FoldUnordered]):
     """fold and fold_unordered. `acc` is the result so far."""
 
     acc: Any
 
     name = "fold_tables"
 
-    @property
-    def rule(self) -> str:  # type: ignore[override]
-        return self.like.rule  # type: ignore[attr-defined,no-any-return]
-
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         table, weights = self.weighted(table)
         elements = elements_of(self.inputs[0], table)
         units = elements if ordered(self.inputs[0]) else list(zip(elements, weights.tolist(), strict=True))
-        after, _ = self._now().consume(units, self.inputs[0].value_class)
+        after, _ = self._now().consume(units, of_elements(self.inputs[0]).value_class)
         return replace(self, acc=after.acc), (None,)
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        _, (result,) = self._now().finish(self.inputs[0].value_class)
-        table = written(result.all_units(), self.outputs[0].element)
-        return self, (Rows(self.outputs[0], table, End.ARRIVED),)
+        _, (result,) = self._now().finish(of_elements(self.inputs[0]).value_class)
+        table = written(result.all_units(), of_elements(self.outputs[0]).element)
+        return self, (Rows(of_elements(self.outputs[0]), table, End.ARRIVED),)
 
     def _now(self) -> Any:
         like: Any = self.like
@@ -72,7 +67,7 @@ class FoldTables(TotalTables):
 
 @final
 @dataclass(frozen=True)
-class EnumerateTables(OnTables):
+class EnumerateTables(OnTables[Enumerate]):
     """`position` is that of the next row."""
 
     position: int = 0
@@ -87,13 +82,13 @@ class EnumerateTables(OnTables):
         return replace(self, position=after), (self.emitted(found),)
 
 
-def side_by_side(pairs: ElementCollection[Any], one: pa.Array, other: pa.Array) -> pa.Table:
+def side_by_side(pairs: Collection, one: pa.Array, other: pa.Array) -> pa.Table:
     return pa.Table.from_arrays([one, other], schema=layout_of(pairs).schema)
 
 
 @final
 @dataclass(frozen=True)
-class TakeTables(OnTables):
+class TakeTables(OnTables[Take]):
     """`left` is how many rows are still to come."""
 
     left: int
@@ -103,12 +98,14 @@ class TakeTables(OnTables):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         found, left = table.slice(0, self.left), max(0, self.left - table.num_rows)
-        return replace(self, left=left), (self.emitted(found) if left else Rows(self.outputs[0], found, End.ARRIVED),)
+        return replace(self, left=left), (
+            self.emitted(found) if left else Rows(of_elements(self.outputs[0]), found, End.ARRIVED),
+        )
 
 
 @final
 @dataclass(frozen=True)
-class LastTables(OnTables):
+class LastTables(OnTables[Last]):
     """`kept` has the last row, if any."""
 
     kept: Rows | None = field(default=None)
@@ -118,7 +115,7 @@ class LastTables(OnTables):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         newest = taken(table, np.array([table.num_rows - 1]))  # a copy: a slice would hold on to all of them
-        return replace(self, kept=Rows(self.inputs[0], newest)), (None,)
+        return replace(self, kept=Rows(of_elements(self.inputs[0]), newest)), (None,)
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
         return self, (self.ended() if self.kept is None else self.kept.fix(),)

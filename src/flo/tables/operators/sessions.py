@@ -78,7 +78,7 @@ class Sessions:
 
 @final
 @dataclass(frozen=True)
-class SessionTables(TimeWindowTables):
+class SessionTables(TimeWindowTables[Session]):
     """session(…): `spans` says where the open sessions begin and end. It follows from the rows that wait, so a
     checkpoint does without it."""
 

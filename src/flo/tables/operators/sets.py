@@ -13,7 +13,7 @@ from flo.core.collection import End
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
-from flo.tables.operator import OnTables, Placement
+from flo.tables.operator import OnTables, Op, Placement
 from flo.tables.operators.elementwise import Stateless, counted, like_rows
 from flo.tables.operators.pairs import InTurn
 from flo.tables.operators.weights import NOTHING, chosen, flips, new_rows, totals, weights_in
@@ -21,7 +21,7 @@ from flo.tables.state.keys import comparable, keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, weighing
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, Rows, layout_of
+from flo.tables.values import WEIGHT, Rows, layout_of, of_elements
 from flo.values.operators.bags import Distinct as SequenceDistinct
 from flo.values.operators.sets import Difference, Intersection, ToBag
 from flo.values.operators.zsets import Distinct, ToZSet, ZSetToBag, ZSetToSet
@@ -29,7 +29,7 @@ from flo.values.weighted import Set, ZSetValue
 
 
 @dataclass(frozen=True)
-class Remembering(Stateless):
+class Remembering(Stateless[Op]):
     """Keeps rows until the end."""
 
     placement = Placement.BY_KEY
@@ -50,7 +50,7 @@ class Remembering(Stateless):
 
 @final
 @dataclass(frozen=True)
-class DistinctTables(Remembering):
+class DistinctTables(Remembering[Distinct]):
     """distinct of z-sets: the rows that come and go."""
 
     rows: Trace = field(default=NOTHING)
@@ -67,7 +67,7 @@ class DistinctTables(Remembering):
 
 @final
 @dataclass(frozen=True)
-class NewTables(Remembering):
+class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
     """to_bag and to_zset of sets, and distinct of sequences: rows that were not there before, as they came."""
 
     seen: Trace = field(default=NOTHING)
@@ -90,7 +90,7 @@ class NewTables(Remembering):
 
 @final
 @dataclass(frozen=True)
-class FromZSetTables(Remembering):
+class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
     """zset_to_bag and zset_to_set: at the end, and never with weights below zero."""
 
     rows: Trace = field(default=NOTHING)
@@ -112,12 +112,12 @@ class FromZSetTables(Remembering):
             replace(like, weights=PersistentMap(dict.fromkeys(below, -1))).finish(ZSetValue)  # says what is wrong
         if isinstance(self.outputs[0], Set):
             table = weighing(table, np.ones(table.num_rows, np.int64))
-        return ended, (Rows(self.outputs[0], table, End.ARRIVED),)
+        return ended, (Rows(of_elements(self.outputs[0]), table, End.ARRIVED),)
 
 
 @final
 @dataclass(frozen=True)
-class IntersectionTables(Remembering):
+class IntersectionTables(Remembering[Intersection]):
     """Rows that are new on one side, and there on the other. When one side has ended, the other is not remembered."""
 
     left: Trace = field(default=NOTHING)
@@ -146,7 +146,7 @@ class IntersectionTables(Remembering):
 
 @final
 @dataclass(frozen=True)
-class DifferenceTables(InTurn, Remembering):
+class DifferenceTables(InTurn[Difference], Remembering[Difference]):
     """difference: the left waits in its buffer for the end of the right."""
 
     gone: Trace = field(default=NOTHING)
@@ -167,7 +167,7 @@ def distinct(like: Distinct, inputs: StreamTypes) -> Operator | None:
 
 @form_of(SequenceDistinct)
 def distinct_sequence(like: SequenceDistinct, inputs: StreamTypes) -> Operator | None:
-    return NewTables(like) if layout_of(inputs[0].collection).hashable else None  # type: ignore[arg-type]
+    return NewTables(like) if layout_of(inputs[0].collection).hashable else None
 
 
 @form_of(ToBag, ToZSet)
@@ -183,7 +183,7 @@ def from_zset(like: ZSetToBag | ZSetToSet, inputs: StreamTypes) -> Operator | No
 @form_of(Intersection, Difference)
 def of_two_sets(like: Intersection | Difference, inputs: StreamTypes) -> Operator | None:
     """Sets of types that only Python can compare stay values."""
-    one, other = (layout_of(stream.collection) for stream in inputs)  # type: ignore[arg-type]
+    one, other = (layout_of(stream.collection) for stream in inputs)
     if one.form != other.form or len(one.cells) != len(other.cells):
         return None
     if not all(a.kind == b.kind and comparable(a.arrow, b.arrow) for a, b in zip(one.cells, other.cells, strict=True)):

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Places, taken
-from flo.core.collection import End
+from flo.core.collection import Collection, End
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import KEY, beside, group_keys, plain_columns, result_layout, results
-from flo.tables.operators.by_group import ByGroup
+from flo.tables.operators.by_group import ByGroup, G
 from flo.tables.operators.weights import chosen, weights_of
 from flo.tables.state.keys import keys_of
 from flo.tables.state.order import Order, shown_alike
@@ -27,13 +27,12 @@ from flo.tables.state.trace import Trace, added_up, weighing
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.canonical import canonical_element
-from flo.values.element_value import ElementCollection
 from flo.values.operators.zset_ranking import Order as ValueOrder
 from flo.values.operators.zset_ranking import Ranking, TopK
 
 
 @dataclass(frozen=True)
-class InOrder(ByGroup):
+class InOrder(ByGroup[G]):
     """Keeps rows by group and in order, and emits how the heads of groups change."""
 
     rows: Ranked = field(default=Ranked(()))
@@ -103,7 +102,7 @@ class InOrder(ByGroup):
 
 def in_order(
     table: pa.Table,
-    of: ElementCollection[Any],
+    of: Collection,
     by: Any,
     key: Any,
     descending: bool | tuple[bool, ...],
@@ -127,7 +126,7 @@ def in_order(
     return ranked_run(table, groups, keys, order), order
 
 
-def by_key(table: pa.Table, of: ElementCollection[Any], key: Any) -> tuple[pa.Table, tuple[str, ...]]:
+def by_key(table: pa.Table, of: Collection, key: Any) -> tuple[pa.Table, tuple[str, ...]]:
     """The rows with columns for a key, where they have none, and these columns."""
     columns = plain_columns(key, of)
     if columns is None:
@@ -139,7 +138,7 @@ def by_key(table: pa.Table, of: ElementCollection[Any], key: Any) -> tuple[pa.Ta
 
 @final
 @dataclass(frozen=True)
-class TopKTables(InOrder):
+class TopKTables(InOrder[TopK]):
     """The first k rows of each group."""
 
     name = "top_k_tables"
@@ -147,16 +146,15 @@ class TopKTables(InOrder):
 
     @property
     def count(self) -> int:
-        like: Any = self.like
-        return int(like.count)
+        return int(self.like.count)
 
     @property
     def ranking(self) -> ValueOrder:
-        like: Any = self.like
+        like = self.like
         return ValueOrder(like.key, like.descending, like.name)
 
     def delta(self, table: pa.Table) -> tuple[Run, Order]:
-        like: Any = self.like
+        like = self.like
         return in_order(table, self.inputs[0], like.by, like.key, like.descending, by_text=True, apart=self.keys)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -30,7 +30,7 @@ BY_STREAM = (*BY_KEY, FromZSetTables, DifferenceTables)
 """The forms that heed the columns of a key, and need not know when the stream of a key ends."""
 
 
-def _form(operator: Operator, inputs: StreamTypes) -> OnTables | None:
+def _form(operator: Operator, inputs: StreamTypes) -> OnTables[Operator] | None:
     form = FORMS[type(operator)](operator, inputs)
     return form if isinstance(form, BY_STREAM) else None
 

@@ -43,13 +43,13 @@ def chosen(whole: Whole, which: Any) -> Whole:
 @whole_of(Enumerate)
 def enumerated(operator: Enumerate, given: Wholes, outputs: Outputs) -> Wholes:
     (whole,) = given
-    columns = [pa.array(positions(whole)), layout_of(whole.of).as_array(whole.table)]  # type: ignore[arg-type]
+    columns = [pa.array(positions(whole)), layout_of(whole.of).as_array(whole.table)]
     return (_of_columns(columns, whole, outputs),)
 
 
 def _of_columns(columns: list[pa.Array], like: Whole, outputs: Outputs) -> Whole:
     (of,) = outputs
-    table = pa.Table.from_arrays(columns, schema=layout_of(of).schema)  # type: ignore[arg-type]
+    table = pa.Table.from_arrays(columns, schema=layout_of(of).schema)
     return Whole(of, like.count, numbered(table, like.streams))
 
 
@@ -68,14 +68,14 @@ def last(operator: Last, given: Wholes, outputs: Outputs) -> Wholes:
 def zipped(operator: Zip, given: Wholes, outputs: Outputs) -> Wholes:
     shortest = np.minimum(*map(lengths, given))
     sides = [chosen(side, positions(side) < shortest[side.streams]) for side in given]
-    columns = [layout_of(side.of).as_array(side.table) for side in sides]  # type: ignore[arg-type]
+    columns = [layout_of(side.of).as_array(side.table) for side in sides]
     return (_of_columns(columns, sides[0], outputs),)
 
 
 @whole_of(UnionSequences, when=has_form)
 def one_after_the_other(operator: UnionSequences, given: Wholes, outputs: Outputs) -> Wholes:
     (of,) = outputs
-    layout = layout_of(of)  # type: ignore[arg-type]
+    layout = layout_of(of)
     sides = [numbered(layout.fitted(side.table), side.streams) for side in given]
     return (Whole(of, given[0].count, pa.concat_tables(sides)),)
 
@@ -84,8 +84,8 @@ def one_after_the_other(operator: UnionSequences, given: Wholes, outputs: Output
 def in_order(operator: Sort, given: Wholes, outputs: Outputs) -> Wholes:
     """Equal keys stay in the order of a sequence, and are by their text otherwise."""
     (whole,), (of,) = given, outputs
-    table, columns = by_key(whole.table.combine_chunks(), whole.of, operator.key)  # type: ignore[arg-type]
-    order = Order(columns, False, layout_of(whole.of), True, result_layout(operator.key, whole.of))  # type: ignore[arg-type]
+    table, columns = by_key(whole.table.combine_chunks(), whole.of, operator.key)
+    order = Order(columns, False, layout_of(whole.of), True, result_layout(operator.key, whole.of))
     if ordered(whole.of):
         keys = [each.numbers(one_chunk(table[name])) for name, each in zip(columns, order.comparisons, strict=True)]
         places = np.lexsort((*keys[::-1], whole.streams))
@@ -95,5 +95,5 @@ def in_order(operator: Sort, given: Wholes, outputs: Outputs) -> Wholes:
         return one_by_one(operator, given, outputs)  # which says what cannot be compared
     if not ordered(whole.of):
         places = np.repeat(places, table[WEIGHT].to_numpy()[places])
-    names = [STREAM, *layout_of(of).names]  # type: ignore[arg-type]
+    names = [STREAM, *layout_of(of).names]
     return (Whole(of, whole.count, taken(whole.table.select(names), places)),)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -35,11 +35,14 @@ from flo.tables.operators.window_times import (
 from flo.tables.state.packing import arranged
 from flo.tables.streams import StreamColumns, Streams, inner_of, numbered
 from flo.tables.values import layout_of
+from flo.values.operators.windows import TimeWindows
 from flo.values.sequence import SequenceValue
+
+W = TypeVar("W", bound=TimeWindows, covariant=True)
 
 
 @dataclass(frozen=True)
-class TimeWindowTables(OnTables):
+class TimeWindowTables(OnTables[W]):
     """`opened` has the rows of open windows, each once, whatever the number of windows that it is in."""
 
     origin: Any = None
@@ -50,7 +53,7 @@ class TimeWindowTables(OnTables):
     opened: Waiting = Waiting()  # noqa: RUF009
 
     @property
-    def rule(self) -> str:  # type: ignore[override]
+    def rule(self) -> str:
         return self.like.name
 
     @property

@@ -16,7 +16,7 @@ from flo.tables.operators.windowing import TimeWindowTables, counted
 from flo.tables.state.packing import grouped
 from flo.tables.translate import form_of
 from flo.values.event_time import place
-from flo.values.operators.windows import Sliding, Tumbling
+from flo.values.operators.windows import AlignedWindows, Sliding, Tumbling
 
 
 @final
@@ -75,7 +75,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class WindowTables(TimeWindowTables):
+class WindowTables(TimeWindowTables[AlignedWindows]):
     """tumbling(…) and sliding(…): a row waits until no open window holds it."""
 
     name = "window_tables"
