@@ -65,6 +65,9 @@ def given(stream: StreamType) -> StreamType | None:
     return StreamType(StreamColumns(of), stream.bounded) if has_columns(of) else columnar(stream)
 
 
+T = TypeVar("T")
+
+
 def functions_in(holder: Any) -> Iterator[Any]:
     """The user's functions in an operator."""
     for part in (getattr(holder, each.name) for each in fields(holder)):
@@ -93,14 +96,74 @@ class Placement(Enum):
     ONE_PLACE = "in one place"
 
 
+class Grouping(Enum):
+    """For which streams at once an operator can run, told apart by key columns: see `OnTables.keys`."""
+
+    NONE = "one stream"
+    """It does not look at key columns."""
+    WHOLE = "whole streams"
+    """Streams that end together, such as the inner streams of `nest`."""
+    ANY = "any streams"
+    """Streams that end one by one too, such as those of the keys of `per_key`."""
+
+
+class Cut(Enum):
+    """How a part of an operator's state is divided when the number of shards changes."""
+
+    BY_KEY = "by key"
+    """Sorted by the key that `placement` goes by."""
+    BY_GROUP = "by group"
+    """Sorted by the group and a value of it; the group is the key."""
+    BY_ROW = "by row"
+    """Sorted by row: the rows of another part, which is sorted by key."""
+    BY_STREAM = "by stream"
+    """Whatever holds rows has the columns of the key of a keyed stream."""
+    BY_WINDOW = "by window"
+    SAME = "the same everywhere"
+    """Holds no rows."""
+
+
+_CUT, _ROWS_OF = "cut", "rows of"
+
+
+def kept(nothing: T, cut: Cut, rows_of: str = "") -> T:
+    """A part of an operator's state: what it is at first, and how it is cut. `rows_of` names the part whose rows it
+    holds in another order."""
+    return field(default=nothing, metadata={_CUT: cut, _ROWS_OF: rows_of})
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an operator's state, as its class declares it."""
+
+    name: str
+    cut: Cut | None
+    """None: not declared."""
+    rows_of: str = ""
+
+
 Op = TypeVar("Op", bound=Operator, covariant=True)
 
 
 @dataclass(frozen=True)
 class OnTables(Operator, Generic[Op]):
-    """Consumes all that has arrived in one step."""
+    """Consumes all that has arrived in one step.
 
-    placement: ClassVar[Placement] = Placement.ONE_PLACE
+    Its class says what it can do, by the attributes below and by `kept` beside each part of its state. Those without
+    a default must be declared: see `undeclared`.
+    """
+
+    placement: ClassVar[Placement]
+    grouping: ClassVar[Grouping]
+    keeps_positions: ClassVar[bool]
+    """Whether each row gives at most one, in the same order, and key columns pass to it: then a sequence can be spread,
+    with the position of each row beside it."""
+    stream_by_stream: ClassVar[bool] = False
+    """Whether it takes the inner streams of a nested stream one by one: then they may be in several places."""
+    cut: ClassVar[Cut | None] = None
+    """How all of its state is cut, where all parts are cut alike."""
+    rows_wait: ClassVar[bool] = False
+    """Whether rows wait at an input until another one ends. They are cut by the whole row, which must be the key."""
     cancels: ClassVar[bool] = False
     """Whether its results may cancel out though the rows that came do not. Then each delta of a z-set is consolidated
     when it is emitted: unconsolidated deltas would multiply from one join to the next."""
@@ -139,6 +202,15 @@ class OnTables(Operator, Generic[Op]):
             like=self.like.typed(tuple(map(plain, inputs))),
             inputs=tuple(plain(stream).collection for stream in inputs),
             outputs=tuple(plain(stream).collection for stream in outputs),
+        )
+
+    @classmethod
+    def parts(cls) -> tuple[Part, ...]:
+        """The parts of its state, in their order in an expression, which has `like` before them."""
+        return tuple(
+            Part(each.name, each.metadata.get(_CUT, cls.cut), each.metadata.get(_ROWS_OF, ""))
+            for each in fields(cls)
+            if each.compare and each.name != "like"
         )
 
     def with_origins(self, like: Self) -> Self:
@@ -225,3 +297,26 @@ class OnTables(Operator, Generic[Op]):
                 yield step
                 operator, inputs = step.operator, step.inputs
         yield from run(operator, inputs)
+
+
+def operators_on_tables() -> dict[str, type[OnTables[Operator]]]:
+    """Every class of operators on tables that has been imported, by its name."""
+    found: dict[str, type[OnTables[Operator]]] = {}
+    waiting: list[type[OnTables[Operator]]] = [*OnTables.__subclasses__()]
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        if "name" in vars(kind):
+            found[kind.name] = kind
+    return found
+
+
+REQUIRED = ("placement", "grouping", "keeps_positions")
+
+
+def undeclared(kind: type[OnTables[Operator]]) -> list[str]:
+    """What a class of operators on tables must declare and does not. State in one place is not cut."""
+    missing = [name for name in REQUIRED if not hasattr(kind, name)]
+    if getattr(kind, "placement", None) is Placement.ONE_PLACE:
+        return missing
+    return missing + [f"how `{part.name}` is cut" for part in kind.parts() if part.cut is None]

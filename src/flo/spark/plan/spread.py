@@ -16,7 +16,7 @@ from flo.columns.indices import Numbers, taken
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.operator import Deltas, Operator
 from flo.spark.plan.stages import POSITION, shard_of
-from flo.tables.operator import Placement
+from flo.tables.operator import Cut, Placement
 from flo.tables.operators.window_times import Times
 from flo.tables.operators.windows import WindowTables
 from flo.tables.state.keys import keys_of
@@ -34,6 +34,7 @@ class SpreadWindows(WindowTables):
 
     name = "spread_windows"
     placement = Placement.BY_WINDOW
+    cut = Cut.BY_WINDOW
 
     def with_origins(self, like: Self) -> Self:
         found: Self = super().with_origins(like)  # type: ignore[arg-type]

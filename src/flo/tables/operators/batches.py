@@ -16,7 +16,7 @@ from flo.columns.layout import Layout
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.operator import OnTables, Op
+from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.ordering import Arranged
 from flo.tables.operators.window_times import microseconds
 from flo.tables.streams import StreamColumns, Streams, inner_of, numbered
@@ -30,6 +30,10 @@ NOTHING = Arranged(())
 @dataclass(frozen=True)
 class CutTables(OnTables[Op]):
     """`opened` has the rows of the inner stream that is not complete."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
 
     opened: Arranged = field(default=NOTHING)
 

@@ -14,7 +14,7 @@ from flo.columns.layout import Layout
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import applied, called, elements_of, written
-from flo.tables.operator import OnTables, Op, Placement
+from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import multiplied
 from flo.tables.state.trace import added_up, weighing
 from flo.tables.translate import form_of
@@ -39,6 +39,8 @@ class Stateless(OnTables[Op]):
     """Goes by what arrived alone."""
 
     placement = Placement.ANYWHERE
+    grouping = Grouping.ANY
+    keeps_positions = True
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return columns  # the rows of most are those that came
@@ -78,6 +80,7 @@ class FlatMapTables(Stateless[FlatMap]):
     """Row by row: how many results a row has is for Python to say."""
 
     name = "flat_map_tables"
+    keeps_positions = False
     cancels = True
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
@@ -115,7 +118,7 @@ class MapWeightsTables(Stateless[MapWeights]):
     name = "map_weights_tables"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        like: Any = self.like
+        like = self.like
         if isinstance(like.f, Expression):
             one = self._factors(like.f, table)
         else:
@@ -148,6 +151,7 @@ class UnionTables(Stateless[Plus | Minus | BagUnion | SetUnion]):
     that is added to itself again and again must not double each time."""
 
     name = "union_tables"
+    keeps_positions = False
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         layout = layout_of(self.outputs[0])
@@ -164,6 +168,7 @@ class CountedTables(Stateless[ToSet | ToBag | ToZSet]):
     """to_set, and to_bag and to_zset of sequences and bags: the rows with weights."""
 
     name = "counted_tables"
+    keeps_positions = False
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         if ordered(self.inputs[0]) or isinstance(self.outputs[0], Set):

@@ -15,7 +15,7 @@ from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values, run
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import group_keys
-from flo.tables.operator import OnTables, Op
+from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.state.keys import keys_of
 from flo.tables.state.totals import Totals, as_array, grouped, numbers_in
 from flo.tables.state.trace import added, added_up, fitting, weighing
@@ -28,6 +28,10 @@ from flo.values.weighted import Set
 @dataclass(frozen=True)
 class TotalTables(OnTables[Op]):
     """A set is left alone until its end: before, an element may arrive again."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         value = inputs[0]

@@ -26,11 +26,10 @@ from flo.tables.keyed import (
     keys_in,
     of_keys,
 )
-from flo.tables.operator import OnTables, Op, Placement
+from flo.tables.operator import Cut, Grouping, OnTables, Op, Placement
 from flo.tables.operators.bodies import has_results
 from flo.tables.operators.elementwise import like_rows
-from flo.tables.operators.joins import meeting, paired
-from flo.tables.operators.joins_into import Joined
+from flo.tables.operators.joins import Joined, meeting, paired
 from flo.tables.operators.weights import NOTHING
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.trace import Trace, alike, consolidated, net_changes, weighing
@@ -61,6 +60,8 @@ class KeyByTables(OnTables[KeyBy]):
 
     name = "key_by_tables"
     placement = Placement.ANYWHERE
+    grouping = Grouping.NONE
+    keeps_positions = True
     rule = "key-by"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
@@ -83,6 +84,9 @@ class OnKeyed(OnTables[Op]):
     """Reads keyed streams."""
 
     placement = Placement.BY_KEY  # that of the streams
+    grouping = Grouping.NONE
+    keeps_positions = False
+    cut = Cut.BY_STREAM
 
     whole_keys = False
     """Whether a row that a function raises on holds up all that has arrived for its key."""

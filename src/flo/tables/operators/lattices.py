@@ -14,7 +14,7 @@ from flo.columns.layout import VALUE
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import by_columns, elements_of, result_layout, results
-from flo.tables.operator import OnTables, Op, Placement
+from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.lattice_columns import finite, joined, natural, proper, reducible
 from flo.tables.state.limbs import BITS, Limbs, has_digits, limbs_of, pieces, summed
 from flo.tables.state.totals import numbers_in
@@ -30,6 +30,10 @@ from flo.values.weighted import BagValue
 @dataclass(frozen=True)
 class IntoLVar(OnTables[Op]):
     """Gives an LVar, which is one Python value."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
 
     def ended(self, place: int = 0) -> Any:
         return self.outputs[place].bottom().fix()

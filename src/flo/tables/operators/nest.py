@@ -14,7 +14,7 @@ from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
 from flo.tables.faults import expect_of_a_row
 from flo.tables.functions import by_columns
-from flo.tables.operator import OnTables, Op, functions_in, plain
+from flo.tables.operator import Grouping, OnTables, Op, Placement, functions_in, plain
 from flo.tables.operators.nested import Choice, flatten_inner, moved, nest_one_by_one
 from flo.tables.streams import STREAM, StreamColumns, Streams, has_columns
 from flo.tables.translate import choice_of
@@ -26,6 +26,11 @@ from flo.values.operators.nested_streams import Flatten, NestedZip
 @dataclass(frozen=True)
 class OnStreams(OnTables[Op]):
     """Reads one nested stream whose inner streams are complete."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
+    stream_by_stream = True
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         (value,) = inputs
@@ -135,6 +140,10 @@ def flatten(like: Flatten, inputs: StreamTypes) -> Choice | None:
 @dataclass(frozen=True)
 class ZipStreams(OnTables[NestedZip]):
     """zip_nested(n) of inner streams that are complete. `done` is true when one of the inputs has ended."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
 
     done: bool = False
 

@@ -19,7 +19,7 @@ from flo.core.nested import Nested
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Source
-from flo.tables.operator import OnTables, in_tables, plain
+from flo.tables.operator import Grouping, OnTables, Placement, in_tables, plain
 from flo.tables.operators.defers import settled
 from flo.tables.translate import choice_of, tables_of, translated
 from flo.tables.values import Columns, of_elements
@@ -77,6 +77,9 @@ def repeat_nested_by(like: RepeatNestedBy, inputs: StreamTypes) -> Choice | None
 class FlattenInner(OnTables[Flatten]):
     """flatten() of inner streams that are tables, as they come."""
 
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
     name = "flatten_inner"
     rule = "flatten"
 

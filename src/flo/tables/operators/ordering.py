@@ -14,8 +14,8 @@ from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.core.term import Call, Lowering, Term, register
 from flo.tables.functions import elements_of, result_layout
-from flo.tables.operator import OnTables
-from flo.tables.operators.topk import by_key
+from flo.tables.operator import Grouping, OnTables, Placement
+from flo.tables.operators.ranking import by_key
 from flo.tables.state.keys import Keys
 from flo.tables.state.order import Order, shown_alike
 from flo.tables.state.python_order import comparisons
@@ -72,6 +72,10 @@ register("arranged", lambda columns=(), runs=(): Arranged(tuple(columns), tuple(
 @dataclass(frozen=True)
 class SortTables(OnTables[Sort]):
     """sort(key): equal keys stay in the order of a sequence, and are by their text otherwise."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
 
     rows: Arranged = field(default=Arranged(()))
 

@@ -12,7 +12,7 @@ from flo.columns.layout import Layout
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
-from flo.tables.operator import OnTables, Op
+from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.sequences import side_by_side
 from flo.tables.translate import form_of
 from flo.tables.values import Rows, layout_of
@@ -27,6 +27,10 @@ T = TypeVar("T", bound=UnionSequences | Difference, covariant=True)
 @dataclass(frozen=True)
 class PairTables(OnTables[Op]):
     """Takes as many rows of each side as it can tell what to do with."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
 
     @property
     def rule(self) -> str:
@@ -108,6 +112,9 @@ def _placed(place: int, item: Any, other: Any) -> tuple[Any, Any]:
 class OneThenOtherTables(InTurn[UnionSequences]):
     """union_sequences(): all of the left and then all of the right."""
 
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
     name = "one_then_other_tables"
     rule = "union"
 

@@ -21,25 +21,9 @@ from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire
 from flo.tables.keyed import ENDED, KeyedRows, has_key_columns, key_names, key_schema, noticed
-from flo.tables.operator import Op, columnar, given, plain
-from flo.tables.operators.aggregates import AggregateTables
-from flo.tables.operators.count_distinct import CountDistinctTables
-from flo.tables.operators.elementwise import (
-    CountedTables,
-    FilterTables,
-    FlatMapTables,
-    MapTables,
-    MapWeightsTables,
-    NegateTables,
-    UnionTables,
-)
-from flo.tables.operators.extremes import ExtremeTables
-from flo.tables.operators.joins import JoinTables, SetJoinTables
-from flo.tables.operators.joins_partners import FilteringTables, OuterTables
+from flo.tables.operator import Grouping, OnTables, Op, columnar, given, plain
 from flo.tables.operators.keyed import OnKeyed, keyed_delta
 from flo.tables.operators.per_key_inputs import KeysTables
-from flo.tables.operators.sets import DistinctTables, IntersectionTables, NewTables
-from flo.tables.operators.topk import TopKTables
 from flo.tables.operators.weights import NOTHING, totals, weights_in, weights_of
 from flo.tables.state.trace import Trace, weighing
 from flo.tables.streams import keyed_form
@@ -49,27 +33,6 @@ from flo.values.operators.keyed_streams import inner_types
 from flo.values.operators.per_key import PerKey
 from flo.values.weighted import ZSet
 
-BY_KEY = (
-    MapTables,
-    FilterTables,
-    FlatMapTables,
-    NegateTables,
-    MapWeightsTables,
-    UnionTables,
-    CountedTables,
-    DistinctTables,
-    NewTables,
-    IntersectionTables,
-    JoinTables,
-    SetJoinTables,
-    FilteringTables,
-    OuterTables,
-    AggregateTables,
-    CountDistinctTables,
-    ExtremeTables,
-    TopKTables,
-)
-"""The forms that heed the columns of a key: see `OnTables.keys`."""
 Make: TypeAlias = Callable[[Any, StreamTypes], Operator | None]
 EVERY_KEY: dict[type[Operator], Make] = {}
 """What makes the form of an operator that runs for every key, where it has one of its own."""
@@ -232,4 +195,5 @@ def _form(operator: Operator, inputs: StreamTypes) -> Operator | None:
         return EVERY_KEY[type(operator)](operator, inputs)
     make = FORMS.get(type(operator))
     form = make and make(operator, inputs)
-    return FormOfEveryKey(operator, form) if isinstance(form, BY_KEY) else None
+    any_streams = isinstance(form, OnTables) and form.grouping is Grouping.ANY
+    return FormOfEveryKey(operator, form) if any_streams else None

@@ -13,7 +13,7 @@ from flo.core.collection import Collection, End
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import elements_of, written
-from flo.tables.operator import OnTables
+from flo.tables.operator import Grouping, OnTables, Placement
 from flo.tables.operators.folds import TotalTables
 from flo.tables.translate import form_of
 from flo.tables.values import Rows, layout_of, of_elements, ordered
@@ -26,6 +26,10 @@ from flo.values.sequence import SequenceValue
 @dataclass(frozen=True)
 class ScanTables(OnTables[Scan]):
     """`acc` is the last result."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
 
     acc: Any
 
@@ -70,6 +74,10 @@ class FoldTables(TotalTables[Fold | FoldUnordered]):
 class EnumerateTables(OnTables[Enumerate]):
     """`position` is that of the next row."""
 
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
+
     position: int = 0
 
     name = "enumerate_tables"
@@ -91,6 +99,10 @@ def side_by_side(pairs: Collection, one: pa.Array, other: pa.Array) -> pa.Table:
 class TakeTables(OnTables[Take]):
     """`left` is how many rows are still to come."""
 
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
+
     left: int
 
     name = "take_tables"
@@ -107,6 +119,10 @@ class TakeTables(OnTables[Take]):
 @dataclass(frozen=True)
 class LastTables(OnTables[Last]):
     """`kept` has the last row, if any."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
 
     kept: Rows | None = field(default=None)
 

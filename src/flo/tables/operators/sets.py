@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Self, final
+from dataclasses import dataclass, replace
+from typing import Self, final
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from flo.core.collection import End
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
-from flo.tables.operator import OnTables, Op, Placement
+from flo.tables.operator import Cut, Grouping, OnTables, Op, Placement, kept
 from flo.tables.operators.elementwise import Stateless, counted, like_rows
 from flo.tables.operators.pairs import InTurn
 from flo.tables.operators.weights import NOTHING, chosen, flips, new_rows, totals, weights_in
@@ -33,6 +33,7 @@ class Remembering(Stateless[Op]):
     """Keeps rows until the end."""
 
     placement = Placement.BY_KEY
+    keeps_positions = False
 
     def key_numbers(self, place: int, table: pa.Table) -> Numbers:
         return keys_of([table[name] for name in self.names(place)]).numbers
@@ -53,7 +54,7 @@ class Remembering(Stateless[Op]):
 class DistinctTables(Remembering[Distinct]):
     """distinct of z-sets: the rows that come and go."""
 
-    rows: Trace = field(default=NOTHING)
+    rows: Trace = kept(NOTHING, Cut.BY_KEY)
 
     name = "distinct_tables"
 
@@ -70,7 +71,7 @@ class DistinctTables(Remembering[Distinct]):
 class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
     """to_bag and to_zset of sets, and distinct of sequences: rows that were not there before, as they came."""
 
-    seen: Trace = field(default=NOTHING)
+    seen: Trace = kept(NOTHING, Cut.BY_KEY)
 
     name = "new_tables"
 
@@ -93,9 +94,10 @@ class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
 class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
     """zset_to_bag and zset_to_set: at the end, and never with weights below zero."""
 
-    rows: Trace = field(default=NOTHING)
+    rows: Trace = kept(NOTHING, Cut.BY_KEY)
 
     name = "from_zset_tables"
+    grouping = Grouping.WHOLE
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         return replace(self, rows=self.rows.extended(totals(table, self.names()))), (None,)
@@ -108,8 +110,7 @@ class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
         weights = table[WEIGHT].to_numpy()
         if (weights < 0).any():
             below = layout_of(self.inputs[0]).to_elements(table.filter(pa.array(weights < 0)))
-            like: Any = self.like
-            replace(like, weights=PersistentMap(dict.fromkeys(below, -1))).finish(ZSetValue)  # says what is wrong
+            replace(self.like, weights=PersistentMap(dict.fromkeys(below, -1))).finish(ZSetValue)  # says what is wrong
         if isinstance(self.outputs[0], Set):
             table = weighing(table, np.ones(table.num_rows, np.int64))
         return ended, (Rows(of_elements(self.outputs[0]), table, End.ARRIVED),)
@@ -120,9 +121,9 @@ class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
 class IntersectionTables(Remembering[Intersection]):
     """Rows that are new on one side, and there on the other. When one side has ended, the other is not remembered."""
 
-    left: Trace = field(default=NOTHING)
-    right: Trace = field(default=NOTHING)
-    ended_side: int | None = None
+    left: Trace = kept(NOTHING, Cut.BY_KEY)
+    right: Trace = kept(NOTHING, Cut.BY_KEY)
+    ended_side: int | None = kept(None, Cut.SAME)
 
     name = "intersection_tables"
 
@@ -149,9 +150,11 @@ class IntersectionTables(Remembering[Intersection]):
 class DifferenceTables(InTurn[Difference], Remembering[Difference]):
     """difference: the left waits in its buffer for the end of the right."""
 
-    gone: Trace = field(default=NOTHING)
+    gone: Trace = kept(NOTHING, Cut.BY_KEY)
 
     name = "difference_tables"
+    grouping = Grouping.WHOLE
+    rows_wait = True
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         if right.num_rows:

@@ -10,9 +10,7 @@ import pyarrow as pa
 from flo.core.collection import End
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.tables.operator import OnTables, columnar
-from flo.tables.operators.per_key import BY_KEY
-from flo.tables.operators.sets import DifferenceTables, FromZSetTables
+from flo.tables.operator import Grouping, OnTables, columnar
 from flo.tables.streams import NUMBER, STREAM
 from flo.tables.translate import FORMS
 from flo.tables.values import Rows, schema_of
@@ -26,13 +24,10 @@ from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, 
 from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zsets import Distinct, MapWeights, Minus, Negate, Plus, ToZSet, ZSetToBag, ZSetToSet
 
-BY_STREAM = (*BY_KEY, FromZSetTables, DifferenceTables)
-"""The forms that heed the columns of a key, and need not know when the stream of a key ends."""
-
 
 def _form(operator: Operator, inputs: StreamTypes) -> OnTables[Operator] | None:
     form = FORMS[type(operator)](operator, inputs)
-    return form if isinstance(form, BY_STREAM) else None
+    return form if isinstance(form, OnTables) and form.grouping is not Grouping.NONE else None
 
 
 @whole_of(

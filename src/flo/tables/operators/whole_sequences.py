@@ -11,7 +11,7 @@ from flo.columns.indices import Places, one_chunk, taken
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import result_layout
-from flo.tables.operators.topk import by_key
+from flo.tables.operators.ranking import by_key
 from flo.tables.state.order import Order
 from flo.tables.streams import STREAM, numbered
 from flo.tables.translate import FORMS

@@ -20,7 +20,7 @@ from flo.core.collection import End
 from flo.core.errors import ElementError
 from flo.core.operator import Delta, Deltas, Operator
 from flo.tables.functions import elements_of
-from flo.tables.operator import OnTables
+from flo.tables.operator import Grouping, OnTables, Placement
 from flo.tables.operators.waiting import ARRIVAL, Waiting, waiting_run
 from flo.tables.operators.window_times import (
     NoTime,
@@ -44,6 +44,10 @@ W = TypeVar("W", bound=TimeWindows, covariant=True)
 @dataclass(frozen=True)
 class TimeWindowTables(OnTables[W]):
     """`opened` has the rows of open windows, each once, whatever the number of windows that it is in."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
 
     origin: Any = None
     latest: Any = None

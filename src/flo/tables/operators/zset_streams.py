@@ -13,7 +13,7 @@ from flo.columns.indices import expanded, taken
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
-from flo.tables.operator import OnTables, Op
+from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import NOTHING, totals
 from flo.tables.state.run import Run
 from flo.tables.state.totals import numbers_in
@@ -27,6 +27,10 @@ from flo.values.operators.zset_streams import Differentiate, Integrate
 @dataclass(frozen=True)
 class RunningTables(OnTables[Op]):
     """Each inner z-set plus what is remembered of those before it."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
 
     before: Trace = field(default=NOTHING)
 

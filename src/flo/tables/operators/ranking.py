@@ -1,9 +1,12 @@
-"""The first rows of each group of a z-set on tables: rows are kept in order, and taken back without a search."""
+"""Rows of z-sets in order on tables: the first of each group, the least and the greatest.
+
+Rows are kept in order, and taken back without a search.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -14,8 +17,9 @@ from flo.core.collection import Collection, End
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import KEY, beside, group_keys, plain_columns, result_layout, results
-from flo.tables.operators.by_group import ByGroup, G
+from flo.tables.functions import KEY, beside, group_array, group_keys, plain_columns, result_layout, results
+from flo.tables.operator import Cut, kept
+from flo.tables.operators.aggregates import ByGroup, G, aggregate_of
 from flo.tables.operators.weights import chosen, weights_of
 from flo.tables.state.keys import keys_of
 from flo.tables.state.order import Order, shown_alike
@@ -27,16 +31,17 @@ from flo.tables.state.trace import Trace, added_up, weighing
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.canonical import canonical_element
+from flo.values.operators.zset_aggregates import Aggregate
+from flo.values.operators.zset_ranking import Extreme, Max, Min, Ranking, TopK
 from flo.values.operators.zset_ranking import Order as ValueOrder
-from flo.values.operators.zset_ranking import Ranking, TopK
 
 
 @dataclass(frozen=True)
 class InOrder(ByGroup[G]):
     """Keeps rows by group and in order, and emits how the heads of groups change."""
 
-    rows: Ranked = field(default=Ranked(()))
-    heads: Trace = field(default=Trace(()))
+    rows: Ranked = kept(Ranked(()), Cut.BY_KEY)
+    heads: Trace = kept(Trace(()), Cut.BY_KEY)
     """The rows at the heads of groups, as often as they count."""
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
@@ -166,5 +171,49 @@ class TopKTables(InOrder[TopK]):
 
 @form_of(TopK)
 def top_k(like: TopK, inputs: StreamTypes) -> Operator | None:
-    of: Any = inputs[0].collection
+    of = inputs[0].collection
     return TopKTables(like) if comparisons(result_layout(like.key, of)) and shown_alike(layout_of(of)) else None
+
+
+@final
+@dataclass(frozen=True)
+class ExtremeTables(InOrder[Aggregate]):
+    """The value of the first row of each group."""
+
+    name = "extreme_tables"
+    rule = "aggregate"
+
+    @property
+    def count(self) -> int:
+        return 1
+
+    @property
+    def ranking(self) -> ValueOrder:
+        extreme = _extreme(self.like)
+        return ValueOrder(extreme.value, extreme.descending, extreme.name)
+
+    def delta(self, table: pa.Table) -> tuple[Run, Order]:
+        extreme, by = _extreme(self.like), self.like.by
+        value, down = extreme.value, extreme.descending
+        return in_order(table, self.inputs[0], by, value, down, by_text=False, apart=self.keys)
+
+    def shown(self, heads: Run, order: Order) -> pa.Table:
+        layout = result_layout(_extreme(self.like).value, self.inputs[0])
+        assert layout is not None
+        values = heads.table.select(list(order.columns)).rename_columns(list(layout.names))
+        if self.like.by is None:
+            return values
+        keys = group_array(self.like.by, heads.table.select(list(heads.columns)))
+        return pa.Table.from_arrays([keys, layout.as_array(values)], schema=layout_of(self.outputs[0]).schema)
+
+
+def _extreme(like: Aggregate) -> Extreme:
+    assert isinstance(like.aggregator, Extreme)
+    return like.aggregator
+
+
+@aggregate_of(Min, Max)
+def extreme(like: Aggregate, inputs: StreamTypes) -> Operator | None:
+    """Where columns have the order that Python gives the values."""
+    layout = result_layout(_extreme(like).value, inputs[0].collection)
+    return ExtremeTables(like) if comparisons(layout) else None
