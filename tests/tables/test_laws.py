@@ -59,7 +59,7 @@ def depth(subject: Tried) -> int:
 def test_every_form_is_tried() -> None:
     operators = {type(inner) for found in TRIED for inner in operators_in(found.case.operator)}
     assert [kind.__name__ for kind in (*FORMS, *CHOICES, *WHOLE) if kind not in operators] == []
-    waiting, classes = [OnTables], list[type[OnTables]]()
+    waiting, classes = [OnTables], list[type[OnTables[Operator]]]()
     while waiting:
         waiting += (kinds := waiting.pop().__subclasses__())
         classes += [kind for kind in kinds if "name" in vars(kind) and kind.__module__.startswith("flo.tables.")]
@@ -105,7 +105,7 @@ def test_the_namesake_gives_the_same_on_all_types(name: str) -> None:
 
 
 @dataclass(frozen=True)
-class Faulty(OnTables):
+class Faulty(OnTables[Operator]):
     """Passes rows on, as they come."""
 
     rule = "faulty"

@@ -47,6 +47,10 @@ class Operator(Lowerable, ABC):
 
     type_rule: ClassVar[str] = ""
     """The name of the typing rule, where it is not the operator's own."""
+    row_by_row: ClassVar[bool] = False
+    """Whether it does the same to each element, wherever the others are: then a stream can be spread before it."""
+    retracts: ClassVar[bool] = True
+    """Whether a z-set that it gives may take rows back though those that it reads do not."""
     shares_flag: ClassVar[bool] = False
     """Whether all inputs have the same boundedness X in the operator's type."""
 

@@ -13,18 +13,18 @@ from flo.columns.expression import Expression
 from flo.columns.function_types import Declared
 from flo.columns.indices import Numbers, one_chunk
 from flo.columns.layout import VALUE, Layout
+from flo.core.collection import Collection
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
 from flo.tables.state.keys import keys_of
 from flo.tables.state.python_order import code_of
 from flo.tables.state.run import Run, run_of
 from flo.tables.values import layout_of
-from flo.values.element_value import ElementCollection
 from flo.values.operators.shapes import as_declared
 
 KEY = "="
 """What the names of computed key columns begin with."""
-Collections = tuple[ElementCollection[Any], ...]
+Collections = tuple[Collection, ...]
 
 
 def by_columns(f: Any) -> bool:
@@ -63,7 +63,7 @@ def written(results: list[Any], kind: Any) -> pa.Table:
         ) from None
 
 
-def elements_of(collection: ElementCollection[Any], table: pa.Table) -> list[Any]:
+def elements_of(collection: Collection, table: pa.Table) -> list[Any]:
     return layout_of(collection).to_elements(table)
 
 
@@ -91,14 +91,14 @@ def called(f: Callable[..., Any], *elements: list[Any]) -> list[Any]:
     return found
 
 
-def key_layout(on: Any, of: ElementCollection[Any]) -> Layout | None:
+def key_layout(on: Any, of: Collection) -> Layout | None:
     """The columns of the keys; None if a Python function does not say what it returns."""
     if on is None:
         return layout_of(of)
     return on.layout if isinstance(on, Expression) else Layout.of(returned_type(on))
 
 
-def key_columns(on: Any, of: ElementCollection[Any], *, coded: bool = False) -> tuple[str, ...]:
+def key_columns(on: Any, of: Collection, *, coded: bool = False) -> tuple[str, ...]:
     """The columns that hold the key: the element's own where they can be, else computed ones; `coded` ones are one
     column of bytes, which are equal where the keys are, whatever their types."""
     layout = key_layout(on, of)
@@ -118,17 +118,13 @@ def own_columns(on: Any) -> tuple[str, ...] | None:
     return tuple(given) if own else None
 
 
-def keyed(
-    table: pa.Table, on: Any, of: ElementCollection[Any], *, coded: bool = False, beside: tuple[str, ...] = ()
-) -> Run:
+def keyed(table: pa.Table, on: Any, of: Collection, *, coded: bool = False, beside: tuple[str, ...] = ()) -> Run:
     """The rows by key, and by other columns beside it."""
     table, columns = with_key(table, on, of, coded=coded)
     return run_of(table.combine_chunks(), (*beside, *columns))
 
 
-def with_key(
-    table: pa.Table, on: Any, of: ElementCollection[Any], *, coded: bool = False
-) -> tuple[pa.Table, tuple[str, ...]]:
+def with_key(table: pa.Table, on: Any, of: Collection, *, coded: bool = False) -> tuple[pa.Table, tuple[str, ...]]:
     """The rows with the columns that hold the key, and which these are."""
     columns = key_columns(on, of, coded=coded)
     missing = [name for name in columns if name not in table.column_names]
@@ -140,7 +136,7 @@ def with_key(
 
 
 @calling
-def _computed(on: Any, of: ElementCollection[Any], table: pa.Table, *, coded: bool) -> pa.Table:
+def _computed(on: Any, of: Collection, table: pa.Table, *, coded: bool) -> pa.Table:
     layout = key_layout(on, of)
     if isinstance(on, Expression) and not coded:
         return applied(on, (of,), table)
@@ -158,12 +154,12 @@ ALL = f"{KEY}all"
 """The key where there is but one group."""
 
 
-def result_layout(f: Any, of: ElementCollection[Any]) -> Layout | None:
+def result_layout(f: Any, of: Collection) -> Layout | None:
     """The columns of what the function gives; without one, of the elements."""
     return layout_of(of) if f is None else Layout.of(returned_type(f))
 
 
-def results(f: Any, of: ElementCollection[Any], table: pa.Table) -> pa.Table:
+def results(f: Any, of: Collection, table: pa.Table) -> pa.Table:
     """What the function gives for every row, in the columns of its layout."""
     layout = result_layout(f, of)
     assert layout is not None, "a function whose results have no columns runs on values"
@@ -173,7 +169,7 @@ def results(f: Any, of: ElementCollection[Any], table: pa.Table) -> pa.Table:
     return layout.fitted(found).combine_chunks()
 
 
-def group_keys(by: Any, of: ElementCollection[Any], table: pa.Table) -> pa.Table:
+def group_keys(by: Any, of: Collection, table: pa.Table) -> pa.Table:
     """The key of each row's group."""
     if by is None:
         return pa.table({ALL: np.zeros(table.num_rows, np.int8)})
@@ -184,12 +180,12 @@ def group_keys(by: Any, of: ElementCollection[Any], table: pa.Table) -> pa.Table
     return pa.table({f"{KEY}{VALUE}": pa.array(keys, pa.binary())})
 
 
-def group_numbers(by: Any, of: ElementCollection[Any], table: pa.Table) -> Numbers:
+def group_numbers(by: Any, of: Collection, table: pa.Table) -> Numbers:
     """The numbers of the groups of rows."""
     return keys_of(group_keys(by, of, table).columns).numbers
 
 
-def plain_columns(f: Any, of: ElementCollection[Any]) -> tuple[str, ...] | None:
+def plain_columns(f: Any, of: Collection) -> tuple[str, ...] | None:
     """The element's own columns, where the function gives nothing else: they need not be kept twice."""
     if f is None:
         return layout_of(of).names
@@ -211,7 +207,7 @@ def group_array(by: Any, keys: pa.Table) -> pa.Array:
     return layout.as_array(own.rename_columns(list(layout.names)))
 
 
-def result_rows(by: Any, of: ElementCollection[Any], keys: pa.Table, found: pa.Array) -> pa.Table:
+def result_rows(by: Any, of: Collection, keys: pa.Table, found: pa.Array) -> pa.Table:
     """Output rows of groups and their results; without groups, of the results alone."""
     schema = layout_of(of).schema
     if by is not None:

@@ -249,7 +249,7 @@ class TableLoop(FlowLoop):
 def _taken(stream: StreamType) -> StreamType:
     """The type of an input: what comes of a nested stream is whole inner streams."""
     of = stream.collection
-    return StreamType(StreamColumns(of), stream.bounded) if has_columns(of) else _as_table(stream)  # type: ignore[arg-type]
+    return StreamType(StreamColumns(of), stream.bounded) if has_columns(of) else _as_table(stream)
 
 
 def _as_table(stream: StreamType) -> StreamType:

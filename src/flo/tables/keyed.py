@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Any, Self, TypeGuard, final
 
 import numpy as np
 import pyarrow as pa
@@ -158,22 +158,28 @@ def _unprefixed(keys: pa.Table) -> pa.Table:
     return keys.rename_columns([name.removeprefix(KEY) for name in keys.column_names])
 
 
+def of_keys(of: Collection) -> Keyed[Any, Any]:
+    """The same collection, which must be a keyed stream."""
+    assert isinstance(of, Keyed), f"{of} has no keys"
+    return of
+
+
 def inner_of(of: Keyed[Any, Any]) -> ElementCollection[Any]:
     assert isinstance(of.inner, ElementCollection), f"{of} has no elements under its keys"
     return of.inner
 
 
-def key_layout(of: Keyed[Any, Any]) -> Layout:
-    layout = Layout.of(of.key)
+def key_layout(of: Collection) -> Layout:
+    layout = Layout.of(of_keys(of).key)
     assert layout is not None, f"the keys of {of} have no columns"
     return layout
 
 
-def key_names(of: Keyed[Any, Any]) -> tuple[str, ...]:
+def key_names(of: Collection) -> tuple[str, ...]:
     return tuple(f"{KEY}{name}" for name in key_layout(of).names)
 
 
-def key_schema(of: Keyed[Any, Any]) -> pa.Schema:
+def key_schema(of: Collection) -> pa.Schema:
     return pa.schema([field.with_name(f"{KEY}{field.name}") for field in key_layout(of).schema])
 
 
@@ -190,7 +196,7 @@ def noticed(keys: pa.Table, *, ended: bool = False) -> pa.Table:
 _ENDED = pa.field(ENDED, pa.bool_(), nullable=False)
 
 
-def has_key_columns(of: Collection) -> bool:
+def has_key_columns(of: Collection) -> TypeGuard[Keyed[Any, Any]]:
     """Whether a keyed stream can be one table: keys and elements have columns, and names that cannot be confused."""
     if not isinstance(of, Keyed) or not isinstance(of.inner, ElementCollection):
         return False

@@ -6,13 +6,13 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import Enum
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import pyarrow as pa
 
 from flo.columns.indices import Numbers
 from flo.columns.layout import Layout
-from flo.core.collection import End, Form
+from flo.core.collection import Collection, End, Form
 from flo.core.nested import Nested
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.stream_type import StreamType, StreamTypes
@@ -23,7 +23,7 @@ from flo.tables.keyed import KeyedColumns, has_key_columns
 from flo.tables.state.run import Run
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import StreamColumns, has_columns
-from flo.tables.values import Columns, Rows, plain_zeros
+from flo.tables.values import Columns, Rows, of_elements, plain_zeros
 from flo.values.element_value import ElementCollection
 from flo.values.lvar import LVar
 from flo.values.operators.shapes import SIDES, one_passed
@@ -39,7 +39,7 @@ def columnar(stream: StreamType) -> StreamType | None:
     if isinstance(of, ElementCollection) and Layout.of(of.element) is not None:
         return StreamType(Columns(of), stream.bounded)
     if has_key_columns(of):
-        return StreamType(KeyedColumns(of), stream.bounded)  # type: ignore[arg-type]
+        return StreamType(KeyedColumns(of), stream.bounded)
     return None
 
 
@@ -64,7 +64,10 @@ def given(stream: StreamType) -> StreamType | None:
     of = stream.collection
     if isinstance(of, LVar):
         return stream
-    return StreamType(StreamColumns(of), stream.bounded) if has_columns(of) else columnar(stream)  # type: ignore[arg-type]
+    return StreamType(StreamColumns(of), stream.bounded) if has_columns(of) else columnar(stream)
+
+
+T = TypeVar("T")
 
 
 def add_deltas(one: Any, other: Any) -> Delta:
@@ -85,6 +88,13 @@ def functions_in(holder: Any) -> Iterator[Any]:
             yield part
 
 
+def all_rows(inputs: Values) -> list[Rows]:
+    """Inputs that are tables of elements."""
+    found = [value for value in inputs if isinstance(value, Rows)]
+    assert len(found) == len(inputs)
+    return found
+
+
 class Placement(Enum):
     """Where the rows of an operator must be, when they are spread over several places."""
 
@@ -97,54 +107,129 @@ class Placement(Enum):
     ONE_PLACE = "in one place"
 
 
+class Grouping(Enum):
+    """For which streams at once an operator can run, told apart by key columns: see `OnTables.keys`."""
+
+    NONE = "one stream"
+    """It does not look at key columns."""
+    WHOLE = "whole streams"
+    """Streams that end together, such as the inner streams of `nest`."""
+    ANY = "any streams"
+    """Streams that end one by one too, such as those of the keys of `per_key`."""
+
+
+class Cut(Enum):
+    """How a part of an operator's state is divided when the number of shards changes."""
+
+    BY_KEY = "by key"
+    """Sorted by the key that `placement` goes by."""
+    BY_GROUP = "by group"
+    """Sorted by the group and a value of it; the group is the key."""
+    BY_ROW = "by row"
+    """Sorted by row: the rows of another part, which is sorted by key."""
+    BY_STREAM = "by stream"
+    """Whatever holds rows has the columns of the key of a keyed stream."""
+    BY_WINDOW = "by window"
+    SAME = "the same everywhere"
+    """Holds no rows."""
+
+
+_CUT, _ROWS_OF = "cut", "rows of"
+
+
+def kept(nothing: T, cut: Cut, rows_of: str = "") -> T:
+    """A part of an operator's state: what it is at first, and how it is cut. `rows_of` names the part whose rows it
+    holds in another order."""
+    return field(default=nothing, metadata={_CUT: cut, _ROWS_OF: rows_of})
+
+
 @dataclass(frozen=True)
-class OnTables(Operator):
+class Part:
+    """A part of an operator's state, as its class declares it."""
+
+    name: str
+    cut: Cut | None
+    """None: not declared."""
+    rows_of: str = ""
+
+
+Op = TypeVar("Op", bound=Operator, covariant=True)
+
+
+@dataclass(frozen=True)
+class OnTables(Operator, Generic[Op]):
     """Consumes all that has arrived in one step, for each of its groups.
 
     Rows are grouped by the columns `keys`: none in the program itself (all rows are one group), the user's key in
-    `per_key`, the number of the inner stream in `nest`. The operator is the same in all three; they differ in who runs
-    it, and so in when a group ends:
+    `per_key`, the number of the inner stream in `nest`. The operator is the same in all three. They differ in the
+    runner, and so in when a group ends:
 
     - in the program: `steps`. The one group is closed at the end of the input.
     - in `per_key`: `FormOfEveryKey`. A key is closed when its stream ends, or at the end of the input.
     - in `nest`, on inner streams that are complete: `run_form`. All of them are closed after their rows.
+
+    The class declares what the operator can do, by the attributes below and by `kept` beside each part of its state.
+    Those without a default must be declared: see `undeclared`.
     """
 
-    placement: ClassVar[Placement] = Placement.ONE_PLACE
+    placement: ClassVar[Placement]
+    grouping: ClassVar[Grouping]
+    keeps_positions: ClassVar[bool]
+    """Whether each row gives at most one, in the same order, and key columns pass to it: then a sequence can be spread,
+    with the position of each row beside it."""
+    stream_by_stream: ClassVar[bool] = False
+    """Whether it takes the inner streams of a nested stream one by one: then they may be in several places."""
+    cut: ClassVar[Cut | None] = None
+    """How all of its state is cut, where all parts are cut alike."""
+    rows_wait: ClassVar[bool] = False
+    """Whether rows wait at an input until another one ends. They are cut by the whole row, which must be the key."""
     cancels: ClassVar[bool] = False
     """Whether its results may cancel out though the rows that came do not. Then each delta of a z-set is consolidated
     when it is emitted: unconsolidated deltas would multiply from one join to the next."""
 
-    like: Operator
+    like: Op
     """The same operator on values, as it stands in the program: it has the type and the parameters."""
-    inputs: tuple[ElementCollection[Any], ...] = field(default=(), compare=False, kw_only=True)
-    outputs: tuple[ElementCollection[Any], ...] = field(default=(), compare=False, kw_only=True)
+    inputs: tuple[Collection, ...] = field(default=(), compare=False, kw_only=True)
+    outputs: tuple[Collection, ...] = field(default=(), compare=False, kw_only=True)
     """What it reads and gives: `typed` fills them in."""
     keys: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
     """The key columns: they tell groups apart, and pass to the results. None if all rows are one group."""
-
-    rule: ClassVar[str]
 
     @property
     def arity(self) -> tuple[int, int]:  # type: ignore[override]
         return self.like.arity
 
     @property
+    def rule(self) -> str:
+        """The name of the rule that consumes rows: that of the operator on values."""
+        return getattr(self.like, "rule", self.like.name)
+
+    @property
     def called(self) -> str:
         return self.like.called
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        found = tuple(map(given, self.like.type(tuple(map(plain, inputs)))))
-        assert None not in found, f"`{self.like.name}` gives elements without columns"
-        return found  # type: ignore[return-value]
+        outputs = self.like.type(tuple(map(plain, inputs)))
+        found = tuple(stream for stream in map(given, outputs) if stream is not None)
+        assert len(found) == len(outputs), f"`{self.like.name}` gives elements without columns"
+        return found
 
     def typed(self, inputs: StreamTypes) -> Self:
         outputs = self.type(inputs)
         return replace(
             self,
             like=self.like.typed(tuple(map(plain, inputs))),
-            inputs=tuple(plain(stream).collection for stream in inputs),  # type: ignore[misc]
-            outputs=tuple(plain(stream).collection for stream in outputs),  # type: ignore[misc]
+            inputs=tuple(plain(stream).collection for stream in inputs),
+            outputs=tuple(plain(stream).collection for stream in outputs),
+        )
+
+    @classmethod
+    def parts(cls) -> tuple[Part, ...]:
+        """The parts of its state, in their order in an expression, which has `like` before them."""
+        return tuple(
+            Part(each.name, each.metadata.get(_CUT, cls.cut), each.metadata.get(_ROWS_OF, ""))
+            for each in fields(cls)
+            if each.compare and each.name != "like"
         )
 
     def with_origins(self, like: Self) -> Self:
@@ -226,13 +311,13 @@ class OnTables(Operator):
         of = self.outputs[place]
         if table is not None and self.cancels and isinstance(of, ZSet):
             table = net_changes(table)
-        return None if table is None or not table.num_rows else Rows(of, plain_zeros(of, table))
+        return None if table is None or not table.num_rows else Rows(of_elements(of), plain_zeros(of, table))
 
     def ended(self, place: int = 0) -> Rows:
-        return Columns(self.outputs[place]).bottom().fix()
+        return Columns(of_elements(self.outputs[place])).bottom().fix()
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        values: list[Rows] = list(inputs)  # type: ignore[arg-type]
+        values = all_rows(inputs)
         if any(value.table.num_rows for value in values):
             yield from self._consumed(values, onwards=False)
         elif any(value.end is End.ARRIVED for value in values):
@@ -246,15 +331,37 @@ class OnTables(Operator):
         else:
             yield Step(self.rule, tuple(value.drained() for value in values), operator, outputs)
 
-    def unit(self, of: ElementCollection[Any], part: pa.Table) -> str:
+    def unit(self, of: Collection, part: pa.Table) -> str:
         """What an error of the user's function says of the row it was given."""
         return unit(of, part)
 
     def advance(self, inputs: Values) -> Iterator[Step]:
         operator: Operator = self
-        values: list[Rows] = list(inputs)  # type: ignore[arg-type]
-        if type(self).steps is OnTables.steps and any(value.table.num_rows for value in values):
-            for step in self._consumed(values, onwards=True):
+        if type(self).steps is OnTables.steps and any(value.table.num_rows for value in all_rows(inputs)):
+            for step in self._consumed(all_rows(inputs), onwards=True):
                 yield step
                 operator, inputs = step.operator, step.inputs
         yield from run(operator, inputs)
+
+
+def operators_on_tables() -> dict[str, type[OnTables[Operator]]]:
+    """Every class of operators on tables that has been imported, by its name."""
+    found: dict[str, type[OnTables[Operator]]] = {}
+    waiting: list[type[OnTables[Operator]]] = [*OnTables.__subclasses__()]
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        if "name" in vars(kind):
+            found[kind.name] = kind
+    return found
+
+
+REQUIRED = ("placement", "grouping", "keeps_positions")
+
+
+def undeclared(kind: type[OnTables[Operator]]) -> list[str]:
+    """What a class of operators on tables must declare and does not. State in one place is not cut."""
+    missing = [name for name in REQUIRED if not hasattr(kind, name)]
+    if getattr(kind, "placement", None) is Placement.ONE_PLACE:
+        return missing
+    return missing + [f"how `{part.name}` is cut" for part in kind.parts() if part.cut is None]

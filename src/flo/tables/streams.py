@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, final
+from typing import Any, TypeGuard, final
 
 import numpy as np
 import pyarrow as pa
@@ -187,7 +187,7 @@ def inner_of(of: Nested[*tuple[Any, ...]]) -> list[ElementCollection[Any]]:
     return [stream.collection for stream in of.inner if isinstance(stream.collection, ElementCollection)]
 
 
-def has_columns(of: Collection) -> bool:
+def has_columns(of: Collection) -> TypeGuard[Nested[*tuple[Any, ...]]]:
     """Whether a nested stream can be tables: every inner stream is bounded, and its elements have columns."""
     return isinstance(of, Nested) and all(
         s.bounded and isinstance(s.collection, ElementCollection) and Layout.of(s.collection.element) is not None
@@ -204,7 +204,7 @@ class StreamColumns(Form[Nested[*tuple[Any, ...]]]):
         return Streams(self.base, 0, tuple(self._schema(stream).empty_table() for stream in self.base.inner))
 
     def _schema(self, stream: StreamType) -> pa.Schema:
-        return pa.schema([NUMBER, *schema_of(stream.collection)])  # type: ignore[arg-type]
+        return pa.schema([NUMBER, *schema_of(stream.collection)])
 
     def mismatch(self, value: Value) -> str | None:
         if not isinstance(value, Streams):

@@ -31,6 +31,7 @@ class ToColumns(Operator):
     of: Collection | None = field(default=None, compare=False)
 
     name = "to_columns"
+    row_by_row = True
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         return (in_tables(inputs[0]),)
@@ -88,6 +89,7 @@ class ToValues(Operator):
     """Tables as values."""
 
     name = "to_values"
+    row_by_row = True
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         return (StreamType(plain(inputs[0]).collection, inputs[0].bounded),)

@@ -101,18 +101,24 @@ def ordered(collection: Collection) -> bool:
     return isinstance(collection, Sequence)
 
 
-def layout_of(collection: ElementCollection[Any]) -> Layout:
-    layout = Layout.of(collection.element)
+def of_elements(of: Collection) -> ElementCollection[Any]:
+    """The same collection, which must be one of elements."""
+    assert isinstance(of, ElementCollection), f"{of} has no elements"
+    return of
+
+
+def layout_of(collection: Collection) -> Layout:
+    layout = Layout.of(of_elements(collection).element)
     assert layout is not None, f"{collection} has no columns"
     return layout
 
 
-def schema_of(collection: ElementCollection[Any]) -> pa.Schema:
+def schema_of(collection: Collection) -> pa.Schema:
     schema = layout_of(collection).schema
     return schema if ordered(collection) else schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
 
 
-def plain_zeros(of: ElementCollection[Any], table: pa.Table) -> pa.Table:
+def plain_zeros(of: Collection, table: pa.Table) -> pa.Table:
     """The table with 0.0 for -0.0, unless it is a sequence: equal rows of other collections are one (`canonical`)."""
     if ordered(of):
         return table

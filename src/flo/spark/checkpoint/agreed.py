@@ -18,8 +18,7 @@ from flo.spark.tasks.arriving import rows_in
 from flo.spark.tasks.kept import VIEW, Output
 from flo.spark.tasks.state import STATE, Shard
 from flo.tables.checkpoint.folders import folder
-from flo.tables.operator import Placement
-from flo.tables.operators.nest import OnStreams
+from flo.tables.operator import OnTables, Placement
 from flo.tables.values import Columns, layout_of
 
 Content = dict[str, Any]
@@ -68,7 +67,8 @@ def _stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Content:
 def _spread(operator: Operator) -> Placement:
     """Where the rows of an operator are that runs in all shards: on values it does so by the keys of its streams, and
     what reads whole windows takes them as they come."""
-    wanted = Placement.ANYWHERE if isinstance(operator, OnStreams) else placement(operator)
+    by_stream = isinstance(operator, OnTables) and operator.stream_by_stream
+    wanted = Placement.ANYWHERE if by_stream else placement(operator)
     return Placement.BY_KEY if wanted is Placement.ONE_PLACE else wanted
 
 

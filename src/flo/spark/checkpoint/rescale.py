@@ -16,6 +16,7 @@ import pyarrow as pa
 from flo.columns.indices import Numbers
 from flo.core.checkpoint import decode, encode
 from flo.core.errors import CheckpointError
+from flo.core.operator import Operator
 from flo.core.structural import Wire
 from flo.core.term import Call, Term
 from flo.spark.checkpoint.files import add_standing, write_about
@@ -30,7 +31,7 @@ from flo.tables.checkpoint.store import Store
 from flo.tables.checkpoint.storing import Storing
 from flo.tables.functions import KEY as COMPUTED
 from flo.tables.keyed import KEY
-from flo.tables.operator import Placement
+from flo.tables.operator import Cut, OnTables, Part, Placement, operators_on_tables
 from flo.tables.operators.weights import chosen
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.run import Run, merged, run_of
@@ -38,35 +39,8 @@ from flo.tables.state.totals import Totals
 from flo.tables.values import WEIGHT
 
 TRACES = ("trace", "totals", "ranked", "latest", "arranged", "clocks", "panes", "sessions")
-BY_KEY = frozenset(
-    {
-        "aggregate_tables",
-        "count_distinct_tables",
-        "top_k_tables",
-        "extreme_tables",
-        "distinct_tables",
-        "new_tables",
-        "from_zset_tables",
-        "intersection_tables",
-        "difference_tables",
-        "join_tables",
-        "join_set_tables",
-        "filtering_tables",
-        "outer_tables",
-    }
-)
-"""Operators whose traces are known to be sorted by the key that shards are ranges of, but for those named below."""
-BY_ROW = {"join_set_tables": {3: 1, 4: 2}}
-"""Arguments that hold, by row, what another argument holds by key."""
-BY_VALUE = {"count_distinct_tables": 1}
-"""Arguments that are sorted by the group and a value of it, and cut by the group."""
-OF_STREAMS = ("join_keyed_tables", "keys_tables")
-OF_EVERY_KEY = "_of_every_key"
-"""Operators on keyed streams, and what the names of the others end with: all their runs have the columns of the key."""
-
-
 VALUES = f"{COMPUTED}{COMPUTED}"
-"""What the names of the columns of such values begin with."""
+"""What the names of the columns of values begin with, where rows are sorted by group and value."""
 WHOLE = ("stored_rows", "stored_keyed_rows", "waiting")
 """What holds rows, and not by key."""
 
@@ -144,13 +118,14 @@ class _Cutting:
             if any(each != initial for each in old[1:]):
                 raise _uncut(described, "it runs in one place, and other shards hold something too")
             return [self._moved(old[0]), *[initial] * (self.shards - 1)]
-        if where == Placement.BY_WINDOW.value:
-            return self._by_window(old)
-        operator = old[0].args[1].name
-        if where == Placement.BY_KEY.value and operator in BY_KEY:
-            return self._by_key(described, old)
-        if where == Placement.BY_KEY.value and (operator in OF_STREAMS or operator.endswith(OF_EVERY_KEY)):
-            return self._of_streams(described, list(old))
+        kind = operators_on_tables().get(old[0].args[1].name)
+        if kind is not None and where != Placement.ANYWHERE.value:
+            if kind.cut is Cut.BY_WINDOW:
+                return self._by_window(old)
+            if kind.cut is Cut.BY_STREAM:
+                return self._of_streams(described, list(old))
+            if kind.placement is Placement.BY_KEY:
+                return self._by_key(described, kind, old)
         only = where == Placement.BY_KEY.value and len(old) == 1 and old[0] != initial
         if only or any(each != old[0] for each in old) or any(runs_in(old[0])):
             raise _uncut(described, "it holds rows, and by which key is not known here")
@@ -180,30 +155,32 @@ class _Cutting:
                 parts += [self.new[shard](part)] if part.rows else []
         return Call("panes", ((), tuple(parts)))
 
-    def _by_key(self, described: Any, old: list[Any]) -> list[Call]:
+    def _by_key(self, described: Any, kind: type[OnTables[Operator]], old: list[Any]) -> list[Call]:
+        """The operator of every new shard, part by part as its class declares them."""
         buffers, operators = zip(*(each.args for each in old), strict=True)
-        name = operators[0].name
-        waiting = [self._buffers(described, each) for each in zip(*buffers, strict=True)]
-        count = max(len(operator.args) for operator in operators)
-        parts: list[list[Term]] = [[operators[0].args[0]] * self.shards]
-        for place in range(1, count):
+        waiting = [self._buffers(described, kind, each) for each in zip(*buffers, strict=True)]
+        written = max(len(operator.args) for operator in operators) - 1  # those with their default are left out
+        parts: dict[str, list[Term]] = {}
+        for place, part in enumerate(kind.parts()[:written], start=1):
             given = [operator.args[place] if place < len(operator.args) else None for operator in operators]
-            parts.append(self._part(described, name, place, given, parts))
+            parts[part.name] = self._part(described, part, given, parts)
+        made = [(operators[0].args[0], *(each[shard] for each in parts.values())) for shard in range(self.shards)]
         return [
-            Call("{}[]", (tuple(each[shard] for each in waiting), Call(name, tuple(part[shard] for part in parts))))
+            Call("{}[]", (tuple(each[shard] for each in waiting), Call(kind.name, made[shard])))
             for shard in range(self.shards)
         ]
 
-    def _part(self, described: Any, name: str, place: int, given: list[Any], parts: list[list[Term]]) -> list[Term]:
-        source = BY_ROW.get(name, {}).get(place)
-        if source is not None:
-            return [self._by_row(shard, given, parts[source][shard]) for shard in range(self.shards)]
+    def _part(self, described: Any, part: Part, given: list[Any], parts: dict[str, list[Term]]) -> list[Term]:
+        if part.cut is None:
+            raise _uncut(described, f"it does not declare how `{part.name}` is cut")
+        if part.cut is Cut.BY_ROW:
+            return [self._by_row(shard, given, parts[part.rows_of][shard]) for shard in range(self.shards)]
         some = next((each for each in given if each is not None), None)
         if not isinstance(some, Call):
             if any(each != given[0] for each in given):
                 raise _uncut(described, f"shards hold different values: {given}")
             return [some] * self.shards  # not rows: the same everywhere
-        if BY_VALUE.get(name) == place:
+        if part.cut is Cut.BY_GROUP:
             columns = next((columns for columns, _ in runs_in(tuple(given))), ())
             group = tuple(each for each in columns if not each.startswith(VALUES))
             return [self._trace(shard, given, group) for shard in range(self.shards)]
@@ -288,12 +265,12 @@ class _Cutting:
         found = [run_of(run.table.select([*columns, WEIGHT]), columns) for run in runs]
         return Call("trace", ((), tuple(self.new[shard](run) for run in found)))
 
-    def _buffers(self, described: Any, old: tuple[Any, ...]) -> list[Term]:
-        """What waits on an input: whole rows are the key of the only operators that let some wait."""
+    def _buffers(self, described: Any, kind: type[OnTables[Operator]], old: tuple[Any, ...]) -> list[Term]:
+        """The rows that wait on an input, by whole rows: see `OnTables.rows_wait`."""
         waiting = [store.get((), each.args[1]).table for store, each in zip(self.old, old, strict=True) if _waits(each)]
         if not waiting:
             return [old[0]] * self.shards
-        if described["name"] != "difference":
+        if not kind.rows_wait:
             raise _uncut(described, "rows are waiting at its input")
         table = pa.concat_tables(waiting).combine_chunks()
         numbers = self._of(keys_of([table[name] for name in table.column_names if name != WEIGHT]).numbers)

@@ -29,7 +29,7 @@ from flo.spark.tasks.arriving import OFFSET, PARTITION, rows_in
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.io.fitting import Unfit, fitted
 from flo.tables.operators.elementwise import FilterTables, MapTables
-from flo.tables.values import Columns, layout_of, ordered
+from flo.tables.values import Columns, layout_of, of_elements, ordered
 from flo.values.weighted import Bag, ZSet
 
 ZONES = (
@@ -157,7 +157,7 @@ def _first(graph: Graph) -> tuple[Any, Graph] | None:
         return None
     operator = graph.operator
     if isinstance(operator, (MapTables, FilterTables)) and isinstance(_expression(operator), Expression):
-        after = Node((Columns(operator.outputs[0]).bottom(),), identity(1))
+        after = Node((Columns(of_elements(operator.outputs[0])).bottom(),), identity(1))
         return operator, sequence(*(before[::-1] or [after]))
     return None
 

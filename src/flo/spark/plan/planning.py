@@ -16,27 +16,27 @@ from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
 from flo.core.structural import EmitOnce
-from flo.spark.plan.spread import SpreadWindows, spread_of
+from flo.spark.plan.spread import spread_of
 from flo.spark.plan.stages import KEY, KEYS, ONE, POSITION, STAY, WINDOW, Delivery, Entry, Plan, Stage, in_order
 from flo.tables.keyed import KeyedColumns
 from flo.tables.operator import OnTables, Placement
-from flo.tables.operators.elementwise import FilterTables, MapTables
-from flo.tables.operators.keyed import KeyByTables
-from flo.tables.operators.nest import FlattenTables, NestTables
-from flo.tables.translate import ToColumns, ToValues
 from flo.tables.values import Columns, layout_of
 from flo.values.keyed import Keyed
-from flo.values.operators.elementwise import Filter, FlatMap, Map
-
-PLACED = (MapTables, FilterTables, KeyByTables)
-"""What leaves rows in order at the positions that they came with."""
 
 
 def placement(operator: Operator) -> Placement:
+    """Where its rows must be. On values it is not known which of them belong together."""
     if isinstance(operator, OnTables):
         return operator.placement
-    row_by_row = isinstance(operator, (ToColumns, ToValues, Map, Filter, FlatMap))
-    return Placement.ANYWHERE if row_by_row else Placement.ONE_PLACE
+    return Placement.ANYWHERE if operator.row_by_row else Placement.ONE_PLACE
+
+
+def takes_streams_apart(vertex: Vertex) -> bool:
+    """Whether it takes inner streams one by one, and what it gives has no order across them."""
+    one_by_one = isinstance(vertex.operator, OnTables) and vertex.operator.stream_by_stream
+    of = vertex.outputs[0].type.collection
+    nested = isinstance(of.base if isinstance(of, Form) else of, Nested)
+    return one_by_one and (nested or not in_order(vertex.outputs[0]))
 
 
 def is_keyed(stream: Stream) -> bool:
@@ -103,18 +103,15 @@ class _Planning:
 
     def _makes_windows(self, vertex: Vertex) -> bool:
         """Whether it makes windows that are read one by one."""
-        if not isinstance(vertex.operator, SpreadWindows) or not self._from_source(vertex):
+        if placement(vertex.operator) is not Placement.BY_WINDOW or not self._from_source(vertex):
             return False
         windows = vertex.outputs[0]
-        readers = [each.operator for each in self.dag.vertices if windows in each.inputs]
-        return windows not in self.dag.outputs and all(isinstance(each, NestTables) for each in readers)
+        readers = [each for each in self.dag.vertices if windows in each.inputs]
+        return windows not in self.dag.outputs and all(map(takes_streams_apart, readers))
 
     def _reads_windows(self, vertex: Vertex) -> bool:
         """Whether it reads some, and it does not matter which are in its shard."""
-        one_by_one = isinstance(vertex.operator, NestTables) or (
-            isinstance(vertex.operator, FlattenTables) and not in_order(vertex.outputs[0])
-        )
-        return one_by_one and vertex.inputs[0] in self.scattered
+        return bool(vertex.inputs) and vertex.inputs[0] in self.scattered and takes_streams_apart(vertex)
 
     def _put_in_all(self, vertex: Vertex, given: Stream, level: int) -> None:
         """In all shards, on whatever windows these have."""
@@ -128,8 +125,10 @@ class _Planning:
         if any(stream in self.scattered for stream in vertex.inputs):
             wanted = Placement.ONE_PLACE
         by_keys = bool(vertex.inputs) and all(map(self._goes_by_keys, vertex.inputs))
-        if self._from_source(vertex) and in_order(vertex.inputs[0]) and isinstance(vertex.operator, PLACED):
-            vertex = replace(vertex, operator=replace(vertex.operator, keys=(POSITION,)))
+        operator = vertex.operator
+        in_source = self._from_source(vertex) and in_order(vertex.inputs[0])
+        if in_source and isinstance(operator, OnTables) and operator.keeps_positions:
+            vertex = replace(vertex, operator=replace(operator, keys=(POSITION,)))
         elif not by_keys and any(in_order(stream) and not is_keyed(stream) for stream in vertex.outputs):
             wanted = Placement.ONE_PLACE
         if any(self.level[s] == 0 and isinstance(s.type.collection, Nested) for s in vertex.inputs):
@@ -143,7 +142,8 @@ class _Planning:
             found = [self._delivered(stream, top, KEYS) for stream in vertex.inputs]
             self.by_keys.update(stream for stream in vertex.outputs if is_keyed(stream))
         elif wanted is Placement.BY_KEY:
-            keys = [vertex.operator.key_columns(place) for place in range(len(levels))]  # type: ignore[attr-defined]
+            assert isinstance(operator, OnTables)
+            keys = [operator.key_columns(place) for place in range(len(levels))]
             here = all(
                 level < top or (key is not None and self.columns.get(stream) == key)
                 for stream, level, key in zip(vertex.inputs, levels, keys, strict=True)

@@ -1,7 +1,7 @@
 """Which streams of a program can take rows back, as its structure tells.
 
 Of all collections only z-sets hold weights below zero. One holds none if its rows come from inputs that are only ever
-added to, through operators that then add only: what is said here of an operator holds for inputs without retractions.
+added to, through operators that then add only: see `Operator.retracts`.
 """
 
 from __future__ import annotations
@@ -15,26 +15,12 @@ from flo.core.errors import Origin
 from flo.core.graph import Graph
 from flo.core.nest import Nest
 from flo.core.nested import Nested
-from flo.core.operator import Operator
 from flo.core.stream_type import StreamTypes
 from flo.core.structural import Source
 from flo.values.keyed import Keyed
-from flo.values.operators.elementwise import Filter, FlatMap, Map
-from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, KeyedJoin, MapValues, inner_types
-from flo.values.operators.nested_streams import Flatten, NestedLast, NestedZip, NestOnce, RepeatNested, RepeatNestedBy
+from flo.values.operators.keyed_streams import inner_types
 from flo.values.operators.per_key import PerKey
-from flo.values.operators.zset_joins import Join, SemiJoin
-from flo.values.operators.zset_streams import Integrate
-from flo.values.operators.zsets import Distinct, Plus, ToZSet
 from flo.values.weighted import ZSet, ZSetValue
-
-ADDING: tuple[type[Operator], ...] = (
-    *(Map, Filter, FlatMap, ToZSet, Plus, Distinct, Join, SemiJoin),
-    *(KeyBy, MapValues, FilterKeys, Entries, KeyedJoin),
-    *(Flatten, NestedLast, NestOnce, NestedZip, RepeatNested, RepeatNestedBy, Integrate),
-)
-"""Operators that take nothing back if their inputs do not. Aggregates, `top`, `left_join`, `full_join`, `anti_join`,
-`minus`, `negate` and `differentiate` do: a result is replaced, a partner comes late, a row is subtracted."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +66,7 @@ def _causes(vertex: Vertex, before: list[Cause | None]) -> list[Cause | None]:
     if isinstance(operator, Source) and isinstance(operator.value, ZSetValue):
         below = any(weight < 0 for _, weight in operator.value.all_units())
     else:
-        below = not isinstance(operator, ADDING)
+        below = operator.retracts
     origin = vertex.origin
     own = Cause(origin.verb if origin is not None and origin.verb else operator.name, origin)
     return [own if below else _first(before)] * len(vertex.outputs)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from flo.columns.indices import Numbers, Places
 from flo.core.operator import Deltas, Operator
 from flo.tables.groups import ONE, Groups
-from flo.tables.operator import Placement
+from flo.tables.operator import Cut, Placement
 from flo.tables.operators.clocks import Times, new_clock
 from flo.tables.operators.windowers import Closing, Grid
 from flo.tables.operators.windows import WindowTables
@@ -35,6 +35,7 @@ class SpreadWindows(WindowTables):
 
     name = "spread_windows"
     placement = Placement.BY_WINDOW
+    cut = Cut.BY_WINDOW
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         own = table[OWN].to_numpy() if OWN in table.column_names else None

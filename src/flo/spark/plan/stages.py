@@ -10,6 +10,7 @@ from flo.columns.indices import Numbers, Places
 from flo.core.dag import Stream, Vertex
 from flo.core.errors import Origin
 from flo.core.graph import Graph
+from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
 from flo.core.structural import EmitOnce
 from flo.tables.operator import OnTables
@@ -35,7 +36,7 @@ class Delivery:
     type: StreamType
     level: int
     how: str
-    by: OnTables | None = None
+    by: OnTables[Operator] | None = None
     place: int = 0
     line: Origin | None = None
     """The user's, of that operator."""

@@ -21,7 +21,7 @@ from flo.spark.tasks.blobs import Blob, packed, parts
 from flo.tables.keyed import ENDED, KeyedRows
 from flo.tables.keyed import KEY as OF_KEY
 from flo.tables.state.keys import keys_of
-from flo.tables.values import Columns, Rows
+from flo.tables.values import Columns, Rows, of_elements
 
 T = TypeVar("T")
 
@@ -118,8 +118,8 @@ def _asked(delivery: Delivery, table: pa.Table, asked: Callable[[Delivery, pa.Ta
         by = delivery.by
         if by is None:
             raise
-        values: list[Value] = [Columns(of).bottom() for of in by.inputs]
-        values[delivery.place] = Rows(by.inputs[delivery.place], table)
+        values: list[Value] = [Columns(of_elements(of)).bottom() for of in by.inputs]
+        values[delivery.place] = Rows(of_elements(by.inputs[delivery.place]), table)
         _, _, fault = attempt(Node(tuple(values), by, delivery.line))
         if fault is None:
             raise

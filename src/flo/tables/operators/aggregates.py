@@ -1,29 +1,45 @@
-"""Linear aggregates of z-sets by group on tables: totals for each group, and nothing of its rows."""
+"""Aggregates of z-sets by group on tables: totals for each group and nothing of its rows, or the weight of every value.
+
+The least and the greatest of a group, which need its rows in order, are in ranking.py.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, final, get_origin
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, TypeVar, final, get_origin
 
 import numpy as np
 import pyarrow as pa
 
 from flo.columns.cell import Cell
 from flo.columns.expression import Expression
-from flo.columns.indices import Places, one_chunk, taken
+from flo.columns.indices import Numbers, Places, one_chunk, taken
 from flo.columns.layout import VALUE, Layout
 from flo.core.collection import End
 from flo.core.elements import returned_type
 from flo.core.errors import brief
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import beside, called, group_array, group_keys, result_layout, result_rows, results, written
-from flo.tables.operators.by_group import ByGroup
-from flo.tables.operators.count_distinct import count_distinct
-from flo.tables.operators.extremes import extreme
+from flo.tables.functions import (
+    KEY,
+    beside,
+    called,
+    group_array,
+    group_keys,
+    group_numbers,
+    own_columns,
+    result_layout,
+    result_rows,
+    results,
+    row_by_row,
+    written,
+)
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
+from flo.tables.operators.weights import NOTHING, flips, totals, weights_in, weights_of
 from flo.tables.state.keys import keys_of, same
 from flo.tables.state.limbs import has_digits
+from flo.tables.state.python_order import code_of
 from flo.tables.state.run import Run
 from flo.tables.state.totals import (
     Sums,
@@ -37,28 +53,78 @@ from flo.tables.state.totals import (
     plus,
     taken_sums,
 )
-from flo.tables.state.trace import weighing
+from flo.tables.state.trace import Trace, weighing
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.exact import terms, to_decimal
-from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, CountDistinct, Linear, Sum
-from flo.values.operators.zset_ranking import Extreme
+from flo.values.operators.zset_aggregates import (
+    Aggregate,
+    Aggregator,
+    Avg,
+    Count,
+    CountDistinct,
+    Linear,
+    Of,
+    Sum,
+    Summing,
+)
+from flo.values.operators.zset_ranking import TopK
+
+G = TypeVar("G", bound=Aggregate | TopK, covariant=True)
+Make: TypeAlias = Callable[[Aggregate, StreamTypes], Operator | None]
+AGGREGATES: dict[type[Aggregator], Make] = {}
+"""For a class of aggregators, what makes the operator on tables; None where this one has none."""
+
+
+def aggregate_of(*kinds: type[Aggregator]) -> Callable[[Make], Make]:
+    """Registers the operator on tables of aggregates by these."""
+
+    def registered(make: Make) -> Make:
+        AGGREGATES.update(dict.fromkeys(kinds, make))
+        return make
+
+    return registered
+
+
+@form_of(Aggregate)
+def aggregate(like: Aggregate, inputs: StreamTypes) -> Operator | None:
+    make = AGGREGATES.get(type(like.aggregator))
+    return None if make is None else make(like, inputs)
+
+
+@dataclass(frozen=True)
+class ByGroup(OnTables[G]):
+    """Goes by the groups of `like.by`, which must be in one place each. The output has the group first, beside its
+    result."""
+
+    placement = Placement.BY_KEY
+    grouping = Grouping.ANY
+    keeps_positions = False
+
+    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+        return group_numbers(self.like.by, self.inputs[0], table)
+
+    def key_columns(self, place: int) -> tuple[str, ...] | None:
+        return () if self.like.by is None else own_columns(self.like.by)
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        one = len(columns) == 1 and columns == self.key_columns(0)
+        return (layout_of(self.outputs[0]).names[0],) if one else None
 
 
 @final
 @dataclass(frozen=True)
-class AggregateTables(ByGroup):
+class AggregateTables(ByGroup[Aggregate]):
     """Old rows are taken back and new ones inserted, of the groups whose result changed."""
 
-    groups: Totals = field(default=Totals(()))
+    groups: Totals = kept(Totals(()), Cut.BY_KEY)
 
     name = "aggregate_tables"
     rule = "aggregate"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        like: Any = self.like
         table = table.combine_chunks()
-        keys = beside(group_keys(like.by, self.inputs[0], table), table.select(list(self.keys)))
+        keys = beside(group_keys(self.like.by, self.inputs[0], table), table.select(list(self.keys)))
         delta, sums = grouped(keys, keys_of(keys.columns), numbers_in(table, WEIGHT), self._numbers(table))
         groups = self.groups if self.groups.runs else Totals(delta.columns)
         before = groups.known(delta)
@@ -71,10 +137,10 @@ class AggregateTables(ByGroup):
 
     def _numbers(self, table: pa.Table) -> list[pa.Array]:
         """The columns that are summed."""
-        like: Any = self.like
-        if isinstance(like.aggregator, Count):
+        aggregator = self.like.aggregator
+        if isinstance(aggregator, Count):
             return []
-        columns = [one_chunk(column) for column in results(_summed(like.aggregator), self.inputs[0], table).columns]
+        columns = [one_chunk(column) for column in results(_summed(aggregator), self.inputs[0], table).columns]
         if any(column.null_count for column in columns):
             terms(None)  # raises what it raises on values
         return columns
@@ -89,38 +155,39 @@ class AggregateTables(ByGroup):
             equal = same([one.take(pa.array(of_old))], [other.take(pa.array(of_new))])
             old, one = _without(old, one, of_old[equal])
             new, other = _without(new, other, of_new[equal])
-        like: Any = self.like
         groups = taken(keys, np.concatenate([old, new]))
-        rows = result_rows(like.by, self.outputs[0], groups, pa.concat_arrays([one, other]))
+        rows = result_rows(self.like.by, self.outputs[0], groups, pa.concat_arrays([one, other]))
         rows = beside(rows, groups.select(list(self.keys)))
         return weighing(rows, np.repeat([-1, 1], [len(old), len(new)]))
 
     def _results(self, keys: pa.Table, sums: Sums, places: Places) -> pa.Array:
         """The results of some of the groups."""
-        like: Any = self.like
         sums = taken_sums(sums, places)
-        name = _namer(like.by, keys, places)
-        match like.aggregator:
+        name = _namer(self.like.by, keys, places)
+        kind = layout_of(self.outputs[0]).cells[-1].arrow
+        match self.like.aggregator:
             case Count():
                 return pa.array(sums[WEIGHT])
             case Linear(of, finish):
                 return _finished(of, finish, sums, self._cells(of), name)
-        kind = layout_of(self.outputs[0]).cells[-1].arrow
-        if not isinstance(like.aggregator, Avg):
-            return as_array(sums, 0, kind, name)
-        if pa.types.is_decimal(kind):
-            given = self._cells(like.aggregator.value)[0].arrow
-            return as_decimals(sums, 0, given, kind, name, mean=True)
-        return pa.array(as_floats(sums, 0, mean=True))
+            case Avg(value) if pa.types.is_decimal(kind):
+                return as_decimals(sums, 0, self._cells(value)[0].arrow, kind, name, mean=True)
+            case Avg():
+                return pa.array(as_floats(sums, 0, mean=True))
+        return as_array(sums, 0, kind, name)
 
-    def _cells(self, f: Any) -> tuple[Cell, ...]:
+    def _cells(self, f: Of) -> tuple[Cell, ...]:
         layout = result_layout(f, self.inputs[0])
         assert layout is not None
         return layout.cells
 
 
-def _summed(aggregator: Any) -> Any:
-    return aggregator.of if isinstance(aggregator, Linear) else aggregator.value
+def _summed(aggregator: Aggregator) -> Of:
+    """What gives the numbers that are summed."""
+    if isinstance(aggregator, Linear):
+        return aggregator.of
+    assert isinstance(aggregator, Summing)
+    return aggregator.value
 
 
 def _without(places: Places, found: pa.Array, gone: Places) -> tuple[Places, pa.Array]:
@@ -154,25 +221,75 @@ def _several(of: Any) -> bool:
     return get_origin(kind) is tuple or (isinstance(kind, type) and issubclass(kind, tuple))
 
 
-@form_of(Aggregate)
-def aggregate(like: Aggregate, inputs: StreamTypes) -> Operator | None:
-    if isinstance(like.aggregator, Extreme):
-        return extreme(like, inputs)
-    if isinstance(like.aggregator, CountDistinct):
-        return count_distinct(like, inputs)
-    if isinstance(like.aggregator, Count):
-        return AggregateTables(like)
-    if not isinstance(like.aggregator, (Sum, Avg, Linear)):
-        return None
-    layout = result_layout(_summed(like.aggregator), inputs[0].collection)  # type: ignore[arg-type]
+@aggregate_of(Count)
+def count(like: Aggregate, inputs: StreamTypes) -> Operator | None:
+    return AggregateTables(like)
+
+
+@aggregate_of(Sum, Avg, Linear)
+def linear(like: Aggregate, inputs: StreamTypes) -> Operator | None:
+    """Where the numbers have columns that can be summed."""
+    layout = result_layout(_summed(like.aggregator), inputs[0].collection)
     if layout is None or not all(_summable(cell.arrow) and not cell.nullable for cell in layout.cells):
         return None
     several = isinstance(like.aggregator, Linear) and _several(like.aggregator.of)
-    if layout.names != (VALUE,) and not several:
-        return None
-    return AggregateTables(like)
+    return AggregateTables(like) if several or layout.names == (VALUE,) else None
 
 
 def _summable(kind: pa.DataType) -> bool:
     """Whether the numbers of such a column can be summed."""
     return has_digits(kind) and not (pa.types.is_decimal(kind) and kind.scale < 0)
+
+
+@final
+@dataclass(frozen=True)
+class CountDistinctTables(ByGroup[Aggregate]):
+    """How many different values there are. A delta is looked up by value and by group, however many there are."""
+
+    values: Trace = kept(NOTHING, Cut.BY_GROUP)
+    counts: Trace = kept(NOTHING, Cut.BY_KEY)
+
+    name = "count_distinct_tables"
+    rule = "aggregate"
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        of = self.inputs[0]
+        keys = beside(group_keys(self.like.by, of, table), table.select(list(self.keys)))
+        found = self._different(table)
+        both = beside(keys, found.rename_columns([f"{KEY}{KEY}{name}" for name in found.column_names]))
+        values = totals(weighing(both, table[WEIGHT].to_numpy()), tuple(both.column_names))
+        come = weighing(values.table.select(keys.column_names), flips(self.values, values))
+        moved = totals(come, tuple(keys.column_names))
+        before = weights_in(self.counts, moved)
+        after = before + weights_of(moved)
+        old, new = np.flatnonzero(before), np.flatnonzero(after)
+        groups = taken(moved.table.select(keys.column_names), np.concatenate([old, new]))
+        rows = result_rows(self.like.by, self.outputs[0], groups, pa.array(np.concatenate([before[old], after[new]])))
+        rows = beside(rows, groups.select(list(self.keys)))
+        grown = replace(self, values=self.values.extended(values), counts=self.counts.extended(moved))
+        return grown, (self.emitted(weighing(rows, np.repeat([-1, 1], [len(old), len(new)]))),)
+
+    def _different(self, table: pa.Table) -> pa.Table:
+        """The values, or bytes that are equal where values of a type nobody declared are."""
+        f, of = self.like.aggregator.value, self.inputs[0]  # type: ignore[attr-defined]
+        if result_layout(f, of) is not None:
+            return results(f, of, table)
+        values = row_by_row(f, (of,), table)
+        set(values)  # refuses what has no hash
+        return pa.table({VALUE: pa.array([code_of(value) for value in values], pa.binary())})
+
+    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
+        done = super().finish(*ends)
+        return done and (replace(self, values=NOTHING, counts=NOTHING), done[1])
+
+
+def _counted(like: Aggregate) -> Of:
+    """What gives the values that are counted."""
+    assert isinstance(like.aggregator, CountDistinct)
+    return like.aggregator.value
+
+
+@aggregate_of(CountDistinct)
+def count_distinct(like: Aggregate, inputs: StreamTypes) -> Operator | None:
+    layout = result_layout(_counted(like), inputs[0].collection)
+    return CountDistinctTables(like) if layout is None or layout.hashable else None

@@ -16,7 +16,7 @@ from flo.columns.layout import Layout
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.operator import OnTables
+from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.clocks import microseconds
 from flo.tables.operators.ordering import Arranged
 from flo.tables.streams import StreamColumns, Streams, inner_of, numbered
@@ -28,13 +28,17 @@ NOTHING = Arranged(())
 
 
 @dataclass(frozen=True)
-class CutTables(OnTables):
+class CutTables(OnTables[Op]):
     """`opened` has the rows of the inner stream that is not complete."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
 
     opened: Arranged = field(default=NOTHING)
 
     @property
-    def rule(self) -> str:  # type: ignore[override]
+    def rule(self) -> str:
         return self.like.name
 
     def ends(self, table: pa.Table) -> list[int]:
@@ -71,19 +75,19 @@ class CutTables(OnTables):
 
 @final
 @dataclass(frozen=True)
-class BatchTables(CutTables):
+class BatchTables(CutTables[Batch]):
     """batch(n)."""
 
     name = "batch_tables"
 
     def ends(self, table: pa.Table) -> list[int]:
-        count: int = self.like.count  # type: ignore[attr-defined]
+        count: int = self.like.count
         return list(range(count - self.opened.rows, table.num_rows + 1, count))
 
 
 @final
 @dataclass(frozen=True)
-class SpanTables(CutTables):
+class SpanTables(CutTables[Window]):
     """window(interval) of values and their times, which may go back.
 
     The first row of a window is later than all before it, or it would be in the window before. So which row is the
@@ -93,7 +97,7 @@ class SpanTables(CutTables):
     name = "span_tables"
 
     def ends(self, table: pa.Table) -> list[int]:
-        interval = microseconds(self.like.interval)  # type: ignore[attr-defined]
+        interval = microseconds(self.like.interval)
         times = _times(table)
         reached = np.fmax.accumulate(times).tolist()
         ends: list[int] = []

@@ -19,11 +19,8 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.tables.functions import applied, has_results
 from flo.tables.groups import stream_groups
 from flo.tables.keyed import KEY
-from flo.tables.operator import OnTables, columnar
-from flo.tables.operators.pairs import OneThenOtherTables, ZipTables
-from flo.tables.operators.per_key import BY_KEY
+from flo.tables.operator import Grouping, OnTables, columnar
 from flo.tables.operators.results import weights_beside
-from flo.tables.operators.sets import DifferenceTables
 from flo.tables.state.packing import together
 from flo.tables.state.trace import weighing
 from flo.tables.streams import NUMBER, STREAM, numbered
@@ -45,13 +42,11 @@ from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, 
 from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zsets import Distinct, MapWeights, Minus, Negate, Plus, ToZSet, ZSetToBag, ZSetToSet
 
-BY_STREAM = (*BY_KEY, DifferenceTables, ZipTables, OneThenOtherTables)
-"""The operators that group by key columns, also those that must know all of their input."""
 
-
-def _form(operator: Operator, inputs: StreamTypes) -> OnTables | None:
+def _form(operator: Operator, inputs: StreamTypes) -> OnTables[Operator] | None:
     form = FORMS[type(operator)](operator, inputs)
-    return form if isinstance(form, BY_STREAM) else None
+    groups = isinstance(form, OnTables) and form.grouping is not Grouping.NONE
+    return form if isinstance(form, OnTables) and groups else None
 
 
 @whole_of(
@@ -88,7 +83,7 @@ def _whole(of: Any, count: int, parts: list[Rows]) -> Whole:
 def keyed(operator: KeyBy, given: Wholes, outputs: Outputs) -> Wholes:
     """The key's columns between the number of the stream and those of the element."""
     (whole,) = given
-    keys = applied(operator.f, (whole.of,), whole.table)  # type: ignore[arg-type]
+    keys = applied(operator.f, (whole.of,), whole.table)
     table = whole.table
     for place, name in enumerate(keys.column_names, start=1):
         table = table.add_column(place, f"{KEY}{name}", keys[name])
@@ -135,5 +130,5 @@ def entries(operator: Entries, given: Wholes, outputs: Outputs) -> Wholes:
     assert key is not None
     keys = whole.table.select(names).rename_columns([name.removeprefix(KEY) for name in names])
     pair = [key.as_array(keys), inner.as_array(whole.table)]
-    table = pa.Table.from_arrays(pair, schema=layout_of(of).schema)  # type: ignore[arg-type]
+    table = pa.Table.from_arrays(pair, schema=layout_of(of).schema)
     return (Whole(of, whole.count, numbered(weighing(table, weights_beside(whole.table)), whole.streams)),)

@@ -14,11 +14,11 @@ from flo.columns.layout import Layout
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import applied, called, elements_of, written
-from flo.tables.operator import OnTables, Placement
+from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import multiplied
 from flo.tables.state.trace import added_up, weighing
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, layout_of, ordered
+from flo.tables.values import WEIGHT, layout_of, of_elements, ordered
 from flo.values.operators.bags import BagUnion
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.sets import SetUnion, ToBag, ToSet
@@ -35,14 +35,12 @@ def like_rows(table: pa.Table, rows: pa.Table, keys: tuple[str, ...] = ()) -> pa
 
 
 @dataclass(frozen=True)
-class Stateless(OnTables):
+class Stateless(OnTables[Op]):
     """Goes by what arrived alone."""
 
     placement = Placement.ANYWHERE
-
-    @property
-    def rule(self) -> str:  # type: ignore[override]
-        return self.like.rule  # type: ignore[attr-defined,no-any-return]
+    grouping = Grouping.ANY
+    keeps_positions = True
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return columns  # the rows of most are those that came
@@ -50,25 +48,25 @@ class Stateless(OnTables):
 
 @final
 @dataclass(frozen=True)
-class MapTables(Stateless):
+class MapTables(Stateless[Map]):
     name = "map_tables"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        found = applied(self.like.f, self.inputs, table)  # type: ignore[attr-defined]
+        found = applied(self.like.f, self.inputs, table)
         return self, (self.emitted(like_rows(layout_of(self.outputs[0]).fitted(found), table, self.keys)),)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        f = self.like.f  # type: ignore[attr-defined]
+        f = self.like.f
         return f.passed(columns) if isinstance(f, Expression) else None
 
 
 @final
 @dataclass(frozen=True)
-class FilterTables(Stateless):
+class FilterTables(Stateless[Filter]):
     name = "filter_tables"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        keep: Any = self.like.keep  # type: ignore[attr-defined]
+        keep: Any = self.like.keep
         if isinstance(keep, Expression):
             kept = applied(keep, self.inputs, table).column(0)  # null is not true
         else:
@@ -78,17 +76,18 @@ class FilterTables(Stateless):
 
 @final
 @dataclass(frozen=True)
-class FlatMapTables(Stateless):
+class FlatMapTables(Stateless[FlatMap]):
     """Row by row: how many results a row has is for Python to say."""
 
     name = "flat_map_tables"
+    keeps_positions = False
     cancels = True
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        lists = called(list, called(self.like.f, elements_of(self.inputs[0], table)))  # type: ignore[attr-defined]
+        lists = called(list, called(self.like.f, elements_of(self.inputs[0], table)))
         results = [result for each in lists for result in each]
-        kind = self.outputs[0].element
-        all_declared(self.like.f, results, kind)  # type: ignore[attr-defined]
+        kind = of_elements(self.outputs[0]).element
+        all_declared(self.like.f, results, kind)
         found = written(results, kind)
         rows = table.take(pa.array(np.repeat(np.arange(len(lists)), list(map(len, lists)))))
         return self, (self.emitted(like_rows(found, rows, self.keys)),)
@@ -99,7 +98,7 @@ class FlatMapTables(Stateless):
 
 @final
 @dataclass(frozen=True)
-class NegateTables(Stateless):
+class NegateTables(Stateless[Negate]):
     name = "negate_tables"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
@@ -113,13 +112,13 @@ def negated(table: pa.Table) -> pa.Table:
 
 @final
 @dataclass(frozen=True)
-class MapWeightsTables(Stateless):
+class MapWeightsTables(Stateless[MapWeights]):
     """Every row is tried with some weights, as on values; the first that breaks the law is refused there."""
 
     name = "map_weights_tables"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        like: Any = self.like
+        like = self.like
         if isinstance(like.f, Expression):
             one = self._factors(like.f, table)
         else:
@@ -136,7 +135,7 @@ class MapWeightsTables(Stateless):
             if not pc.all(pc.fill_null(alike, False)).as_py():
                 place = np.flatnonzero(~np.asarray(pc.fill_null(alike, False)))[0]
                 (element,) = elements_of(self.inputs[0], table.slice(place, 1))
-                self.like._one(element)  # type: ignore[attr-defined]  # says what is wrong with it
+                self.like._one(element)  # says what is wrong with it
         return one
 
     def _of_weight(self, f: Expression, table: pa.Table, weight: int) -> Any:
@@ -147,11 +146,12 @@ class MapWeightsTables(Stateless):
 
 @final
 @dataclass(frozen=True)
-class UnionTables(Stateless):
+class UnionTables(Stateless[Plus | Minus | BagUnion | SetUnion]):
     """Both sides as they are; `minus` takes the right one back. Where both have rows, equal ones become one: a stream
     that is added to itself again and again must not double each time."""
 
     name = "union_tables"
+    keeps_positions = False
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         layout = layout_of(self.outputs[0])
@@ -164,10 +164,11 @@ class UnionTables(Stateless):
 
 @final
 @dataclass(frozen=True)
-class CountedTables(Stateless):
+class CountedTables(Stateless[ToSet | ToBag | ToZSet]):
     """to_set, and to_bag and to_zset of sequences and bags: the rows with weights."""
 
     name = "counted_tables"
+    keeps_positions = False
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         if ordered(self.inputs[0]) or isinstance(self.outputs[0], Set):
@@ -218,10 +219,10 @@ def union_tables(like: Plus | Minus | BagUnion | SetUnion, inputs: StreamTypes) 
 
 @form_of(ToSet)
 def to_set(like: ToSet, inputs: StreamTypes) -> Operator | None:
-    return CountedTables(like) if layout_of(inputs[0].collection).hashable else None  # type: ignore[arg-type]
+    return CountedTables(like) if layout_of(inputs[0].collection).hashable else None
 
 
 def counted(like: ToBag | ToZSet, inputs: StreamTypes) -> Operator | None:
     """Of sequences and bags; a set's rows may come again, and must be remembered."""
     assert not isinstance(inputs[0].collection, Set)
-    return CountedTables(like) if layout_of(inputs[0].collection).hashable else None  # type: ignore[arg-type]
+    return CountedTables(like) if layout_of(inputs[0].collection).hashable else None

@@ -1,50 +1,59 @@
-"""Joins on tables: a delta meets the trace of the other side, and the traces grow by the deltas."""
+"""Joins on tables: a delta meets the trace of the other side, and the traces grow by the deltas.
+
+`semi_join` is the join of the left rows with the keys that the right side has, and `anti_join` has those that it leaves
+out. `left_join` is `join`, and what `anti_join` gives beside None; `full_join` has the same of the right side too.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Self, final
+from typing import Any, Self, TypeAlias, TypeVar, final
 
 import numpy as np
 import pyarrow as pa
 
 from flo.columns.cell import Cell
 from flo.columns.expression import Expression
-from flo.columns.indices import Numbers, Places, taken
+from flo.columns.indices import Numbers, Places, one_chunk, taken
 from flo.columns.layout import Layout
-from flo.core.collection import End
+from flo.core.collection import Collection, End
+from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import key_layout, keyed, plain_columns, with_key
-from flo.tables.operator import OnTables, Placement
-from flo.tables.operators.joins_into import Joined
-from flo.tables.operators.weights import NOTHING, matching, multiplied, new_rows
+from flo.tables.functions import called, elements_of, key_layout, keyed, plain_columns, with_key, written
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
+from flo.tables.operators.elementwise import like_rows
+from flo.tables.operators.weights import NOTHING, Partners, chosen, matching, multiplied, new_rows, weights_of
 from flo.tables.state.keys import comparable, keys_of
 from flo.tables.state.run import Run, pairs
 from flo.tables.state.trace import Trace, consolidated
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, layout_of
-from flo.values.element_value import ElementCollection
+from flo.tables.values import WEIGHT, layout_of, of_elements
 from flo.values.operators.bags import BagJoin
+from flo.values.operators.joins import Key
+from flo.values.operators.keyed_streams import KeyedJoin
 from flo.values.operators.sets import SetJoin
-from flo.values.operators.zset_joins import Join
+from flo.values.operators.shapes import as_declared
+from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, SemiJoin
 
-Meeting = tuple[Run, Run, Places, Places]
+Pairing: TypeAlias = Join | BagJoin | SetJoin | LeftJoin | FullJoin
+"""Joins that make a row of two."""
+J = TypeVar("J", bound=Pairing | SemiJoin | AntiJoin, covariant=True)
+Meeting: TypeAlias = tuple[Run, Run, Places, Places]
 """Two runs, and the rows of each whose keys are equal."""
+NO_PARTNERS = Partners()
 
 
 @dataclass(frozen=True)
-class JoinedByKey(OnTables):
+class JoinedByKey(OnTables[J]):
     """What all joins share: both sides by key, and an end when both have ended."""
 
-    @property
-    def rule(self) -> str:  # type: ignore[override]
-        return self.like.rule  # type: ignore[attr-defined,no-any-return]
-
     placement = Placement.BY_KEY
+    grouping = Grouping.ANY
+    keeps_positions = False
     cancels = True
 
     @property
@@ -61,9 +70,6 @@ class JoinedByKey(OnTables):
     def key_columns(self, place: int) -> tuple[str, ...] | None:
         ons = key_functions(self.like, self.inputs)
         return None if must_be_coded(*ons, *self.inputs) else plain_columns(ons[place], self.inputs[place])
-
-    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        return Joined.of(self).passed(columns)
 
     def by_key(self, *tables: pa.Table) -> list[Run]:
         """What arrived on each side, without rows that cancel out: every row is paired with all of its key."""
@@ -88,11 +94,11 @@ class JoinedByKey(OnTables):
         fresh = type(self)(self.like, inputs=self.inputs, outputs=self.outputs)
         return done and (fresh, done[1])
 
-    def unit(self, of: ElementCollection[Any], part: pa.Table) -> str:
+    def unit(self, of: Collection, part: pa.Table) -> str:
         return repr(layout_of(of).to_elements(part)[0])
 
 
-def key_functions(like: Any, inputs: tuple[ElementCollection[Any], ...]) -> tuple[Any, Any]:
+def key_functions(like: Pairing | SemiJoin | AntiJoin, inputs: tuple[Collection, ...]) -> tuple[Key, Key]:
     """What gives the keys of both sides; the edges of a set join have theirs in their first column."""
     if isinstance(like, SetJoin) and like.other_on is None:
         return like.on, _first_column(inputs[1])
@@ -100,13 +106,13 @@ def key_functions(like: Any, inputs: tuple[ElementCollection[Any], ...]) -> tupl
 
 
 @lru_cache(maxsize=256)
-def _first_column(of: ElementCollection[Any]) -> Expression:
+def _first_column(of: Collection) -> Expression:
     layout = layout_of(of)
     return Expression(layout.names[0], (layout,))
 
 
 @lru_cache(maxsize=1024)
-def must_be_coded(on: Any, other_on: Any, left: ElementCollection[Any], right: ElementCollection[Any]) -> bool:
+def must_be_coded(on: Key, other_on: Key, left: Collection, right: Collection) -> bool:
     """Whether the keys of both sides are of types that only Python can compare."""
     one, other = key_layout(on, left), key_layout(other_on, right)
     if one is None or other is None or one.form != other.form or len(one.cells) != len(other.cells):
@@ -116,6 +122,95 @@ def must_be_coded(on: Any, other_on: Any, left: ElementCollection[Any], right: E
 
 def _comparable(one: Cell, other: Cell) -> bool:
     return comparable(one.arrow, other.arrow) and (one.kind == other.kind or (one.read is None and other.read is None))
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The results for rows that meet, whole tables at once: `into`, pairs, or one of the two."""
+
+    like: Pairing | KeyedJoin
+    inputs: tuple[Collection, ...]
+    output: Collection
+
+    @classmethod
+    def of(cls, join: OnTables[Pairing]) -> Joined:
+        return cls(join.like, join.inputs, join.outputs[0])
+
+    @property
+    def needed(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of each side that are looked at."""
+        left, right = (layout_of(of).names for of in self.inputs)
+        if isinstance(self.like.into, Expression):
+            return self.like.into.reads
+        if self._only_left():
+            return left, ()
+        return ((), (right[1],)) if self._destinations() else (left, right)
+
+    def results(self, left: pa.Table | None, right: pa.Table | None) -> pa.Table:
+        """The results for rows side by side; None where there is no partner."""
+        into, layout = self.like.into, layout_of(self.output)
+        if isinstance(into, Expression):
+            return self._computed(into, left, right)
+        if into is not None:
+            return self._called(into, left, right)
+        if self._only_left():
+            assert left is not None
+            return layout.fitted(left)
+        if self._destinations():
+            assert right is not None
+            return _unpacked(layout, one_chunk(right[layout_of(self.inputs[1]).names[1]]))
+        sides = [
+            pa.nulls(_count(left, right), cell.arrow) if table is None else layout_of(of).as_array(table)
+            for of, table, cell in zip(self.inputs, (left, right), layout.cells, strict=True)
+        ]
+        return pa.Table.from_arrays(sides, schema=layout.schema)
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        """These columns of the left side as columns of the output, if it has them."""
+        into = self.like.into
+        return into.passed(columns) if isinstance(into, Expression) else columns if self._only_left() else None
+
+    def _only_left(self) -> bool:
+        """A z-set's join on whole elements gives these, not pairs of equal ones."""
+        return (
+            isinstance(self.like, Join)
+            and self.like.into is None
+            and self.like.on is None
+            and self.like.other_on is None
+        )
+
+    def _destinations(self) -> bool:
+        return isinstance(self.like, SetJoin) and self.like.into is None and self.like.other_on is None
+
+    def _computed(self, into: Expression, *tables: pa.Table | None) -> pa.Table:
+        count = _count(*tables)
+        rows = []
+        for table, layout, reads in zip(tables, into.inputs, into.reads, strict=True):
+            fields = [layout.schema.field(name) for name in reads]
+            empty = [pa.nulls(count, field.type) for field in fields]
+            rows.append(pa.Table.from_arrays(empty, schema=pa.schema(fields)) if table is None else table.select(reads))
+        return layout_of(self.output).fitted(into.results(*rows))
+
+    def _called(self, into: Callable[[Any, Any], Any], *tables: pa.Table | None) -> pa.Table:
+        count = _count(*tables)
+        elements = [
+            [None] * count if table is None else elements_of(of, table)
+            for of, table in zip(self.inputs, tables, strict=True)
+        ]
+        results = called(into, *elements)
+        as_declared(into, results)
+        return written(results, returned_type(into))
+
+
+def _count(*tables: pa.Table | None) -> int:
+    """How many rows there are side by side, where one side may have none."""
+    return next(int(table.num_rows) for table in tables if table is not None)
+
+
+def _unpacked(layout: Layout, array: pa.Array) -> pa.Table:
+    """A column of elements as the columns of their layout."""
+    arrays = [array] if layout.form == "value" else array.flatten()
+    return pa.Table.from_arrays(arrays, schema=layout.schema)
 
 
 def meeting(left: Run, right: Run, lefts: Trace, rights: Trace) -> Iterator[Meeting]:
@@ -151,14 +246,25 @@ def _gathered(meetings: list[Meeting], side: int, names: list[str]) -> pa.Table:
     return pa.concat_tables([taken(run.table.select(names), places) for run, places in sides])
 
 
+P = TypeVar("P", bound=Pairing, covariant=True)
+
+
+@dataclass(frozen=True)
+class Paired(JoinedByKey[P]):
+    """Makes a row of two."""
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        return Joined.of(self).passed(columns)
+
+
 @final
 @dataclass(frozen=True)
-class JoinTables(JoinedByKey):
+class JoinTables(Paired[Join | BagJoin]):
     """join(on, other_on, into) of z-sets and of bags."""
 
-    left: Trace = field(default=NOTHING)
-    right: Trace = field(default=NOTHING)
-    ended_side: int | None = None
+    left: Trace = kept(NOTHING, Cut.BY_KEY)
+    right: Trace = kept(NOTHING, Cut.BY_KEY)
+    ended_side: int | None = kept(None, Cut.SAME)
 
     name = "join_tables"
 
@@ -175,15 +281,15 @@ class JoinTables(JoinedByKey):
 
 @final
 @dataclass(frozen=True)
-class SetJoinTables(JoinedByKey):
+class SetJoinTables(Paired[SetJoin]):
     """The same of sets. Each side remembers its rows: what was consumed may come again. It need not when the other has
     ended: a set may emit a row again."""
 
-    left: Trace = field(default=NOTHING)
-    right: Trace = field(default=NOTHING)
-    seen: Trace = field(default=NOTHING)
-    other_seen: Trace = field(default=NOTHING)
-    ended_side: int | None = None
+    left: Trace = kept(NOTHING, Cut.BY_KEY)
+    right: Trace = kept(NOTHING, Cut.BY_KEY)
+    seen: Trace = kept(NOTHING, Cut.BY_ROW, rows_of="left")
+    other_seen: Trace = kept(NOTHING, Cut.BY_ROW, rows_of="right")
+    ended_side: int | None = kept(None, Cut.SAME)
 
     name = "join_set_tables"
 
@@ -204,6 +310,107 @@ class SetJoinTables(JoinedByKey):
         return self.seen, self.other_seen
 
 
+def shown(delta: Run, trace: Trace, partners: Partners, moved: Run, *, having: bool) -> pa.Table | None:
+    """How the rows of a side change that have a partner, or that have none: what arrived, and what was there before
+    under keys that come and go."""
+    which = partners.there(delta) if having else partners.absent(delta)
+    parts = [chosen(delta, which).table]
+    for run in trace:
+        keys, rows = pairs(moved, run)
+        signs = weights_of(moved)[keys] * (1 if having else -1)
+        parts.append(chosen(run, rows, weights_of(run)[rows] * signs).table)
+    parts = [part for part in parts if part.num_rows]
+    return pa.concat_tables(parts) if parts else None
+
+
+@final
+@dataclass(frozen=True)
+class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
+    """semi_join and anti_join: of the right side nothing is kept but what tells which keys it has."""
+
+    left: Trace = kept(NOTHING, Cut.BY_KEY)
+    right: Partners = kept(NO_PARTNERS, Cut.BY_KEY)
+    ended_side: int | None = kept(None, Cut.SAME)
+
+    name = "filtering_tables"
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        return columns
+
+    def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
+        one, other = self.by_key(left, right)
+        partners, moved = self.right.met(self.relevant(other, 1, self.left), self._right_names())
+        found = shown(one, self.left, partners, moved, having=isinstance(self.like, SemiJoin))
+        grown = replace(self, left=self.grown(self.left, 0, one), right=partners)
+        names = [*layout_of(self.outputs[0]).names, *self.keys, WEIGHT]
+        return grown, (self.emitted(found and found.select(names)),)
+
+    def side_ended(self, place: int) -> Self:
+        if place == 1:
+            return replace(self, left=NOTHING, right=self.right.keys_only(), ended_side=1)
+        ended = replace(self, left=self.left.consolidated(), ended_side=0)
+        rows = self.right.rows.table()
+        if rows is None:
+            return replace(ended, right=NO_PARTNERS)
+        kept = ended.relevant(self.side(1, rows), 1, ended.left)
+        return replace(ended, right=NO_PARTNERS.met(kept, self._right_names())[0])
+
+    def _right_names(self) -> tuple[str, ...]:
+        return (*self.keys, *layout_of(self.inputs[1]).names)
+
+
+@final
+@dataclass(frozen=True)
+class OuterTables(Paired[LeftJoin | FullJoin]):
+    """left_join and full_join: both sides by key, and which keys they have."""
+
+    left: Trace = kept(NOTHING, Cut.BY_KEY)
+    right: Trace = kept(NOTHING, Cut.BY_KEY)
+    partners: Partners = kept(NO_PARTNERS, Cut.BY_KEY)
+    """The keys of the right side."""
+    other_partners: Partners = kept(NO_PARTNERS, Cut.BY_KEY)
+    """Those of the left one, where rows of the right may stand alone."""
+    ended_side: int | None = kept(None, Cut.SAME)
+
+    name = "outer_tables"
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        return None if isinstance(self.like, FullJoin) else super().passed(columns)  # a row may have no left side
+
+    def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
+        one, other = self.by_key(left, right)
+        joined = Joined.of(self)
+        names, others_names = ((*self.keys, *layout_of(of).names) for of in self.inputs)
+        partners, moved = self.partners.met(self.relevant(other, 1, self.left), others_names)
+        traces = self.grown(self.left, 0, one), self.grown(self.right, 1, other)
+        grown = replace(self, left=traces[0], right=traces[1], partners=partners)
+        parts = [paired(joined, list(meeting(one, other, self.left, self.right)), self.keys)]
+        alone = shown(one, self.left, partners, moved, having=False)
+        parts.append(self._beside_none(joined, alone, None))
+        if isinstance(self.like, FullJoin):
+            others, moved = self.other_partners.met(self.relevant(one, 0, self.right), names)
+            alone = shown(other, self.right, others, moved, having=False)
+            parts.append(self._beside_none(joined, None, alone))
+            grown = replace(grown, other_partners=others)
+        some = [part for part in parts if part is not None]
+        return grown, (self.emitted(pa.concat_tables(some) if some else None),)
+
+    def side_ended(self, place: int) -> Self:
+        names = [(*self.keys, *layout_of(of).names) for of in self.inputs]
+        sides = [self.left.consolidated(), self.right.consolidated()]
+        partners = [self.other_partners, self.partners]
+        ended, other = replace(self, ended_side=place), 1 - place
+        if other == 1 or isinstance(self.like, FullJoin):
+            kept = [ended.relevant(run, other, sides[place]) for run in sides[other]]
+            partners[other] = NO_PARTNERS.met(kept[0], names[other])[0] if kept else NO_PARTNERS
+        partners[place], sides[other] = partners[place].keys_only(), NOTHING
+        return replace(ended, left=sides[0], right=sides[1], partners=partners[1], other_partners=partners[0])
+
+    def _beside_none(self, joined: Joined, left: pa.Table | None, right: pa.Table | None) -> pa.Table | None:
+        rows = left if right is None else right
+        return None if rows is None else like_rows(joined.results(left, right), rows, self.keys)
+
+
 @form_of(Join, BagJoin)
 def join(like: Join | BagJoin, inputs: StreamTypes) -> Operator | None:
     return JoinTables(like)
@@ -211,6 +418,16 @@ def join(like: Join | BagJoin, inputs: StreamTypes) -> Operator | None:
 
 @form_of(SetJoin)
 def join_sets(like: SetJoin, inputs: StreamTypes) -> Operator | None:
-    right = Layout.of(inputs[1].collection.element)  # type: ignore[attr-defined]
+    right = Layout.of(of_elements(inputs[1].collection).element)
     edges = right is not None and right.form != "value" and len(right.names) > 1
     return SetJoinTables(like) if like.other_on is not None or edges else None
+
+
+@form_of(SemiJoin, AntiJoin)
+def filtering(like: SemiJoin | AntiJoin, inputs: StreamTypes) -> Operator | None:
+    return FilteringTables(like)
+
+
+@form_of(LeftJoin, FullJoin)
+def outer(like: LeftJoin | FullJoin, inputs: StreamTypes) -> Operator | None:
+    return OuterTables(like)

@@ -11,16 +11,24 @@ import pyarrow as pa
 
 from flo.columns.expression import Expression
 from flo.columns.indices import taken
-from flo.core.collection import End
+from flo.core.collection import Collection, End
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.stream_type import StreamTypes
 from flo.tables.faults import expect_of_a_row, piecewise_by_key
 from flo.tables.functions import applied, called, has_results
-from flo.tables.keyed import KeyedColumns, KeyedRows, has_key_columns, key_layout, key_names, key_schema, keys_in
-from flo.tables.operator import OnTables, Placement
+from flo.tables.keyed import (
+    KeyedColumns,
+    KeyedRows,
+    has_key_columns,
+    key_layout,
+    key_names,
+    key_schema,
+    keys_in,
+    of_keys,
+)
+from flo.tables.operator import Cut, Grouping, OnTables, Op, Placement
 from flo.tables.operators.elementwise import like_rows
-from flo.tables.operators.joins import meeting, paired
-from flo.tables.operators.joins_into import Joined
+from flo.tables.operators.joins import Joined, meeting, paired
 from flo.tables.operators.weights import NOTHING
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.trace import Trace, alike, consolidated, net_changes, weighing
@@ -32,8 +40,9 @@ from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, Keyed
 from flo.values.weighted import ZSet
 
 
-def keyed_delta(of: Keyed[Any, Any], table: pa.Table | None, keys: pa.Table | None = None) -> Delta:
+def keyed_delta(collection: Collection, table: pa.Table | None, keys: pa.Table | None = None) -> Delta:
     """An output of rows, whose columns stand in any order, and of keys; nothing if there are none."""
+    of = of_keys(collection)
     nothing = KeyedColumns(of).bottom()
     if table is not None and table.num_rows:
         schema = KeyedColumns(of).schema
@@ -45,16 +54,18 @@ def keyed_delta(of: Keyed[Any, Any], table: pa.Table | None, keys: pa.Table | No
 
 @final
 @dataclass(frozen=True)
-class KeyByTables(OnTables):
+class KeyByTables(OnTables[KeyBy]):
     """The columns of the key, and then those of the element."""
 
     name = "key_by_tables"
     placement = Placement.ANYWHERE
+    grouping = Grouping.NONE
+    keeps_positions = True
     rule = "key-by"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         of: Any = self.outputs[0]
-        keys = key_layout(of).fitted(applied(self.like.f, self.inputs, table))  # type: ignore[attr-defined]
+        keys = key_layout(of).fitted(applied(self.like.f, self.inputs, table))
         columns = [*keys.columns, *table.drop_columns(list(self.keys)).columns]
         rows = pa.Table.from_arrays(columns, schema=KeyedColumns(of).schema)
         return self, (KeyedRows(of, like_rows(rows, table.select(self.keys), self.keys), _no_keys(of)),)
@@ -68,10 +79,13 @@ def _no_keys(of: Keyed[Any, Any]) -> pa.Table:
 
 
 @dataclass(frozen=True)
-class OnKeyed(OnTables):
+class OnKeyed(OnTables[Op]):
     """Reads keyed streams."""
 
     placement = Placement.BY_KEY  # that of the streams
+    grouping = Grouping.NONE
+    keeps_positions = False
+    cut = Cut.BY_STREAM
 
     whole_keys = False
     """Whether a row that a function raises on holds up all that has arrived for its key."""
@@ -122,7 +136,7 @@ class OnKeyed(OnTables):
 
 @final
 @dataclass(frozen=True)
-class MapValuesTables(OnKeyed):
+class MapValuesTables(OnKeyed[MapValues]):
     name = "map_values_tables"
     rule = "map-values"
     whole_keys = True
@@ -130,12 +144,12 @@ class MapValuesTables(OnKeyed):
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         (value,), of = values, self.outputs[0]
         found = layout_of(of.inner).fitted(applied(self.like.f, (value.inner,), value.table))  # type: ignore[attr-defined]
-        return self, (keyed_delta(of, like_rows(found, value.table, key_names(value.of)), value.keys),)  # type: ignore[arg-type]
+        return self, (keyed_delta(of, like_rows(found, value.table, key_names(value.of)), value.keys),)
 
 
 @final
 @dataclass(frozen=True)
-class FilterKeysTables(OnKeyed):
+class FilterKeysTables(OnKeyed[FilterKeys]):
     """Asks once for every key of a delta."""
 
     name = "filter_keys_tables"
@@ -148,7 +162,7 @@ class FilterKeysTables(OnKeyed):
         return self, (keyed_delta(value.of, *tables),)
 
     def _kept(self, of: Keyed[Any, Any], table: pa.Table) -> pa.Array:
-        keep: Any = self.like.keep  # type: ignore[attr-defined]
+        keep: Any = self.like.keep
         keys = keys_in(of, table)
         if isinstance(keep, Expression):
             return keep.results(keys.select(keep.reads[0])).column(0).combine_chunks()
@@ -161,7 +175,7 @@ class FilterKeysTables(OnKeyed):
 
 @final
 @dataclass(frozen=True)
-class EntriesTables(OnKeyed):
+class EntriesTables(OnKeyed[Entries]):
     """(key, element) for every element."""
 
     name = "entries_tables"
@@ -178,7 +192,7 @@ class EntriesTables(OnKeyed):
 
 @final
 @dataclass(frozen=True)
-class KeyedJoinTables(OnKeyed):
+class KeyedJoinTables(OnKeyed[KeyedJoin]):
     """join_keyed(into): both sides by key."""
 
     left: Trace = field(default=NOTHING)
@@ -242,6 +256,6 @@ def entries(like: Entries, inputs: StreamTypes) -> Operator | None:
 @form_of(KeyedJoin)
 def join_keyed(like: KeyedJoin, inputs: StreamTypes) -> Operator | None:
     """Where the keys of both sides have the same columns."""
-    left, right = (key_schema(stream.collection) for stream in inputs)  # type: ignore[arg-type]
+    left, right = (key_schema(stream.collection) for stream in inputs)
     into = like.into is None or has_results(like.into)
     return KeyedJoinTables(like) if into and left.remove_metadata() == right.remove_metadata() else None

@@ -14,7 +14,7 @@ from flo.columns.layout import VALUE
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import by_columns, elements_of, result_layout, results
-from flo.tables.operator import OnTables, Placement
+from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.lattice_columns import finite, joined, natural, proper, reducible
 from flo.tables.state.limbs import BITS, Limbs, has_digits, limbs_of, pieces, summed
 from flo.tables.state.totals import numbers_in
@@ -28,8 +28,12 @@ from flo.values.weighted import BagValue
 
 
 @dataclass(frozen=True)
-class IntoLVar(OnTables):
+class IntoLVar(OnTables[Op]):
     """Gives an LVar, which is one Python value."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
 
     def ended(self, place: int = 0) -> Any:
         return self.outputs[place].bottom().fix()
@@ -37,7 +41,7 @@ class IntoLVar(OnTables):
 
 @final
 @dataclass(frozen=True)
-class FoldLatticeTables(IntoLVar):
+class FoldLatticeTables(IntoLVar[FoldLattice]):
     """The join of all rows, on columns where the lattice has a join of them."""
 
     name = "fold_lattice_tables"
@@ -63,7 +67,7 @@ class FoldLatticeTables(IntoLVar):
 
 @final
 @dataclass(frozen=True)
-class SumLatticeTables(IntoLVar):
+class SumLatticeTables(IntoLVar[SumLattice]):
     """The largest sum so far, exact."""
 
     total: int | Fraction = 0
@@ -126,6 +130,6 @@ def fold_lattice(like: FoldLattice, inputs: StreamTypes) -> Operator | None:
 @form_of(SumLattice)
 def sum_lattice(like: SumLattice, inputs: StreamTypes) -> Operator | None:
     """Of numbers: what else there is, the operator on values refuses."""
-    layout = layout_of(inputs[0].collection)  # type: ignore[arg-type]
+    layout = layout_of(inputs[0].collection)
     known = layout.names == (VALUE,) and has_digits(layout.cells[0].arrow)
     return SumLatticeTables(like) if known else None

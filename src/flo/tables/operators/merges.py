@@ -29,7 +29,7 @@ AT_ONCE = 1024
 
 @final
 @dataclass(frozen=True)
-class MergeTables(PairTables):
+class MergeTables(PairTables[MergeSorted]):
     """merge_sorted(key). `last` has the key of the last row of each side that was consumed.
 
     A step looks at no more rows of the longer side than of the shorter, but for a few: the others may wait for long.
@@ -133,7 +133,7 @@ class MergeTables(PairTables):
     @property
     def _layout(self) -> Layout:
         """Of the keys."""
-        layout = result_layout(self.like.key, self.inputs[0])  # type: ignore[attr-defined]
+        layout = result_layout(self.like.key, self.inputs[0])
         assert layout is not None
         return layout
 
@@ -157,6 +157,6 @@ def _behind(order: Places, where: Any) -> int:
 def merge(like: MergeSorted, inputs: StreamTypes) -> Operator | None:
     """Where columns have the order that Python gives the keys."""
     left, right = (stream.collection for stream in inputs)
-    layout = result_layout(like.key, left)  # type: ignore[arg-type]
+    layout = result_layout(like.key, left)
     flat = layout is not None and not any(pa.types.is_nested(cell.arrow) for cell in layout.cells)
     return MergeTables(like) if flat and left == right and comparisons(layout) else None

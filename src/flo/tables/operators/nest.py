@@ -14,18 +14,23 @@ from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
 from flo.tables.faults import expect_of_a_row
 from flo.tables.functions import by_columns
-from flo.tables.operator import OnTables, functions_in, plain
+from flo.tables.operator import Grouping, OnTables, Op, Placement, functions_in, plain
 from flo.tables.operators.nested import Choice, flatten_inner, moved, nest_one_by_one
 from flo.tables.streams import STREAM, StreamColumns, Streams, has_columns
 from flo.tables.translate import choice_of
-from flo.tables.values import Rows
+from flo.tables.values import Rows, of_elements
 from flo.tables.whole import Whole, in_order, operators_in, run_whole, whole_types
 from flo.values.operators.nested_streams import Flatten, NestedZip
 
 
 @dataclass(frozen=True)
-class OnStreams(OnTables):
+class OnStreams(OnTables[Op]):
     """Reads one nested stream whose inner streams are complete."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
+    stream_by_stream = True
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         (value,) = inputs
@@ -50,7 +55,7 @@ class OnStreams(OnTables):
 
 @final
 @dataclass(frozen=True)
-class NestTables(OnStreams):
+class NestTables(OnStreams[Nest]):
     """nest(g) on inner streams that are complete."""
 
     name = "nest_tables"
@@ -58,7 +63,7 @@ class NestTables(OnStreams):
 
     @property
     def by_row(self) -> bool:
-        return not all(by_columns(f) for operator in operators_in(self.like.graph) for f in functions_in(operator))  # type: ignore[attr-defined]
+        return not all(by_columns(f) for operator in operators_in(self.like.graph) for f in functions_in(operator))
 
     def take_in(self, value: Streams) -> Step:
         """All streams, or those before the first at fault; for that one the namesake says what is wrong."""
@@ -113,7 +118,7 @@ def nest(like: Nest, inputs: StreamTypes) -> Choice | None:
 
 @final
 @dataclass(frozen=True)
-class FlattenTables(OnStreams):
+class FlattenTables(OnStreams[Flatten]):
     """flatten() on inner streams that are complete."""
 
     name = "flatten_tables"
@@ -121,7 +126,7 @@ class FlattenTables(OnStreams):
 
     def all_of(self, value: Streams) -> Delta:
         rows = value.tables[0].drop_columns([STREAM])
-        return Rows(self.outputs[0], rows) if rows.num_rows else None
+        return Rows(of_elements(self.outputs[0]), rows) if rows.num_rows else None
 
 
 @choice_of(Flatten)
@@ -133,8 +138,12 @@ def flatten(like: Flatten, inputs: StreamTypes) -> Choice | None:
 
 @final
 @dataclass(frozen=True)
-class ZipStreams(OnTables):
+class ZipStreams(OnTables[NestedZip]):
     """zip_nested(n) of inner streams that are complete. `done` is true when one of the inputs has ended."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
 
     done: bool = False
 

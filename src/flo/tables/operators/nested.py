@@ -19,10 +19,10 @@ from flo.core.nested import Nested
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Source
-from flo.tables.operator import OnTables, in_tables, plain
+from flo.tables.operator import Grouping, OnTables, Placement, in_tables, plain
 from flo.tables.operators.defers import settled
 from flo.tables.translate import choice_of, tables_of, translated
-from flo.tables.values import Columns
+from flo.tables.values import Columns, of_elements
 from flo.values.operators.nested_streams import Flatten, NestedLast, NestOnce, RepeatNested, RepeatNestedBy
 
 Choice = tuple[StreamTypes, Operator | Graph]
@@ -74,14 +74,17 @@ def repeat_nested_by(like: RepeatNestedBy, inputs: StreamTypes) -> Choice | None
 
 @final
 @dataclass(frozen=True)
-class FlattenInner(OnTables):
+class FlattenInner(OnTables[Flatten]):
     """flatten() of inner streams that are tables, as they come."""
 
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
     name = "flatten_inner"
     rule = "flatten"
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        for step in Flatten(Columns(self.outputs[0]).bottom()).steps(inputs):
+        for step in Flatten(Columns(of_elements(self.outputs[0])).bottom()).steps(inputs):
             yield replace(step, operator=self)
 
     def advance(self, inputs: Values) -> Iterator[Step]:

@@ -14,8 +14,8 @@ from flo.core.stream_type import StreamTypes
 from flo.core.term import Call, Lowering, Term, register
 from flo.tables.functions import elements_of, result_layout
 from flo.tables.groups import rows_of
-from flo.tables.operator import OnTables
-from flo.tables.operators.topk import by_key, ordering_columns
+from flo.tables.operator import Grouping, OnTables, Placement
+from flo.tables.operators.ranking import by_key, ordering_columns
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.order import Order, shown_alike
 from flo.tables.state.python_order import comparisons
@@ -23,7 +23,7 @@ from flo.tables.state.run import Run
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, added, alike, text_of, weighing
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, layout_of, ordered
+from flo.tables.values import WEIGHT, layout_of, of_elements, ordered
 from flo.values.operators.bags import Sort
 from flo.values.weighted import Set
 
@@ -85,8 +85,12 @@ register("arranged", lambda columns=(), runs=(): Arranged(tuple(columns), tuple(
 
 @final
 @dataclass(frozen=True)
-class SortTables(OnTables):
+class SortTables(OnTables[Sort]):
     """sort(key): equal keys stay in the order of a sequence, and are by their text otherwise."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.ANY
+    keeps_positions = False
 
     rows: Arranged = field(default=Arranged(()))
 
@@ -94,7 +98,7 @@ class SortTables(OnTables):
     rule = "sort"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        table, _ = by_key(table, self.inputs[0], self.like.key)  # type: ignore[attr-defined]
+        table, _ = by_key(table, self.inputs[0], self.like.key)
         kept = self._kept()
         return replace(self, rows=kept.extended(kept.run(table))), (None,)
 
@@ -113,7 +117,7 @@ class SortTables(OnTables):
 
     def _kept(self, by_text: bool = False) -> Arranged:
         """The rows, with what is known of them."""
-        of, layout, by = self.inputs[0], layout_of(self.inputs[0]), self.like.key  # type: ignore[attr-defined]
+        of, layout, by = self.inputs[0], layout_of(self.inputs[0]), self.like.key
         columns, key = ordering_columns(of, by), result_layout(by, of)
         decisive = set(layout.names) <= set(columns)
         order = Order(columns, descending=False, layout=layout, by_text=by_text, key=key, decisive=decisive)
@@ -121,8 +125,8 @@ class SortTables(OnTables):
 
     def _refuse(self, table: pa.Table) -> None:
         """What Python raises where it compares keys that cannot be compared."""
-        of, elements = self.inputs[0], elements_of(self.inputs[0], table)
-        self.like._sorted(of.value_class.of(elements if ordered(of) else [(each, 1) for each in elements]))  # type: ignore[attr-defined]
+        of, elements = of_elements(self.inputs[0]), elements_of(self.inputs[0], table)
+        self.like._sorted(of.value_class.of(elements if ordered(of) else [(each, 1) for each in elements]))
 
 
 @form_of(Sort)

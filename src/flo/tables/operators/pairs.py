@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias, TypeVar, final
 
 import numpy as np
 import pyarrow as pa
@@ -15,23 +15,29 @@ from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
 from flo.tables.groups import Groups, with_keys
-from flo.tables.operator import OnTables, add_deltas
+from flo.tables.operator import Grouping, OnTables, Op, Placement, add_deltas
 from flo.tables.operators.sequences import side_by_side
 from flo.tables.state.run import pairs
 from flo.tables.translate import form_of
 from flo.tables.values import Rows, layout_of
 from flo.values.operators.pairs import UnionSequences, Zip
+from flo.values.operators.sets import Difference
 
 Sides: TypeAlias = tuple[Rows, Rows]
 SIDES = ("-left", "-right")
+T = TypeVar("T", bound=UnionSequences | Difference, covariant=True)
 
 
 @dataclass(frozen=True)
-class PairTables(OnTables):
+class PairTables(OnTables[Op]):
     """Takes as many rows of each side as it can tell what to do with."""
 
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
+
     @property
-    def rule(self) -> str:  # type: ignore[override]
+    def rule(self) -> str:
         return self.like.name
 
     def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
@@ -57,12 +63,13 @@ def ending(value: Rows) -> bool:
 
 @final
 @dataclass(frozen=True)
-class ZipTables(PairTables):
+class ZipTables(PairTables[Zip]):
     """`done` is true when one side has ended: what comes on the other is consumed."""
 
     done: bool = False
 
     name = "zip_tables"
+    grouping = Grouping.WHOLE
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         left, right = sides = both(inputs)
@@ -98,11 +105,11 @@ def _first(side: Groups, places: Places, counts: Places) -> pa.Table:
 
 
 @dataclass(frozen=True)
-class InTurn(OnTables):
+class InTurn(OnTables[T]):
     """One side waits in its buffer for the end of the other."""
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        sides, first = both(inputs), self.like.awaited  # type: ignore[attr-defined]
+        sides, first = both(inputs), self.like.awaited
         waiting = sides[first].end is not End.PASSED
         turn = first if waiting else 1 - first
         value, other = sides[turn], sides[1 - turn]
@@ -116,7 +123,7 @@ class InTurn(OnTables):
             yield Step(f"{self.rule}-{end}", _placed(turn, value.passed(), other), *done)
 
     def consume_all(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
-        first, nothing = self.like.awaited, [table.slice(0, 0) for table in tables]  # type: ignore[attr-defined]
+        first, nothing = self.like.awaited, [table.slice(0, 0) for table in tables]
         after: Any = self
         found: Deltas = (None,)
         for turn in (first, 1 - first):
@@ -133,9 +140,12 @@ def _placed(place: int, item: Any, other: Any) -> tuple[Any, Any]:
 
 @final
 @dataclass(frozen=True)
-class OneThenOtherTables(InTurn):
+class OneThenOtherTables(InTurn[UnionSequences]):
     """union_sequences(): all of the left and then all of the right."""
 
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.WHOLE
+    keeps_positions = False
     name = "one_then_other_tables"
     rule = "union"
 

@@ -23,27 +23,8 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire
 from flo.tables.groups import Groups
 from flo.tables.keyed import ENDED, KeyedRows, has_key_columns, key_names, key_schema, noticed
-from flo.tables.operator import OnTables, add_deltas, columnar, given, plain
-from flo.tables.operators.aggregates import AggregateTables
-from flo.tables.operators.count_distinct import CountDistinctTables
-from flo.tables.operators.elementwise import (
-    CountedTables,
-    FilterTables,
-    FlatMapTables,
-    MapTables,
-    MapWeightsTables,
-    NegateTables,
-    UnionTables,
-)
-from flo.tables.operators.extremes import ExtremeTables
-from flo.tables.operators.joins import JoinTables, SetJoinTables
-from flo.tables.operators.joins_partners import FilteringTables, OuterTables
+from flo.tables.operator import Grouping, OnTables, Op, add_deltas, columnar, given, plain
 from flo.tables.operators.keyed import OnKeyed, keyed_delta
-from flo.tables.operators.ordering import SortTables
-from flo.tables.operators.results import CountTables, FoldTables, LastTables, SumTables
-from flo.tables.operators.sequences import EnumerateTables, ScanTables, TakeTables
-from flo.tables.operators.sets import DistinctTables, FromZSetTables, IntersectionTables, NewTables
-from flo.tables.operators.topk import TopKTables
 from flo.tables.operators.weights import NOTHING, chosen, new_rows, totals, weights_in, weights_of
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.trace import Trace, weighing
@@ -57,7 +38,7 @@ from flo.values.weighted import ZSet
 
 @final
 @dataclass(frozen=True)
-class KeysTables(OnKeyed):
+class KeysTables(OnKeyed[PerKey]):
     """The inputs of `per_key`, and which keys are new: on all of them, whichever it was that brought the key."""
 
     seen: Trace = field(default=NOTHING)
@@ -121,36 +102,6 @@ class KeysTables(OnKeyed):
             yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), self, ends)
 
 
-BY_KEY = (
-    MapTables,
-    FilterTables,
-    FlatMapTables,
-    NegateTables,
-    MapWeightsTables,
-    UnionTables,
-    CountedTables,
-    DistinctTables,
-    NewTables,
-    IntersectionTables,
-    JoinTables,
-    SetJoinTables,
-    FilteringTables,
-    OuterTables,
-    AggregateTables,
-    CountDistinctTables,
-    ExtremeTables,
-    TopKTables,
-    FromZSetTables,
-    CountTables,
-    SumTables,
-    FoldTables,
-    LastTables,
-    SortTables,
-    EnumerateTables,
-    TakeTables,
-    ScanTables,
-)
-"""The operators that group by key columns: see `OnTables.keys`."""
 Make: TypeAlias = Callable[[Any, StreamTypes], Operator | None]
 EVERY_KEY: dict[type[Operator], Make] = {}
 """What makes the form of an operator that runs for every key, where it has one of its own."""
@@ -167,12 +118,8 @@ def every_key(*kinds: type[Operator]) -> Callable[[Make], Make]:
 
 
 @dataclass(frozen=True)
-class OfEveryKey(OnKeyed):
+class OfEveryKey(OnKeyed[Op]):
     """An operator of the body, for all keys: `like` is what runs for each."""
-
-    @property
-    def rule(self) -> str:  # type: ignore[override]
-        return getattr(self.like, "rule", self.like.name)
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         found = tuple(keyed_form(Keyed(key_of(inputs), out.collection)) for out in self.like.type(inner(inputs)))
@@ -184,9 +131,9 @@ class OfEveryKey(OnKeyed):
         return replace(
             self,
             like=self.like.typed(inner(inputs)),
-            inputs=tuple(plain(stream).collection for stream in inputs),  # type: ignore[misc]
-            outputs=tuple(plain(stream).collection for stream in self.type(inputs)),  # type: ignore[misc]
-            keys=key_names(plain(inputs[0]).collection),  # type: ignore[arg-type]
+            inputs=tuple(plain(stream).collection for stream in inputs),
+            outputs=tuple(plain(stream).collection for stream in self.type(inputs)),
+            keys=key_names(plain(inputs[0]).collection),
         )
 
 
@@ -201,7 +148,7 @@ def inner(inputs: StreamTypes) -> StreamTypes:
 
 
 @dataclass(frozen=True)
-class WithForm(OfEveryKey):
+class WithForm(OfEveryKey[Op]):
     """Goes by the form that the operator has without keys."""
 
     form: Any
@@ -217,7 +164,7 @@ class WithForm(OfEveryKey):
 
 @final
 @dataclass(frozen=True)
-class FormOfEveryKey(WithForm):
+class FormOfEveryKey(WithForm[Operator]):
     """Runs an operator for all keys at once, with the columns of the key as its groups.
 
     The stream of a key ends when its inputs have: `ends` counts them by key. `open` has the keys that are to be closed.
@@ -272,7 +219,7 @@ class FormOfEveryKey(WithForm):
         ended = noticed(taken(delta.table.select(list(self.keys)), done), ended=True)
         return replace(self, ends=self.ends.extended(delta)), pa.concat_tables([new, ended])
 
-    def _ended_by_itself(self, form: OnTables, table: pa.Table, said: pa.Table) -> pa.Table:
+    def _ended_by_itself(self, form: OnTables[Operator], table: pa.Table, said: pa.Table) -> pa.Table:
         """What is said of keys, with the ends that the operator has just made, and without ends of what had ended."""
         known, parts = Groups.of(said.filter(said[ENDED]), self.keys).keys, [said.filter(pc.invert(said[ENDED]))]
         parts.append(noticed(chosen(known, np.flatnonzero(~form.has_ended(known))).table, ended=True))
@@ -282,7 +229,7 @@ class FormOfEveryKey(WithForm):
             parts.append(noticed(chosen(keys, np.flatnonzero(now)).table, ended=True))
         return pa.concat_tables(parts)
 
-    def _closed(self, form: OnTables, said: pa.Table) -> tuple[Self, Any, pa.Table, Deltas]:
+    def _closed(self, form: OnTables[Operator], said: pa.Table) -> tuple[Self, Any, pa.Table, Deltas]:
         """(with what is said of keys, the operator when those that have ended are closed, what is said then, and what
         was due)."""
         new = said.filter(pc.invert(said[ENDED])).select(list(self.keys))
@@ -314,7 +261,7 @@ def per_key(like: PerKey, inputs: StreamTypes) -> Graph | None:
     """Where operators of the body have forms for every key. The others run on values, in a `per_key` of their own."""
     if not all(has_key_columns(stream.collection) for stream in inputs):
         return None
-    schemas = {str(key_schema(stream.collection)) for stream in inputs}  # type: ignore[arg-type]
+    schemas = {str(key_schema(stream.collection)) for stream in inputs}
     types = inner_types(like, inputs)
     if len(schemas) > 1 or len({stream.bounded for stream in types}) > 1:
         return None
@@ -372,4 +319,5 @@ def _form(operator: Operator, inputs: StreamTypes) -> Operator | None:
         return EVERY_KEY[type(operator)](operator, inputs)
     make = FORMS.get(type(operator))
     form = make and make(operator, inputs)
-    return FormOfEveryKey(operator, form) if isinstance(form, BY_KEY) else None
+    any_streams = isinstance(form, OnTables) and form.grouping is Grouping.ANY
+    return FormOfEveryKey(operator, form) if any_streams else None

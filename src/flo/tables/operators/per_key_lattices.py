@@ -19,7 +19,7 @@ from flo.values.operators.lattices import FoldLattice
 
 @final
 @dataclass(frozen=True)
-class FoldLatticeOfEveryKey(WithForm):
+class FoldLatticeOfEveryKey(WithForm[FoldLattice]):
     """The join of all rows of each key, which is one Python value."""
 
     form: FoldLatticeTables

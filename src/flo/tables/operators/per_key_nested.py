@@ -27,7 +27,7 @@ from flo.values.operators.nested_streams import Flatten
 
 @final
 @dataclass(frozen=True)
-class NestOfEveryKey(WithForm):
+class NestOfEveryKey(WithForm[Nest]):
     """nest(g) on inner streams that are complete: whose they are does not matter to g."""
 
     form: NestTables
@@ -109,7 +109,7 @@ def chosen(value: KeyedStreams, places: Places) -> KeyedStreams:
 
 @final
 @dataclass(frozen=True)
-class FlattenOfEveryKey(OfEveryKey):
+class FlattenOfEveryKey(OfEveryKey[Flatten]):
     """flatten() on inner streams that are complete: rows under the key of their stream."""
 
     name = "flatten_of_every_key"
@@ -118,8 +118,8 @@ class FlattenOfEveryKey(OfEveryKey):
         (value,), of = values, self.outputs[0]
         table = value.streams.tables[0]
         if not table.num_rows:
-            return self, (keyed_delta(of, None, value.keys),)  # type: ignore[arg-type]
-        return self, (keyed_delta(of, beside(table, taken(value.owners, numbers(table))), value.keys),)  # type: ignore[arg-type]
+            return self, (keyed_delta(of, None, value.keys),)
+        return self, (keyed_delta(of, beside(table, taken(value.owners, numbers(table))), value.keys),)
 
 
 @every_key(Nest)

@@ -17,13 +17,13 @@ from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import beside, elements_of, written
 from flo.tables.groups import Groups, by_groups, group_name, with_keys
-from flo.tables.operator import OnTables
+from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import NOTHING, new_rows
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Sums, Totals, as_array, numbers_in, run_of_sums, sums_of
 from flo.tables.state.trace import Latest, Trace
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, layout_of, ordered, schema_of
+from flo.tables.values import WEIGHT, layout_of, of_elements, ordered, schema_of
 from flo.values.operators.bags import Count, FoldUnordered, Sum
 from flo.values.operators.sequences import Fold, Last
 from flo.values.operators.shapes import as_declared
@@ -34,8 +34,12 @@ NO_ROWS = Latest(())
 
 
 @dataclass(frozen=True)
-class ResultTables(OnTables):
+class ResultTables(OnTables[Op]):
     """Keeps something for each group. `seen` has the elements of sets, which may come again."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.ANY
+    keeps_positions = False
 
     seen: Trace = field(default=NOTHING)
 
@@ -64,7 +68,7 @@ def weights_beside(table: pa.Table) -> Places:
 
 
 @dataclass(frozen=True)
-class TotalTables(ResultTables):
+class TotalTables(ResultTables[Op]):
     """Sums of all rows of a group."""
 
     totals: Totals = field(default=NO_TOTALS)
@@ -91,7 +95,7 @@ class TotalTables(ResultTables):
 
 @final
 @dataclass(frozen=True)
-class CountTables(TotalTables):
+class CountTables(TotalTables[Count]):
     """How many elements there were."""
 
     name = "count_tables"
@@ -103,7 +107,7 @@ class CountTables(TotalTables):
 
 @final
 @dataclass(frozen=True)
-class SumTables(TotalTables):
+class SumTables(TotalTables[Sum]):
     """The sum of all elements, rounded once."""
 
     name = "sum_tables"
@@ -118,11 +122,15 @@ class SumTables(TotalTables):
 
 
 @dataclass(frozen=True)
-class Reaching(OnTables):
+class Reaching(OnTables[Op]):
     """Calls a function of the user with what it has reached, and with the next element.
 
     What was reached is kept as Python gave it where all rows are one group (`one`), and else in columns, by group.
     """
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.ANY
+    keeps_positions = False
 
     one: tuple[Any, ...] = ()
     reached: Latest = field(default=NO_ROWS)
@@ -159,7 +167,7 @@ class Reaching(OnTables):
             units = list(zip(units, weights_beside(groups.rows).tolist(), strict=True))
         reached, outputs = [], []
         for acc, some in zip(self.known(groups.keys), groups.split(units), strict=True):
-            after, (output,) = replace(like, acc=acc).consume(some, of.value_class)
+            after, (output,) = replace(like, acc=acc).consume(some, of_elements(of).value_class)
             reached.append(after.acc)
             outputs.append(output)
         return self.reaching(groups.keys, reached), outputs
@@ -167,14 +175,10 @@ class Reaching(OnTables):
 
 @final
 @dataclass(frozen=True)
-class FoldTables(ResultTables, Reaching):
+class FoldTables(ResultTables[Fold | FoldUnordered], Reaching[Fold | FoldUnordered]):
     """fold of sequences, and of bags and sets where the order does not matter."""
 
     name = "fold_tables"
-
-    @property
-    def rule(self) -> str:  # type: ignore[override]
-        return self.like.rule  # type: ignore[attr-defined,no-any-return]
 
     def added(self, groups: Groups) -> Self:
         return self.called_by_group(groups)[0]
@@ -182,13 +186,13 @@ class FoldTables(ResultTables, Reaching):
     @calling
     def results(self, groups: Run) -> pa.Table:
         found = self.known(groups)
-        as_declared(self.like.f, found)  # type: ignore[attr-defined]
-        return with_keys(written(found, self.outputs[0].element), groups, self.keys)
+        as_declared(self.like.f, found)
+        return with_keys(written(found, of_elements(self.outputs[0]).element), groups, self.keys)
 
 
 @final
 @dataclass(frozen=True)
-class LastTables(ResultTables):
+class LastTables(ResultTables[Last]):
     """The last element of each group, if there is one."""
 
     kept: Latest = field(default=NO_ROWS)

@@ -9,23 +9,23 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Places
+from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import written
 from flo.tables.groups import ONE, Groups, by_groups, with_keys
-from flo.tables.operator import OnTables
+from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.results import NO_TOTALS, Reaching
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Totals, run_of_sums
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, layout_of
-from flo.values.element_value import ElementCollection
+from flo.tables.values import WEIGHT, layout_of, of_elements
 from flo.values.operators.sequences import Enumerate, Scan, Take
 
 
 @final
 @dataclass(frozen=True)
-class ScanTables(Reaching):
+class ScanTables(Reaching[Scan]):
     """The running result of each group."""
 
     name = "scan_tables"
@@ -34,13 +34,19 @@ class ScanTables(Reaching):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         groups = Groups.of(table, self.keys)
         after, outputs = self.called_by_group(groups)
-        found = written([result for output in outputs for result in output.all_units()], self.outputs[0].element)
+        found = written(
+            [result for output in outputs for result in output.all_units()], of_elements(self.outputs[0]).element
+        )
         return after, (self.emitted(with_keys(found, groups.rows, self.keys)),)
 
 
 @dataclass(frozen=True)
-class PlacedTables(OnTables):
+class PlacedTables(OnTables[Op]):
     """Goes by the position of an element in its group: `counts` has how many each group had."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.ANY
+    keeps_positions = False
 
     counts: Totals = field(default=NO_TOTALS)
 
@@ -59,7 +65,7 @@ class PlacedTables(OnTables):
 
 @final
 @dataclass(frozen=True)
-class EnumerateTables(PlacedTables):
+class EnumerateTables(PlacedTables[Enumerate]):
     """Every element with its position."""
 
     name = "enumerate_tables"
@@ -67,18 +73,18 @@ class EnumerateTables(PlacedTables):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         after, groups, positions = self.placed(table)
-        numbers = pa.array(positions + self.like.position)  # type: ignore[attr-defined]
+        numbers = pa.array(positions + self.like.position)
         found = side_by_side(self.outputs[0], numbers, layout_of(self.inputs[0]).as_array(groups.rows))
         return after, (self.emitted(with_keys(found, groups.rows, self.keys)),)
 
 
-def side_by_side(pairs: ElementCollection[Any], one: pa.Array, other: pa.Array) -> pa.Table:
+def side_by_side(pairs: Collection, one: pa.Array, other: pa.Array) -> pa.Table:
     return pa.Table.from_arrays([one, other], schema=layout_of(pairs).schema)
 
 
 @final
 @dataclass(frozen=True)
-class TakeTables(PlacedTables):
+class TakeTables(PlacedTables[Take]):
     """The first elements of each group, and then the end of its stream."""
 
     name = "take_tables"
@@ -86,13 +92,13 @@ class TakeTables(PlacedTables):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         after, groups, positions = self.placed(table)
-        found = self.emitted(groups.rows.filter(pa.array(positions < self.like.count)))  # type: ignore[attr-defined]
+        found = self.emitted(groups.rows.filter(pa.array(positions < self.like.count)))
         if not self.keys and after.has_ended(ONE)[0]:
             return after, (self.ended() if found is None else found.fix(),)
         return after, (found,)
 
     def has_ended(self, groups: Run) -> Any:
-        return self.known(groups) >= max(1, self.like.count)  # type: ignore[attr-defined]  # the end of nothing too
+        return self.known(groups) >= max(1, self.like.count)  # the end of nothing too
 
 
 @form_of(Scan)

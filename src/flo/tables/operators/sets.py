@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Self, final
+from dataclasses import dataclass, replace
+from typing import Self, final
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.tables.groups import rows_of
-from flo.tables.operator import OnTables, Placement
+from flo.tables.operator import Cut, Grouping, OnTables, Op, Placement, kept
 from flo.tables.operators.elementwise import Stateless, counted, like_rows
 from flo.tables.operators.pairs import InTurn
 from flo.tables.operators.weights import NOTHING, chosen, flips, new_rows, totals, weights_in
@@ -22,7 +22,7 @@ from flo.tables.state.keys import comparable, keys_of
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.trace import Trace, added_up, weighing
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, Rows, layout_of
+from flo.tables.values import WEIGHT, Rows, layout_of, of_elements
 from flo.values.operators.bags import Distinct as SequenceDistinct
 from flo.values.operators.sets import Difference, Intersection, ToBag
 from flo.values.operators.zsets import Distinct, ToZSet, ZSetToBag, ZSetToSet
@@ -30,10 +30,11 @@ from flo.values.weighted import Set, ZSetValue
 
 
 @dataclass(frozen=True)
-class Remembering(Stateless):
+class Remembering(Stateless[Op]):
     """Keeps rows until the end."""
 
     placement = Placement.BY_KEY
+    keeps_positions = False
 
     def key_numbers(self, place: int, table: pa.Table) -> Numbers:
         return keys_of([table[name] for name in self.names(place)]).numbers
@@ -51,10 +52,10 @@ class Remembering(Stateless):
 
 @final
 @dataclass(frozen=True)
-class DistinctTables(Remembering):
+class DistinctTables(Remembering[Distinct]):
     """distinct of z-sets: the rows that come and go."""
 
-    rows: Trace = field(default=NOTHING)
+    rows: Trace = kept(NOTHING, Cut.BY_KEY)
 
     name = "distinct_tables"
 
@@ -68,10 +69,10 @@ class DistinctTables(Remembering):
 
 @final
 @dataclass(frozen=True)
-class NewTables(Remembering):
+class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
     """to_bag and to_zset of sets, and distinct of sequences: rows that were not there before, as they came."""
 
-    seen: Trace = field(default=NOTHING)
+    seen: Trace = kept(NOTHING, Cut.BY_KEY)
 
     name = "new_tables"
 
@@ -91,12 +92,13 @@ class NewTables(Remembering):
 
 @final
 @dataclass(frozen=True)
-class FromZSetTables(Remembering):
+class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
     """zset_to_bag and zset_to_set: at the end, and never with weights below zero."""
 
-    rows: Trace = field(default=NOTHING)
+    rows: Trace = kept(NOTHING, Cut.BY_KEY)
 
     name = "from_zset_tables"
+    grouping = Grouping.ANY
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         delta = totals(table, self.names())
@@ -112,21 +114,20 @@ class FromZSetTables(Remembering):
         weights = found[WEIGHT].to_numpy()
         if (weights < 0).any():
             below = layout_of(self.inputs[0]).to_elements(found.filter(pa.array(weights < 0)))
-            like: Any = self.like
-            replace(like, weights=PersistentMap(dict.fromkeys(below, -1))).finish(ZSetValue)  # says what is wrong
+            replace(self.like, weights=PersistentMap(dict.fromkeys(below, -1))).finish(ZSetValue)  # says what is wrong
         if isinstance(self.outputs[0], Set):
             found = weighing(found, np.ones(found.num_rows, np.int64))
-        return self, (Rows(self.outputs[0], found),)
+        return self, (Rows(of_elements(self.outputs[0]), found),)
 
 
 @final
 @dataclass(frozen=True)
-class IntersectionTables(Remembering):
+class IntersectionTables(Remembering[Intersection]):
     """Rows that are new on one side, and there on the other. When one side has ended, the other is not remembered."""
 
-    left: Trace = field(default=NOTHING)
-    right: Trace = field(default=NOTHING)
-    ended_side: int | None = None
+    left: Trace = kept(NOTHING, Cut.BY_KEY)
+    right: Trace = kept(NOTHING, Cut.BY_KEY)
+    ended_side: int | None = kept(None, Cut.SAME)
 
     name = "intersection_tables"
 
@@ -150,12 +151,14 @@ class IntersectionTables(Remembering):
 
 @final
 @dataclass(frozen=True)
-class DifferenceTables(InTurn, Remembering):
+class DifferenceTables(InTurn[Difference], Remembering[Difference]):
     """difference: the left waits in its buffer for the end of the right."""
 
-    gone: Trace = field(default=NOTHING)
+    gone: Trace = kept(NOTHING, Cut.BY_KEY)
 
     name = "difference_tables"
+    grouping = Grouping.WHOLE
+    rows_wait = True
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         if right.num_rows:
@@ -171,7 +174,7 @@ def distinct(like: Distinct, inputs: StreamTypes) -> Operator | None:
 
 @form_of(SequenceDistinct)
 def distinct_sequence(like: SequenceDistinct, inputs: StreamTypes) -> Operator | None:
-    return NewTables(like) if layout_of(inputs[0].collection).hashable else None  # type: ignore[arg-type]
+    return NewTables(like) if layout_of(inputs[0].collection).hashable else None
 
 
 @form_of(ToBag, ToZSet)
@@ -187,7 +190,7 @@ def from_zset(like: ZSetToBag | ZSetToSet, inputs: StreamTypes) -> Operator | No
 @form_of(Intersection, Difference)
 def of_two_sets(like: Intersection | Difference, inputs: StreamTypes) -> Operator | None:
     """Sets of types that only Python can compare stay values."""
-    one, other = (layout_of(stream.collection) for stream in inputs)  # type: ignore[arg-type]
+    one, other = (layout_of(stream.collection) for stream in inputs)
     if one.form != other.form or len(one.cells) != len(other.cells):
         return None
     if not all(a.kind == b.kind and comparable(a.arrow, b.arrow) for a, b in zip(one.cells, other.cells, strict=True)):

@@ -22,7 +22,7 @@ from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.groups import Groups
-from flo.tables.operator import OnTables
+from flo.tables.operator import Grouping, OnTables, Placement
 from flo.tables.operators.clocks import Clock, Times, has_numbers, ids_of, new_clock
 from flo.tables.operators.per_key import FormOfEveryKey, every_key
 from flo.tables.operators.weights import chosen
@@ -37,8 +37,12 @@ from flo.values.operators.windows import TimeWindows
 
 
 @dataclass(frozen=True)
-class WindowTables(OnTables):
+class WindowTables(OnTables[TimeWindows]):
     """The windows of all groups. A row waits once, whatever the number of windows that it is in."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.ANY
+    keeps_positions = False
 
     clock: Clock | None = None
     """None before the first row."""
@@ -51,7 +55,7 @@ class WindowTables(OnTables):
     name = "window_tables"
 
     @property
-    def rule(self) -> str:  # type: ignore[override]
+    def rule(self) -> str:
         return self.like.name
 
     @property

@@ -13,7 +13,7 @@ from flo.columns.indices import expanded, taken
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
-from flo.tables.operator import OnTables
+from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import NOTHING, totals
 from flo.tables.state.run import Run
 from flo.tables.state.totals import numbers_in
@@ -25,8 +25,12 @@ from flo.values.operators.zset_streams import Differentiate, Integrate
 
 
 @dataclass(frozen=True)
-class RunningTables(OnTables):
+class RunningTables(OnTables[Op]):
     """Each inner z-set plus what is remembered of those before it."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
 
     before: Trace = field(default=NOTHING)
 
@@ -66,7 +70,7 @@ def summed(table: pa.Table) -> Run:
 
 @final
 @dataclass(frozen=True)
-class IntegrateTables(RunningTables):
+class IntegrateTables(RunningTables[Integrate]):
     """integrate: a row is in its own output and in all behind it. An output has as many rows as the sum."""
 
     name = "integrate_tables"
@@ -87,7 +91,7 @@ class IntegrateTables(RunningTables):
 
 @final
 @dataclass(frozen=True)
-class DifferentiateTables(RunningTables):
+class DifferentiateTables(RunningTables[Differentiate]):
     """differentiate: a row is in its own output, and is taken back in the next."""
 
     name = "differentiate_tables"

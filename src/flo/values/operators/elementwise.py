@@ -32,6 +32,8 @@ class Map(Unary):
     f: Callable[[Any], Any]
 
     name = "map"
+    row_by_row = True
+    retracts = False
     rule = "map"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -55,6 +57,8 @@ class Filter(Unary):
     keep: Callable[[Any], Any]
 
     name = "filter"
+    row_by_row = True
+    retracts = False
     rule = "filter"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -73,6 +77,8 @@ class FlatMap(Unary):
     f: Callable[[Any], Iterable[Any]]
 
     name = "flat_map"
+    row_by_row = True
+    retracts = False
     rule = "flat-map"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

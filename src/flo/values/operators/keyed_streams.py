@@ -75,6 +75,7 @@ class KeyBy(Unary):
     f: Callable[[Any], Any]
 
     name = "key_by"
+    retracts = False
     rule = "key-by"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -141,6 +142,7 @@ class MapValues(KeyedUnary):
     f: Callable[[Any], Any]
 
     name = "map_values"
+    retracts = False
     signature = "(Keyed[K, C[T]], X) -> (Keyed[K, C[U]], X)"
     rule = "map-values"
 
@@ -164,6 +166,7 @@ class FilterKeys(KeyedUnary):
     keep: Callable[[Any], Any]
 
     name = "filter_keys"
+    retracts = False
     signature = "(Keyed[K, C], X) -> (Keyed[K, C], X)"
     rule = "filter-keys"
 
@@ -189,6 +192,7 @@ class Entries(KeyedUnary):
     at_end: bool = False
 
     name = "entries"
+    retracts = False
     rule = "entries"
     waits = "reads each LVar when it can no longer grow"
 
@@ -242,6 +246,7 @@ class KeyedJoin(KeptJoin):
     right: Index = PersistentMap()  # noqa: RUF009
 
     name = "join_keyed"
+    retracts = False
     signature = "(Keyed[K, C], X), (Keyed[K, D], X) -> (Keyed[K, Bag], X)"
     rule = "join-keyed"
     shares_flag = True

@@ -57,6 +57,7 @@ class NestedZip(Operator):
     done: bool = False
 
     name = "zip_nested"
+    retracts = False
     signature = "(Nested[C], X), (Nested[D], X) -> (Nested[C, D], X)"
     shares_flag = True
 
@@ -149,6 +150,7 @@ class NestedLast(Operator):
     bottoms: Values = ()
 
     name = "last_nested"
+    retracts = False
     signature = "(Nested[C], bounded) -> (C, bounded)"
     waits = "waits for the end, to know which inner stream is the last"
 
@@ -194,6 +196,7 @@ class Flatten(Operator):
     bottom: Value | None = None
 
     name = "flatten"
+    retracts = False
     signature = "(Nested[C], X) -> (C, X)"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -239,6 +242,7 @@ class RepeatNested(Operator):
     times: int
 
     name = "repeat_nested"
+    retracts = False
     signature = "(C, bounded) -> (Nested[C], bounded)"
     waits = "repeats its whole input"
 
@@ -261,6 +265,7 @@ class RepeatNestedBy(Operator):
     """repeat_nested_by(): (C, B), (Sequence<int>, B) ↪ ([(C, B)], B), as often as the one number of the second says."""
 
     name = "repeat_nested_by"
+    retracts = False
     signature = "(C, bounded), (Sequence[int], bounded) -> (Nested[C], bounded)"
     arity = (2, 1)
     waits = "repeats its whole input"
@@ -308,6 +313,7 @@ class NestOnce(Operator):
     begun: bool = False
 
     name = "nest_once"
+    retracts = False
     signature = "(C, bounded), (Nested[D], X) -> (Nested[C], X)"
     arity = (2, 1)
     waits = "puts its whole input in one inner stream"

@@ -205,6 +205,7 @@ class Aggregate(Unary):
     groups: PersistentMap[Any, Any] = PersistentMap()  # noqa: RUF009
 
     name = "aggregate"
+    retracts = True
     rule = "aggregate"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

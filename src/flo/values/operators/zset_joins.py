@@ -228,6 +228,7 @@ class SemiJoin(Filtering):
     """semi_join(on, other_on, M₁, M₂): the left rows that have a partner."""
 
     name = "semi_join"
+    retracts = False
     rule = "semi-join-zset"
 
     def joined(self, left: Side, right: Side) -> Units:
@@ -240,6 +241,7 @@ class AntiJoin(Filtering):
     """anti_join(on, other_on, M₁, M₂): the left rows that have no partner."""
 
     name = "anti_join"
+    retracts = True
     rule = "anti-join-zset"
 
     def joined(self, left: Side, right: Side) -> Units:
@@ -278,6 +280,7 @@ class Join(Pairing):
     """join(on, other_on, into, M₁, M₂): without any function it is the paper's, (M₁ ⋈ M₂)[k] = M₁[k] · M₂[k]."""
 
     name = "join_zsets"
+    retracts = False
     rule = "join-zset"
     counted = (False, False)
 
@@ -300,6 +303,7 @@ class LeftJoin(Pairing):
     """left_join(on, other_on, into, M₁, M₂): join, and into(x, None) for each left row x with no partner."""
 
     name = "left_join"
+    retracts = True
     rule = "left-join-zset"
 
     def pair_type(self, left: Any, right: Any) -> Any:
@@ -315,6 +319,7 @@ class FullJoin(Pairing):
     """full_join(on, other_on, into, M₁, M₂): left_join, and into(None, y) for each right y with no partner."""
 
     name = "full_join"
+    retracts = True
     rule = "full-join-zset"
     counted = (True, True)
 

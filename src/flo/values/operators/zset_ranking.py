@@ -170,6 +170,7 @@ class TopK(Unary):
     groups: PersistentMap[Any, Ranking] = PersistentMap()  # noqa: RUF009
 
     name = "top_k"
+    retracts = True
     rule = "top-k"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:

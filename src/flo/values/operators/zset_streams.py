@@ -118,6 +118,7 @@ class Integrate(Running):
     total: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
 
     name = "integrate"
+    retracts = False
     rule = "integrate"
 
     def begun(self) -> tuple[Running, PersistentMap[Any, int]]:
@@ -138,6 +139,7 @@ class Differentiate(Running):
     current: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
 
     name = "differentiate"
+    retracts = True
     rule = "differentiate"
 
     def begun(self) -> tuple[Running, PersistentMap[Any, int]]:

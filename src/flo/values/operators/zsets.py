@@ -65,6 +65,7 @@ class MapWeights(Unary):
     f: Callable[[Any, int], int]
 
     name = "map_weights"
+    retracts = True
     rule = "map"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -109,6 +110,7 @@ class Negate(Unary):
     """negate(): (ZSet, X) ↪ (ZSet, X), every weight times -1."""
 
     name = "negate"
+    retracts = True
     rule = "negate"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -127,6 +129,7 @@ class Distinct(Unary):
     weights: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
 
     name = "distinct"
+    retracts = False
     rule = "distinct"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -150,6 +153,7 @@ class Plus(Union):
     """plus(): the union of two z-sets, which adds weights. Linear: each side goes on its own, with no state."""
 
     name = "plus"
+    retracts = False
     kind = ZSet
     side_rules = ("", "")
 
@@ -160,6 +164,7 @@ class Minus(Union):
     """minus(): the left z-set without the right one, weight by weight. Linear, as `plus`."""
 
     name = "minus"
+    retracts = True
     rule = "minus"
     kind = ZSet
     side_rules = ("", "")
@@ -174,6 +179,7 @@ class ToZSet(Counted):
     """to_zset(seen): (S<T> | Bag<T> | Set<T>, X) ↪ (ZSet<T>, X)."""
 
     name = "to_zset"
+    retracts = False
     rule = "to-zset"
     target = ZSet
 
@@ -223,6 +229,7 @@ class ZSetToBag(FromZSet):
     """zset_to_bag(M): (ZSet, B) ↪ (Bag, B), at the end: weights become counts."""
 
     name = "zset_to_bag"
+    retracts = False
     rule = "to-bag"
     target = Bag
 
@@ -233,5 +240,6 @@ class ZSetToSet(FromZSet):
     """zset_to_set(M): (ZSet, B) ↪ (Set, B), at the end: the elements whose weight is above zero; none may be below."""
 
     name = "zset_to_set"
+    retracts = False
     rule = "to-set"
     target = Set

@@ -1,21 +1,25 @@
-"""The first rows of each group of a z-set on tables: rows are kept in order, and taken back without a search."""
+"""Rows of z-sets in order on tables: the first of each group, the least and the greatest.
+
+Rows are kept in order, and taken back without a search.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Places, taken
-from flo.core.collection import End
+from flo.core.collection import Collection, End
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import KEY, beside, group_keys, plain_columns, result_layout, results
-from flo.tables.operators.by_group import ByGroup
+from flo.tables.functions import KEY, beside, group_array, group_keys, plain_columns, result_layout, results
+from flo.tables.operator import Cut, kept
+from flo.tables.operators.aggregates import ByGroup, G, aggregate_of
 from flo.tables.operators.weights import chosen, weights_of
 from flo.tables.state.keys import keys_of
 from flo.tables.state.order import Order, shown_alike
@@ -27,17 +31,17 @@ from flo.tables.state.trace import Trace, added_up, weighing
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.canonical import canonical_element
-from flo.values.element_value import ElementCollection
+from flo.values.operators.zset_aggregates import Aggregate
+from flo.values.operators.zset_ranking import Extreme, Max, Min, Ranking, TopK
 from flo.values.operators.zset_ranking import Order as ValueOrder
-from flo.values.operators.zset_ranking import Ranking, TopK
 
 
 @dataclass(frozen=True)
-class InOrder(ByGroup):
+class InOrder(ByGroup[G]):
     """Keeps rows by group and in order, and emits how the heads of groups change."""
 
-    rows: Ranked = field(default=Ranked(()))
-    heads: Trace = field(default=Trace(()))
+    rows: Ranked = kept(Ranked(()), Cut.BY_KEY)
+    heads: Trace = kept(Trace(()), Cut.BY_KEY)
     """The rows at the heads of groups, as often as they count."""
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
@@ -103,7 +107,7 @@ class InOrder(ByGroup):
 
 def in_order(
     table: pa.Table,
-    of: ElementCollection[Any],
+    of: Collection,
     by: Any,
     key: Any,
     descending: bool | tuple[bool, ...],
@@ -127,7 +131,7 @@ def in_order(
     return ranked_run(table, groups, keys, order), order
 
 
-def by_key(table: pa.Table, of: ElementCollection[Any], key: Any) -> tuple[pa.Table, tuple[str, ...]]:
+def by_key(table: pa.Table, of: Collection, key: Any) -> tuple[pa.Table, tuple[str, ...]]:
     """The rows with columns for a key, where they have none, and these columns."""
     columns = ordering_columns(of, key)
     if plain_columns(key, of) is None:
@@ -136,7 +140,7 @@ def by_key(table: pa.Table, of: ElementCollection[Any], key: Any) -> tuple[pa.Ta
     return table, columns
 
 
-def ordering_columns(of: ElementCollection[Any], key: Any) -> tuple[str, ...]:
+def ordering_columns(of: Collection, key: Any) -> tuple[str, ...]:
     """The columns of a key: the row's own, where it is made of nothing else."""
     columns, layout = plain_columns(key, of), result_layout(key, of)
     if columns is not None:
@@ -147,7 +151,7 @@ def ordering_columns(of: ElementCollection[Any], key: Any) -> tuple[str, ...]:
 
 @final
 @dataclass(frozen=True)
-class TopKTables(InOrder):
+class TopKTables(InOrder[TopK]):
     """The first k rows of each group."""
 
     name = "top_k_tables"
@@ -155,16 +159,15 @@ class TopKTables(InOrder):
 
     @property
     def count(self) -> int:
-        like: Any = self.like
-        return int(like.count)
+        return int(self.like.count)
 
     @property
     def ranking(self) -> ValueOrder:
-        like: Any = self.like
+        like = self.like
         return ValueOrder(like.key, like.descending, like.name)
 
     def delta(self, table: pa.Table) -> tuple[Run, Order]:
-        like: Any = self.like
+        like = self.like
         return in_order(table, self.inputs[0], like.by, like.key, like.descending, by_text=True, apart=self.keys)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -176,5 +179,49 @@ class TopKTables(InOrder):
 
 @form_of(TopK)
 def top_k(like: TopK, inputs: StreamTypes) -> Operator | None:
-    of: Any = inputs[0].collection
+    of = inputs[0].collection
     return TopKTables(like) if comparisons(result_layout(like.key, of)) and shown_alike(layout_of(of)) else None
+
+
+@final
+@dataclass(frozen=True)
+class ExtremeTables(InOrder[Aggregate]):
+    """The value of the first row of each group."""
+
+    name = "extreme_tables"
+    rule = "aggregate"
+
+    @property
+    def count(self) -> int:
+        return 1
+
+    @property
+    def ranking(self) -> ValueOrder:
+        extreme = _extreme(self.like)
+        return ValueOrder(extreme.value, extreme.descending, extreme.name)
+
+    def delta(self, table: pa.Table) -> tuple[Run, Order]:
+        extreme, by = _extreme(self.like), self.like.by
+        value, down = extreme.value, extreme.descending
+        return in_order(table, self.inputs[0], by, value, down, by_text=False, apart=self.keys)
+
+    def shown(self, heads: Run, order: Order) -> pa.Table:
+        layout = result_layout(_extreme(self.like).value, self.inputs[0])
+        assert layout is not None
+        values = heads.table.select(list(order.columns)).rename_columns(list(layout.names))
+        if self.like.by is None:
+            return values
+        keys = group_array(self.like.by, heads.table.select(list(heads.columns)))
+        return pa.Table.from_arrays([keys, layout.as_array(values)], schema=layout_of(self.outputs[0]).schema)
+
+
+def _extreme(like: Aggregate) -> Extreme:
+    assert isinstance(like.aggregator, Extreme)
+    return like.aggregator
+
+
+@aggregate_of(Min, Max)
+def extreme(like: Aggregate, inputs: StreamTypes) -> Operator | None:
+    """Where columns have the order that Python gives the values."""
+    layout = result_layout(_extreme(like).value, inputs[0].collection)
+    return ExtremeTables(like) if comparisons(layout) else None

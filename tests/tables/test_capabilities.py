@@ -1,0 +1,104 @@
+"""Every class of operators declares what it can do: engines ask the class, and know none by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import flo.spark.plan.planning  # noqa: F401  (it has operators of its own)
+from flo.core.operator import Deltas, Operator
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, operators_on_tables, undeclared
+from flo.tables.operators.weights import NOTHING
+from flo.tables.state.trace import Trace
+from flo.values.operators.elementwise import Map
+
+SHIPPED = sorted(
+    (kind for kind in operators_on_tables().values() if kind.__module__.startswith("flo.")), key=lambda kind: kind.name
+)
+
+
+@pytest.mark.parametrize("kind", SHIPPED, ids=lambda kind: kind.name)
+def test_an_operator_on_tables_declares_what_it_can_do(kind: type[OnTables[Operator]]) -> None:
+    assert undeclared(kind) == []
+
+
+@pytest.mark.parametrize("kind", SHIPPED, ids=lambda kind: kind.name)
+def test_what_is_declared_fits_together(kind: type[OnTables[Operator]]) -> None:
+    parts = [part.name for part in kind.parts()]
+    for place, part in enumerate(kind.parts()):
+        if part.cut is Cut.BY_ROW:
+            assert part.rows_of in parts[:place], "the rows of a part that is cut before it"
+        if part.cut in (Cut.BY_KEY, Cut.BY_GROUP, Cut.BY_ROW, Cut.BY_STREAM):
+            assert kind.placement is Placement.BY_KEY
+    if kind.placement is Placement.ANYWHERE:
+        assert parts == [], "rows that may be anywhere have no state that others could need"
+    if kind.placement is Placement.BY_KEY and kind.cut is not Cut.BY_STREAM:
+        assert kind.key_numbers is not OnTables.key_numbers, "it must say which key its rows have"
+    if kind.keeps_positions:
+        assert kind.placement is Placement.ANYWHERE
+
+
+@dataclass(frozen=True)
+class Nothing(OnTables[Map]):
+    """Declares nothing."""
+
+    def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
+        return self, (None,)
+
+
+@dataclass(frozen=True)
+class Half(Nothing):
+    """Does not say by which key its rows are kept."""
+
+    seen: Trace = kept(NOTHING, Cut.BY_KEY)
+    rows: Trace = field(default=NOTHING)
+
+    placement = Placement.BY_KEY
+    grouping = Grouping.NONE
+    keeps_positions = False
+
+
+def test_a_class_that_forgets_a_declaration_is_caught() -> None:
+    assert undeclared(Nothing) == ["placement", "grouping", "keeps_positions"]
+    assert undeclared(Half) == ["how `rows` is cut"]
+
+
+def test_state_in_one_place_need_not_be_cut() -> None:
+    class Alone(Half):
+        placement = Placement.ONE_PLACE
+
+    assert undeclared(Alone) == []
+
+
+def every_subclass(of: type) -> set[Any]:
+    return {each for some in of.__subclasses__() for each in (some, *every_subclass(some))}
+
+
+OF_ZSETS = sorted(
+    (
+        kind
+        for kind in every_subclass(Operator)
+        if kind.__module__.startswith("flo.values.operators.zset") and "name" in vars(kind)
+    ),
+    key=lambda kind: kind.name,
+)
+
+
+def says_whether_it_retracts(kind: type[Operator]) -> bool:
+    return any("retracts" in vars(base) for base in kind.__mro__[: kind.__mro__.index(Operator)])
+
+
+@pytest.mark.parametrize("kind", OF_ZSETS, ids=lambda kind: kind.name)
+def test_an_operator_on_zsets_says_whether_it_takes_rows_back(kind: type[Operator]) -> None:
+    assert says_whether_it_retracts(kind)
+
+
+def test_one_that_does_not_say_so_is_caught() -> None:
+    class Silent(Operator):
+        pass
+
+    assert not says_whether_it_retracts(Silent)
+    assert Silent.retracts, "which is what is safe"
