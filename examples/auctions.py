@@ -1,8 +1,8 @@
-"""An auction house, live: what every demo and the command line can run.
+"""A live auction house: the program of the demo, which the command line can run too.
 
-Bids arrive in order and may never end. Lots are listed and withdrawn, so their rows come and go. From both: the revenue
-of each category, kept right when a lot is withdrawn; the dearest bids; the turnover of every ten seconds; an alarm
-when a bid passes a limit; and, from who has referred whom, all bidders behind one account, by iteration.
+Bids arrive in order and may never end. Lots are listed and withdrawn, so their rows are added and retracted. Outputs
+are the revenue of each category, which stays right when a lot is withdrawn; the dearest bids; the turnover of every ten
+seconds; an alarm when a bid passes a limit; and all bidders behind one account, found by iteration over referrals.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def auctions(root: int = 0) -> flo.Flow:
 
 
 def generate(folder: Path, files: int = 10, rows: int = 20_000, seed: int = 0) -> None:
-    """Bids and lots in files, one micro-batch each; referrals in one.
+    """Writes bids and lots, one file for each micro-batch, and one file of referrals.
 
-    Every tenth lot is withdrawn later, and a bid in ten thousand is half a minute late.
+    Every tenth lot is withdrawn later, and one bid in ten thousand is half a minute late.
     """
     rng = np.random.default_rng(seed)
     count = max(10, rows // 20)

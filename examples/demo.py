@@ -17,7 +17,7 @@ from flo.spark.driver.query import Query
 from flo.spark.session import embedded
 
 FILES, ROWS = 10, 50_000
-TURN = "{:>4}  {:>8}  {:>7}  {:>11}  {:>13}  {:>7}"
+ROW = "{:>11}  {:>8}  {:>7}  {:>11}  {:>13}  {:>7}"
 
 console = Console(width=None if sys.stdout.isatty() else 130, highlight=False)
 
@@ -35,7 +35,7 @@ def main() -> None:
         try:
             console.rule("[bold]the plan: what runs where")
             console.print(flow.on(spark).explain(), markup=False, soft_wrap=True)
-            console.rule("[bold]running: each micro-batch is one turn of the event loop")
+            console.rule("[bold]running: each micro-batch is one run of the event loop")
             query = flow.on(spark).start(
                 inputs={
                     "bids": streaming(spark, folder / "bids"),
@@ -47,7 +47,7 @@ def main() -> None:
                 trigger={"availableNow": True},
             )
             watch(query)
-            console.rule("[bold]the views, all as of the same turn")
+            console.rule("[bold]the views, all of the same version")
             show(query)
         finally:
             spark.stop()
@@ -55,28 +55,28 @@ def main() -> None:
 
 
 def streaming(spark: Any, folder: Path) -> Any:
-    """A folder as a stream: one file for each micro-batch."""
+    """A folder as a stream, with one file for each micro-batch."""
     reader = spark.readStream.schema(spark.read.parquet(str(folder)).schema)
     return reader.option("maxFilesPerTrigger", 1).parquet(str(folder))
 
 
 def watch(query: Query) -> None:
-    """A line for every turn, as soon as it is done."""
-    console.print(TURN.format("turn", "bids", "lots", "changes out", "state written", "seconds"), style="bold")
+    """Prints a line for every micro-batch, as soon as it is done."""
+    console.print(ROW.format("micro-batch", "bids", "lots", "changes out", "state written", "seconds"), style="bold")
     shown, ended = -1, False
-    with console.status("the first turn starts the workers") as status:
+    with console.status("the first micro-batch starts the workers") as status:
         while not ended:
             ended = query.wait(0.25)
-            for turn in [turn for turn in list(query.progress) if turn.version > shown]:
-                bids, lots = (f"{turn.taken.get(name, 0):,}" for name in ("bids", "lots"))
-                changes, written = f"{sum(turn.rows.values()):,}", f"{turn.written / 1e6:.1f} MB"
-                console.print(TURN.format(turn.version, bids, lots, changes, written, f"{turn.seconds:.2f}"))
-                shown = turn.version
-                status.update(f"turn {shown + 1} of {FILES}")
+            for batch in [batch for batch in list(query.progress) if batch.version > shown]:
+                bids, lots = (f"{batch.taken.get(name, 0):,}" for name in ("bids", "lots"))
+                changes, written = f"{sum(batch.rows.values()):,}", f"{batch.written / 1e6:.1f} MB"
+                console.print(ROW.format(batch.version, bids, lots, changes, written, f"{batch.seconds:.2f}"))
+                shown = batch.version
+                status.update(f"micro-batch {shown + 1} of {FILES}")
 
 
 def show(query: Query) -> None:
-    revenue = Table("category", "revenue", title="revenue, withdrawn lots taken back")
+    revenue = Table("category", "revenue", title="revenue, without withdrawn lots")
     for row in query.view("revenue").arrow().sort_by([("1", "descending")]).to_pylist():
         revenue.add_row(row["0"], f"{row['1']:,}")
     dearest = Table("lot", "bidder", "price", "second", title="the dearest bids")
@@ -93,7 +93,7 @@ def show(query: Query) -> None:
     alarm = "a bid has passed" if query.view("alarm").value() else "no bid has passed"
     console.print(f"alarm: {alarm} {LIMIT:,}")
     console.print(f"behind account 0, within {HOPS} referrals: {len(query.view('ring').value()):,} bidders")
-    console.print(f"too late for their window, on an output of their own: {len(query.view('late').value()):,} bids")
+    console.print(f"late, on a side output: {len(query.view('late').value()):,} bids")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`python -m examples.paper`: the programs of the paper, refused where they must be, and run with their traces."""
+"""`python -m examples.paper`: the programs of the paper, rejected where they must be, and run step by step."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ console = Console(width=None if sys.stdout.isatty() else 118)
 
 
 def traced(flow: flo.Flow, title: str, **data: object) -> None:
-    """Runs the flow small step by small step, and shows every rule that fired."""
+    """Runs the flow in small steps, and shows every rule that fired."""
     loop = flow.loop(record=True)
     start = loop.graph
     loop.push(**data)
@@ -43,7 +43,7 @@ def chapter(title: str) -> None:
 
 
 def main() -> None:
-    chapter("§2  A fold that would hang is refused")
+    chapter("§2  Flo rejects a fold that would block forever")
     try:
         motivating.hanging_fold()
     except flo.BoundednessError as error:
@@ -51,20 +51,20 @@ def main() -> None:
     traced(motivating.batched_fold(2), "one sum for every batch", numbers=[1, 2, 3])
     traced(motivating.event_when_above(5), "an event when the growing sum passes 5", numbers=[1, 2, 3])
 
-    chapter("§4  Composition: the figure's graph, read and typed")
+    chapter("§4  Composition: the figure's graph, parsed and typed")
     composition.main()
 
     chapter("§5  Nested graphs: reachability")
     reachability.main()
     growing_radius.main()
 
-    chapter("§6  Windows, lattices, retractions; and all of them in one program")
+    chapter("§6  Windows, lattices, retractions, and all of them in one program")
     windowed_aggregation.main()
     threshold.main()
     incremental_join.main()
     all_together.main()
 
-    chapter("Whatever runs first, whenever data comes: one result")
+    chapter("One result, whatever runs first and whenever data arrives")
     flow, data = all_together.monitor(), all_together.BIDS
     expected = flow.run(bids=data)
     schedules = 60

@@ -1,7 +1,7 @@
 """§6.4: windows, a lattice threshold and retractions in one program.
 
-Bids come with timestamps. For every window the total is computed; an alarm goes off when some window's total passes a
-limit. Beside it, the sellers that were blocked, a list that changes, are taken out of the revenue by seller.
+Bids have timestamps. The program computes the total of every window, and raises an alarm when the total of a window
+passes a limit. It also computes the revenue of each seller, without blocked sellers, whose list changes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """§4: the graph of the composition figure, as text, parsed, typed, run; and the same built with the fluent API.
 
-The figure's `join` has two outputs, which no shipped operator has: it is written here, as any user can write one.
+The figure's `join` has two outputs. No shipped join has two, so it is defined here, as any user can do it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ FIGURE = """
 @final
 @dataclass(frozen=True)
 class Join(flo.Operator):
-    """Meets the elements of two sequences in pairs: the smaller of each pair on one output, the larger on the other.
+    """Pairs the elements of two sequences: the smaller of each pair goes to one output, the larger to the other.
 
-    When either side is over, so are the outputs; `done` says so, and the rest of the other side is let go.
+    When either side ends, so do the outputs. Then `done` is true, and the rest of the other side is dropped.
     """
 
     done: bool = False
@@ -79,13 +79,13 @@ TYPES = (flo.StreamType(flo.Sequence(int), bounded=False),) * 2
 
 
 def figure() -> flo.Graph:
-    """The figure's text, read and typed: every elided state `{_}` is now empty."""
+    """The figure's text, parsed and typed: every elided state `{_}` is now empty."""
     graph, _ = initial(flo.parse(FIGURE, SUPPLIED), TYPES)
     return graph
 
 
 def fluent() -> flo.Flow:
-    """The same graph in ordinary Python; the expression comes by itself."""
+    """The same graph in ordinary Python. Flo builds the expression."""
     flow = flo.Flow("composition")
     left = flow.input("left", flo.Sequence[int])
     right = flow.input("right", flo.Sequence[int])

@@ -1,4 +1,4 @@
-"""§5.2: reachability with a growing radius. Each query goes on from the last one's result: nested cycles."""
+"""§5.2: reachability with a growing radius. Each query continues from the result of the last: nested cycles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def hop(
     bootstrap: flo.Stream[flo.Set[int], flo.Bounded],
     loop: flo.Loop,
 ) -> flo.Stream[flo.Set[int], flo.Bounded]:
-    """One round of the inner cycle: what is known, and one edge further."""
+    """One round of the inner cycle: the known nodes, and those one edge further."""
     known = loop.read_defer("known", flo.Set[int], initial=set()).union(bootstrap)
     reached = known.union(known.join(edges))
     loop.write_defer("known", reached)

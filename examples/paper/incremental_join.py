@@ -1,4 +1,4 @@
-"""§6.3, DBSP: an incremental join. Rows come and are taken back, and so are the pairs they made."""
+"""§6.3, DBSP: an incremental join. Rows arrive and are retracted, and so are the pairs made from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""§2, the motivating example: five ways to sum a stream of numbers, of which the first is refused."""
+"""§2, the motivating example: five ways to sum a stream of numbers. Flo rejects the first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import flo
 
 
 def hanging_fold() -> flo.Flow:
-    """A `fold` of a stream that may never end would wait for ever: refused as it is written."""
+    """A `fold` of a stream that may never end would block forever: rejected when it is written."""
     flow = flo.Flow("hanging")
     numbers = flow.input("numbers", flo.Sequence[int])
     total = numbers.fold(0, lambda acc, x: acc + x)  # type: ignore[misc]  # pyright: ignore
@@ -15,7 +15,7 @@ def hanging_fold() -> flo.Flow:
 
 
 def bounded_fold() -> flo.Flow:
-    """§2.1: the same program is right where the stream is known to end."""
+    """§2.1: the same program is right if the stream is known to end."""
     flow = flo.Flow("bounded")
     numbers = flow.input("numbers", flo.Sequence[int], bounded=True)
     flow.output("total", numbers.fold(0, lambda acc, x: acc + x))

@@ -6,7 +6,7 @@ import flo
 
 
 def votes(needed: int = 3) -> flo.Flow:
-    """Who voted is a growing set; the event comes when `needed` different people have."""
+    """The voters are a growing set. The event comes when `needed` different people have voted."""
     flow = flo.Flow("votes")
     ballots = flow.input("ballots", flo.Sequence[str])
     voters = ballots.fold_lattice(flo.SetUnion(str), lambda name: frozenset({name}))
@@ -17,7 +17,7 @@ def votes(needed: int = 3) -> flo.Flow:
 
 
 def racing_read() -> flo.Flow:
-    """Illegal: reading an LVar that may still grow gives whatever it is at the time."""
+    """Illegal: reading an LVar that may still grow would depend on the moment of reading."""
     flow = flo.Flow("racing")
     numbers = flow.input("numbers", flo.Sequence[int])
     largest = numbers.fold_lattice(flo.Max(int))

@@ -15,7 +15,7 @@ def windowed(interval: int = 10) -> flo.Flow:
 
 
 def tumbling(size: int = 10, lateness: int = 2) -> flo.Flow:
-    """The same with windows side by side; elements may come out of order, and too late ones have their own stream."""
+    """The same with windows side by side. Elements may arrive out of order, and late ones go to a side output."""
     flow = flo.Flow("tumbling")
     readings = flow.input("readings", flo.Sequence[tuple[float, int]])
     windows = readings.tumbling(size, time=lambda r: r[1], lateness=lateness)
