@@ -227,7 +227,7 @@ def test_a_file_of_a_later_version_of_flo(whole: Path, tmp_path: Path) -> None:
     shutil.copytree(whole, where)
     text = (where / "flo.json").read_text()
     (where / "flo.json").write_text(text.replace('"flo": 2', '"flo": 3', 1))
-    with pytest.raises(flo.CheckpointError, match=r"`flo.json` of the checkpoint is of version 3"):
+    with pytest.raises(flo.CheckpointError, match=r"`flo.json` of the checkpoint has version 3"):
         Checkpoint(str(where))
 
 

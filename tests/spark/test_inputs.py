@@ -282,7 +282,7 @@ def test_what_cannot_be_bound_is_refused_with_the_users_line(spark, tmp_path):
     assert "on_error" in refused(spark, flow, {"sales": sales}, on_error="drop")
     assert "test_inputs.py" in refused(spark, flow, {"sales": sales}, {"shares": 7})
     for shards in (0, -1, 65_537, "3"):
-        assert "a whole number from 1" in refused(spark, flow, {"sales": sales}, shards=shards)
+        assert "must be an integer from 1" in refused(spark, flow, {"sales": sales}, shards=shards)
     for trigger in ({"continuous": "1 second"}, {"availablenow": True}, {"once": True, "availableNow": True}):
         assert "one of those of micro-batches" in refused(spark, flow, {"sales": sales}, trigger=trigger)
     bounded = flo.Flow("bounded")
@@ -309,7 +309,7 @@ def test_what_does_not_fit_is_refused_before_it_runs(spark, tmp_path):
     class Other(NamedTuple):
         city: str
 
-    assert "there is no column `city`" in taking(flo.Bag[Other])
+    assert "the column `city` is missing" in taking(flo.Bag[Other])
 
 
 class Tagged(NamedTuple):

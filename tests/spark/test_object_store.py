@@ -126,7 +126,7 @@ def test_addresses(tmp_path: Path) -> None:
         assert folder(where).names("a") == ["b"]
         folder(where).remove("a")
         assert folder(where).names("a") == []
-    with pytest.raises(flo.CheckpointError, match="no way to files at `nowhere://"):
+    with pytest.raises(flo.CheckpointError, match="cannot open `nowhere://"):
         folder("nowhere://bucket/path")
 
 

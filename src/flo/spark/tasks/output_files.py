@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from flo.core.stream_type import StreamType
 from flo.tables.checkpoint.folders import Local, folder
 from flo.tables.checkpoint.store import damaged, missing, numbers_in, read_sealed, write_sealed
-from flo.tables.io.diverted import SCHEMA, Aside, Diverted
+from flo.tables.io.diverted import SCHEMA, Diverted, DivertedRows
 from flo.tables.io.outputs import table_of
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def remove_parts(where: str, name: str, before: int) -> None:
 
 def write_diverted(where: str, name: str, rows: list[Diverted]) -> str:
     """Writes diverted rows to a file named by its content; returns the name."""
-    data = encode_file(Aside({name: rows}).table(name))
+    data = encode_file(DivertedRows({name: rows}).table(name))
     file = f"{DIVERTED}/{name}/{_digest(data)}.arrow"
     folder(where).write(file, data)
     return file
