@@ -22,18 +22,18 @@ from pyspark.sql import DataFrame
 import flo
 from flo.core.errors import FloError
 from flo.core.graph import nodes
-from flo.spark.checkpoint.agreed import agreed, content_of, write_agreed
-from flo.spark.checkpoint.files import committed
-from flo.spark.driver.turns import Outcome, Turns
+from flo.spark.checkpoint.commits import committed_versions
+from flo.spark.checkpoint.program_changes import describe_program, resolve_shards, update_description
+from flo.spark.driver.micro_batches import MicroBatches, Outcome
 from flo.spark.driver.views import View
 from flo.spark.on_spark import OnSpark
-from flo.spark.tasks import context, work
-from flo.spark.tasks.blobs import NOTE, SCHEMA, Blob, blobs, noted
+from flo.spark.tasks import context, stage_task
+from flo.spark.tasks.blobs import REPORT, SCHEMA, Blob, read_blobs, unpickle
 from flo.spark.tasks.context import Code
-from flo.spark.tasks.enter import Enter
-from flo.spark.tasks.kept import VIEW
+from flo.spark.tasks.input_task import InputTask
+from flo.spark.tasks.output_files import VIEW
+from flo.spark.tasks.stage_task import StageTask
 from flo.spark.tasks.state import BLANK, Shard
-from flo.spark.tasks.work import Work
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import WEIGHT, Rows, layout_of, ordered, schema_of
 from tests.spark.harness import POSITION, cut, frame, table
@@ -50,7 +50,7 @@ _task = threading.local()
 def in_this_process() -> Iterator[None]:
     """Lets tasks run here. Threads that take turns at the same time have it around all of them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(context, "task", lambda: _task.number)
+        patch.setattr(context, "task_number", lambda: _task.number)
         patch.setattr("os.fsync", lambda file: None)  # nothing is killed here
         yield
 
@@ -96,12 +96,12 @@ class Simulated:
     ) -> None:
         on, where = OnSpark(flow, NO_SPARK), str(folder)
         outputs = on._planned_outputs(dict.fromkeys(on._output_types, how))
-        ours = content_of(flow.name, on._graph, on._plan, list(on._inputs), outputs, shards or on._parallelism())
-        self.turns = Turns(NO_SPARK, on._plan, outputs, where, agreed(where, ours, shards))
-        write_agreed(where, ours)
+        ours = describe_program(flow.name, on._graph, on._plan, list(on._inputs), outputs, shards or on._parallelism())
+        self.batches = MicroBatches(NO_SPARK, on._plan, outputs, where, resolve_shards(where, ours, shards))
+        update_description(where, ours)
         self.inputs = list(on._inputs.values())
         self.free = InOrder() if seed is None else Drawn(seed)
-        self.version = max(committed(where), default=-1) + 1
+        self.version = max(committed_versions(where), default=-1) + 1
         """The turn that is next. One that was committed comes again if this is set back."""
         self.outcome: Outcome
 
@@ -117,39 +117,39 @@ class Simulated:
         with in_this_process():
             moving = self._entered(given, started or {})
             if self.version == 0:
-                moving += self.turns.literals()
+                moving += self.batches.literal_blobs()
             ended = {place for place, stream in enumerate(self.inputs) if ends and stream.bounded}
-            turn = self.turns.turn(self.version, ended)
-            for code in self.turns.stages:
+            turn = self.batches.micro_batch(self.version, ended)
+            for code in self.batches.stages:
                 if self.free.elsewhere():
-                    work._shards.clear()
-                moving = self._worked(Work(code, turn), moving, times)
-        said = [noted(blob.data) for blob in moving if blob.delivery == NOTE]
-        for each in said:
+                    stage_task._shards.clear()
+                moving = self._run_stage(StageTask(code, turn), moving, times)
+        reports = [unpickle(blob.data) for blob in moving if blob.delivery == REPORT]
+        for each in reports:
             if isinstance(each, FloError):
                 raise each
-        self.outcome = self.turns._outcome(self.version, said, 0.0)
+        self.outcome = self.batches.summarize(self.version, reports, 0.0)
 
     def commit(self) -> None:
         """What was taken is there for readers."""
-        self.turns.commit(self.outcome)
+        self.batches.commit_micro_batch(self.outcome)
         self.version += 1
 
     def _entered(self, given: Mapping[str, Any], started: Mapping[str, int]) -> list[Blob]:
         sent: list[Blob] = []
         numbers = itertools.count()
-        for stream, entry in zip(self.inputs, self.turns.plan.entries, strict=False):
+        for stream, entry in zip(self.inputs, self.batches.plan.entries, strict=False):
             of: Any = stream.type.collection
             rows = table(of, given.get(stream.name, []), started.get(stream.name, APART * self.version))
-            code = Code.of((entry, self.turns._sent(entry.outputs), stream.name))
-            enter = Enter(code, self.turns.shards, POSITION if ordered(of) else None)
+            code = Code.of((entry, self.batches._deliveries(entry.outputs), stream.name))
+            enter = InputTask(code, self.batches.shards, POSITION if ordered(of) else None)
             for part in self.free.partitions(rows):
                 sent += _run(enter, next(numbers), part)
         return sent
 
-    def _worked(self, work: Work, moving: list[Blob], times: int) -> list[Blob]:
+    def _run_stage(self, work: StageTask, moving: list[Blob], times: int) -> list[Blob]:
         sent: list[Blob] = []
-        tasks = self.turns.tasks
+        tasks = self.batches.tasks
         for task in self.free.arranged(list(range(tasks))):
             mine = self.free.arranged([blob.batch() for blob in moving if blob.shard % tasks == task])
             attempts = [_run(work, task, pa.Table.from_batches(mine, SCHEMA)) for _ in range(times)]
@@ -158,22 +158,22 @@ class Simulated:
 
     def operators(self, level: int, shard: int) -> list[Any]:
         """Of a shard of a stage, as its state has them."""
-        stage, turns = self.turns.plan.stages[level - 1], self.turns
+        stage, batches = self.batches.plan.stages[level - 1], self.batches
         types = tuple(each.type for each in stage.inputs)
-        standing = turns.standing(self.version - 1)[level]
-        shard = shard if shard in standing.shards else BLANK
-        read = Shard(turns.folder, turns.shards, level, shard, stage.graph, types).read(standing.version(shard))
+        versions = batches.state_versions(self.version - 1)[level]
+        shard = shard if shard in versions.shards else BLANK
+        read = Shard(batches.folder, batches.shards, level, shard, stage.graph, types).read(versions.version(shard))
         return [node.operator for node in nodes(read[0])]
 
     def values(self) -> dict[str, Any]:
         """All outputs, which are views, as readers see them."""
-        turns = self.turns
-        return {each.name: View.of(turns.folder, each.name, None, turns).value() for each in turns.outputs}
+        batches = self.batches
+        return {each.name: View.of(batches.folder, each.name, None, batches).value() for each in batches.outputs}
 
 
 def _run(task: Any, number: int, rows: pa.Table) -> list[Blob]:
     _task.number = number
-    return list(blobs(task(iter(rows.combine_chunks().to_batches()))))
+    return list(read_blobs(task(iter(rows.combine_chunks().to_batches()))))
 
 
 def simulated(flow: flo.Flow, data: dict[str, Any], folder: Path, *, parts: int, shards: int, seed: int) -> Simulated:

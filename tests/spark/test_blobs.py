@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from flo.spark.tasks.blobs import ALIGNED, NOTE, PIECE, SCHEMA, Blob, blobs, note, noted
-from flo.spark.tasks.context import settle
+from flo.spark.tasks.blobs import ALIGNED, PIECE, REPORT, SCHEMA, Blob, read_blobs, report_blob, unpickle
+from flo.spark.tasks.context import exempt_from_gc
 
 SIZES = [0, 1, PIECE - 1, PIECE, PIECE + 1, 5 * PIECE + 7]
 
@@ -44,21 +44,25 @@ def test_blobs_come_whole_in_any_order_of_rows_and_any_batches(seed: int) -> Non
         for some in (rows[:cut], rows[cut:])
         if some
     ]
-    assert _content(blobs(batches)) == _content(sent)
+    assert _content(read_blobs(batches)) == _content(sent)
 
 
 def test_pieces_that_came_together_are_not_copied() -> None:
     batch = _blob(0, 3 * PIECE).batch()
-    (found,) = blobs([batch])
+    (found,) = read_blobs([batch])
     assert found.data is not None
     assert found.data.address == batch["data"].buffers()[2].address
 
 
 def test_numbers_begin_where_they_may_and_few_hold_no_memory_of_many() -> None:
-    sent = [note(0, 0, "odd" * size) for size in range(3)] + [_blob(1, 3 * PIECE), _blob(2, 10 * PIECE), _blob(3, 16)]
+    sent = [report_blob(0, 0, "odd" * size) for size in range(3)] + [
+        _blob(1, 3 * PIECE),
+        _blob(2, 10 * PIECE),
+        _blob(3, 16),
+    ]
     whole = pa.Table.from_batches([each.batch() for each in sent], SCHEMA).combine_chunks().to_batches()[0]
     content = whole["data"].buffers()[2]
-    found = {each.part: each.data for each in blobs([whole]) if each.delivery != NOTE}
+    found = {each.part: each.data for each in read_blobs([whole]) if each.delivery != REPORT}
     assert {part: data.to_pybytes() for part, data in found.items()} == {
         each.part: each.data.to_pybytes() for each in sent[3:] if each.data is not None
     }
@@ -68,9 +72,9 @@ def test_numbers_begin_where_they_may_and_few_hold_no_memory_of_many() -> None:
 
 def test_ends_and_notes_stay_apart() -> None:
     said = "x" * (2 * PIECE)
-    sent = [note(0, 0, said), note(0, 0, "another"), Blob(0, 4, 0, ended=True)]
-    found = list(blobs([each.batch() for each in sent]))
-    assert [noted(each.data) for each in found if each.delivery == NOTE] == [said, "another"]
+    sent = [report_blob(0, 0, said), report_blob(0, 0, "another"), Blob(0, 4, 0, ended=True)]
+    found = list(read_blobs([each.batch() for each in sent]))
+    assert [unpickle(each.data) for each in found if each.delivery == REPORT] == [said, "another"]
     assert [(each.delivery, each.ended, each.data) for each in found if each.ended] == [(4, True, None)]
 
 
@@ -83,12 +87,12 @@ def test_what_settled_and_is_no_longer_used_goes_when_others_settle() -> None:
     item = _Loop()
     gone = weakref.ref(item)
     try:
-        settle()
+        exempt_from_gc()
         assert gc.get_freeze_count() > 0
         del item
         gc.collect()
         assert gone() is not None  # it is not looked at
-        settle()
+        exempt_from_gc()
         assert gone() is None
     finally:
         gc.unfreeze()

@@ -10,10 +10,10 @@ import narwhals as nw
 import pytest
 
 import flo
-from flo.spark.checkpoint.agreed import content_of
 from flo.spark.checkpoint.inspect import Checkpoint
+from flo.spark.checkpoint.program_changes import describe_program
 from flo.spark.on_spark import OnSpark
-from flo.spark.tasks.kept import COUNT
+from flo.spark.tasks.output_files import COUNT
 from tests.spark.shops import Sale, last_of, sales, shop_of, sums
 from tests.spark.simulated import NO_SPARK, Simulated
 
@@ -28,13 +28,13 @@ def test_changes_of_the_program_that_go_on(tmp_path: Path) -> None:
     assert again.values() == dict(sums().run(sales=sales(0, 20)))
     counted = Simulated(sums(key), tmp_path, how=COUNT)  # the view is let go of
     counted.turn({"sales": sales(20, 10)})
-    assert not [each for each in Checkpoint(str(tmp_path)).held(2) if each.where == "view"]
+    assert not [each for each in Checkpoint(str(tmp_path)).sizes(2) if each.where == "view"]
 
 
 def test_changes_of_the_program_that_are_refused(tmp_path: Path) -> None:
     where = str(tmp_path)
     Simulated(sums(), where, how=COUNT).turn({"sales": sales(0, 10)})
-    with pytest.raises(flo.CheckpointError, match="was no view until now"):
+    with pytest.raises(flo.CheckpointError, match="cannot become a view"):
         Simulated(sums(), where)
     with pytest.raises(flo.CheckpointError, match="another program") as caught:
         Simulated(sums(last_of), where, how=COUNT)
@@ -47,7 +47,7 @@ def test_changes_of_the_program_that_are_refused(tmp_path: Path) -> None:
     with pytest.raises(flo.CheckpointError, match="another program") as caught:
         Simulated(flow, where, how=COUNT)
     assert "filter" in str(caught.value)
-    with pytest.raises(flo.CheckpointError, match="has 2 shards, and 3 were asked for"):
+    with pytest.raises(flo.CheckpointError, match="has 2 shards, but `shards` is 3"):
         Simulated(sums(), where, how=COUNT, shards=3)
 
 
@@ -87,5 +87,5 @@ def test_what_a_program_begins_with_is_named_and_written_nowhere(
     edges = flow.input("edges", flo.Set[tuple[int, int]], bounded=True)
     flow.output("reached", edges.repeat_nested(2).nest(hop))
     on = OnSpark(flow, NO_SPARK)
-    assert content_of(flow.name, on._graph, on._plan, list(on._inputs), [], 2)["stages"]
+    assert describe_program(flow.name, on._graph, on._plan, list(on._inputs), [], 2)["stages"]
     assert list(tmp_path.iterdir()) == []

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import flo
-from flo.spark.checkpoint.files import committed
+from flo.spark.checkpoint.commits import committed_versions
 from flo.spark.checkpoint.inspect import Checkpoint
 from flo.spark.checkpoint.lease import Lease
-from flo.spark.checkpoint.offsets import expect_offsets, problems_of_offsets
 from flo.spark.checkpoint.rescale import rescale
+from flo.spark.checkpoint.spark_logs import expect_sound_logs, find_log_problems
 from flo.spark.driver.views import View
-from flo.spark.tasks import arriving, work
+from flo.spark.tasks import output_files, stage_task
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import write_sealed
 from flo.tables.io.diverted import Diverted
@@ -58,8 +58,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     query = Simulated(sums(), where, shards=2)
     for version in range(NEWEST + 1):
         query.turn({"sales": sales(version * 10, 10)})
-    file = arriving._written(str(where), "sales", [Diverted({"shop": 1}, "does not fit")])
-    arriving.remember(str(where), "sales", NEWEST, [file])
+    file = output_files.write_diverted(str(where), "sales", [Diverted({"shop": 1}, "does not fit")])
+    output_files.record_diverted(str(where), "sales", NEWEST, [file])
     Lease.take(str(where), "sums").release()
     offsets(where / "spark")
     return where
@@ -69,9 +69,9 @@ def start(where: Path) -> None:
     """As `start` does, up to the first turn, which reads the state."""
     lease = Lease.take(str(where), "sums")
     try:
-        work._shards.clear()
+        stage_task._shards.clear()
         query = Simulated(sums(), where)
-        expect_offsets(f"{where}/spark", max(committed(str(where)), default=None))
+        expect_sound_logs(f"{where}/spark", max(committed_versions(str(where)), default=None))
         query.turn({"sales": sales(100, 10)})
         assert query.values() == dict(sums().run(sales=sales(0, 10 * query.version - 10) | sales(100, 10)))
     finally:
@@ -89,7 +89,7 @@ def command(action: str, *more: str) -> Callable[[Path], None]:
 
 DOING: dict[str, Callable[[Path], Any]] = {
     "view": lambda where: View.of(str(where), "sums").arrow(),
-    "diverted": lambda where: arriving.put_aside(str(where), "sales", 2**31),
+    "diverted": lambda where: output_files.read_diverted(str(where), "sales", 2**31),
     "show": command("show"),
     "verify": command("verify"),
     "rescale": command("rescale", "3"),
@@ -114,7 +114,7 @@ KINDS: dict[str, tuple[str, set[str]]] = {
 """The newest file of each kind, and who reads it. Parts of outputs are written anew by the turn that reads them."""
 GONE = {"the newest commit": set(), "an older commit": set(), "the lease": set(), "what names them": set()}
 """Who is refused if the file is missing: nobody, where a crash may leave it so."""
-GONE |= {"the newest commit of Spark": set(), "what a source has written": set()}
+GONE |= {"the newest commit of Spark": set()}
 
 
 def flipped(data: bytes) -> bytes:
@@ -167,7 +167,7 @@ def test_a_damaged_file_is_refused_by_its_name(
 
 def place(file: Path) -> str:
     """Of a manifest that is missing, the shard is named."""
-    return f"{file.parts[-4]}/{file.parts[-3]} does not have it"
+    return f"its state is missing in {file.parts[-4]}/{file.parts[-3]}"
 
 
 @pytest.mark.parametrize("file", ["flo.json", f"commits/0000000{NEWEST}.json", "leases/00000001.json"])
@@ -206,7 +206,7 @@ def test_a_program_that_belongs_to_another_checkpoint(whole: Path, tmp_path: Pat
         with pytest.raises(flo.CheckpointError, match="status"):
             command(action, *(["3"] if action == "rescale" else []))(where)
         said = capsys.readouterr()
-        assert "is not of the program that `flo.json` is of" in said.out + said.err
+        assert "does not belong to the program that `flo.json` describes" in said.out + said.err
     with pytest.raises(flo.CheckpointError, match="belongs to another program"):
         start(where)
 
@@ -227,7 +227,7 @@ def test_a_file_of_a_later_version_of_flo(whole: Path, tmp_path: Path) -> None:
     shutil.copytree(whole, where)
     text = (where / "flo.json").read_text()
     (where / "flo.json").write_text(text.replace('"flo": 2', '"flo": 3', 1))
-    with pytest.raises(flo.CheckpointError, match=r"`flo.json` of the checkpoint is of version 3"):
+    with pytest.raises(flo.CheckpointError, match=r"`flo.json` of the checkpoint has version 3"):
         Checkpoint(str(where))
 
 
@@ -246,7 +246,7 @@ def test_offsets_that_spark_has_written_are_sound(spark: Any, tmp_path: Path) ->
     query = streamed(spark, sums(), {"sales": sales(0, 40)}, tmp_path, parts=2)
     checkpoint, source = tmp_path / "checkpoint", tmp_path / "in" / "sales"
     part, expected = checkpoint / "spark", query.view("sums").value()
-    assert not list(problems_of_offsets(str(part), 1))
+    assert not list(find_log_problems(str(part), 1))
     assert {file.name for file in part.glob("offsets/[!.]*")} == {"0", "1"}
     reader = spark.readStream.schema(spark.read.parquet(str(source)).schema).parquet(str(source))
 
@@ -262,6 +262,12 @@ def test_offsets_that_spark_has_written_are_sound(spark: Any, tmp_path: Path) ->
             with pytest.raises(flo.CheckpointError, match=f"`{name}` of the checkpoint is truncated or altered"):
                 again()
         (part / name).write_bytes(data)
+    for name in ("sources/0/0", "sources/0/1"):
+        data = (part / name).read_bytes()
+        (part / name).unlink()
+        with pytest.raises(flo.CheckpointError, match=f"lacks the file `{name}`"):
+            again()
+        (part / name).write_bytes(data)
     assert again().view("sums").value() == expected
 
 
@@ -273,7 +279,7 @@ def test_the_id_of_a_checkpoint(tmp_path: Path) -> None:
         query = Simulated(sums(), where, shards=None)
         for _ in range(turns):
             query.turn({"sales": sales(query.version * 10, 10)})
-        found: str = Checkpoint(str(where)).about["id"]
+        found: str = Checkpoint(str(where)).description["id"]
         return found
 
     first = taken(0)
@@ -284,7 +290,7 @@ def test_the_id_of_a_checkpoint(tmp_path: Path) -> None:
     shutil.rmtree(where)
     second = taken(1)
     assert second != first
-    about = Checkpoint(str(where)).about
+    about = Checkpoint(str(where)).description
     write_sealed(folder(where), "flo.json", {name: each for name, each in about.items() if name not in ("id", "flo")})
     assert taken(1) == str(where), "what sinks have known it by until now"
     assert taken(0) == str(where)
@@ -293,6 +299,6 @@ def test_the_id_of_a_checkpoint(tmp_path: Path) -> None:
 def test_another_program_that_replaces_one_without_commits_has_another_id(tmp_path: Path) -> None:
     """A sink that has taken the first version of the one must not pass by that of the other."""
     Simulated(sums(), tmp_path).take({"sales": sales(0, 10)})
-    first = Checkpoint(str(tmp_path)).about["id"]
+    first = Checkpoint(str(tmp_path)).description["id"]
     Simulated(sums(lambda sale: sale.shop), tmp_path)
-    assert Checkpoint(str(tmp_path)).about["id"] != first
+    assert Checkpoint(str(tmp_path)).description["id"] != first

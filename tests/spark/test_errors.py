@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 
 import flo
 from flo.core.errors import EngineError, FloError
-from flo.spark.driver.faults import LONG, WorkerLost, for_java, without_java
+from flo.spark.driver.python_errors import LONG, WorkerLost, error_for_spark, python_error
 from tests.spark.sources import files
 
 NOW = {"availableNow": True}
@@ -147,7 +147,7 @@ Driver stacktrace:
 
 def test_an_error_of_ours_is_told_without_java():
     given = PySparkException(SAID)
-    found = without_java(given)
+    found = python_error(given)
     assert isinstance(found, EngineError)
     assert str(found).splitlines() == [
         "a task raised KeyError: 'runs'",
@@ -156,7 +156,7 @@ def test_an_error_of_ours_is_told_without_java():
     ]
     assert found.__cause__ is given
     other = PySparkException("the table is not there")
-    assert without_java(other) is other
+    assert python_error(other) is other
 
 
 def dies(sale: Sale) -> int:
@@ -181,11 +181,13 @@ def test_a_worker_that_dies_in_a_run(spark: Any) -> None:
 def test_spark_is_told_briefly():
     """And in words by which it knows that a turn was interrupted, and did not fail."""
     trace = "An error occurred while calling o1.collectToPython.\n: {}\n" + "\tat a.b.c(D.java:1)\n" * 1000
-    stopped = for_java(Exception(trace.format("java.lang.InterruptedException")))
-    words = "py4j.protocol.Py4JJavaError: An error occurred while calling a turn: java.lang.InterruptedException"
+    stopped = error_for_spark(Exception(trace.format("java.lang.InterruptedException")))
+    words = (
+        "py4j.protocol.Py4JJavaError: An error occurred while calling the micro-batch: java.lang.InterruptedException"
+    )
     assert str(stopped) == words
-    failed = for_java(Exception(trace.format("java.lang.IllegalStateException: no")))
+    failed = error_for_spark(Exception(trace.format("java.lang.IllegalStateException: no")))
     assert "IllegalStateException: no" in str(failed)
     assert len(str(failed)) == LONG
     short = FloError("no")
-    assert for_java(short) is short
+    assert error_for_spark(short) is short

@@ -12,14 +12,15 @@ import pytest
 import flo
 from flo.core.stream_type import StreamType
 from flo.spark import Changes
-from flo.spark.checkpoint.files import about, commit, expect_next
+from flo.spark.checkpoint.commits import commit_version, expect_next_version
+from flo.spark.checkpoint.program_changes import read_description
+from flo.spark.driver.micro_batches import Outcome
 from flo.spark.driver.query import Query
 from flo.spark.driver.sinks import Given
-from flo.spark.driver.turns import Outcome
 from flo.spark.on_spark import OnSpark
-from flo.spark.tasks import arriving
-from flo.spark.tasks.context import Turn
-from flo.spark.tasks.kept import PARTS, Output, remove_stale, write_file, write_part
+from flo.spark.tasks import output_files
+from flo.spark.tasks.context import MicroBatch
+from flo.spark.tasks.output_files import PARTS, Output, remove_stale_parts, write_parquet, write_part
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import Store
 from flo.tables.io.diverted import Diverted
@@ -38,12 +39,12 @@ def changes(*numbers):
 
 def test_a_file_that_a_broken_off_turn_has_staged_is_not_published(tmp_path):
     """A named function may have changed meanwhile: the shard that had rows has none."""
-    sink, turn = Changes(str(tmp_path)), Turn(3, "", "", 3, 2, frozenset())
+    sink, turn = Changes(str(tmp_path)), MicroBatch(3, "", "", 3, 2, frozenset())
     output = Output("numbers", 0, None, PARTS, sink.staged())
     for attempt in ([1, 2], [3], [4, 5]), ([1], [], [4]):
-        written = [shard for shard, rows in enumerate(attempt) if write_file(output.to, turn, shard, changes(*rows))]
+        written = [shard for shard, rows in enumerate(attempt) if write_parquet(output.to, turn, shard, changes(*rows))]
         for task in range(turn.tasks):
-            remove_stale(output, turn, task, [shard for shard in written if shard % turn.tasks == task])
+            remove_stale_parts(output, turn, task, [shard for shard in written if shard % turn.tasks == task])
     sink.take(Given(None, "", "numbers", 3, 3, changes().table.schema, (), staged=True))
     assert sorted(pq.read_table(tmp_path)["value"].to_pylist()) == [1, 4]
     assert len(list(tmp_path.rglob("*.parquet"))) == 2, "no file for a shard without changes"
@@ -55,20 +56,20 @@ def test_parts_of_a_turn_that_was_broken_off_on_more_shards_are_not_taken(tmp_pa
     for shards in (3, 2):
         for shard in range(shards):
             write_part(where, "numbers", 5, shard, changes(shard))
-    given = Given.of(None, where, output, Outcome(5, {}, {}, 0, {}, 0.0, files={"numbers": [0, 1]}), 2)
+    given = Given.of(None, where, output, Outcome(5, {}, {}, 0, {}, 0.0, changed_shards={"numbers": [0, 1]}), 2)
     assert given.files == tuple(f"outputs/numbers/00000005/{shard:05}.arrow" for shard in (0, 1))
 
 
 def test_rows_that_only_a_broken_off_turn_has_put_aside_are_forgotten(tmp_path):
     """They fit now; neither the checkpoint nor a sink has them."""
     where, sink = str(tmp_path), Changes(str(tmp_path / "aside"))
-    file = arriving._written(where, "sales", [Diverted({"shop": 1}, "does not fit")])
+    file = output_files.write_diverted(where, "sales", [Diverted({"shop": 1}, "does not fit")])
     for sinks in ({}, {"sales diverted": sink}):
-        query = SimpleNamespace(_turns=SimpleNamespace(folder=where, shards=2, checkpoint=""), _sinks=sinks)
+        query = SimpleNamespace(_batches=SimpleNamespace(folder=where, shards=2, checkpoint=""), _sinks=sinks)
         for files, count in ([(file, 1)], 1), ([], 0):
-            Query._take_aside(query, None, Outcome(0, {}, {}, 0, {}, 0.0, {"sales": files}))
-            assert arriving.put_aside(where, "sales", 0).num_rows == count
-            assert not arriving.put_aside(where, "sales", -1).num_rows, "the turn is not committed"
+            Query._give_diverted(query, None, Outcome(0, {}, {}, 0, {}, 0.0, {"sales": files}))
+            assert output_files.read_diverted(where, "sales", 0).num_rows == count
+            assert not output_files.read_diverted(where, "sales", -1).num_rows, "the turn is not committed"
             if sinks:
                 assert pq.read_table(tmp_path / "aside").num_rows == count
 
@@ -77,23 +78,23 @@ def test_rows_that_only_a_broken_off_turn_has_put_aside_are_forgotten(tmp_path):
 def test_offsets_of_another_query_are_refused(tmp_path, newest, version):
     """Spark's part was removed, or another one was given: going on would leave out rows, or take them twice."""
     for each in range(0 if newest is None else newest + 1):
-        commit(str(tmp_path), each, {})
+        commit_version(str(tmp_path), each, 1, {})
     query = Query.__new__(Query)
-    query._turns = SimpleNamespace(folder=str(tmp_path), take=lambda *_: pytest.fail("the turn was taken"))
-    query._static, query._ended, query._lease = [], set(), SimpleNamespace(expect_held=lambda: None)
-    with pytest.raises(flo.CheckpointError, match=f"goes on with version {version}") as caught:
-        query._take(None, version)
+    query._batches = SimpleNamespace(folder=str(tmp_path), run_micro_batch=lambda *_: pytest.fail("the turn was taken"))
+    query._static, query._has_first, query._lease = [], False, SimpleNamespace(expect_held=lambda: None)
+    with pytest.raises(flo.CheckpointError, match=f"continues with version {version}") as caught:
+        query._run_micro_batch(None, version)
     assert "expected" in str(caught.value)
     assert "spark_checkpoint" in str(caught.value)
 
 
 def test_the_newest_version_may_come_again(tmp_path):
     """After a crash between the commit of a turn and Spark's own."""
-    expect_next(str(tmp_path), 0)
+    expect_next_version(str(tmp_path), 0)
     for version in range(4):
-        commit(str(tmp_path), version, {})
-        expect_next(str(tmp_path), version)
-        expect_next(str(tmp_path), version + 1)
+        commit_version(str(tmp_path), version, 1, {})
+        expect_next_version(str(tmp_path), version)
+        expect_next_version(str(tmp_path), version + 1)
 
 
 def test_a_query_whose_offsets_were_removed_is_refused(spark, tmp_path):
@@ -112,7 +113,7 @@ def test_a_query_whose_offsets_were_removed_is_refused(spark, tmp_path):
         return started.view("sums").value()
 
     offsets.rename(tmp_path / "elsewhere")
-    with pytest.raises(flo.CheckpointError, match="goes on with version 0"):
+    with pytest.raises(flo.CheckpointError, match="continues with version 0"):
         again()
     shutil.rmtree(offsets)
     (tmp_path / "elsewhere").rename(offsets)
@@ -155,7 +156,7 @@ def test_inputs_of_other_types_are_refused(tmp_path, changed, said):
     with pytest.raises(flo.CheckpointError, match="another program") as caught:
         Simulated(changed, tmp_path)
     assert said in str(caught.value)
-    assert about(str(tmp_path))["inputs"] == [
+    assert read_description(str(tmp_path))["inputs"] == [
         "sales: ZSet, unbounded",
         "sales.shop: string not null",
         "sales.price: int64 not null",
@@ -170,10 +171,10 @@ def test_a_start_that_fails_writes_nothing(tmp_path, monkeypatch, streaming):
         raise flo.TypeMismatch("does not fit")
 
     monkeypatch.setattr(OnSpark, "_checked", lambda *_: {"sales": SimpleNamespace(isStreaming=streaming)})
-    monkeypatch.setattr(OnSpark, "_entering", does_not_fit)
-    with pytest.raises(flo.FloError, match="does not fit" if streaming else "no streaming DataFrame"):
+    monkeypatch.setattr(OnSpark, "_bind_inputs", does_not_fit)
+    with pytest.raises(flo.FloError, match="does not fit" if streaming else "needs a streaming DataFrame"):
         OnSpark(sums(), NO_SPARK).start({}, checkpoint=tmp_path)
-    assert about(str(tmp_path)) is None
+    assert read_description(str(tmp_path)) is None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -183,7 +184,7 @@ def test_a_program_that_has_committed_nothing_may_be_replaced(tmp_path):
     flow = flo.Flow("copied")
     flow.output("copied", flow.input("sales", flo.ZSet[Sale]))
     query = Simulated(flow, tmp_path, shards=3)
-    assert query.turns.shards == 3
+    assert query.batches.shards == 3
     assert not folder(tmp_path).folders("state")
     query.turn({"sales": {Sale("a", 1): 1}})
     assert query.values() == {"copied": {Sale("a", 1): 1}}
@@ -221,4 +222,4 @@ def test_readers_remove_nothing(tmp_path, monkeypatch):
     """The query that they look at may be writing."""
     _, query = kept_by(tmp_path)
     monkeypatch.setattr(Store, "tidy", lambda *_: pytest.fail("a reader tidies"))
-    assert [shard for shard, _ in query.turns.kept(query.turns.outputs[0], 4)] == [0]
+    assert [shard for shard, _ in query.batches.read_records(query.batches.outputs[0], 4)] == [0]

@@ -18,11 +18,11 @@ import pyarrow as pa
 import pytest
 
 import flo
-from flo.spark.driver.shipping import packed_in
+from flo.spark.driver.shipping import build_archive
 from flo.spark.on_spark import OnSpark
 from flo.spark.plan.explain import NATIVE
-from flo.spark.tasks.arriving import Arriving
-from flo.spark.tasks.kept import Kept
+from flo.spark.tasks.input_task import RowReader
+from flo.spark.tasks.shard_record import ShardRecord
 from tests.spark.harness import frame
 from tests.spark.simulated import NO_SPARK, simulated
 from tests.spark.sources import files, stream
@@ -209,17 +209,17 @@ def test_offsets_are_an_order(spark, tmp_path):
     assert query.view("running").value() == [1, 3, 8]
     source = files(spark, [kafka([0, 1], [1, 1])], tmp_path / "two")
     query = flow.on(spark).start({"numbers": source}, checkpoint=tmp_path / "c2", trigger=NOW)
-    with pytest.raises(flo.OrderError, match="each partition of its source has its own order"):
+    with pytest.raises(flo.OrderError, match="its source has several partitions"):
         query.wait()
 
 
 def placed(*turns: pa.Array) -> str:
     """What the turns of a sequence with these positions are refused with; nothing if they are taken."""
-    kept, delivery = Kept(), SimpleNamespace(number=3)
+    record, delivery = ShardRecord(), SimpleNamespace(number=3)
     try:
         for positions in turns:
-            kept = Kept.read((), json.loads(json.dumps(kept.more([]))))  # as after a restart
-            kept.in_order(delivery, pa.table({"@": positions}), "@")  # type: ignore[arg-type]
+            record = ShardRecord.read((), json.loads(json.dumps(record.more([]))))  # as after a restart
+            record.sort_by_position(delivery, pa.table({"@": positions}), "@")  # type: ignore[arg-type]
     except flo.ElementError as error:
         return str(error)
     return ""
@@ -247,21 +247,21 @@ def test_positions_of_every_type_are_compared_across_turns(positions):
     one, two, three = (positions.slice(place, 1) for place in range(3))
     assert not placed(one, two, three)
     assert not placed(positions.slice(0, 2).take(pa.array([1, 0])), three)
-    assert f"has come after one at {three[0]}" in placed(one, three, two)
-    assert f"two rows are at the position {two[0]}," in placed(one, two, two)
-    assert f"two rows are at the position {two[0]}," in placed(one, pa.concat_arrays([two, three, two]))
+    assert f"arrived after one at {three[0]}" in placed(one, three, two)
+    assert f"two rows have the position {two[0]}," in placed(one, two, two)
+    assert f"two rows have the position {two[0]}," in placed(one, pa.concat_arrays([two, three, two]))
 
 
 @pytest.mark.parametrize("place", [None, float("nan")])
 def test_a_row_without_a_place_does_not_fit(place):
     flow = flo.Flow("one")
     flow.output("same", flow.input("numbers", flo.Sequence[int]))
-    arriving = Arriving("numbers", OnSpark(flow, NO_SPARK)._plan.entries[0], lambda entry, rows: rows, "at")
+    reader = RowReader("numbers", OnSpark(flow, NO_SPARK)._plan.entries[0], lambda entry, rows: rows, "at")
     rows = pa.table({"value": [1, 2], "at": pa.array([1.5, place], from_pandas=False)})
     with pytest.raises(flo.ElementError, match=r"a row of `numbers` does not fit: `at` is (null|nan)") as caught:
-        list(arriving.take(rows))
+        list(reader.read(rows))
     assert 'on_error="divert"' in str(caught.value)
-    assert [taken.size() for taken in arriving.take(rows.slice(0, 1))] == [1]
+    assert [taken.size() for taken in reader.read(rows.slice(0, 1))] == [1]
 
 
 def refused(spark: Any, flow: flo.Flow, inputs: dict[str, Any], outputs: Any = None, **options: Any) -> str:
@@ -277,17 +277,17 @@ def test_what_cannot_be_bound_is_refused_with_the_users_line(spark, tmp_path):
     assert "no output called `share`" in refused(spark, flow, {"sales": sales}, {"share": "noop"})
     assert "`sales diverted`" in refused(spark, flow, {"sales": sales}, {"sales diverted": "noop"})
     assert "which is no sink" in refused(spark, flow, {"sales": sales}, {"shares": "nowhere"})
-    assert "was given no DataFrame" in refused(spark, flow, {})
-    assert "takes a DataFrame, and was given list" in refused(spark, flow, {"sales": [1]})
+    assert "has no DataFrame" in refused(spark, flow, {})
+    assert "needs a DataFrame; got list" in refused(spark, flow, {"sales": [1]})
     assert "on_error" in refused(spark, flow, {"sales": sales}, on_error="drop")
     assert "test_inputs.py" in refused(spark, flow, {"sales": sales}, {"shares": 7})
     for shards in (0, -1, 65_537, "3"):
-        assert "a whole number from 1" in refused(spark, flow, {"sales": sales}, shards=shards)
+        assert "must be an integer from 1" in refused(spark, flow, {"sales": sales}, shards=shards)
     for trigger in ({"continuous": "1 second"}, {"availablenow": True}, {"once": True, "availableNow": True}):
         assert "one of those of micro-batches" in refused(spark, flow, {"sales": sales}, trigger=trigger)
     bounded = flo.Flow("bounded")
     bounded.output("count", bounded.input("sales", flo.Bag[Sale], bounded=True).count())
-    assert "is bounded, and a streaming DataFrame may never end" in refused(spark, bounded, {"sales": sales})
+    assert "is bounded, but its DataFrame is streaming" in refused(spark, bounded, {"sales": sales})
 
 
 def test_what_does_not_fit_is_refused_before_it_runs(spark, tmp_path):
@@ -302,14 +302,14 @@ def test_what_does_not_fit_is_refused_before_it_runs(spark, tmp_path):
 
     assert "rows of a DataFrame have no order" in taking(flo.Sequence[Sale])
     assert "has no column `at`" in taking(flo.Sequence[Sale], sales="at")
-    assert "is array<bigint>, and is to say the order" in taking(flo.Sequence[Sale], sales="tags")
+    assert "is array<bigint>, which cannot order its rows" in taking(flo.Sequence[Sale], sales="tags")
     assert "no input called `others`" in taking(flo.Bag[Sale], others="at")
-    assert "no elements of it" in taking(flo.Keyed[str, flo.Bag[int]])
+    assert "has no rows that a DataFrame could give" in taking(flo.Keyed[str, flo.Bag[int]])
 
     class Other(NamedTuple):
         city: str
 
-    assert "there is no column `city`" in taking(flo.Bag[Other])
+    assert "the column `city` is missing" in taking(flo.Bag[Other])
 
 
 class Tagged(NamedTuple):
@@ -398,9 +398,9 @@ def test_columns_of_other_types_are_fitted_before_they_are_read(spark, tmp_path)
 
 def test_what_is_shipped(tmp_path):
     """Tasks of a worker that has only what it got run the same."""
-    archive = packed_in(tmp_path)
+    archive = build_archive(tmp_path)
     assert not [name for name in zipfile.ZipFile(archive).namelist() if "__pycache__" in name]
-    code = "import flo.spark.tasks.work, narwhals; print(flo.__file__, narwhals.__file__)"
+    code = "import flo.spark.tasks.stage_task, narwhals; print(flo.__file__, narwhals.__file__)"
     found = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(archive)}, capture_output=True, check=True
     )

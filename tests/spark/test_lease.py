@@ -16,7 +16,7 @@ import pytest
 
 import flo
 from flo.spark.checkpoint import lease as leases
-from flo.spark.checkpoint.files import commit, committed, epoch_of
+from flo.spark.checkpoint.commits import commit_epoch, commit_version, committed_versions
 from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.rescale import rescale
 from flo.tables.checkpoint.folders import Local, folder
@@ -138,7 +138,7 @@ def test_one_that_is_not_known_to_be_alive_is_taken_over(tmp_path: Path, change:
     old.holder |= change
     write_sealed(folder(where), "leases/00000001.json", old._content())
     new = Lease.take(where, "sales")
-    with pytest.raises(flo.CheckpointError, match="commits nothing more") as caught:
+    with pytest.raises(flo.CheckpointError, match="must not commit") as caught:
         old.expect_held()
     assert f"process {os.getpid()} on {new.holder['host']}" in str(caught.value)
     assert "epoch 2" in str(caught.value)
@@ -150,19 +150,19 @@ def test_one_that_is_not_known_to_be_alive_is_taken_over(tmp_path: Path, change:
 def test_a_commit_of_an_earlier_epoch_does_not_count(tmp_path: Path) -> None:
     """Even if it comes between the look at the lease and the commit."""
     where = str(tmp_path)
-    commit(where, 0, {}, epoch=1)
-    commit(where, 0, {}, epoch=2)  # comes again after a crash
-    assert epoch_of(where, 0) == 2
+    commit_version(where, 0, 1, {}, epoch=1)
+    commit_version(where, 0, 1, {}, epoch=2)  # comes again after a crash
+    assert commit_epoch(where, 0) == 2
     with pytest.raises(flo.CheckpointError, match="version 0 was committed by another query"):
-        commit(where, 0, {}, epoch=1)
-    assert epoch_of(where, 0) == 2
+        commit_version(where, 0, 1, {}, epoch=1)
+    assert commit_epoch(where, 0) == 2
 
 
 def test_epochs_go_on_behind_those_of_commits(tmp_path: Path) -> None:
     """If somebody has removed the leases."""
     where = str(tmp_path)
     lease = Lease.take(where, "sales")
-    commit(where, 0, {}, epoch=7)
+    commit_version(where, 0, 1, {}, epoch=7)
     folder(where).remove("leases")
     with pytest.raises(flo.CheckpointError, match=r"lacks the file `leases/00000001.json`"):
         lease.expect_held()
@@ -202,7 +202,7 @@ def test_no_rescaling_while_a_query_runs(tmp_path: Path, capsys: Any) -> None:
         assert main(["state", "rescale", str(tmp_path), "3"]) == 2
         assert f"process {other.pid}" in capsys.readouterr().err
     rescale(str(tmp_path), 3)
-    assert Simulated(sums(), tmp_path).turns.shards == 3
+    assert Simulated(sums(), tmp_path).batches.shards == 3
     assert Lease.take(str(tmp_path), "sums").epoch == 3
 
 
@@ -274,15 +274,15 @@ def test_two_drivers(spark: Any, tmp_path: Path, driver: Driver, monkeypatch: py
         answer = driver.answered()
         assert answer is not None
         assert "outcome" in answer, answer
-        versions = committed(lease.where)
+        versions = committed_versions(lease.where)
     finally:
         go_on.set()
     with pytest.raises(flo.CheckpointError, match="another query has taken over") as caught:
         first.wait()
     assert f"process {driver.process.pid} on" in str(caught.value)
     assert first.exception is caught.value
-    assert committed(lease.where) == versions
-    assert {epoch_of(lease.where, version) for version in versions} == {2}
+    assert committed_versions(lease.where) == versions
+    assert {commit_epoch(lease.where, version) for version in versions} == {2}
     assert outcome(first, here) == answer["outcome"]
     expected = dict(program(here).run(**data))
     assert answer["outcome"]["running"] == expected["running"]

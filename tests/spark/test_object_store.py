@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import flo
-from flo.spark.checkpoint.files import commit, committed
+from flo.spark.checkpoint.commits import commit_version, committed_versions
 from flo.spark.checkpoint.inspect import Checkpoint
 from flo.spark.checkpoint.lease import Lease
 from flo.tables.checkpoint import folders
@@ -53,7 +53,7 @@ def test_on_s3(s3: str) -> None:
         query = Simulated(everything(), s3, shards=2)  # so every turn reads what the one before has written
         query.turn(data)
     assert query.values() == expected(2)
-    assert committed(s3) == [0, 1]
+    assert committed_versions(s3) == [0, 1]
     assert not list(Checkpoint(s3).problems())
 
 
@@ -99,11 +99,11 @@ def test_the_lease_on_s3(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first.holder["host"] = "elsewhere"
     write_sealed(folder(s3), "leases/00000001.json", first._content())
     second = Lease.take(s3, "sales")
-    with pytest.raises(flo.CheckpointError, match="commits nothing more"):
+    with pytest.raises(flo.CheckpointError, match="must not commit"):
         first.expect_held()
-    commit(s3, 0, {}, second.epoch)
+    commit_version(s3, 0, 1, {}, second.epoch)
     with pytest.raises(flo.CheckpointError, match="version 0 was committed by another query"):
-        commit(s3, 0, {}, first.epoch)
+        commit_version(s3, 0, 1, {}, first.epoch)
     second.release()
     with monkeypatch.context() as patches:
         patches.setattr(folders.Remote, "exists", lambda self, name: False)  # as it was a moment ago
@@ -113,7 +113,7 @@ def test_the_lease_on_s3(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
         fourth = Lease(s3, 3, {**first.holder, "run": "4"})
         create_sealed(folder(s3), "leases/00000003.json", fourth._content())
     fourth.expect_held()
-    with pytest.raises(flo.CheckpointError, match="commits nothing more"):
+    with pytest.raises(flo.CheckpointError, match="must not commit"):
         third.expect_held()
     with pytest.raises(FileExistsError):
         create_sealed(folder(s3), "leases/00000003.json", third._content())
@@ -126,7 +126,7 @@ def test_addresses(tmp_path: Path) -> None:
         assert folder(where).names("a") == ["b"]
         folder(where).remove("a")
         assert folder(where).names("a") == []
-    with pytest.raises(flo.CheckpointError, match="no way to files at `nowhere://"):
+    with pytest.raises(flo.CheckpointError, match="cannot open `nowhere://"):
         folder("nowhere://bucket/path")
 
 

@@ -53,14 +53,14 @@ def test_another_number_of_shards(tmp_path: Path, capsys: Any, before: int, afte
     assert main(["state", "verify", where]) == 0
     assert not (tmp_path / "state" / f"{before:05}").exists()
     query = Simulated(everything(), where)
-    assert query.turns.shards == after
+    assert query.batches.shards == after
     assert query.values() == expected(2)
     query.version = 1  # the last turn may come again
     for version in (1, 2, 3):
         query.turn(DATA[version])
         assert query.values() == expected(version + 1), version
-    held = {each.name: 0 for each in Checkpoint(where).held(3)}
-    for each in Checkpoint(where).held(3):
+    held = {each.name: 0 for each in Checkpoint(where).sizes(3)}
+    for each in Checkpoint(where).sizes(3):
         held[each.name] += each.rows
     assert held["join_sets"] == 2 * (len(merged(DATA)["some"]) + len(merged(DATA)["others"])), "every row is known"
     rescale(where, before)
@@ -97,7 +97,7 @@ def test_a_rescaling_that_is_broken_off_changes_nothing(tmp_path: Path, monkeypa
     before, values = snapshot(where), query.values()
     with monkeypatch.context() as patches:
         patches.setattr(
-            "flo.spark.checkpoint.rescale.write_about", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt())
+            "flo.spark.checkpoint.rescale.write_description", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt())
         )
         with pytest.raises(KeyboardInterrupt):
             rescale(where, 5)
@@ -215,7 +215,7 @@ def test_what_every_operator_keeps_by_key_is_cut(tmp_path: Path, kind: Any, case
 
     where, taken = str(tmp_path), {flo.ZSet: {}, flo.Set: set(), flo.Sequence: []}[kind]
     query = Simulated(program(), where, shards=1)
-    assert case.operator in {each.name for stage in query.turns.plan.stages for each in operators(stage)}
+    assert case.operator in {each.name for stage in query.batches.plan.stages for each in operators(stage)}
     for turn, shards in enumerate((3, 2, None)):
         given = sales(turn * 15, 30) | (
             sales(turn * 10, 4, -2) if kind is flo.ZSet and turn and not case.bounded else {}
@@ -232,7 +232,7 @@ def test_what_every_operator_keeps_by_key_is_cut(tmp_path: Path, kind: Any, case
             rescale(where, shards)
             assert main(["state", "verify", where]) == 0
             query = Simulated(program(), where)
-            assert (query.turns.shards, query.values()) == (shards, found)
+            assert (query.batches.shards, query.values()) == (shards, found)
 
 
 def test_every_operator_that_keeps_rows_by_key_is_cut_or_the_reason_is_known() -> None:

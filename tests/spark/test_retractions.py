@@ -15,7 +15,7 @@ import flo
 from flo.spark import SparkSink
 from flo.spark.driver.sinks import Called, Changes, Console, Given, Kept, Memory, Nowhere, Sink
 from flo.spark.plan.retractions import Cause, retractions
-from flo.spark.tasks import kept
+from flo.spark.tasks.shard_record import ShardRecord
 from flo.tables.io.files import WEIGHTS
 from flo.tables.io.outputs import table_of
 from flo.tables.values import Rows
@@ -153,7 +153,7 @@ def positive(data: Any) -> Any:
 def test_what_is_derived_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of drawn programs whose inputs are only added to: no change of an output that only adds is below zero."""
     least: dict[str, int] = {}
-    take = kept.Kept.take
+    take = ShardRecord.add_changes
 
     def noted(self: Any, output: Any, value: Any, *more: Any) -> int:
         if isinstance(value, Rows) and isinstance(value.of, flo.ZSet) and value.table.num_rows:
@@ -161,7 +161,7 @@ def test_what_is_derived_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             least[output.name] = min(least.get(output.name, 1), 1 if weight is None else weight)
         return take(self, output, value, *more)
 
-    monkeypatch.setattr(kept.Kept, "take", noted)
+    monkeypatch.setattr(ShardRecord, "add_changes", noted)
     added = taken_back = 0
     for seed in range(60):
         least.clear()

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql.types import StructType
 
 import flo
-from flo.spark.session import BYTES, NO_LIMIT, ON_DISK, PLAIN, STREAMING, having, is_narrow, of_tasks
+from flo.spark.session import ARROW, BYTES, NO_LIMIT, ON_DISK, STREAMING, hold_settings, is_narrow, task_settings
 from tests.spark.sources import files
 
 
@@ -17,7 +17,7 @@ class Text(NamedTuple):
     text: str
 
 
-ALL = [*PLAIN, *STREAMING, *ON_DISK, BYTES]
+ALL = [*ARROW, *STREAMING, *ON_DISK, BYTES]
 
 
 def texts(bounded: bool) -> flo.Flow:
@@ -66,8 +66,11 @@ def test_what_fails(spark: Any, before: Any, tmp_path: Any) -> None:
 
 def test_several_at_once(spark: Any, before: Any) -> None:
     """In any order of their ends; who needs the limit has it."""
-    one, other = having(spark, of_tasks(narrow=True)), having(spark, of_tasks(narrow=True) | STREAMING)
-    wide = having(spark, of_tasks(narrow=False))
+    one, other = (
+        hold_settings(spark, task_settings(narrow=True)),
+        hold_settings(spark, task_settings(narrow=True) | STREAMING),
+    )
+    wide = hold_settings(spark, task_settings(narrow=False))
     one.__enter__()
     other.__enter__()
     assert spark.conf.get(BYTES) == NO_LIMIT

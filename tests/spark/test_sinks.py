@@ -12,7 +12,7 @@ import pytest
 
 import flo
 from flo.spark import Changes, Sink, SparkSink
-from flo.spark.checkpoint.files import about
+from flo.spark.checkpoint.program_changes import read_description
 from flo.spark.driver.query import Query
 from flo.spark.driver.sinks import Given
 from tests.spark.sources import stream
@@ -202,8 +202,8 @@ def test_a_fault_in_a_sink(spark, tmp_path):
     assert "the output `sums`, at version 1" in caught.value.__notes__[0]
     query = started(spark, flow, tmp_path, {"sums": gives_up, "named": Named()})
     assert seen == [0, 1, 1, 2]
-    name = about(str(tmp_path / "checkpoint"))["id"]
+    name = read_description(str(tmp_path / "checkpoint"))["id"]
     assert Named.known == [(name, 0), (name, 1), (name, 2)]
-    with pytest.raises(flo.UnknownNameError, match="puts no rows aside"):
+    with pytest.raises(flo.UnknownNameError, match="diverts no rows"):
         query.diverted("sales")
     assert query.view("same").value() == {"b": 3, "c": 1}

@@ -12,7 +12,7 @@ import pytest
 
 import flo
 from flo.spark.on_spark import OnSpark
-from flo.spark.tasks import work
+from flo.spark.tasks import stage_task
 from tests.spark.simulated import NO_SPARK, agree_simulated
 
 
@@ -148,9 +148,9 @@ def test_workers_forget_what_is_of_no_use(tmp_path: Any) -> None:
     flow = flo.Flow("sums")
     flow.output("sums", _orders(flow).sum_by("customer", "price"))
     orders = {"orders": DATA["orders"]}
-    work._shards.clear()
+    stage_task._shards.clear()
     for name in ("ended", "ended", "live"):
         agree_simulated(flow, orders, tmp_path / name, parts=2, shards=2, seed=0)
         if name == "ended":
             shutil.rmtree(tmp_path / name)
-    assert {Path(folder).name for folder, _, _ in work._shards} == {"live"}
+    assert {Path(folder).name for folder, _, _ in stage_task._shards} == {"live"}

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import flo
-from flo.spark.checkpoint.files import committed
+from flo.spark.checkpoint.commits import committed_versions
 from flo.spark.checkpoint.inspect import Checkpoint
 from flo.spark.checkpoint.rescale import rescale
 from flo.spark.driver.views import View
-from flo.spark.tasks import work
-from flo.spark.tasks.kept import PARTS, remove_parts
+from flo.spark.tasks import stage_task
+from flo.spark.tasks.output_files import PARTS, remove_parts
 from flo.tables.checkpoint.store import Store
 from flo.tools.cli import main
 from tests.spark.harness import streamed
@@ -108,7 +108,7 @@ def test_files_are_bounded_and_what_was_left_behind_is_removed(tmp_path: Path) -
     counts = []
     for version in range(40):
         query.turn({"sales": sales(version * 7 % 100, 7)})
-        for output in query.turns.outputs:
+        for output in query.batches.outputs:
             remove_parts(str(tmp_path), output.name, version)
         counts.append(sum(1 for file in tmp_path.rglob("*") if file.is_file()))
     assert max(counts[20:]) <= max(counts[:20]) + 6, counts
@@ -129,10 +129,10 @@ def test_a_version_that_is_not_kept(tmp_path: Path) -> None:
     query = Simulated(sums(), tmp_path)
     for version in range(5):
         query.turn({"sales": sales(version * 10, 10)})
-    with pytest.raises(flo.CheckpointError, match="the version 1 of `sums` is not kept") as caught:
+    with pytest.raises(flo.CheckpointError, match="version 1 of `sums` is no longer kept") as caught:
         View.of(str(tmp_path), "sums", 1)
     assert "3, 4" in str(caught.value)
-    assert View.of(str(tmp_path), "sums", 3, query.turns).value() == dict(sums().run(sales=sales(0, 40)))["sums"]
+    assert View.of(str(tmp_path), "sums", 3, query.batches).value() == dict(sums().run(sales=sales(0, 40)))["sums"]
 
 
 @pytest.mark.parametrize("kind", [".arrow", "manifests/", "states/", "flo.json", "commits/"])
@@ -160,7 +160,7 @@ def test_verify_names_what_is_damaged(tmp_path: Path, capsys: Any, kind: str, da
         assert status == 0, "a version that is not committed comes again"
     elif kind == "manifests/" and damage == "missing":
         assert status == 1
-        assert "does not have it" in said.out
+        assert "its state is missing" in said.out
     else:
         assert status == (2 if kind == "flo.json" else 1)
         assert file.name in said.out + said.err
@@ -175,8 +175,8 @@ def test_show(tmp_path: Path, capsys: Any) -> None:
     assert "flow everything, 2 shards, versions kept: 0, 1" in shown
     for name in ("aggregate", "top_k", "left_join", "semi_join", "scan", "view", "by key", "shard 1", "running"):
         assert f" {name} " in shown, shown
-    (held,) = [each for each in Checkpoint(str(tmp_path)).held(1) if each.name == "all" and each.shard == 0]
-    others = [each for each in Checkpoint(str(tmp_path)).held(1) if each.name == "all" and each.shard == 1]
+    (held,) = [each for each in Checkpoint(str(tmp_path)).sizes(1) if each.name == "all" and each.shard == 0]
+    others = [each for each in Checkpoint(str(tmp_path)).sizes(1) if each.name == "all" and each.shard == 1]
     assert held.rows + sum(each.rows for each in others) >= len(merged(DATA[:2])["sales"]) - 10
     assert main(["state", "show", str(tmp_path / "elsewhere")]) == 2
 
@@ -187,7 +187,7 @@ def test_what_another_process_has_written_meanwhile(tmp_path: Path, monkeypatch:
     processes: tuple[Any, Any] = ({}, {})
 
     def turn(process: int) -> None:
-        monkeypatch.setattr(work, "_shards", processes[process])
+        monkeypatch.setattr(stage_task, "_shards", processes[process])
         query.turn({"sales": sales(query.version * 1000, 1000)})
 
     turn(0)
@@ -196,7 +196,7 @@ def test_what_another_process_has_written_meanwhile(tmp_path: Path, monkeypatch:
         patches.setattr("flo.tables.checkpoint.store._name", lambda *_: pytest.fail("was read through"))
         for process in (0, 0, 1, 0):
             turn(process)
-    monkeypatch.setattr(work, "_shards", {})
+    monkeypatch.setattr(stage_task, "_shards", {})
     while alone.version < query.version:
         alone.turn({"sales": sales(alone.version * 1000, 1000)})
     assert snapshot(str(tmp_path / "both")) == snapshot(str(tmp_path / "alone"))
@@ -227,7 +227,7 @@ STREAM = [sales(0, 40), sales(5, 10, -1) | sales(40, 20), {}, sales(60, 50)]
 def held_by(where: Path, version: int) -> dict[str, int]:
     """The rows of every operator, in all shards."""
     found: dict[str, int] = {}
-    for each in Checkpoint(str(where)).held(version):
+    for each in Checkpoint(str(where)).sizes(version):
         if each.where != "view":
             found[each.name] = found.get(each.name, 0) + each.rows
     return found
@@ -294,7 +294,7 @@ def test_the_state_of_a_stream_beside_a_table_on_spark(spark: Any, tmp_path: Pat
     query = streamed(spark, flow, {"sales": sales(0, 200), "shops": SHOPS}, tmp_path, parts=4)
     assert query.view("revenue").value() == flow.run(sales=sales(0, 200), shops=SHOPS)["revenue"]
     where = tmp_path / "checkpoint"
-    versions = committed(str(where))
+    versions = committed_versions(str(where))
     assert versions[-1] == 3
     assert [held_by(where, version)["join_zsets"] for version in versions] == [len(SHOPS)] * len(versions)
     assert main(["state", "show", str(where)]) == 0

@@ -17,10 +17,11 @@ import pyarrow as pa
 import pytest
 
 import flo
-from flo.spark.checkpoint.files import commit, read_commit
-from flo.spark.driver.turns import ON_CLUSTER, cores
+from flo.spark.driver.micro_batches import ON_CLUSTER, most_tasks
 from flo.spark.on_spark import _expect_same_session
-from flo.spark.tasks.state import BLANK, Standing
+from flo.spark.tasks.state import BLANK, StateVersions
+from flo.tables.checkpoint.folders import folder as open_folder
+from flo.tables.checkpoint.store import write_sealed
 from tests.spark.shops import Sale, Shop, sales, sums
 from tests.spark.simulated import Simulated
 from tests.spark.sources import files
@@ -80,7 +81,7 @@ def test_sessions_of_spark_connect_are_refused() -> None:
 
 
 def test_what_is_no_session_is_refused() -> None:
-    with pytest.raises(flo.TypeMismatch, match="takes a Spark session, and was given SparkContext"):
+    with pytest.raises(flo.TypeMismatch, match="needs a Spark session; got SparkContext"):
         sums().on(fake("pyspark.core.context", "SparkContext"))
 
 
@@ -141,9 +142,9 @@ def test_a_stage_has_as_many_tasks_as_there_are_cores() -> None:
     def session(master: str, cores: int) -> Any:
         return SimpleNamespace(sparkContext=SimpleNamespace(master=master, defaultParallelism=cores))
 
-    assert cores(session("local[4]", 4)) == 4
-    assert cores(session("spark://there:7077", 2)) == ON_CLUSTER, "more may come"
-    assert cores(session("yarn", 500)) == 500
+    assert most_tasks(session("local[4]", 4)) == 4
+    assert most_tasks(session("spark://there:7077", 2)) == ON_CLUSTER, "more may come"
+    assert most_tasks(session("yarn", 500)) == 500
 
 
 def written(folder: Path) -> set[str]:
@@ -153,11 +154,11 @@ def written(folder: Path) -> set[str]:
 def test_shards_that_are_sent_nothing_write_nothing(tmp_path: Path) -> None:
     query = Simulated(sums(), tmp_path, shards=1000)
     query.turn({"sales": sales(0, 3)})
-    standing = query.turns.standing(0)[1]
-    assert len(standing.shards) <= 4, "three shops, and shard 0"
-    assert standing.blank == 0
+    versions = query.batches.state_versions(0)[1]
+    assert len(versions.shards) <= 4, "three shops, and shard 0"
+    assert versions.blank == 0
     stores = {each.name for each in (tmp_path / "state" / "01000" / "01").iterdir()}
-    assert stores == {"blank", *(f"{shard:05}" for shard in standing.shards)}
+    assert stores == {"blank", *(f"{shard:05}" for shard in versions.shards)}
     before = written(tmp_path / "state")
     query.turn({})
     fresh = {name for name in written(tmp_path / "state") - before if not name.startswith("01000/01/00000/")}
@@ -221,18 +222,27 @@ def test_what_a_turn_that_was_broken_off_has_left_in_a_shard_is_not_its_state(tm
 
 
 def test_where_states_are_is_kept_as_json() -> None:
-    standing = Standing({0: 4, 7: 2}, 1, frozenset({3}))
-    assert Standing.of_json(json.loads(json.dumps(standing.as_json()))) == standing
-    assert list(standing.states()) == [(0, 4), (7, 2), (BLANK, 1)]
-    assert (standing.version(7), standing.version(8)) == (2, 1)
-    assert standing.changed(5, [7, BLANK], None) == Standing({0: 4, 7: 5}, 5, frozenset({3}))
+    versions = StateVersions({0: 4, 7: 2}, 1, frozenset({3}))
+    assert StateVersions.from_json(json.loads(json.dumps(versions.as_json()))) == versions
+    assert list(versions.states()) == [(0, 4), (7, 2), (BLANK, 1)]
+    assert (versions.version(7), versions.version(8)) == (2, 1)
+    assert versions.with_changes(5, [7, BLANK], None) == StateVersions({0: 4, 7: 5}, 5, frozenset({3}))
 
 
-def test_a_commit_that_does_not_say_where_its_states_are(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        ({}, "`state_versions`"),
+        ({"state_versions": {}}, "no states for 2 shards"),
+        ({"state_versions": {"2": {"1": {"shards": {"0": "one"}, "blank": 0, "ended": []}}}}, "malformed"),
+        ({"state_versions": {"2": {"1": {"shards": {}, "ended": []}}}}, "malformed"),
+        ({"state_versions": {"2": []}}, "malformed"),
+    ],
+)
+def test_a_commit_that_does_not_say_where_its_states_are(tmp_path: Path, broken: Any, message: str) -> None:
     query = Simulated(sums(), tmp_path)
     query.turn({"sales": sales(0, 3)})
-    content = read_commit(str(tmp_path), 0)
-    content.pop("standing")
-    commit(str(tmp_path), 0, content)
-    with pytest.raises(flo.CheckpointError, match="does not say where the states of its 2 shards are"):
+    content = {"version": 0, "epoch": 0, **broken}
+    write_sealed(open_folder(tmp_path), "commits/00000000.json", content)
+    with pytest.raises(flo.CheckpointError, match=message):
         Simulated(sums(), tmp_path).values()

@@ -17,7 +17,7 @@ from flo.tables.operators.joins import FilteringTables, JoinTables, OuterTables,
 from flo.tables.operators.keyed import KeyedJoinTables
 from flo.tables.operators.sets import IntersectionTables
 from flo.tables.operators.weights import Partners
-from flo.tables.plan import plan, state_of
+from flo.tables.plan import plan, state_size
 from flo.tables.state.trace import Trace
 
 
@@ -269,7 +269,7 @@ def test_what_is_kept_on_tables(join: Joined, early: str, when: str) -> None:
     taken(loop, late, of(join, rows[late][before:]))
     size = (join.users_ended if early == "users" else join.orders_ended)(ORDERS, users)
     assert kept(loop) == size
-    assert state_of(graph_of(loop))[0] >= size
+    assert state_size(graph_of(loop))[0] >= size
     if when == "first":
         assert loop.state[0] == size
 

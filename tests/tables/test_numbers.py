@@ -363,7 +363,7 @@ def test_what_was_pulled_can_be_pushed(tmp_path):
         assert pulled(_pushed(taken, sums=table), "found") == {7: 1, 5: 1}
     taken = flo.Flow("too large")
     taken.output("found", taken.input("sums", flo.ZSet[int]))
-    with pytest.raises(FloError, match="int64 is expected"):
+    with pytest.raises(FloError, match="expected int64"):
         taken.on(flo.here).run(sums=pa.table({"value": pa.array([2**63], WIDE)}))
 
 

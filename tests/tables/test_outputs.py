@@ -55,7 +55,7 @@ def zset(element: Any) -> flo.Flow:
 
 def test_a_weight_below_zero() -> None:
     element, data = int, dict.fromkeys(range(7), -1)
-    with pytest.raises(flo.ElementError, match="7 rows of the output `rows` were taken back more often") as caught:
+    with pytest.raises(flo.ElementError, match="7 rows of the output `rows` were retracted more often") as caught:
         zset(element).on(flo.here).run(rows=data)
     text = str(caught.value)
     assert text.count("weight -1") == 5

@@ -1,4 +1,4 @@
-"""An embedded Spark: a session in this process, for demos, tests and the command line."""
+"""Spark sessions: starting an embedded one, the settings that Flo's jobs need, and Arrow data as DataFrames."""
 
 from __future__ import annotations
 
@@ -30,81 +30,83 @@ from flo.core.errors import FloError
 from flo.spark.tasks.blobs import ROWS
 
 LOGGING = Path(__file__).with_name("log4j2.properties")
-SETTINGS = {
+EMBEDDED = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
     "spark.sql.session.timeZone": "UTC",
-    # by TCP, a task waits 40 ms for its first rows
+    # over TCP, a task waits 40 ms for its first rows
     "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
 }
-HERE = {
+LOCAL = {
     "spark.ui.enabled": "false",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }
-"""On this machine alone: executors elsewhere must reach the driver."""
-
-
-class NoJava(FloError):
-    """Spark runs on Java, and there is none."""
-
-
-def embedded(name: str, *, cores: int | None = None, master: str | None = None, memory: str = "2g") -> SparkSession:
-    """A session on so many cores of this machine, or on a master. Quiet; the caller stops it."""
-    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
-        raise NoJava(
-            "Spark needs Java 17 or newer, and there is none here",
-            instead=(("apt install default-jre-headless", "or another Java; JAVA_HOME says where it is"),),
-        )
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    cores = cores or os.cpu_count() or 1
-    builder = SparkSession.builder.appName(name).master(master or f"local[{cores}]")
-    builder = builder.config("spark.driver.memory", memory).config("spark.sql.shuffle.partitions", str(cores))
-    for setting, value in {**SETTINGS, **({} if master and not master.startswith("local") else HERE)}.items():
-        builder = builder.config(setting, value)
-    return builder.getOrCreate()
-
-
-PLAIN = {
+"""Settings for a local master only: executors on other machines must reach the driver."""
+ARROW = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS),
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
 }
 BYTES, NO_LIMIT = "spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1)
-"""Any other limit is compared with the size of the batch after each row, which takes most of the time that Spark needs
-to hand over rows. Where all rows are of few bytes, their number limits a batch as well."""
+"""With any other limit Spark computes the size of the batch after each row, which takes most of the time of
+handing rows over. If all rows are small, the limit on their number is enough."""
 STREAMING = {"spark.sql.adaptive.enabled": "false"}
 ON_DISK = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     )
 }
-"""On a local disk, for Spark's own part: by default it starts ten processes, `chmod` and `readlink`, for each file that
-it writes, and every source writes one in each turn."""
+"""For Spark's own checkpoint files on a local disk. Spark's default starts ten processes, `chmod` and `readlink`, for
+each file it writes, and every source writes one in each micro-batch."""
+S3A = {
+    "fs.s3a.endpoint": "AWS_ENDPOINT_URL",
+    "fs.s3a.endpoint.region": "AWS_REGION",
+    "fs.s3a.access.key": "AWS_ACCESS_KEY_ID",
+    "fs.s3a.secret.key": "AWS_SECRET_ACCESS_KEY",
+    "fs.s3a.session.token": "AWS_SESSION_TOKEN",
+}
+"""Hadoop's settings for S3, and the environment variables in which Arrow looks for the same."""
 
 _lock = threading.Lock()
 _held: dict[tuple[str, str], tuple[str | None, list[str | None]]] = {}
-"""By session and setting: what the user has set, and what those want who are at work; None wants that of the user."""
+"""By session and setting: the user's value, and the values that running `hold_settings` blocks ask for. None asks
+for the user's value."""
 
 
-def of_tasks(narrow: bool) -> dict[str, str | None]:
-    return {**PLAIN, BYTES: NO_LIMIT if narrow else None}
+class NoJava(FloError):
+    """Java, which Spark needs, is not installed."""
 
 
-def is_narrow(kind: DataType) -> bool:
-    """Whether values of this type have few bytes, whatever they are."""
-    if isinstance(kind, StructType):
-        return all(is_narrow(field.dataType) for field in kind.fields)
-    return isinstance(kind, (NumericType, BooleanType, DateType, TimestampType, TimestampNTZType))
+def embedded(name: str, *, cores: int | None = None, master: str | None = None, memory: str = "2g") -> SparkSession:
+    """Starts a quiet session in this process, on this many cores of this machine or on a master.
+
+    The caller stops it.
+    """
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        raise NoJava(
+            "Spark needs Java 17 or newer, which was not found",
+            instead=(("apt install default-jre-headless", "or another Java; JAVA_HOME says where it is"),),
+        )
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    cores = cores or os.cpu_count() or 1
+    builder = SparkSession.builder.appName(name).master(master or f"local[{cores}]")
+    builder = builder.config("spark.driver.memory", memory).config("spark.sql.shuffle.partitions", str(cores))
+    for setting, value in {**EMBEDDED, **({} if master and not master.startswith("local") else LOCAL)}.items():
+        builder = builder.config(setting, value)
+    return builder.getOrCreate()
 
 
 @contextmanager
-def having(spark: SparkSession, settings: Mapping[str, str | None]) -> Iterator[None]:
-    """For what begins inside. Others may be at work in the session: who wants the user's setting has it, and the last
-    puts it back."""
+def hold_settings(spark: SparkSession, settings: Mapping[str, str | None]) -> Iterator[None]:
+    """Sets a session's settings for jobs that start inside the block, then restores the user's values.
+
+    Blocks in several threads may overlap. A block that asks for the user's value wins, and the last block to end
+    restores it.
+    """
     session = str(spark._jsparkSession.sessionUUID())
 
-    def settle(setting: str) -> None:
+    def apply(setting: str) -> None:
         user, wanted = _held[session, setting]
         value = user if not wanted or None in wanted else wanted[-1]
         spark.conf.unset(setting) if value is None else spark.conf.set(setting, value)
@@ -112,24 +114,50 @@ def having(spark: SparkSession, settings: Mapping[str, str | None]) -> Iterator[
     with _lock:
         for setting, value in settings.items():
             _held.setdefault((session, setting), (spark.conf.get(setting, None), []))[1].append(value)
-            settle(setting)
+            apply(setting)
     try:
         yield
     finally:
         with _lock:
             for setting, value in settings.items():
                 _held[session, setting][1].remove(value)
-                settle(setting)
+                apply(setting)
                 if not _held[session, setting][1]:
                     del _held[session, setting]
+
+
+def task_settings(narrow: bool) -> dict[str, str | None]:
+    """Settings for jobs with Flo's tasks. `narrow` says whether all input rows are small."""
+    return {**ARROW, BYTES: NO_LIMIT if narrow else None}
+
+
+def is_narrow(kind: DataType) -> bool:
+    """Whether every value of this type is small."""
+    if isinstance(kind, StructType):
+        return all(is_narrow(field.dataType) for field in kind.fields)
+    return isinstance(kind, (NumericType, BooleanType, DateType, TimestampType, TimestampNTZType))
+
+
+def export_s3_settings(spark: SparkSession, where: str) -> None:
+    """Gives Arrow, here and in tasks, the S3 settings of Spark, if the checkpoint is on S3."""
+    if not where.startswith(("s3:", "s3a:", "s3n:")):
+        return
+    context = spark.sparkContext
+    hadoop = context._jsc.hadoopConfiguration()
+    for setting, variable in S3A.items():
+        value = hadoop.get(setting)
+        if value:
+            os.environ.setdefault(variable, value)
+    ours = {name: value for name, value in os.environ.items() if name.startswith("AWS_") or name == "FLO_CACHE"}
+    context.environment.update(ours)
 
 
 Reader = Callable[[Any], pa.Table]
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The task that reads the pieces with the numbers that it is given."""
+class ReadTask:
+    """Reads the pieces whose numbers a task receives."""
 
     read: Reader
     pieces: Sequence[Any]
@@ -141,15 +169,15 @@ class Reading:
                 yield from self.read(self.pieces[number]).cast(self.schema).to_batches()
 
 
-def frame_of(spark: SparkSession, schema: pa.Schema, read: Reader, pieces: Sequence[Any]) -> DataFrame:
-    """The rows of all pieces, a partition for each: in its order."""
+def read_frame(spark: SparkSession, schema: pa.Schema, read: Reader, pieces: Sequence[Any]) -> DataFrame:
+    """A DataFrame of all pieces, which executors read: one partition for each, in order."""
     of = from_arrow_schema(schema, prefer_timestamp_ntz=True)
-    shown = to_arrow_schema(of, timezone="UTC")
+    sent = to_arrow_schema(of, timezone="UTC")
     count = max(1, len(pieces))
     numbers = spark.range(0, len(pieces), 1, count)
-    return numbers.mapInArrow(Reading(read, tuple(pieces), shown), of)
+    return numbers.mapInArrow(ReadTask(read, tuple(pieces), sent), of)
 
 
 def snapshot(frame: DataFrame) -> DataFrame:
-    """The rows as they are now, held by executors: the files may go."""
+    """The rows as they are now, held by executors. The files that they came from may be removed."""
     return frame.localCheckpoint()

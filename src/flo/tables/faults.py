@@ -1,6 +1,6 @@
-"""What is done when a function raises: rows at fault hold up themselves only, all others are consumed.
+"""Handling functions that raise: an operator consumes all rows except those at fault.
 
-What is raised elsewhere is a mistake of the engine: no row is to blame, and nothing goes on.
+An error from anywhere else is a bug in the engine; no row is at fault, and it is raised at once.
 """
 
 from __future__ import annotations
@@ -25,17 +25,19 @@ from flo.values.weighted import ZSet
 
 
 def expect_of_a_row(operator: Any, error: Exception) -> None:
+    """Raises an engine error unless a function of the user raised on a row."""
     if not of_a_row(error):
         raise EngineError(f"`{operator.like.name}` on tables raised {type(error).__name__}: {error}") from error
 
 
 def piecewise(operator: Any, inputs: tuple[Rows, ...], error: Exception, *, onwards: bool) -> Iterator[Step]:
-    """Steps that consume the rows which can be, from here or `onwards` from the one before; at last what was raised.
+    """Steps that consume the rows on which no function raises; finally raises the first error.
 
-    Rows that cancel each other are not there. Of a sequence, nothing behind the row at fault is consumed.
+    Each step starts from the current state, or with `onwards` from the step before. Rows that cancel out are dropped
+    first. In a sequence, no row after the one at fault is consumed.
     """
     expect_of_a_row(operator, error)
-    values = [Rows(value.of, present(value), value.end) for value in inputs]
+    values = [Rows(value.of, consolidate_in_order(value), value.end) for value in inputs]
     if not any(value.table.num_rows for value in values):
         yield Step(operator.rule, tuple(value.drained() for value in inputs), operator, (None,) * operator.arity[1])
         return
@@ -70,13 +72,13 @@ def piecewise(operator: Any, inputs: tuple[Rows, ...], error: Exception, *, onwa
 
 
 def unit(of: Any, part: pa.Table) -> str:
-    """The one row of a table, as an error shows it: of a z-set with its weight."""
+    """The only row of a table as errors show it, in a z-set with its weight."""
     (element,) = layout_of(of).to_elements(part)
     return repr((element, part[WEIGHT][0].as_py()) if isinstance(of, ZSet) else element)
 
 
-def present(value: Rows) -> pa.Table:
-    """Every row that is there once, in the order in which they came."""
+def consolidate_in_order(value: Rows) -> pa.Table:
+    """Consolidates equal rows, and keeps the order in which they came."""
     if ordered(value.of) or not value.table.num_rows:
         return value.table
     order, firsts = alike(value.table.drop_columns([WEIGHT]))
@@ -96,9 +98,10 @@ def _kept(value: Rows, which: Any) -> Rows:
 
 
 def piecewise_by_key(operator: Any, inputs: tuple[KeyedRows, ...], *, onwards: bool) -> Iterator[Step]:
-    """A step that consumes some rows that can be, or `onwards` all such steps; at last what was raised.
+    """One step that consumes rows on which no function raises, or with `onwards` all such steps; finally raises.
 
-    Of a key's sequence, nothing behind the row at fault is consumed. Keys come before all rows, ends of streams behind.
+    In the sequence of a key, no row after the one at fault is consumed. Keys are consumed before all rows, and ends of
+    streams after them.
     """
     values = [replace(value, table=_by_key(value)) for value in inputs]
     for rest, part in _keys_first(values):
@@ -139,13 +142,13 @@ def piecewise_by_key(operator: Any, inputs: tuple[KeyedRows, ...], *, onwards: b
 
 
 def _by_key(value: KeyedRows) -> pa.Table:
-    """The rows that are there, by key and in their order."""
-    table = present(Rows(value.inner, value.table))
+    """The consolidated rows, grouped by key and in their order."""
+    table = consolidate_in_order(Rows(value.inner, value.table))
     return taken(table, alike(table.select(list(key_names(value.of))))[0]) if table.num_rows else table
 
 
 def _keys_first(values: list[KeyedRows]) -> Iterator[tuple[list[KeyedRows], list[KeyedRows]]]:
-    """What is left, and the part that brings no rows, if there is one; or nothing at all, if rows cancelled out."""
+    """The part that announces keys but has no rows, and the rest; or everything, if all rows cancelled out."""
     keys = [value.keys.filter(pc.invert(value.keys[ENDED])) for value in values]
     if not any(value.table.num_rows for value in values):
         yield [value.drained() for value in values], values
@@ -155,13 +158,13 @@ def _keys_first(values: list[KeyedRows]) -> Iterator[tuple[list[KeyedRows], list
 
 
 def _starts(value: KeyedRows) -> Places:
-    """Where the rows of each key begin, and where the last ones end."""
+    """The index of the first row of each key, and the number of rows."""
     keys = value.table.select(list(key_names(value.of)))
     return np.append(alike(keys)[1], keys.num_rows) if keys.num_rows else np.zeros(1, np.int64)
 
 
 def _middle(starts: Places, start: int, stop: int, whole_keys: bool) -> int | None:
-    """Where to cut these rows; None if they cannot be."""
+    """The index at which to halve rows; None if they cannot be halved."""
     if not whole_keys:
         return (start + stop) // 2 if stop - start > 1 else None
     cuts = starts[(starts > start) & (starts < stop)]

@@ -1,4 +1,4 @@
-"""Functions of rows, over whole tables: column expressions at the speed of columns, Python functions row by row."""
+"""Applying functions to tables: column expressions to whole columns, Python functions row by row; and key columns."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from flo.tables.values import layout_of
 from flo.values.operators.shapes import as_declared
 
 KEY = "="
-"""What the names of computed key columns begin with."""
+"""Prefix of the names of computed key columns."""
 Collections = tuple[Collection, ...]
 
 
 def by_columns(f: Any) -> bool:
-    """Whether the function runs on columns and not row by row."""
+    """Whether a function runs on columns, not row by row."""
     return f is None or isinstance(f, Expression)
 
 
@@ -39,9 +39,9 @@ def has_results(f: Any) -> bool:
 
 @calling
 def applied(f: Callable[..., Any], collections: Collections, *tables: pa.Table) -> pa.Table:
-    """The results of a function for every row, as the columns of the type that it says it returns.
+    """The results of a function for every row, as columns of its return type.
 
-    Computed keys and weights that stand beside the rows are not looked at.
+    Columns besides those of the rows, such as computed keys and weights, are ignored.
     """
     if isinstance(f, Expression):
         return f.results(*(table.select(reads) for table, reads in zip(tables, f.reads, strict=True)))
@@ -52,7 +52,7 @@ def applied(f: Callable[..., Any], collections: Collections, *tables: pa.Table) 
 
 @calling
 def written(results: list[Any], kind: Any) -> pa.Table:
-    """Results of a Python function as columns."""
+    """The results of a Python function as columns."""
     layout = Layout.of(kind)
     assert layout is not None, "a function whose results have no columns runs on values"
     try:
@@ -68,7 +68,7 @@ def elements_of(collection: Collection, table: pa.Table) -> list[Any]:
 
 
 def row_by_row(f: Callable[..., Any], collections: Collections, *tables: pa.Table) -> list[Any]:
-    """The results of a Python function for every row. An error says of which rows, if there are two."""
+    """The results of a Python function for every row. With several tables, an error shows the rows at fault."""
     elements = [elements_of(of, table) for of, table in zip(collections, tables, strict=True)]
     return called(f, *elements)
 
@@ -79,7 +79,7 @@ def called(f: Callable[..., Any], *elements: list[Any]) -> list[Any]:
     f = f.__wrapped__ if isinstance(f, Declared) else f
     if len(elements) == 1:
         found += map(f, elements[0])
-        if len(found) < len(elements[0]):  # it ends `map` silently
+        if len(found) < len(elements[0]):  # StopIteration ends `map` silently
             raise RuntimeError("generator raised StopIteration")
         return found
     for given in zip(*elements, strict=True):
@@ -92,15 +92,17 @@ def called(f: Callable[..., Any], *elements: list[Any]) -> list[Any]:
 
 
 def key_layout(on: Any, of: Collection) -> Layout | None:
-    """The columns of the keys; None if a Python function does not say what it returns."""
+    """The layout of the keys; None if a Python function does not declare its return type."""
     if on is None:
         return layout_of(of)
     return on.layout if isinstance(on, Expression) else Layout.of(returned_type(on))
 
 
 def key_columns(on: Any, of: Collection, *, coded: bool = False) -> tuple[str, ...]:
-    """The columns that hold the key: the element's own where they can be, else computed ones; `coded` ones are one
-    column of bytes, which are equal where the keys are, whatever their types."""
+    """The names of the key columns: columns of the element if possible, otherwise computed ones.
+
+    A `coded` key is one column of bytes, which are equal if and only if the keys are, whatever their types.
+    """
     layout = key_layout(on, of)
     if coded or layout is None:
         return (f"{KEY}{VALUE}",)
@@ -110,7 +112,7 @@ def key_columns(on: Any, of: Collection, *, coded: bool = False) -> tuple[str, .
 
 
 def own_columns(on: Any) -> tuple[str, ...] | None:
-    """The element's own columns, where an expression gives nothing else."""
+    """The columns of the element, if the expression selects nothing else."""
     if not isinstance(on, Expression) or (on.layout.form != "value" and not isinstance(on.given, tuple)):
         return None
     given = on.given if isinstance(on.given, tuple) else (on.given,)
@@ -119,13 +121,13 @@ def own_columns(on: Any) -> tuple[str, ...] | None:
 
 
 def keyed(table: pa.Table, on: Any, of: Collection, *, coded: bool = False, beside: tuple[str, ...] = ()) -> Run:
-    """The rows by key, and by other columns beside it."""
+    """The rows as a run, sorted by the columns `beside` and the key."""
     table, columns = with_key(table, on, of, coded=coded)
     return run_of(table.combine_chunks(), (*beside, *columns))
 
 
 def with_key(table: pa.Table, on: Any, of: Collection, *, coded: bool = False) -> tuple[pa.Table, tuple[str, ...]]:
-    """The rows with the columns that hold the key, and which these are."""
+    """The rows with their key columns, and the names of these."""
     columns = key_columns(on, of, coded=coded)
     missing = [name for name in columns if name not in table.column_names]
     if missing:
@@ -143,7 +145,7 @@ def _computed(on: Any, of: Collection, table: pa.Table, *, coded: bool) -> pa.Ta
     keys = on.layout.to_elements(applied(on, (of,), table)) if isinstance(on, Expression) else elements_of(of, table)
     if on is not None and not isinstance(on, Expression):
         keys = called(on, keys)
-    set(keys)  # a key that has no hash is none
+    set(keys)  # raises if a key is not hashable
     if layout is None or coded:
         return pa.table({VALUE: pa.array([code_of(key) for key in keys], pa.binary())})
     as_declared(on, keys)
@@ -151,16 +153,16 @@ def _computed(on: Any, of: Collection, table: pa.Table, *, coded: bool) -> pa.Ta
 
 
 ALL = f"{KEY}all"
-"""The key where there is but one group."""
+"""The key column if all rows are one group."""
 
 
 def result_layout(f: Any, of: Collection) -> Layout | None:
-    """The columns of what the function gives; without one, of the elements."""
+    """The layout of a function's results; without a function, of the elements."""
     return layout_of(of) if f is None else Layout.of(returned_type(f))
 
 
 def results(f: Any, of: Collection, table: pa.Table) -> pa.Table:
-    """What the function gives for every row, in the columns of its layout."""
+    """The results of a function for every row, in the columns of its layout."""
     layout = result_layout(f, of)
     assert layout is not None, "a function whose results have no columns runs on values"
     found = table.select(list(layout.names)) if f is None else applied(f, (of,), table)
@@ -170,7 +172,7 @@ def results(f: Any, of: Collection, table: pa.Table) -> pa.Table:
 
 
 def group_keys(by: Any, of: Collection, table: pa.Table) -> pa.Table:
-    """The key of each row's group."""
+    """The group key of each row."""
     if by is None:
         return pa.table({ALL: np.zeros(table.num_rows, np.int8)})
     if Layout.of(returned_type(by)) is not None:
@@ -181,26 +183,26 @@ def group_keys(by: Any, of: Collection, table: pa.Table) -> pa.Table:
 
 
 def group_numbers(by: Any, of: Collection, table: pa.Table) -> Numbers:
-    """The numbers of the groups of rows."""
+    """The key number of the group of each row."""
     return keys_of(group_keys(by, of, table).columns).numbers
 
 
 def plain_columns(f: Any, of: Collection) -> tuple[str, ...] | None:
-    """The element's own columns, where the function gives nothing else: they need not be kept twice."""
+    """The columns of the element, if the function selects nothing else. They need not be stored twice."""
     if f is None:
         return layout_of(of).names
     return own_columns(f)
 
 
 def beside(table: pa.Table, more: pa.Table) -> pa.Table:
-    """The columns of both."""
+    """The columns of both tables."""
     for name, column in zip(more.column_names, more.columns, strict=True):
         table = table.append_column(more.schema.field(name), column)
     return table
 
 
 def group_array(by: Any, keys: pa.Table) -> pa.Array:
-    """The keys as one column of an output row; other columns may stand behind theirs."""
+    """The group keys as one column of the output. The table may have other columns after those of the key."""
     layout = Layout.of(returned_type(by))
     assert layout is not None
     own = keys.select(keys.column_names[: len(layout.names)])
@@ -208,7 +210,7 @@ def group_array(by: Any, keys: pa.Table) -> pa.Array:
 
 
 def result_rows(by: Any, of: Collection, keys: pa.Table, found: pa.Array) -> pa.Table:
-    """Output rows of groups and their results; without groups, of the results alone."""
+    """The output rows: groups with their results, or without groups the results alone."""
     schema = layout_of(of).schema
     if by is not None:
         return pa.Table.from_arrays([group_array(by, keys), found], schema=schema)

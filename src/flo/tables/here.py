@@ -1,4 +1,4 @@
-"""`flow.on(flo.here)`: the same program on tables, in this process."""
+"""`flow.on(flo.here)`: a program on tables, in this process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import flo.tables.operators  # noqa: F401  # the columnar forms
+import flo.tables.operators  # noqa: F401  # registers the operators on tables
 from flo.api.engines import Here
 from flo.api.running import FlowLoop, Result, known
 from flo.columns.derive import giving_tables
@@ -19,12 +19,12 @@ from flo.core.graph import sequence
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.typing import initial
 from flo.tables.checkpoint.store import Saved, Store
-from flo.tables.io.diverted import Aside, OnError
-from flo.tables.io.feeding import Feeding
-from flo.tables.io.outputs import refuse_negative, table_of
+from flo.tables.io.diverted import DivertedRows, OnError
+from flo.tables.io.feeding import Feeder
+from flo.tables.io.outputs import expect_no_negative_weights, table_of
 from flo.tables.keyed import KeyedColumns
 from flo.tables.operator import columnar, plain
-from flo.tables.plan import explained, state_of
+from flo.tables.plan import explain_plan, state_size
 from flo.tables.streams import StreamColumns, has_columns
 from flo.tables.translate import converting, translated
 from flo.tables.values import Columns, Rows
@@ -47,25 +47,25 @@ class End:
 
 
 class TableResult(Result):
-    """The outputs of a run: tables of sequences, bags, sets and z-sets; all else as plain Python."""
+    """The outputs of a run: tables for sequences, bags, sets and z-sets; plain Python for others."""
 
-    def __init__(self, result: Result, aside: Aside, inputs: list[str]) -> None:
+    def __init__(self, result: Result, diverted: DivertedRows, inputs: list[str]) -> None:
         super().__init__(result, result._fixed, result.late)
-        self.diverted = {name: aside.table(name) for name in inputs}
-        """What each input has put aside: a table of rows, reasons, files and row numbers."""
-        self.taken = {name: aside.taken.get(name, 0) for name in inputs}
-        """How many rows each input has taken."""
+        self.diverted = {name: diverted.table(name) for name in inputs}
+        """The rows that each input has diverted: a table of rows, reasons, files and row numbers."""
+        self.taken = {name: diverted.taken.get(name, 0) for name in inputs}
+        """The number of rows that each input has taken."""
 
 
 class OnHere:
-    """A flow on tables in this process."""
+    """A flow on tables, in this process."""
 
     def __init__(self, flow: Flow, place: Here) -> None:
         flow.type()
         self._flow = flow
         self._place = place
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
-        types: StreamTypes = tuple(_taken(stream.type) for stream in self._inputs.values())
+        types: StreamTypes = tuple(_input_type(stream.type) for stream in self._inputs.values())
         values = tuple(stream.type for stream in self._inputs.values())
         graph, outputs = translated(giving_tables(flow.graph(), values, (*flow._outputs, *flow._late())), types)
         wanted = tuple(o if isinstance(o.collection, KeyedColumns) else _as_table(plain(o)) for o in outputs)
@@ -74,16 +74,15 @@ class OnHere:
         self._types, self._output_types = types, wanted
 
     def loop(self, *, on_error: OnError = "raise", negative: Negative = "refuse") -> TableLoop:
-        """The event loop, by hand. What is pulled are changes, and these may take rows back: `negative` is about
-        the result."""
+        """The event loop, to push and pull by hand. `negative` applies to `result`; what is pulled may retract rows."""
         return TableLoop(self, one_of("on_error", on_error, OnError), one_of("negative", negative, Negative))
 
     def run(self, /, *, on_error: OnError = "raise", negative: Negative = "refuse", **inputs: Any) -> TableResult:
         """Runs on this data: tables, frames, files, folders, iterators of them, or plain Python.
 
-        Bounded inputs end with their data; unbounded ones stay open. It gives all of the result, or raises. With
-        `on_error="divert"` rows that do not fit, or that a function raises on, are put aside. `negative="allow"` lets
-        outputs have weights below zero.
+        Bounded inputs end with their data; unbounded ones stay open. Returns the whole result, or raises. With
+        `on_error="divert"` rows that do not fit, or on which a function raises, are diverted. `negative="allow"` allows
+        negative weights in the result.
         """
         loop = self.loop(on_error=on_error, negative=negative)
         for name in inputs:
@@ -92,7 +91,7 @@ class OnHere:
             if stream.bounded and name not in inputs:
                 raise UnknownNameError(
                     f"`run` was not given the bounded input `{name}`",
-                    instead=((f"run({name}=[…])", "an empty list if there is nothing"),),
+                    instead=((f"run({name}=[…])", "an empty list if there is no data"),),
                     where=Origin.here(),
                 )
         try:
@@ -102,15 +101,14 @@ class OnHere:
             raise error.located(Origin.here()) from error.__cause__
 
     def explain(self) -> str:
-        """Which operators run on tables, which call Python for every row, and what each keeps."""
-        return explained(self._flow.name, self._graph)
+        """The plan as text: which operators run on tables, which call Python for every row, and their state."""
+        return explain_plan(self._flow.name, self._graph)
 
 
 class TableLoop(FlowLoop):
-    """The event loop of a flow on tables. What is pushed is taken in at once, slice by slice.
+    """The event loop of a flow on tables. A push runs the program at once, slice by slice.
 
-    A `push` or an `end` that raises changes nothing, however many slices went through before: the state, the outputs
-    and what was put aside are as before it.
+    A `push` or an `end` that raises changes nothing: the state, the outputs and the diverted rows are as before it.
     """
 
     def __init__(self, program: OnHere, on_error: OnError, negative: Negative) -> None:
@@ -129,14 +127,14 @@ class TableLoop(FlowLoop):
         self.name = program._flow.name
         self.negative = negative
         self._pulled: set[str] = set()
-        self._feeding = Feeding(self._loop, self._inputs, on_error)
+        self._feeder = Feeder(self._loop, self._inputs, on_error)
 
     def _take(self, given: list[tuple[str, Any]]) -> None:
         places = list(self._inputs)
         try:
-            with self._feeding.as_one():
+            with self._feeder.atomic():
                 for name, data in sorted(given, key=lambda each: places.index(each[0])):
-                    for _ in self._feeding.taking(name, data):
+                    for _ in self._feeder.feed(name, data):
                         pass
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
@@ -147,92 +145,92 @@ class TableLoop(FlowLoop):
             self._loop.run()
 
     def _take_all(self, inputs: Mapping[str, Any], progress: Callable[[str, int | None], Any]) -> None:
-        """All inputs, a part of each in turn; an input that is bounded ends when its data does.
+        """Feeds all inputs, one part of each in turn. A bounded input ends with its data.
 
-        Where rows are put aside, one input after the other: which rows these are must not depend on how data is cut.
+        If rows are diverted, feeds one input after the other: which rows are diverted must not depend on the parts.
         """
         with self._alone("run"):
             bounded = {n: self._loop.input_types[place].bounded for n, place in self._inputs.items()}
-            sources = {name: self._feeding.opened(name, data) for name, data in inputs.items()}
+            sources = {name: self._feeder.open(name, data) for name, data in inputs.items()}
             rows = [source.rows for source in sources.values()]
-            waiting = {n: self._feeding.taking(n, sources[n]) for n in self._inputs if n in sources}
-            at_once = 1 if self._feeding.on_error == "divert" else len(waiting)
-            with progress(self.name, None if None in rows else sum(filter(None, rows))) as shown:
+            waiting = {n: self._feeder.feed(n, sources[n]) for n in self._inputs if n in sources}
+            at_once = 1 if self._feeder.on_error == "divert" else len(waiting)
+            with progress(self.name, None if None in rows else sum(filter(None, rows))) as bar:
                 while waiting:
                     for name, parts in list(waiting.items())[:at_once]:
                         taken = next(parts, None)
                         if taken is not None:
-                            shown.moved(taken, state_of(self._loop.graph))
+                            bar.moved(taken, state_size(self._loop.graph))
                             continue
                         del waiting[name]
                         if bounded[name]:
                             place = self._inputs[name]
                             self._hand_over({place: self._loop.input_types[place].collection.bottom().fix()})
                 self._loop.run()
-                for line in self._feeding.aside.summary(self._inputs):
-                    shown.said(line)
+                for line in self._feeder.diverted.summary(self._inputs):
+                    bar.said(line)
 
     def _plain(self, place: int) -> Any:
-        return self._shown(place, self._loop.outputs[place])
+        return self._to_user(place, self._loop.outputs[place])
 
-    def _shown(self, place: int, value: Any) -> Any:
+    def _to_user(self, place: int, value: Any) -> Any:
         if isinstance(value, Rows):
             return table_of(value)
         return self._loop.output_types[place].collection.plain(value)
 
     def pull(self, name: str, at_most: int | None = None) -> Any:
-        """What came out of an output since the last pull: a table, or plain Python of what is no table."""
+        """The changes of an output since the last pull: a table, or plain Python if it has no columns."""
         place = self._outputs[known(name, self._outputs, "output")]
         with self._alone("pull"):
             self._pulled.add(name)
-            return self._shown(place, self._sent(place, at_most))
+            return self._to_user(place, self._sent(place, at_most))
 
     def result(self) -> TableResult:
-        """All outputs that were not pulled."""
+        """All outputs that were not pulled. Raises if one has negative weights, unless they are allowed."""
         if self.negative == "refuse":
             for name, place in self._outputs.items():
-                if name not in self._pulled:  # else they are changes
-                    self._refuse_negative(name, place)
-        return TableResult(super().result(), self._feeding.aside, list(self._inputs))
+                if name not in self._pulled:  # what is pulled are changes
+                    self._expect_no_negative_weights(name, place)
+        return TableResult(super().result(), self._feeder.diverted, list(self._inputs))
 
-    def _refuse_negative(self, name: str, place: int) -> None:
+    def _expect_no_negative_weights(self, name: str, place: int) -> None:
         of = self._loop.output_types[place].collection
         try:
-            refuse_negative(name, of.base if isinstance(of, Columns) else of, self._plain(place))
+            expect_no_negative_weights(name, of.base if isinstance(of, Columns) else of, self._plain(place))
         except FloError as error:
             raise error.located(Origin.here()) from None
 
     @property
     def diverted(self) -> dict[str, pa.Table]:
-        """What each input has put aside so far."""
-        return {name: self._feeding.aside.table(name) for name in self._inputs}
+        """The rows that each input has diverted so far."""
+        return {name: self._feeder.diverted.table(name) for name in self._inputs}
 
     @property
     def state(self) -> tuple[int, int]:
-        """How many rows and bytes the program keeps."""
-        return state_of(self._loop.graph)
+        """The number of rows and bytes of state."""
+        return state_size(self._loop.graph)
 
     def explain(self) -> str:
-        """How each operator runs, and what it keeps now."""
-        return explained(self.name, self._loop.graph)
+        """How each operator runs, and what state it keeps now."""
+        return explain_plan(self.name, self._loop.graph)
 
     def checkpoint(self, folder: str | Path, *, keep: int = 2) -> Saved:  # type: ignore[override]
-        """Writes the running program into a folder: what is new since the last time. `keep` checkpoints stay there."""
+        """Writes a checkpoint into a folder. Only new data is written. The newest `keep` checkpoints are kept."""
         loop = self._loop
         try:
             with self._alone("checkpoint"):
                 running = Running(loop.graph, loop.outputs, loop.ended)
-                aside = self._feeding.aside
-                diverted = {name: [run.name for run in runs] for name, runs in aside.sealed().items()}
-                more = {"taken": aside.taken, "pulled": sorted(self._pulled), "diverted": diverted}
-                beside = chain.from_iterable(aside.runs.values())
+                rows = self._feeder.diverted
+                diverted = {name: [run.name for run in runs] for name, runs in rows.to_runs().items()}
+                more = {"taken": rows.taken, "pulled": sorted(self._pulled), "diverted": diverted}
+                beside = chain.from_iterable(rows.runs.values())
                 store = Store(folder)
                 return store.save(loop.program, loop.input_types, loop.ends, running, more, max(1, keep), beside)
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
 
     def restore(self, folder: str | Path) -> None:  # type: ignore[override]
-        """Goes on from the newest checkpoint in the folder, of the same program."""
+        """Resumes from the newest checkpoint in the folder, which must be of the same program."""
         loop = self._loop
         try:
             with self._alone("restore"):
@@ -242,25 +240,26 @@ class TableLoop(FlowLoop):
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
         loop.graph, loop.outputs, loop.ended = running.graph, running.outputs, running.ended
-        self._feeding.aside = Aside(runs=diverted, taken=dict(more["taken"]))
+        self._feeder.diverted = DivertedRows(runs=diverted, taken=dict(more["taken"]))
         self._pulled = set(more["pulled"])
 
 
-def _taken(stream: StreamType) -> StreamType:
-    """The type of an input: what comes of a nested stream is whole inner streams."""
+def _input_type(stream: StreamType) -> StreamType:
+    """The type of an input on tables. A stream of streams is fed whole inner streams."""
     of = stream.collection
     return StreamType(StreamColumns(of), stream.bounded) if has_columns(of) else _as_table(stream)
 
 
 def _as_table(stream: StreamType) -> StreamType:
-    """The type of an input or output: keyed streams come and go as plain Python."""
+    """The type of an input or output on tables. Keyed streams are plain Python."""
     return (None if isinstance(stream.collection, Keyed) else columnar(stream)) or stream
 
 
 def one_of(name: str, given: Any, options: Any) -> Any:
+    """The value of an argument. Raises unless it is one of the options."""
     if given not in options.__args__:
         raise TypeMismatch(
-            f"`{name}` is {brief(given)}",
+            f"`{name}` must be one of {', '.join(map(repr, options.__args__))}; got {brief(given)}",
             instead=tuple((f'{name}="{option}"', "") for option in options.__args__),
             where=Origin.here(),
         )

@@ -1,4 +1,4 @@
-"""What runs how: operators on tables, those that call Python for every row, and those on values; and their state."""
+"""The plan of a program on tables: how each operator runs, and what state it keeps."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from flo.values.lvar import LVarValue
 
 TABLES, BY_ROW, VALUES, CONVERSION = "on tables", "on tables, row by row in Python", "on values", "conversion"
 ONE_VALUE = "on one value"
-"""Reads LVars only: there are no rows to go through."""
+"""For operators that read LVars only, which have no rows."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One operator: how it runs, what it keeps, where it stands."""
+    """One operator: how it runs, what it keeps, and its depth in bodies."""
 
     node: Node
     how: str
@@ -38,13 +38,13 @@ class Planned:
 
     @property
     def operator(self) -> Operator:
-        """As the user wrote it."""
+        """The operator as the user wrote it."""
         operator = self.node.operator
         return operator.like if isinstance(operator, OnTables) else operator
 
 
 def plan(graph: Graph, depth: int = 0) -> Iterator[Planned]:
-    """Every operator but plumbing, left to right, those of bodies behind their own."""
+    """Every operator except wires, from left to right. The operators of a body follow their own."""
     match graph:
         case Sequential(left, right) | Parallel(left, right):
             yield from plan(left, depth)
@@ -56,7 +56,7 @@ def plan(graph: Graph, depth: int = 0) -> Iterator[Planned]:
             for part in _parts(operator):
                 if isinstance(part, (Node, Sequential, Parallel)):
                     yield from plan(part, depth + 1)
-                    break  # the graph as it stands; another one is the graph it began with
+                    break  # the current graph; another field may have the initial one
 
 
 def _how(node: Node) -> str:
@@ -65,7 +65,7 @@ def _how(node: Node) -> str:
         return CONVERSION
     if not isinstance(operator, OnTables):
         if _holds_tables((node.state, *_parts(operator))):
-            return TABLES  # moves them as they are, or runs a body on them
+            return TABLES  # passes tables on, or runs a body on them
         return ONE_VALUE if node.state and all(isinstance(v, LVarValue) for v in node.state) else VALUES
     return BY_ROW if operator.by_row else TABLES
 
@@ -79,7 +79,7 @@ def _keeps(operator: Operator) -> Iterator[str]:
     for field in fields(operator):  # type: ignore[arg-type]
         value = getattr(operator, field.name)
         if ended and isinstance(value, (Trace, Partners)) and _size(value) == (0, 0):
-            continue  # of a side that is not kept any more: the other has ended
+            continue  # the state of this side was dropped when the other side ended
         if isinstance(value, Partners):
             rows, _ = _size(value)
             yield f"{field.name}: which keys there are" + (f", {rows:,} rows" if rows else "")
@@ -89,7 +89,7 @@ def _keeps(operator: Operator) -> Iterator[str]:
             yield f"{field.name}: Python values" + (f", {len(value):,}" if value else "")
         elif isinstance(value, pa.Table):
             yield f"{field.name}: a table" + (f" of {value.num_rows:,} rows" if value.num_rows else "")
-        elif isinstance(value, OnTables):  # what it does for every key
+        elif isinstance(value, OnTables):  # the operator that runs for every key
             yield from _keeps(value)
 
 
@@ -98,11 +98,11 @@ def _parts(operator: Operator) -> Iterator[Any]:
         yield getattr(operator, field.name)
 
 
-def state_of(graph: Graph) -> tuple[int, int]:
-    """How many rows and bytes the program keeps, in its operators and in front of them. Python values have no bytes."""
+def state_size(graph: Graph) -> tuple[int, int]:
+    """The number of rows and bytes in operators and their buffers. The bytes of Python values are not counted."""
     match graph:
         case Sequential(left, right) | Parallel(left, right):
-            (rows, size), (more, larger) = state_of(left), state_of(right)
+            (rows, size), (more, larger) = state_size(left), state_size(right)
             return rows + more, size + larger
         case Node(state, operator):
             kept = [_size(part) for part in (*(state or ()), *_parts(operator))]
@@ -122,14 +122,15 @@ def _size(part: Any) -> tuple[int, int]:
         case PersistentMap() | Elements():
             return len(part), 0
         case Node() | Sequential() | Parallel():
-            return state_of(part)
+            return state_size(part)
         case OnTables():
-            return state_of(Node(None, part))
+            return state_size(Node(None, part))
         case _:
             return 0, 0
 
 
-def explained(name: str, graph: Graph) -> str:
+def explain_plan(name: str, graph: Graph) -> str:
+    """The text of `explain`: a line for each operator, and a summary."""
     rows = [
         ("  " * each.depth + described(each.operator), each.how, "; ".join(each.keeps), str(each.node.origin or ""))
         for each in plan(graph)

@@ -1,4 +1,4 @@
-"""Values that are Arrow tables: sequences as rows in their order, bags, sets and z-sets as rows with weights."""
+"""Values that are Arrow tables: a sequence is rows in order; a bag, set or z-set is rows with weights."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from flo.values.element_value import ElementCollection
 from flo.values.sequence import Sequence
 
 WEIGHT = "±"
-"""The column of weights. No field of a Python class can have this name."""
+"""The weight column. No field of a Python class can have this name."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Rows(FormedValue):
-    """What has arrived, as a table. `++` appends rows; equal rows are added up only where somebody asks."""
+    """A value as a table. `++` appends rows; equal rows are consolidated only where an operator needs it."""
 
     of: ElementCollection[Any]
     table: pa.Table
@@ -53,11 +53,11 @@ class Rows(FormedValue):
         return self.end is not End.OPEN
 
     def drained(self) -> Rows:
-        """Without its rows."""
+        """The value without its rows."""
         return Rows(self.of, self.table.slice(0, 0), self.end)
 
     def passed(self) -> Rows:
-        """⊗: the end was passed on."""
+        """⊗: the value after its end was passed on."""
         return Rows(self.of, self.table.slice(0, 0), End.PASSED)
 
     def take(self) -> tuple[Rows, Rows]:
@@ -72,7 +72,7 @@ class Rows(FormedValue):
         return int(self.table.num_rows) + (self.end is End.ARRIVED)
 
     def value(self) -> Any:
-        """The same value of the `values` instance."""
+        """The same value, as Python values."""
         layout = layout_of(self.of)
         elements = layout.to_elements(self.table)
         units = elements if ordered(self.of) else zip(elements, self.table[WEIGHT].to_pylist(), strict=True)
@@ -98,6 +98,7 @@ class Rows(FormedValue):
 
 
 def ordered(collection: Collection) -> bool:
+    """Whether rows of the collection are ordered: it is a sequence."""
     return isinstance(collection, Sequence)
 
 
@@ -114,12 +115,13 @@ def layout_of(collection: Collection) -> Layout:
 
 
 def schema_of(collection: Collection) -> pa.Schema:
+    """The schema of tables of a collection, with the weight column unless it is a sequence."""
     schema = layout_of(collection).schema
     return schema if ordered(collection) else schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
 
 
 def plain_zeros(of: Collection, table: pa.Table) -> pa.Table:
-    """The table with 0.0 for -0.0, unless it is a sequence: equal rows of other collections are one (`canonical`)."""
+    """Replaces -0.0 by 0.0, except in a sequence: equal rows of other collections are one row (`canonical`)."""
     if ordered(of):
         return table
     for place, field in enumerate(table.schema):
@@ -143,7 +145,7 @@ def _plain_zeros(array: pa.Array) -> pa.Array:
 
 
 def rows_of(collection: ElementCollection[Any], value: Any) -> Rows:
-    """The columnar value of a value of the `values` instance."""
+    """A Python value as a table."""
     layout = layout_of(collection)
     if ordered(collection):
         return Rows(collection, layout.to_table(value.all_units()), value.end)
@@ -154,7 +156,7 @@ def rows_of(collection: ElementCollection[Any], value: Any) -> Rows:
 
 
 def written(of: ElementCollection[Any], value: Any) -> Rows:
-    """The rows of a value; an element that fits no column is named."""
+    """A Python value as a table. An error names the element that does not fit."""
     try:
         return rows_of(of, value)
     except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError) as error:
@@ -166,14 +168,14 @@ def written(of: ElementCollection[Any], value: Any) -> Rows:
                     f"an element of {{input}} does not fit its columns: {fault}",
                     facts=(
                         ("given", brief(element)),
-                        ("columns", _shown(layout_of(of).schema)),
+                        ("columns", _columns_text(layout_of(of).schema)),
                     ),
                 ) from error
         raise
 
 
 class Columns(Form[ElementCollection[Any]]):
-    """The columnar form of a collection: the same type to people, other values."""
+    """A collection whose values are tables. To users it is the same type as its base."""
 
     name = "Columns"
 
@@ -182,15 +184,16 @@ class Columns(Form[ElementCollection[Any]]):
 
     def mismatch(self, value: Value) -> str | None:
         if not isinstance(value, Rows):
-            return f"a {value.kind} is no table of {self.base}"
+            return f"expected a table of {self.base}; got a {value.kind}"
         expected = schema_of(self.base)
         if not value.table.schema.equals(expected):
-            return f"the columns are {_shown(value.table.schema)}, and {self.base} has {_shown(expected)}"
+            columns = _columns_text(value.table.schema)
+            return f"the columns are {columns}; expected those of {self.base}: {_columns_text(expected)}"
         return None
 
     def formed(self, value: Any) -> Rows:
         return rows_of(self.base, value)
 
 
-def _shown(schema: pa.Schema) -> str:
+def _columns_text(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name}: {field.type}" for field in schema if field.name != WEIGHT)

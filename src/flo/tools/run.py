@@ -98,13 +98,13 @@ def _on_spark(
     given: argparse.Namespace, loaded: list[ModuleType], flow: Flow, inputs: Mapping[str, str], output: Console
 ) -> None:
     try:
-        from flo.spark.driver.shipping import take_along
+        from flo.spark.driver.shipping import pickle_by_value
         from flo.spark.session import embedded
     except ImportError:
         raise FloError("pyspark is not installed", instead=(("pip install 'flo-streams[spark]'", ""),)) from None
     for module in loaded:
         if is_users(module.__dict__.get("__file__")):
-            take_along(module)
+            pickle_by_value(module)
     bounded = {stream.name: stream.bounded for stream in flow._scope.inputs}
     order, sinks = dict(map(_named, given.order)), dict(map(_sink, given.output))
     _expect(flow, inputs, order, sinks)
@@ -133,7 +133,7 @@ def _on_spark(
                 live.update(turns(query))
             live.update(turns(query))
         views = [name for name in flow._outputs if sinks.get(name, "view") == "view"]
-        shown(output, {name: query.view(name).shown() for name in views})
+        shown(output, {name: query.view(name).table_or_value() for name in views})
 
 
 def _expect(flow: Flow, inputs: Mapping[str, str], order: Mapping[str, str], sinks: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from flo.spark.checkpoint.inspect import Held
+    from flo.spark.checkpoint.inspect import StateSize
 
 ABOUT = """\
 show      stages, operators and views, with the rows and bytes that each shard holds of them
@@ -49,13 +49,15 @@ def show(given: argparse.Namespace) -> int:
     versions = checkpoint.versions()
     output = Console(file=sys.stdout, highlight=False, soft_wrap=True)
     kept = ", ".join(map(str, versions)) or "none"
-    output.print(f"flow {checkpoint.about['flow']}, {checkpoint.shards} shards, versions kept: {kept}", markup=False)
+    output.print(
+        f"flow {checkpoint.description['flow']}, {checkpoint.shards} shards, versions kept: {kept}", markup=False
+    )
     if versions:
-        output.print(table(checkpoint.held(versions[-1]), checkpoint.shards))
+        output.print(table(checkpoint.sizes(versions[-1]), checkpoint.shards))
     return 0
 
 
-def table(held: Iterable[Held], shards: int) -> Table:
+def table(sizes: Iterable[StateSize], shards: int) -> Table:
     """One row for every operator and view that holds something; with a column for each shard, if they are few."""
     shown = range(shards if shards <= MOST_SHOWN else 0)
     found = Table(header_style="bold")
@@ -63,8 +65,8 @@ def table(held: Iterable[Held], shards: int) -> Table:
         found.add_column(column)
     for column in ("rows", "bytes", *(f"shard {shard}" for shard in shown)):
         found.add_column(column, justify="right")
-    rows: dict[tuple[int, str], list[Held]] = {}
-    for each in held:
+    rows: dict[tuple[int, str], list[StateSize]] = {}
+    for each in sizes:
         rows.setdefault((each.level, each.label), []).append(each)
     for parts in rows.values():
         one, rows_of = parts[0], {part.shard: part.rows for part in parts}

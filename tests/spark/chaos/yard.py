@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flo.spark.tasks.state import place_of, state_of
+from flo.spark.tasks.state import shard_path, state_folder
 from tests.spark.chaos.pipeline import CHANGES, CHECKPOINT, SHARDS, TURNS, program, write_inputs
 from tests.spark.chaos.processes import LOCAL, Cluster, Driver
 
@@ -108,7 +108,7 @@ class Trial:
         return lambda: file.exists() or (committed.exists() and file.parent.name != "commits")
 
     def state(self, level: int, shard: int) -> Path:
-        return Path(str(state_of(str(self.folder / CHECKPOINT), SHARDS).within(place_of(level, shard))))
+        return Path(str(state_folder(str(self.folder / CHECKPOINT), SHARDS).within(shard_path(level, shard))))
 
     def complete(self, *expected: str) -> None:
         """Restarts until the run is complete, if it fails as it may; then compares."""

@@ -1,1 +1,1 @@
-"""A checkpoint as it is on disk: what it is of, what it holds, and how it is cut anew."""
+"""The files of a checkpoint: commits, the lease, its program, and tools that read it without the program."""

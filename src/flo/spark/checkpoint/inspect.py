@@ -1,4 +1,4 @@
-"""Checkpoints without their program: what they hold, and whether all of it is there."""
+"""Reading a checkpoint without its program: sizes of states, and missing or damaged files."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ from typing import Any
 from flo.core.checkpoint import decode, encode
 from flo.core.errors import CheckpointError
 from flo.core.term import Call, Term
-from flo.spark.checkpoint.files import ABOUT, about, committed, read_commits, standing_at
+from flo.spark.checkpoint.commits import committed_versions, read_state_versions, verified_versions
 from flo.spark.checkpoint.lease import epochs, read_lease
-from flo.spark.checkpoint.offsets import SPARK, problems_of_offsets
-from flo.spark.tasks import arriving
-from flo.spark.tasks.state import Standing, place_of, state_of
+from flo.spark.checkpoint.program_changes import DESCRIPTION, read_description
+from flo.spark.checkpoint.spark_logs import SPARK, find_log_problems
+from flo.spark.tasks.output_files import inputs_with_diverted_rows, read_diverted
+from flo.spark.tasks.state import StateVersions, shard_path, state_folder
 from flo.tables.checkpoint.store import MENDING, PARTS, Store
 
 
 @dataclass(frozen=True)
-class Held:
-    """What an operator or a view holds in one shard."""
+class StateSize:
+    """The size of what an operator or a view holds in one shard."""
 
     level: int
     shard: int
     label: str
-    """Tells it from the others of its stage."""
+    """Identifies the operator or view within its stage."""
     name: str
     line: str = ""
     where: str = ""
     rows: int = 0
-    """Of tables; what is kept as values has none."""
+    """Rows of tables. State that is Python values counts 0."""
     bytes: int = 0
 
 
@@ -38,91 +39,93 @@ class Checkpoint:
 
     def __init__(self, where: str) -> None:
         self.where = where
-        self.about: Any = about(where)
-        if self.about is None:
-            raise CheckpointError(f"there is no checkpoint in {where!r}: it would have a file `{ABOUT}`")
-        self.shards = int(self.about["shards"])
+        self.description: Any = read_description(where)
+        if self.description is None:
+            raise CheckpointError(f"there is no checkpoint in {where!r}: the file `{DESCRIPTION}` is missing")
+        self.shards = int(self.description["shards"])
 
     def versions(self) -> list[int]:
-        """Those that are committed, as they were written."""
-        return read_commits(self.where)
+        """The committed versions. Raises if a commit is damaged."""
+        return verified_versions(self.where)
 
     def store(self, level: int, shard: int) -> Store:
-        return Store(state_of(self.where, self.shards).within(place_of(level, shard)))
+        return Store(state_folder(self.where, self.shards).within(shard_path(level, shard)))
 
-    def standing(self, version: int) -> dict[int, Standing]:
-        """Where the states of a committed version are, by level."""
-        standing = standing_at(self.where, version, self.shards)
-        if any(stage["level"] not in standing for stage in self.about["stages"]):
+    def state_versions(self, version: int) -> dict[int, StateVersions]:
+        """The state versions of a committed version, by level of the stage."""
+        versions = read_state_versions(self.where, version, self.shards)
+        if any(stage["level"] not in versions for stage in self.description["stages"]):
             raise _of_another_program(version, self.where)
-        return standing
+        return versions
 
     def states(self, version: int) -> Iterator[tuple[Any, int, Store, int]]:
-        """Every state of a committed version: its stage, its shard, where it is, and the version that it is of there.
-        What shards share that were sent nothing yet is one of them."""
-        standing = self.standing(version)
-        for stage in self.about["stages"]:
-            for shard, changed in standing[stage["level"]].states():
+        """Every state of a committed version: its stage, its shard, its store, and its version there.
+
+        The state that unused shards share is one of them.
+        """
+        versions = self.state_versions(version)
+        for stage in self.description["stages"]:
+            for shard, changed in versions[stage["level"]].states():
                 yield stage, shard, self.store(stage["level"], shard), changed
 
-    def held(self, version: int) -> Iterator[Held]:
-        """What operators and views hold at a version, shard by shard."""
+    def sizes(self, version: int) -> Iterator[StateSize]:
+        """The sizes of all operators and views at a version, by shard."""
         for stage, shard, store, changed in self.states(version):
             graph, views = read_state(stage, store, changed)
-            sizes = {name: size for name, (size, _) in store.folder.files(PARTS).items()}
+            files = {name: size for name, (size, _) in store.folder.files(PARTS).items()}
             first: Any = decode(bytes.fromhex(stage["initial"]))
             for place, states in enumerate(zip(nodes_in(graph), nodes_in(first[0]), strict=True)):
-                none = Held(stage["level"], shard, f"operator {place}", **stage["operators"][place])
-                yield _measured(none, *states, store, sizes)
+                none = StateSize(stage["level"], shard, f"operator {place}", **stage["operators"][place])
+                yield _measure(none, *states, store, files)
             for name, view in views:
-                none = Held(stage["level"], shard, f"view {name}", name, where="view")
-                yield _measured(none, view, None, store, sizes)
+                none = StateSize(stage["level"], shard, f"view {name}", name, where="view")
+                yield _measure(none, view, None, store, files)
 
     def problems(self) -> Iterator[str]:
-        """What is missing, truncated or altered, with the file's name."""
+        """Files that are missing, truncated or altered, one line each."""
         wanted: dict[tuple[int, int], dict[int, int]] = {}
-        stages = {stage["level"]: stage for stage in self.about["stages"]}
-        newest = max(committed(self.where), default=None)
-        for version in committed(self.where):
-            faults = list(_wrong(lambda version=version: self.standing(version)))
-            yield from faults
-            for stage, shard, _, changed in () if faults else self.states(version):
+        stages = {stage["level"]: stage for stage in self.description["stages"]}
+        newest = max(committed_versions(self.where), default=None)
+        for version in committed_versions(self.where):
+            found = list(_try(lambda version=version: self.state_versions(version)))
+            yield from found
+            for stage, shard, _, changed in () if found else self.states(version):
                 wanted.setdefault((stage["level"], shard), {}).setdefault(changed, version)
         for (level, shard), versions in wanted.items():
             store = self.store(level, shard)
             numbers = store.numbers()
             for changed, version in versions.items():
                 if changed not in numbers:
-                    yield f"the version {version} is committed, and {place_of(level, shard)} does not have it"
+                    yield f"version {version} is committed, but its state is missing in {shard_path(level, shard)}"
             for number in numbers:
                 yield from self._problems_at(stages[level], store, number)
         for epoch in epochs(self.where):
-            yield from _wrong(lambda epoch=epoch: read_lease(self.where, epoch))
-        for name in arriving.inputs(self.where):
-            yield from _wrong(lambda name=name: arriving.put_aside(self.where, name, newest or 0))
-        for problem in problems_of_offsets(f"{self.where}/{SPARK}", newest):
+            yield from _try(lambda epoch=epoch: read_lease(self.where, epoch))
+        for name in inputs_with_diverted_rows(self.where):
+            yield from _try(lambda name=name: read_diverted(self.where, name, newest or 0))
+        for problem in find_log_problems(f"{self.where}/{SPARK}", newest):
             yield _line(problem)
 
     def _problems_at(self, stage: Any, store: Store, number: int) -> Iterator[str]:
-        faults = list(_wrong(lambda: read_state(stage, store, number)))
-        yield from faults
-        if faults:
+        found = list(_try(lambda: read_state(stage, store, number)))
+        yield from found
+        if found:
             return
         named = {name: columns for columns, name in runs_in(read_state(stage, store, number))}
         for name in store.manifest(number)["runs"]:
             columns = named.pop(name, None)
             if columns is None:
-                yield f"{store.folder}: the manifest of version {number} names `{name}`, and its state does not"
+                yield f"{store.folder}: the manifest of version {number} names the run `{name}`, but the state does not"
             else:
-                yield from _wrong(lambda columns=columns, name=name: store.get(columns, name))
-        yield from (
-            f"{store.folder}: the state of version {number} names `{name}`, not so its manifest" for name in named
-        )
+                yield from _try(lambda columns=columns, name=name: store.get(columns, name))
+        for name in named:
+            yield f"{store.folder}: the state of version {number} names the run `{name}`, but the manifest does not"
 
 
-def _wrong(look: Any) -> Iterator[str]:
+def _try(read: Any) -> Iterator[str]:
+    """The problem that reading something meets, if any."""
     try:
-        look()
+        read()
     except CheckpointError as error:
         yield _line(error)
 
@@ -131,8 +134,8 @@ def _line(error: CheckpointError) -> str:
     return ": ".join([*(str(text) for label, text in error.facts if label == "folder"), error.summary])
 
 
-def _measured(none: Held, term: Term, initial: Term, store: Store, sizes: dict[str, int]) -> Held:
-    """With the rows and bytes of its runs, and the bytes of what else it holds."""
+def _measure(none: StateSize, term: Term, initial: Term, store: Store, sizes: dict[str, int]) -> StateSize:
+    """Adds the rows and bytes of the runs that a term names, and the bytes of the term itself."""
     if term == initial:
         return none
     runs = list(runs_in(term))
@@ -142,7 +145,7 @@ def _measured(none: Held, term: Term, initial: Term, store: Store, sizes: dict[s
 
 
 def read_state(stage: Any, store: Store, version: int) -> tuple[Term, tuple[tuple[str, Term], ...]]:
-    """The graph and the views of a stage, as they were written."""
+    """The graph and the views of a shard, as terms."""
     term: Any = decode(store.read(version)[0])
     if len(nodes_in(term[0])) != len(stage["operators"]):
         raise _of_another_program(version, str(store.folder))
@@ -151,24 +154,24 @@ def read_state(stage: Any, store: Store, version: int) -> tuple[Term, tuple[tupl
 
 def _of_another_program(version: int, where: str) -> CheckpointError:
     return CheckpointError(
-        f"the state of version {version} is not of the program that `{ABOUT}` is of",
+        f"the state of version {version} does not belong to the program that `{DESCRIPTION}` describes",
         facts=(("folder", where),),
         instead=MENDING,
     )
 
 
 def nodes_in(graph: Term) -> list[Call]:
-    """Every {S}[op], left to right."""
+    """Every node {S}[op] of a graph, from left to right."""
     match graph:
         case Call(";" | "|", (left, right)):
             return nodes_in(left) + nodes_in(right)
         case Call("{}[]"):
             return [graph]
-    raise CheckpointError("the state holds something else than a graph")
+    raise CheckpointError("the state is malformed: expected a graph")
 
 
 def runs_in(term: Any) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The columns of the key, and the name, of every run that a term names."""
+    """The key columns and the name of every run that a term names."""
     match term:
         case Call("stored", (columns, str(name))):
             yield tuple(columns), name

@@ -1,8 +1,8 @@
 """The lease of a checkpoint: one query at a time may commit to it.
 
-Every start takes the next epoch, by creating a file that nobody else can create. Who has the newest epoch may commit;
-who finds a newer one has lost the checkpoint. So a crash never blocks a restart, and no clock decides. Where it can be
-seen that the holder is alive, which is on its own machine, the start is refused instead.
+Every start takes the next epoch by creating a file exclusively. The query with the newest epoch may commit; one that
+finds a newer epoch has lost the checkpoint. A crash therefore never blocks a restart, and no clock or timeout is
+involved. On the holder's own machine Flo can see whether the holder is alive, and then rejects the start.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from flo.core.errors import CheckpointError
-from flo.spark.checkpoint.files import committed, epoch_of
+from flo.spark.checkpoint.commits import commit_epoch, committed_versions
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import create_sealed, damaged, missing, numbers_in, read_sealed, write_sealed
 
 LEASES = "leases"
 HOLDER = {"run": str, "query": str, "user": str, "host": str, "pid": int, "started": str, "since": str}
-"""What a lease says of its holder."""
+"""The fields that identify the holder of a lease."""
 _here: dict[str, Lease] = {}
-"""The leases of this process, by the run that holds each."""
+"""The leases that this process holds, by the id of the run."""
 
 
 @dataclass
@@ -38,35 +38,35 @@ class Lease:
     epoch: int
     holder: dict[str, Any]
     is_used: Callable[[], bool] = lambda: True
-    """Whether the query still runs: in this process one can be asked."""
+    """Whether the query still runs. Can be asked in the same process only."""
 
     @classmethod
     def take(cls, where: str, query: str) -> Lease:
-        """The next epoch. Refused while the holder of the newest is known to be alive."""
+        """Takes the next epoch. Raises while the holder of the newest one is known to be alive."""
         try:
-            return cls._next(where, query)
+            return cls._take_next(where, query)
         except OSError as error:
             raise CheckpointError(
                 f"the checkpoint cannot be written: {error.strerror or error}",
-                facts=(("checkpoint", where), ("expected", "a folder that this user may create files in")),
+                facts=(("checkpoint", where), ("expected", "a folder in which this user may create files")),
             ) from error
 
     @classmethod
-    def _next(cls, where: str, query: str) -> Lease:
-        files, ours = folder(where), _myself(query)
+    def _take_next(cls, where: str, query: str) -> Lease:
+        files, ours = folder(where), _describe_process(query)
         while True:
             newest = _newest(where)
             if newest is not None and _is_alive(newest):
                 raise CheckpointError(
-                    "the checkpoint is in use by another query that runs, and one at a time may commit to it",
-                    facts=(("in use by", _shown(newest)), ("checkpoint", where)),
+                    "the checkpoint is in use by another query; only one at a time may run on it",
+                    facts=(("in use by", _format_holder(newest)), ("checkpoint", where)),
                     instead=(
-                        ("query.stop()", "there; then the same start again goes on"),
+                        ("query.stop()", "in that process; then start this query again"),
                         ("another checkpoint", "for another query"),
                     ),
                 )
-            versions = committed(where)
-            taken = [newest["epoch"] if newest else 0, epoch_of(where, versions[-1]) if versions else 0]
+            versions = committed_versions(where)
+            taken = [newest["epoch"] if newest else 0, commit_epoch(where, versions[-1]) if versions else 0]
             lease = _here[ours["run"]] = cls(where, 1 + max(taken), ours)
             try:
                 create_sealed(files, _name(lease.epoch), lease._content())
@@ -74,7 +74,7 @@ class Lease:
                 del _here[ours["run"]]
                 if not isinstance(error, FileExistsError):
                     raise
-                # another was first: is it alive?
+                # another start was first: look again
                 if max(epochs(where), default=0) < lease.epoch:
                     raise damaged(files, _name(lease.epoch), "cannot be read: it is a folder") from None
                 continue
@@ -84,23 +84,23 @@ class Lease:
             return lease
 
     def expect_held(self) -> None:
-        """Refuses to go on if another has taken a newer epoch."""
+        """Raises if another query has taken a newer epoch."""
         newest = _newest(self.where)
         if newest is None:
             raise missing(folder(self.where), _name(self.epoch))
         if newest["run"] != self.holder["run"]:
             raise CheckpointError(
-                "another query has taken over the checkpoint, and this one commits nothing more",
+                "another query has taken over the checkpoint, so this one must not commit",
                 facts=(
-                    ("taken by", _shown(newest)),
-                    ("this one", _shown({**self.holder, "epoch": self.epoch})),
+                    ("taken by", _format_holder(newest)),
+                    ("this one", _format_holder({**self.holder, "epoch": self.epoch})),
                     ("checkpoint", self.where),
                 ),
-                instead=(("one query at a time", "another one needs another checkpoint"),),
+                instead=(("another checkpoint", "for each query that runs at the same time"),),
             )
 
     def release(self) -> None:
-        """The next start need not ask who is alive."""
+        """Releases the lease, so that the next start on any machine succeeds at once."""
         if _here.pop(self.holder["run"], None) is None:
             return
         newest = _newest(self.where)
@@ -112,26 +112,27 @@ class Lease:
 
 
 def read_lease(where: str, epoch: int) -> Any:
+    """The content of a lease. Raises with a fix if the file is damaged."""
     try:
         return read_sealed(folder(where), _name(epoch), epoch=epoch, released=bool, **HOLDER)
     except CheckpointError as error:
-        error.instead = ((f"remove `{_name(epoch)}`", "if you know that no query runs on the checkpoint"),)
+        error.instead = ((f"remove `{_name(epoch)}`", "if no query runs on the checkpoint"),)
         raise
 
 
 def epochs(where: str) -> list[int]:
-    """Of the leases that are there: the newest counts."""
+    """The epochs of all leases, in order. The newest one counts."""
     return numbers_in(folder(where), LEASES)
 
 
 def _newest(where: str) -> Any:
-    """The lease that counts; None if there is none."""
+    """The newest lease; None if there is none."""
     while there := epochs(where):
         try:
             return read_lease(where, there[-1])
         except CheckpointError:
             if folder(where).exists(_name(there[-1])):
-                raise  # otherwise a newer one has replaced it
+                raise  # otherwise a newer lease has replaced it
     return None
 
 
@@ -139,10 +140,10 @@ def _name(epoch: int) -> str:
     return f"{LEASES}/{epoch:08}.json"
 
 
-def _myself(query: str) -> dict[str, Any]:
+def _describe_process(query: str) -> dict[str, Any]:
     try:
         user = getpass.getuser()
-    except (KeyError, OSError):  # one without a name
+    except (KeyError, OSError):  # the user has no name
         user = str(os.getuid())
     return {
         "run": uuid.uuid4().hex,
@@ -150,27 +151,27 @@ def _myself(query: str) -> dict[str, Any]:
         "user": user,
         "host": socket.gethostname(),
         "pid": os.getpid(),
-        "started": _started(os.getpid()),
+        "started": _start_time(os.getpid()),
         "since": datetime.now(UTC).isoformat(" ", "seconds"),
     }
 
 
-def _shown(lease: Any) -> str:
-    who = f"`{lease['query']}` of {lease['user']}, process {lease['pid']} on {lease['host']}"
-    return f"{who}, since {lease['since']}, epoch {lease['epoch']}"
+def _format_holder(lease: Any) -> str:
+    holder = f"`{lease['query']}` of {lease['user']}, process {lease['pid']} on {lease['host']}"
+    return f"{holder}, since {lease['since']}, epoch {lease['epoch']}"
 
 
 def _is_alive(lease: Any) -> bool:
-    """Whether the holder is known to be alive. Of another machine nothing is known."""
+    """Whether the holder is known to be alive. A process on another machine is not."""
     if lease["released"] or lease["host"] != socket.gethostname():
         return False
-    if lease["pid"] == os.getpid() and lease["started"] == _started(os.getpid()):
+    if lease["pid"] == os.getpid() and lease["started"] == _start_time(os.getpid()):
         return lease["run"] in _here and _here[lease["run"]].is_used()
-    return bool(lease["started"]) and _started(lease["pid"]) == lease["started"]
+    return bool(lease["started"]) and _start_time(lease["pid"]) == lease["started"]
 
 
-def _started(pid: int) -> str:
-    """Tells a process from a later one of the same number, also after a reboot; empty if it has ended."""
+def _start_time(pid: int) -> str:
+    """When a process started, to tell it from a later one with the same id, also after a reboot; empty if it ended."""
     if not Path("/proc/self/stat").exists():
         shown = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
         return shown.stdout.strip()

@@ -19,13 +19,15 @@ from flo.core.errors import CheckpointError
 from flo.core.operator import Operator
 from flo.core.structural import Wire
 from flo.core.term import Call, Term
-from flo.spark.checkpoint.files import add_standing, write_about
+from flo.spark.checkpoint.commits import add_state_versions
 from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_state, runs_in
 from flo.spark.checkpoint.lease import Lease
+from flo.spark.checkpoint.program_changes import write_description
 from flo.spark.plan.spread import PANE
 from flo.spark.plan.stages import MOST_SHARDS, shard_of
-from flo.spark.tasks.kept import OUTPUTS, PLACE
-from flo.spark.tasks.state import STATE, VERSIONS, Standing, place_of, state_of
+from flo.spark.tasks.output_files import OUTPUTS
+from flo.spark.tasks.shard_record import PLACE
+from flo.spark.tasks.state import STATE, VERSIONS, StateVersions, shard_path, state_folder
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import Store
 from flo.tables.checkpoint.storing import Storing
@@ -64,14 +66,14 @@ def _rescaled(where: str, shards: int, lease: Lease) -> list[int]:
         return versions
     folder(where).remove(f"{STATE}/{shards:05}")  # left by one that was broken off
     for version in versions:
-        standing = checkpoint.standing(version)
-        for stage in checkpoint.about["stages"]:
+        standing = checkpoint.state_versions(version)
+        for stage in checkpoint.description["stages"]:
             _Cutting(checkpoint, stage, shards, version).cut()
         every = dict.fromkeys(range(shards), version)
-        cut = {level: Standing(every, ended=each.ended) for level, each in standing.items()}
-        add_standing(where, version, shards, cut)
+        cut = {level: StateVersions(every, ended=each.ended) for level, each in standing.items()}
+        add_state_versions(where, version, shards, cut)
     lease.expect_held()
-    write_about(where, {**checkpoint.about, "shards": shards})
+    write_description(where, {**checkpoint.description, "shards": shards})
     folder(where).remove(OUTPUTS)  # of turns that come again, and then from other shards
     folder(where).remove(f"{STATE}/{checkpoint.shards:05}")
     return versions
@@ -91,11 +93,11 @@ class _Cutting:
 
     def cut(self) -> None:
         level = self.stage["level"]
-        state = state_of(self.checkpoint.where, self.shards)
-        standing = list(self.checkpoint.standing(self.version)[level].states())
+        state = state_folder(self.checkpoint.where, self.shards)
+        standing = list(self.checkpoint.state_versions(self.version)[level].states())
         self.old = [self.checkpoint.store(level, shard) for shard, _ in standing]
         versions = [changed for _, changed in standing]
-        stores = [Store(state.within(place_of(level, shard))) for shard in range(self.shards)]
+        stores = [Store(state.within(shard_path(level, shard))) for shard in range(self.shards)]
         self.new = [Storing(store, []) for store in stores]
         read = zip(self.old, versions, strict=True)
         graphs, views = zip(*(read_state(self.stage, store, changed) for store, changed in read), strict=True)

@@ -1,1 +1,1 @@
-"""What runs in the driver: a query, its inputs and outputs, turn by turn."""
+"""Code that runs in the driver: inputs, micro-batches, the query, sinks and views."""

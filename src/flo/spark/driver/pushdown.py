@@ -1,10 +1,10 @@
-"""Which column expressions Catalyst may run itself: those that give what they give here, for all values.
+"""The column expressions that Catalyst may run: those that give the same results there as on Arrow, for all values.
 
-An expression is pushed down only if every function that it calls is listed, for the types that it is called on. Tests
-compare each entry with Spark on values that tell engines apart, and an entry without such a test fails. Among those
-that are not listed are arithmetic (Spark raises errors of its own where integers overflow), comparisons of floats (to
-Spark nan is the largest number and equal to itself), regular expressions (the two have other rules for `$`, `.` and
-blanks), the case of letters, and times in zones. What is not pushed down runs on Arrow inside the stage.
+An expression is pushed down only if all functions that it calls are listed, for the types of their operands. Tests
+compare each entry with Spark on values that distinguish the engines; an entry without such a test fails. Not listed
+are, among others, arithmetic (Spark raises its own errors on integer overflow), comparisons of floats (for Spark nan is
+the largest number and equal to itself), regular expressions (the rules for `$`, `.` and blanks differ), the case of
+letters, and times with zones. Expressions that are not pushed down run on Arrow, inside the stage.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 
 from flo.columns.evaluation import Call
 from flo.columns.expression import Expression
-from flo.spark.tasks.arriving import OFFSET, PARTITION
+from flo.spark.tasks.input_task import OFFSET, PARTITION
 from flo.tables.io.files import WEIGHTS
 
 PASSED = ("int64", "double", "bool", "string", "binary", "date32[day]", "timestamp[us]")
-"""The types whose columns come out of Spark as they went in."""
+"""The types whose columns pass through Spark unchanged."""
 COMPARED = ("int64", "string", "bool", "date32[day]")
-"""The types that Spark compares as Arrow does: texts by their bytes in UTF-8."""
+"""The types that Spark compares as Arrow does: strings by their UTF-8 bytes."""
 ORDERED = ("int64", "string", "date32[day]")
 LITERALS = ("literal int64", "literal string", "literal bool")
 COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__")
@@ -49,7 +49,7 @@ def _is_literal_pattern(options: Mapping[str, Any]) -> bool:
 
 
 def _is_list_of(kind: type) -> Allowed:
-    """Whether an option is a list of some values of a type, without None."""
+    """Whether an option is a non-empty list of values of a type, without None."""
     return lambda options: (
         isinstance(options["other"], (list, tuple))
         and bool(options["other"])
@@ -58,7 +58,7 @@ def _is_list_of(kind: type) -> Allowed:
 
 
 def _either_side(kind: str) -> list[tuple[str, str]]:
-    """Two columns of a type, or a column and a literal; a literal date has no place in an expression on Spark."""
+    """Two columns of a type, or a column and a literal. A literal date does not work in an expression on Spark."""
     literal = f"literal {kind}"
     return [(kind, kind), (kind, literal)] if literal in LITERALS else [(kind, kind)]
 
@@ -86,22 +86,22 @@ ALLOWED: dict[Key, Allowed] = {
     **{("when_then", ("bool", kind, kind)): _always for kind in COMPARED},
     ("when_then", ("bool", "string", "literal string")): _always,
 }
-"""By function and types of its operands: whether its options allow it too."""
+"""For each function and the types of its operands: a predicate on its options."""
 
 
 RESERVED = (WEIGHTS, PARTITION, OFFSET)
-"""Columns that may stand beside those of the rows."""
+"""Columns that a DataFrame may have besides those of the rows."""
 
 
 def runs_in_catalyst(expression: Expression) -> bool:
-    """Whether Spark gives the same for every row, in the same columns."""
-    flat = expression.schema.names == list(expression.layout.names)  # and no rows in one column
+    """Whether Spark gives the same result for every row, in the same columns."""
+    flat = expression.schema.names == list(expression.layout.names)  # not a row type in one column
     names = (*expression.inputs[0].names, *RESERVED), (*expression.layout.names, *RESERVED)
-    return flat and all(map(_is_allowed, expression.calls)) and all(map(are_told_apart, names))
+    return flat and all(map(_is_allowed, expression.calls)) and all(map(are_distinct_names, names))
 
 
-def are_told_apart(names: Iterable[str]) -> bool:
-    """Whether each name means one column to Spark, which takes dots for fields and looks at no case."""
+def are_distinct_names(names: Iterable[str]) -> bool:
+    """Whether each name means one column to Spark, which ignores case and reads dots as fields."""
     known = list(dict.fromkeys(names))
     return all(map(PLAIN_NAME.fullmatch, known)) and len({name.lower() for name in known}) == len(known)
 

@@ -1,4 +1,4 @@
-"""A running query: every micro-batch is a turn."""
+"""A running query: a handle on Spark's streaming query, whose every micro-batch goes through the sinks to a commit."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from pyspark.sql import DataFrame, SparkSession
 
 from flo.api.running import known
 from flo.core.errors import CheckpointError, FloError, Origin, UnknownNameError
-from flo.spark.checkpoint.files import committed, expect_next
+from flo.spark.checkpoint.commits import committed_versions, expect_next_version
 from flo.spark.checkpoint.lease import Lease
-from flo.spark.checkpoint.offsets import problems_of_offsets
-from flo.spark.driver.faults import for_java, without_java
+from flo.spark.checkpoint.spark_logs import find_log_problems
+from flo.spark.driver.micro_batches import MicroBatches, Outcome
+from flo.spark.driver.python_errors import error_for_spark, python_error
 from flo.spark.driver.sinks import DIVERTED, Given, Kept, Memory, Sink, forget_parts
-from flo.spark.driver.turns import Outcome, Turns
 from flo.spark.driver.views import View
-from flo.spark.session import ON_DISK, STREAMING, having, of_tasks
-from flo.spark.tasks import arriving
-from flo.spark.tasks.kept import VIEW
+from flo.spark.session import ON_DISK, STREAMING, hold_settings, task_settings
+from flo.spark.tasks.output_files import VIEW, read_diverted, record_diverted, remove_diverted
 
 PATIENCE = 60_000
-"""Milliseconds for sources to begin."""
+"""How long to wait for sources to start, in milliseconds."""
 
 
 class Query:
@@ -36,7 +35,7 @@ class Query:
     def __init__(
         self,
         name: str,
-        turns: Turns,
+        batches: MicroBatches,
         streaming: list[DataFrame],
         static: list[DataFrame],
         ended: set[int],
@@ -47,175 +46,184 @@ class Query:
     ) -> None:
         self.name = name
         self.progress: deque[Outcome] = deque(maxlen=100)
-        """What the last turns did."""
-        self._turns, self._static, self._ended, self._sinks = turns, static, ended, sinks
+        """The outcomes of the last micro-batches."""
+        self._batches, self._static, self._ended, self._sinks = batches, static, ended, sinks
         self._lease, self._offsets = lease, offsets
-        self._fault: Exception | None = None
+        self._failure: Exception | None = None
         self._over, self._ending = False, threading.Lock()
-        self._begun = bool(static or turns.plan.literals)
-        whole = turns.in_turns(reduce(DataFrame.union, streaming), ended, self._begun)
-        writer = whole.writeStream.foreachBatch(self._take)
+        self._has_first = bool(static or batches.plan.literals)
+        """Whether the first micro-batch has rows besides those of the streams."""
+        reports = batches.add_stages(reduce(DataFrame.union, streaming), ended, self._has_first)
+        writer = reports.writeStream.foreachBatch(self._run_micro_batch)
         writer = writer.option("checkpointLocation", offsets)
-        writer = writer.queryName(f"flo {name} {turns.run[:6]}")
+        writer = writer.queryName(f"flo {name} {batches.run[:6]}")
         if trigger:
             writer = writer.trigger(**trigger)
-        settings = of_tasks(turns.narrow) | STREAMING | (ON_DISK if "://" not in offsets else {})
-        with having(turns.spark, settings):
+        settings = task_settings(batches.narrow) | STREAMING | (ON_DISK if "://" not in offsets else {})
+        with hold_settings(batches.spark, settings):
             try:
                 self._query = writer.start()
             except Exception as error:
-                told = self._told(error)
-                raise told from (None if told is error else error)
-            lease.is_used = self._runs
+                translated = self._translate(error)
+                raise translated from (None if translated is error else error)
+            lease.is_used = self._is_running
             threading.Thread(target=self._wait_for_end, daemon=True).start()
-            self._initialized()
+            self._wait_for_sources()
 
-    def _initialized(self) -> None:
-        """Until the sources are there: these ask the user's session, and not the copy that the query has."""
+    def _wait_for_sources(self) -> None:
+        """Waits until the sources have started. Until then they read the settings of the user's session."""
         try:
             self._query._jsq.streamingQuery().awaitInitialization(PATIENCE)
-        except Exception:  # what is wrong with a source ends the query, and is told by it
+        except Exception:  # an error of a source ends the query, which reports it
             return
-        except BaseException:  # nobody would have a handle
+        except BaseException:  # the caller gets no handle to stop the query with
             self.stop()
             raise
 
-    def _take(self, batch: DataFrame, version: int) -> None:
+    def _run_micro_batch(self, batch: DataFrame, version: int) -> None:
+        """Runs a micro-batch, gives its changes to the sinks, and commits it."""
         try:
-            expect_next(self._turns.folder, version)
-            turns = self._turns
-            if version == 0 and self._begun:
-                outcome = turns.begin([batch, *self._static], self._ended)
+            batches = self._batches
+            expect_next_version(batches.folder, version)
+            if version == 0 and self._has_first:
+                outcome = batches.run_first_micro_batch([batch, *self._static], self._ended)
             else:
-                outcome = turns.take(batch, version)
+                outcome = batches.run_micro_batch(batch, version)
             self._lease.expect_held()
-            for output in turns.outputs:
-                given = Given.of(batch.sparkSession, turns.folder, output, outcome, turns.shards, turns.checkpoint)
-                _given(self._sinks[output.name], given)
-            self._take_aside(batch.sparkSession, outcome)
+            for output in batches.outputs:
+                given = Given.of(
+                    batch.sparkSession, batches.folder, output, outcome, batches.shards, batches.checkpoint
+                )
+                _give_to_sink(self._sinks[output.name], given)
+            self._give_diverted(batch.sparkSession, outcome)
             self._lease.expect_held()
-            turns.commit(outcome, self._lease.epoch)
-            forget_parts(turns.folder, turns.outputs, version)
+            batches.commit_micro_batch(outcome, self._lease.epoch)
+            forget_parts(batches.folder, batches.outputs, version)
             self.progress.append(outcome)
         except Exception as error:
-            self._fault = self._lost() or without_java(error)
-            raise for_java(self._fault) from None
+            self._failure = self._translate(error, in_micro_batch=True)
+            raise error_for_spark(self._failure) from None
 
-    def _take_aside(self, spark: SparkSession, outcome: Outcome) -> None:
-        """Rows that were put aside stay in the checkpoint, or go to a sink."""
-        turns = self._turns
-        for name in outcome.aside:
-            given = Given.aside(spark, turns.folder, name, outcome, turns.shards, turns.checkpoint)
+    def _give_diverted(self, spark: SparkSession, outcome: Outcome) -> None:
+        """Gives diverted rows to their sinks. Without a sink they stay in the checkpoint."""
+        batches = self._batches
+        for name in outcome.diverted_files:
+            given = Given.aside(spark, batches.folder, name, outcome, batches.shards, batches.checkpoint)
             sink = self._sinks.get(given.output, Kept())
-            arriving.remember(turns.folder, name, outcome.version, list(given.files))
-            _given(sink, given)
+            record_diverted(batches.folder, name, outcome.version, list(given.files))
+            _give_to_sink(sink, given)
             if not isinstance(sink, Kept):
-                arriving.forget(turns.folder, name, outcome.version)
+                remove_diverted(batches.folder, name, outcome.version)
 
-    def _lost(self) -> CheckpointError | None:
-        """That another query has taken over: whatever else goes wrong then comes of it."""
+    def _translate(self, error: Exception, in_micro_batch: bool = False) -> Exception:
+        """The error to show to the user.
+
+        A lost lease comes first, since it may cause any other error. Outside of a micro-batch, damaged files of Spark
+        come next.
+        """
+        lost = self._lost_lease()
+        if lost is not None or isinstance(error, FloError):
+            return lost or error
+        damaged = None if in_micro_batch else next(find_log_problems(self._offsets, None), None)
+        return damaged or python_error(error)
+
+    def _lost_lease(self) -> CheckpointError | None:
+        """The error of a query whose checkpoint another query has taken over."""
         try:
             self._lease.expect_held()
         except CheckpointError as error:
             return error
-        except OSError:  # the store cannot be reached, and that is told
+        except OSError:  # the store cannot be reached, which the original error says
             return None
         return None
 
-    def _told(self, error: Exception) -> Exception:
-        """What is raised for what Spark has raised itself, outside of a turn."""
-        if isinstance(error, FloError):
-            return error
-        damaged = next(problems_of_offsets(self._offsets, None), None)
-        return damaged or without_java(error)
-
-    def _runs(self) -> bool:
+    def _is_running(self) -> bool:
         try:
             return self.active
-        except Exception:  # Java is gone
+        except Exception:  # Java has ended
             return False
 
     def _wait_for_end(self) -> None:
-        with contextlib.suppress(Exception):  # who waits for the query is told
+        with contextlib.suppress(Exception):  # `wait` and `exception` report it
             self._query.awaitTermination()
         self._end()
 
     def _end(self) -> None:
-        """What is done once the query has ended, however it did: the first who sees it."""
+        """Stores the error and releases the lease, once, when the query has ended."""
         with self._ending:
             if self._over:
                 return
             self._over = True
             found = None
-            with contextlib.suppress(Exception):  # Java may be gone
+            with contextlib.suppress(Exception):  # Java may have ended
                 found = self._query.exception()
-            if found is not None and self._fault is None:
-                self._fault = self._lost() or self._told(found)
-            with contextlib.suppress(CheckpointError, OSError):  # then the next start finds out
+            if found is not None and self._failure is None:
+                self._failure = self._translate(found)
+            with contextlib.suppress(CheckpointError, OSError):  # the next start reports it
                 self._lease.release()
 
+    def _end_with(self, error: Exception) -> Exception:
+        """Ends the query, and returns the error that ended it."""
+        self._end()
+        return self._failure or self._translate(error)
+
     def diverted(self, name: str) -> pa.Table:
-        """The rows that an input has put aside, with the reason, if no sink takes them."""
+        """The rows that an input has diverted and no sink has taken, with the reason for each."""
         inputs = [each.removesuffix(DIVERTED) for each in self._sinks if each.endswith(DIVERTED)]
         if not inputs:
             raise UnknownNameError(
-                "the query puts no rows aside: one that does not fit ends it",
-                instead=(('start(…, on_error="divert")', "puts such rows aside"),),
+                "the query diverts no rows: one that does not fit ends it",
+                instead=(('start(…, on_error="divert")', "diverts such rows"),),
                 where=Origin.here(),
             )
-        newest = max(committed(self._turns.folder), default=-1)
-        return arriving.put_aside(self._turns.folder, known(name, dict.fromkeys(inputs), "input"), newest)
+        newest = max(committed_versions(self._batches.folder), default=-1)
+        return read_diverted(self._batches.folder, known(name, dict.fromkeys(inputs), "input"), newest)
 
     @property
     def exception(self) -> Exception | None:
-        """What ended the query, if something did."""
+        """The error that ended the query, if one did."""
         found: Exception | None = self._query.exception()
-        if found is not None:
-            self._end()
-        return found and (self._fault or without_java(found))  # a query that is stopped may have met something too
+        return found and self._end_with(found)  # a query that was stopped may have failed before
 
     @property
     def active(self) -> bool:
+        """Whether the query runs."""
         return self._query.isActive
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Until the query ends, or so many seconds; whether it has ended. Raises what ended it."""
+        """Waits until the query ends, or for so many seconds; returns whether it has ended. Raises what ended it."""
         try:
             done = self._query.awaitTermination(timeout)  # type: ignore[arg-type]  # fractions are fine
         except PySparkException as error:
-            raise self._ended_by(error) from None
+            raise self._end_with(error) from None
         if done is not False:
             self._end()
         return done is not False
 
     def process_all_available(self) -> None:
-        """Until all that the sources have now is taken in."""
+        """Waits until all data that the sources have now is processed."""
         try:
             self._query.processAllAvailable()
         except PySparkException as error:
-            raise self._ended_by(error) from None
-
-    def _ended_by(self, error: Exception) -> Exception:
-        self._end()
-        return self._fault or without_java(error)
+            raise self._end_with(error) from None
 
     def stop(self) -> None:
-        """Stops; a checkpoint goes on from here."""
+        """Stops the query. A later start resumes from the checkpoint."""
         self._query.stop()
         self._end()
 
     def view(self, name: str, version: int | None = None) -> View:
-        """An output that is kept, as it stands after the last turn, or after one before."""
-        known(name, {output.name: output for output in self._turns.outputs}, "output")
-        return View.of(self._turns.folder, name, version, self._turns)
+        """A view, at the newest committed version or at an earlier one."""
+        known(name, {output.name: output for output in self._batches.outputs}, "output")
+        return View.of(self._batches.folder, name, version, self._batches)
 
     def views(self, version: int | None = None) -> dict[str, View]:
-        """All outputs that are kept, of one version."""
-        version = View.newest(self._turns.folder) if version is None else version
-        return {each.name: self.view(each.name, version) for each in self._turns.outputs if each.how == VIEW}
+        """All views, at one version."""
+        version = View.newest(self._batches.folder) if version is None else version
+        return {each.name: self.view(each.name, version) for each in self._batches.outputs if each.how == VIEW}
 
     def changes(self, name: str) -> list[pa.Table]:
-        """What an output whose sink is `"memory"` gave, turn by turn."""
+        """The changes of an output whose sink is `"memory"`, one table for each micro-batch."""
         sink = self._sinks[known(name, self._sinks, "output")]
         if not isinstance(sink, Memory):
             raise UnknownNameError(
@@ -226,8 +234,8 @@ class Query:
         return sink.tables
 
 
-def _given(sink: Sink, given: Given) -> None:
-    """What a sink raises says of which output."""
+def _give_to_sink(sink: Sink, given: Given) -> None:
+    """Gives changes to a sink. An error that it raises gets a note that names the output."""
     try:
         sink.take(given)
     except Exception as error:

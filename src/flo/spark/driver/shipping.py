@@ -1,4 +1,4 @@
-"""What a program takes along to other processes: Flo, and functions and types that say the same there as here."""
+"""Shipping code to workers: Flo itself, and the user's functions with resolved annotations."""
 
 from __future__ import annotations
 
@@ -22,31 +22,30 @@ from flo.core.errors import is_users
 
 ARCHIVE = "flo_shipped.zip"
 PACKAGES = ("flo", "narwhals")
-"""What tasks import beside PyArrow, NumPy and PySpark: pure Python, which needs nothing else."""
+"""The packages that tasks import besides PyArrow, NumPy and PySpark. They are pure Python without dependencies."""
 
 
 def ship(spark: SparkSession) -> None:
-    """Brings Flo to workers that need not have it: those on other machines, and those that run another Python than this
-    process. Once for each session."""
+    """Ships Flo to workers that may not have it: on other machines, or with another Python. Once per session."""
     context = spark.sparkContext
-    if _runs_here(context) or any(Path(each).name == ARCHIVE for each in context._python_includes or ()):
+    if _runs_locally(context) or any(Path(each).name == ARCHIVE for each in context._python_includes or ()):
         return
-    context.addPyFile(str(packed_in(Path(tempfile.mkdtemp(prefix="flo-shipped-")))))
+    context.addPyFile(str(build_archive(Path(tempfile.mkdtemp(prefix="flo-shipped-")))))
 
 
-def _runs_here(context: SparkContext) -> bool:
+def _runs_locally(context: SparkContext) -> bool:
     """Whether workers run on this machine, with the packages of this process."""
     python = shutil.which(context.pythonExec) or context.pythonExec
     return str(context.master).startswith("local") and Path(python).parent == Path(sys.executable).parent
 
 
-def take_along(module: ModuleType) -> None:
-    """A module that workers cannot import goes with what the program has of it."""
+def pickle_by_value(module: ModuleType) -> None:
+    """Makes functions and classes of a module that workers cannot import travel by value."""
     cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
 
 
-def packed_in(folder: Path) -> Path:
-    """The packages as a file that Python can import from."""
+def build_archive(folder: Path) -> Path:
+    """Writes the packages into a zip file that Python can import from."""
     target = folder / ARCHIVE
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in PACKAGES:
@@ -61,9 +60,9 @@ def packed_in(folder: Path) -> Path:
 
 
 def resolve_annotations(item: Any, seen: set[int] | None = None) -> None:
-    """A function or a class that travels by value leaves behind the names that only its annotations use.
+    """Replaces the names in annotations by types, in a function or class of the user and in all types it mentions.
 
-    So the user's are made to hold types instead of names, and those of the types they name as well.
+    A function or class that is pickled by value does not take along the names that only its annotations use.
     """
     seen = set() if seen is None else seen
     derived = (item.__wrapped__, item.returns) if isinstance(item, Declared) else ()
@@ -72,7 +71,7 @@ def resolve_annotations(item: Any, seen: set[int] | None = None) -> None:
     if id(item) in seen or not (inspect.isfunction(item) or inspect.isclass(item)) or not _is_users(item):
         return
     seen.add(id(item))
-    with contextlib.suppress(Exception):  # an annotation that cannot be resolved says nothing here either
+    with contextlib.suppress(Exception):  # an annotation that cannot be resolved is ignored here too
         hints = typing.get_type_hints(item, include_extras=True)
         item.__annotations__.update({name: hints[name] for name in item.__annotations__})
         for hint in hints.values():
@@ -82,5 +81,5 @@ def resolve_annotations(item: Any, seen: set[int] | None = None) -> None:
 def _is_users(item: Any) -> bool:
     try:
         return is_users(inspect.getsourcefile(item))
-    except TypeError:  # made by no file: a class of the standard library, or typed into a shell
+    except TypeError:  # without a source file: built in, or defined in a shell
         return getattr(item, "__module__", "") == "__main__"

@@ -17,10 +17,10 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as sf
 
 from flo.core.errors import Origin, TypeMismatch, brief
-from flo.spark.driver.turns import Outcome
+from flo.spark.driver.micro_batches import Outcome
 from flo.spark.plan.retractions import Cause
-from flo.spark.session import frame_of
-from flo.spark.tasks.kept import COUNT, PARTS, VIEW, Output, part, read_part, remove_parts
+from flo.spark.session import read_frame
+from flo.spark.tasks.output_files import COUNT, PARTS, VIEW, Output, part_name, read_part, remove_parts
 from flo.tables.checkpoint.folders import Local, folder
 from flo.tables.io.diverted import SCHEMA
 from flo.tables.io.files import WEIGHTS
@@ -61,8 +61,8 @@ class Given:
         cls, spark: SparkSession, folder: str, output: Output, outcome: Outcome, shards: int, checkpoint: str = ""
     ) -> Given:
         """The changes of an output in a turn. Other files may be there, of an attempt on more shards."""
-        version, written = outcome.version, outcome.files.get(output.name, ()) if output.to is None else ()
-        files = tuple(part(output.name, version, shard) for shard in written)
+        version, written = outcome.version, outcome.changed_shards.get(output.name, ()) if output.to is None else ()
+        files = tuple(part_name(output.name, version, shard) for shard in written)
         has_rows, staged = isinstance(output.type.collection, Columns), output.to is not None
         schema, weighted = (schema_of(output), is_weighted(output)) if has_rows else (pa.schema([]), False)
         return cls(spark, folder, output.name, version, shards, schema, files, staged, weighted, checkpoint)
@@ -72,7 +72,7 @@ class Given:
         cls, spark: SparkSession, folder: str, name: str, outcome: Outcome, shards: int, checkpoint: str = ""
     ) -> Given:
         """The rows that an input has put aside in a turn."""
-        files = tuple(file for file, _ in outcome.aside.get(name, ()))
+        files = tuple(file for file, _ in outcome.diverted_files.get(name, ()))
         output = f"{name}{DIVERTED}"
         return cls(spark, folder, output, outcome.version, shards, SCHEMA, files, checkpoint=checkpoint)
 
@@ -82,7 +82,7 @@ class Given:
 
     def frame(self) -> DataFrame:
         """All of it, read by executors."""
-        return frame_of(self.spark, self.schema, self._reader(), self.files)
+        return read_frame(self.spark, self.schema, self._reader(), self.files)
 
     def _reader(self) -> Callable[[str], pa.Table]:
         where = self.folder

@@ -1,4 +1,4 @@
-"""Views: outputs as they stood after a turn, read from the state, all at one version."""
+"""Views: outputs at a committed version, read from the state."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from pyspark.sql.functions import sum as total
 
 from flo.core.collection import Form, FormedValue
 from flo.core.errors import CheckpointError, UnknownNameError
-from flo.spark.checkpoint.files import ABOUT, about, committed, read_commit, standing_at
-from flo.spark.driver.turns import Turns
-from flo.spark.session import frame_of, snapshot
-from flo.spark.tasks.kept import PLACE, VIEW, Output
-from flo.spark.tasks.state import place_of, state_of
+from flo.spark.checkpoint.commits import committed_versions, read_commit, read_state_versions
+from flo.spark.checkpoint.program_changes import DESCRIPTION, read_description
+from flo.spark.driver.micro_batches import MicroBatches
+from flo.spark.session import read_frame, snapshot
+from flo.spark.tasks.output_files import VIEW, Output
+from flo.spark.tasks.shard_record import PLACE
+from flo.spark.tasks.state import shard_path, state_folder
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import Store, missing
 from flo.tables.io.files import WEIGHTS
@@ -35,30 +37,30 @@ class View:
     folder: str
     name: str
     version: int
-    turns: Turns | None = None
-    """The program, if it is at hand: what has no columns is read with it."""
+    batches: MicroBatches | None = None
+    """The running program, if there is one. A view without columns cannot be read without it."""
 
     @classmethod
-    def of(cls, folder: str, name: str, version: int | None = None, turns: Turns | None = None) -> View:
-        """The newest, or one that is still kept."""
+    def of(cls, folder: str, name: str, version: int | None = None, batches: MicroBatches | None = None) -> View:
+        """The view at the newest version, or at one that is still kept."""
         newest = cls.newest(folder)
-        if version is not None and version not in (versions := committed(folder)):
+        if version is not None and version not in (versions := committed_versions(folder)):
             kept = ", ".join(map(str, versions))
-            raise CheckpointError(f"the version {version} of `{name}` is not kept", facts=(("kept", kept),))
+            raise CheckpointError(f"version {version} of `{name}` is no longer kept", facts=(("kept", kept),))
         version = newest if version is None else version
         read_commit(folder, version)
-        return cls(folder, name, version, turns)
+        return cls(folder, name, version, batches)
 
     @staticmethod
     def newest(folder: str) -> int:
-        """The last version that was committed."""
-        versions = committed(folder)
+        """The newest committed version."""
+        versions = committed_versions(folder)
         if not versions:
-            raise CheckpointError(f"no turn was committed yet in {folder!r}")
+            raise CheckpointError(f"no micro-batch is committed yet in {folder!r}")
         return versions[-1]
 
     def value(self) -> Any:
-        """As plain Python, as `flow.run` gives it."""
+        """The value as plain Python, as `flow.run` returns it."""
         output = self._output
         of = output.type.collection
         if isinstance(of, Columns):
@@ -67,85 +69,90 @@ class View:
                 weights = table[WEIGHTS] if WEIGHTS in table.column_names else pa.array([1] * table.num_rows)
                 table = table.select(layout_of(of.base).names).append_column(WEIGHT, weights)
             return of.base.plain(Rows(of.base, table).value())
-        return of.plain(self._whole())
+        return of.plain(self._sum_of_shards())
 
-    def _whole(self) -> Any:
+    def _sum_of_shards(self) -> Any:
         """The value of an output without columns."""
-        whole = self._output.type.collection.bottom()
-        assert self.turns is not None
-        for _, kept in self.turns.kept(self._output, self.version):
-            if self.name in kept.views:
-                whole = whole.concat(kept.views[self.name])
-        return whole
+        total = self._output.type.collection.bottom()
+        assert self.batches is not None
+        for _, record in self.batches.read_records(self._output, self.version):
+            if self.name in record.views:
+                total = total.concat(record.views[self.name])
+        return total
 
-    def _held(self) -> list[Held]:
-        """What every shard keeps of it. Empty if it has no columns, or is none."""
+    def _shard_views(self) -> list[ShardView]:
+        """The part of each shard. Empty if the output has no columns, or is not a view."""
         found = []
         shards = self._shards()
-        state = state_of(self.folder, shards)
-        for level, standing in standing_at(self.folder, self.version, shards).items():
-            for shard, changed in standing.states():
-                store = state.within(place_of(level, shard))
+        state = state_folder(self.folder, shards)
+        for level, versions in read_state_versions(self.folder, self.version, shards).items():
+            for shard, changed in versions.states():
+                store = state.within(shard_path(level, shard))
                 view = Store(store).manifest(changed)["more"]["views"].get(self.name)
                 if view is not None:
                     schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(view["schema"])))
                     columns, runs = tuple(view["columns"]), tuple(view["runs"])
-                    found.append(Held(str(store), columns, runs, schema, view["kind"]))
+                    found.append(ShardView(str(store), columns, runs, schema, view["kind"]))
         return found
 
     def _shards(self) -> int:
-        if self.turns is not None:
-            return self.turns.shards
-        content = about(self.folder)
-        if content is None:
-            raise missing(folder(self.folder), ABOUT)
-        return int(content["shards"])
+        if self.batches is not None:
+            return self.batches.shards
+        description = read_description(self.folder)
+        if description is None:
+            raise missing(folder(self.folder), DESCRIPTION)
+        return int(description["shards"])
 
     def arrow(self) -> pa.Table:
-        """The rows, each once: with `_weight` where the output has weights, in order where it has one.
+        """The rows, each once: with `_weight` if the output has weights, in order if it is ordered.
 
-        What has no columns of its own: the key beside the elements, the number of the inner stream beside its elements,
-        or one row.
+        A keyed stream has the key beside its elements, a stream of streams the number of the inner stream. Any other
+        value without columns is one row.
         """
-        held = self._held()
-        if held:
-            return _shown(pa.concat_tables([each.table() for each in held]), held[0].kind)
-        if self.turns is None or self.name not in {output.name for output in self.turns.outputs if output.how == VIEW}:
-            raise UnknownNameError(f"`{self.name}` is no view of this query", facts=(("checkpoint", self.folder),))
-        return as_rows(self._output.type.collection, self._whole())
+        parts = self._shard_views()
+        if parts:
+            return _consolidate(pa.concat_tables([each.table() for each in parts]), parts[0].kind)
+        outputs = self.batches.outputs if self.batches is not None else []
+        if self.name not in {output.name for output in outputs if output.how == VIEW}:
+            raise UnknownNameError(f"this query has no view `{self.name}`", facts=(("checkpoint", self.folder),))
+        return make_rows(self._output.type.collection, self._sum_of_shards())
 
-    def shown(self) -> Any:
-        """As a table, or as plain Python where there are no columns."""
-        return self.arrow() if self.turns is None or isinstance(self._output.type.collection, Columns) else self.value()
+    def table_or_value(self) -> Any:
+        """A table, or plain Python if the output has no columns."""
+        has_table = self.batches is None or isinstance(self._output.type.collection, Columns)
+        return self.arrow() if has_table else self.value()
 
     @property
     def _output(self) -> Output:
-        assert self.turns is not None, "only the query that runs the program can tell"
-        return next(output for output in self.turns.outputs if output.name == self.name)
+        assert self.batches is not None, "needs the query that runs the program"
+        return next(output for output in self.batches.outputs if output.name == self.name)
 
     def polars(self) -> Any:
+        """The rows as a Polars DataFrame."""
         import polars
 
         return polars.from_arrow(self.arrow())
 
     def frame(self, spark: SparkSession) -> DataFrame:
-        """As a DataFrame, read by executors: the rows of this version, also when the query has gone on."""
-        held = self._held()
-        if not held:
+        """The rows of this version as a DataFrame, read by executors. It does not change when the query continues."""
+        parts = self._shard_views()
+        if not parts:
             return spark.createDataFrame(self.arrow())
-        schema = _shown(held[0].schema.empty_table(), held[0].kind).schema
-        full = [each for each in held if each.runs]
-        if len(full) <= 1:  # else equal rows may be in several shards
-            return snapshot(frame_of(spark, schema, Held.shown, full))
+        schema = _consolidate(parts[0].schema.empty_table(), parts[0].kind).schema
+        full = [each for each in parts if each.runs]
+        if len(full) <= 1:  # with more, equal rows may be in several shards
+            return snapshot(read_frame(spark, schema, ShardView.rows, full))
         names = [name for name in schema.names if name != WEIGHTS]
-        rows = frame_of(spark, held[0].schema, Held.table, full).groupBy(*names).agg(total(WEIGHT).alias(WEIGHTS))
-        rows = rows.where(col(WEIGHTS) > 0 if held[0].kind in ("Set", "Bag") else col(WEIGHTS) != 0)
+        rows = (
+            read_frame(spark, parts[0].schema, ShardView.table, full).groupBy(*names).agg(total(WEIGHT).alias(WEIGHTS))
+        )
+        rows = rows.where(col(WEIGHTS) > 0 if parts[0].kind in ("Set", "Bag") else col(WEIGHTS) != 0)
         return snapshot(rows.select(*schema.names))
 
 
 @dataclass(frozen=True)
-class Held:
-    """What one shard keeps of a view with columns."""
+class ShardView:
+    """The part of a view with columns that one shard keeps."""
 
     folder: str
     columns: tuple[str, ...]
@@ -154,44 +161,50 @@ class Held:
     kind: str
 
     def table(self) -> pa.Table:
+        """All changes, as the trace holds them."""
         store = Store(folder(self.folder))
         table = Trace(self.columns, tuple(store.get(self.columns, name) for name in self.runs)).table()
         return self.schema.empty_table() if table is None else table
 
-    def shown(self) -> pa.Table:
-        return _shown(self.table(), self.kind)
+    def rows(self) -> pa.Table:
+        """The rows as users see them."""
+        return _consolidate(self.table(), self.kind)
 
 
-def as_rows(of: Any, value: Any) -> pa.Table:
-    """A value without columns of its own, as well as a table can have it."""
+def make_rows(of: Any, value: Any) -> pa.Table:
+    """A value without columns of its own, as a table."""
     of = of.base if isinstance(of, Form) else of
     value = value.value() if isinstance(value, FormedValue) else value
     if has_key_columns(of):
-        return _weighted(keyed_rows_of(of, value).table)
+        return _with_weights(keyed_rows_of(of, value).table)
     if has_columns(of) and len(of.inner) == 1:
         table = streams_of(of, value).tables[0]
-        return _weighted(table.rename_columns(["stream" if name == STREAM else name for name in table.column_names]))
+        return _with_weights(
+            table.rename_columns(["stream" if name == STREAM else name for name in table.column_names])
+        )
     plain = of.plain(value)
     if not isinstance(of, ElementCollection):
-        return pa.table({"value": _column([plain])})
+        return pa.table({"value": _make_column([plain])})
     if isinstance(plain, dict):
-        return pa.table({"value": _column(list(plain)), WEIGHTS: list(plain.values())})
-    return pa.table({"value": _column(list(plain))})
+        return pa.table({"value": _make_column(list(plain)), WEIGHTS: list(plain.values())})
+    return pa.table({"value": _make_column(list(plain))})
 
 
-def _column(items: list[Any]) -> pa.Array:
-    """As Arrow has them, or as people write them."""
+def _make_column(items: list[Any]) -> pa.Array:
+    """The items as Arrow values, or as text if Arrow has no type for them."""
     try:
         return pa.array(items)
     except (pa.ArrowException, TypeError, OverflowError):
         return pa.array(list(map(repr, items)))
 
 
-def _weighted(table: pa.Table) -> pa.Table:
+def _with_weights(table: pa.Table) -> pa.Table:
+    """Renames the weight column to the one that users see."""
     return table.rename_columns([WEIGHTS if name == WEIGHT else name for name in table.column_names])
 
 
-def _shown(table: pa.Table, kind: str) -> pa.Table:
+def _consolidate(table: pa.Table, kind: str) -> pa.Table:
+    """Adds up the weights of equal rows; sorts a sequence; drops columns that users do not see."""
     if kind == "Sequence":
         return table.sort_by(PLACE).drop_columns([PLACE, WEIGHT])
     if table.num_rows:
@@ -201,4 +214,4 @@ def _shown(table: pa.Table, kind: str) -> pa.Table:
         table = table.filter(pc.greater(table[WEIGHT], 0))
     if kind == "Set":
         return table.drop_columns([WEIGHT])
-    return _weighted(table)
+    return _with_weights(table)

@@ -1,1 +1,1 @@
-"""From a program to stages: where operators run, and what moves between them."""
+"""Planning: cuts a program into stages, and decides where operators run and what is shuffled between them."""

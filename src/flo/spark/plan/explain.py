@@ -1,5 +1,4 @@
-"""A program on Spark, for people: its stages, what moves between them and by which key, how each operator runs and what
-it keeps."""
+"""The text of `explain` on Spark: stages, the shuffles between them, and how each operator runs and what it keeps."""
 
 from __future__ import annotations
 
@@ -13,20 +12,23 @@ from flo.tables.plan import plan as operators
 
 ROW = tuple[str, str, str, str]
 NATIVE = "native, in Catalyst"
-SAID = {KEYS: "shuffled by its keys", WINDOW: "shuffled by window, and the clock to all"}
+SHUFFLES = {KEYS: "shuffled by its keys", WINDOW: "shuffled by window, and the clock to all"}
 WIDEST = 36
-"""How much of an operator is shown."""
+"""How many characters of an operator are shown."""
 
 
-def explained(name: str, plan: Plan, inputs: list[str], outputs: list[str], shards: int, native: set[int]) -> str:
-    """One block for the inputs and for every stage: operators first, then what they send on."""
+def explain_plan(name: str, plan: Plan, inputs: list[str], outputs: list[str], shards: int, native: set[int]) -> str:
+    """One block for the inputs and one for each stage: its operators, what it sends, and its outputs."""
     names = dict(enumerate(inputs)) | dict.fromkeys(plan.literals, "constant")
     blocks: list[tuple[str, list[ROW]]] = []
     for level in range(len(plan.stages) + 1):
         title = f"stage {level}, {shards} shards" if level else "where the rows are"
         rows = [*_operators(plan, level, native)]
         sent = [each for each in plan.deliveries if _level_of(plan, each) == level]
-        rows += [("  → " + _called(plan, each, names), _way(each), f"to stage {each.level}", "") for each in sent]
+        rows += [
+            ("  → " + _stream_name(plan, each, names), _describe_shuffle(each), f"to stage {each.level}", "")
+            for each in sent
+        ]
         streams = plan.stages[level - 1].outputs if level else ()
         rows += [(f"  = {o}", "output", "", "") for o, s in zip(outputs, plan.outputs, strict=True) if s in streams]
         blocks.append((title, rows))
@@ -46,13 +48,13 @@ def _operators(plan: Plan, level: int, native: set[int]) -> Iterator[ROW]:
             continue
         for each in operators(Node(None, vertex.operator, vertex.origin)):
             place = "in one place, " if level and vertex.outputs and vertex.outputs[0].number in plan.alone else ""
-            name = _short("  " * each.depth + described(each.operator))
+            name = _shorten("  " * each.depth + described(each.operator))
             keeps = ", ".join(kept.removesuffix(": a trace") for kept in each.keeps)
             how = NATIVE if id(vertex.operator) in native else f"{place}{each.how}"
             yield name, how, f"keeps {keeps}" if keeps else "", str(each.node.origin or "")
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
 
 
@@ -60,8 +62,8 @@ def _level_of(plan: Plan, delivery: Delivery) -> int:
     return next((stage.level for stage in plan.stages if delivery.stream in stage.outputs), 0)
 
 
-def _called(plan: Plan, delivery: Delivery, names: dict[int, str]) -> str:
-    """The input that a stream is, or the operator that gives it."""
+def _stream_name(plan: Plan, delivery: Delivery, names: dict[int, str]) -> str:
+    """The name of the input or operator that a stream comes from."""
     origin = plan.sources.get(delivery.stream)
     if origin is not None and len(origin) == 1:
         return names[next(iter(origin))]
@@ -73,9 +75,9 @@ def _called(plan: Plan, delivery: Delivery, names: dict[int, str]) -> str:
     return "?"
 
 
-def _way(delivery: Delivery) -> str:
+def _describe_shuffle(delivery: Delivery) -> str:
     if delivery.how != KEY or delivery.by is None:
-        return SAID.get(delivery.how, delivery.how)
+        return SHUFFLES.get(delivery.how, delivery.how)
     columns = delivery.by.key_columns(delivery.place)
     if columns == ():
         return "to one shard, as one group"

@@ -1,4 +1,4 @@
-"""A program in stages, and what moves between them."""
+"""The data of a plan: stages, and the deliveries between them."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 
 STAY, KEY, KEYS, WINDOW, ONE = "stays where it is", "by key", "by its keys", "by window", "to one place"
-
-
+"""How a delivery distributes its rows."""
 MOST_SHARDS = 1 << 16
-"""Shards are sorted by numbers of 16 bits, and the names of their files have five digits."""
+"""Shard numbers have 16 bits where rows are sorted by shard, and five digits in file names."""
 POSITION = "@"
-"""The column that holds the place of a row in its sequence, on its way to a shard."""
+"""The column with the position of a row in its sequence, while it travels to a shard."""
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """A stream on its way to a stage: `by` is the operator whose key says to which shard, at this input of it."""
+    """A stream that is sent to a stage. `by` is the operator whose key selects the shard, `place` its input."""
 
     number: int
     stream: int
@@ -39,28 +38,28 @@ class Delivery:
     by: OnTables[Operator] | None = None
     place: int = 0
     line: Origin | None = None
-    """The user's, of that operator."""
+    """The user's line that wrote that operator."""
     alone: bool = False
     """Whether it comes from shard 0 only."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What every shard runs at a level, from deliveries to streams."""
+    """The part of the program that every shard runs at one level."""
 
     level: int
     graph: Graph
     inputs: tuple[Delivery, ...]
     outputs: tuple[int, ...]
-    """The streams that it gives: delivered to later stages, or outputs of the program."""
+    """Its output streams: delivered to later stages, or outputs of the program."""
     types: tuple[StreamType, ...]
     alone: frozenset[int]
-    """Those of them that come from shard 0 only."""
+    """The output streams that come from shard 0 only."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What is done to the rows of an input before any is moved."""
+    """The part of the program that runs on the rows of an input before any shuffle."""
 
     input: int
     graph: Graph
@@ -76,27 +75,28 @@ class Plan:
     stages: list[Stage]
     deliveries: list[Delivery]
     outputs: list[int]
-    """The streams that are the outputs of the program."""
+    """The output streams of the program."""
     sources: dict[int, frozenset[int]]
-    """For the streams of level 0, the inputs that they come from: they end when these have."""
+    """For each stream of level 0, the inputs it comes from. It ends when all of them have ended."""
     literals: dict[int, EmitOnce]
-    """Inputs that the program gives itself, by number: behind the others."""
+    """Literals of the program, by input number. Their numbers follow those of the inputs."""
     alone: frozenset[int]
-    """The streams that are in one place."""
+    """The streams that are in shard 0 only."""
     vertices: list[tuple[int, Vertex]] = field(default_factory=list)
-    """Every operator and its level."""
+    """Every operator, with its level."""
 
     def sent(self, stream: int) -> list[Delivery]:
+        """The deliveries of a stream."""
         return [each for each in self.deliveries if each.stream == stream]
 
 
 def in_order(stream: Stream | Delivery) -> bool:
-    """Whether the order of its rows counts, or it is no collection of rows: then it is not spread."""
+    """Whether a stream must not be spread over shards: its rows are ordered, or it has no rows."""
     of = getattr(stream.type.collection, "base", stream.type.collection)
     of = of.inner if isinstance(of, Keyed) else of
     return not isinstance(of, LVar) and not (isinstance(of, ElementCollection) and of.unordered)
 
 
 def shard_of(numbers: Numbers, shards: int) -> Places:
-    """Ranges of key numbers: another number of shards cuts them elsewhere, and no key must be computed again."""
+    """The shard of each key number. Shards are ranges of key numbers, so rescaling computes no key again."""
     return ((numbers >> np.uint64(32)) * np.uint64(shards) >> np.uint64(32)).astype(np.int64)

@@ -1,1 +1,1 @@
-"""What runs on executors: rows of inputs on their way to shards, and the turns of a shard with its state."""
+"""Code that runs on executors: the tasks at inputs, the tasks of stages, and the state of shards."""

@@ -1,4 +1,4 @@
-"""What every task is told: its code, its turn, and which of the tasks of its stage it is."""
+"""The context of a task: its pickled code, its micro-batch, and its number within the stage."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 
 from pyspark import TaskContext, cloudpickle
 
-from flo.spark.tasks.state import Standing
+from flo.spark.tasks.state import StateVersions
 
-VERSION, STANDING = "flo.version", "flo.standing"
-"""The properties that tell a task which turn it is, and where the states are that it goes on from."""
+VERSION, STATE_VERSIONS = "flo.version", "flo.state_versions"
+"""Local properties of Spark that give a task its micro-batch id and the versions of the states it starts from."""
 
 
 @dataclass(frozen=True)
 class Code:
-    """Something pickled."""
+    """A pickled object that tasks load, once per process."""
 
     data: bytes
 
@@ -29,72 +29,76 @@ class Code:
         return cls(cloudpickle.dumps(item))  # type: ignore[no-untyped-call]
 
     def load(self) -> Any:
-        return _unpickled(self.data)
+        return _load(self.data)
 
 
 @lru_cache(maxsize=64)
-def _unpickled(data: bytes) -> Any:
-    """Once in each process, for as long as it is in use."""
+def _load(data: bytes) -> Any:
     code = pickle.loads(data)
     if TaskContext.get() is not None:
-        settle()
+        exempt_from_gc()
     return code
 
 
-def settle() -> None:
-    """After each task Spark looks for garbage among all objects of the process, and the next one waits for that, as
-    long as a turn of few rows takes. What is there now is here to stay, and need not be looked at again."""
+def exempt_from_gc() -> None:
+    """Exempts all current objects from garbage collection.
+
+    Spark runs a full collection after each task, and the next task waits for it. With few rows that takes as long as
+    the micro-batch itself. The objects that exist now live as long as the process, so scanning them is pointless.
+    """
     gc.unfreeze()
     gc.collect()
     gc.freeze()
 
 
 @dataclass(frozen=True)
-class Turn:
-    """One turn of the loop: a micro-batch, or all of a batch job."""
+class MicroBatch:
+    """One micro-batch of a query, or the whole of a batch job, as tasks know it."""
 
     version: int
+    """Spark's micro-batch id, and the version of the state that it produces."""
     run: str
-    """Names this start of the query: what a process remembers of another is not for it."""
+    """Identifies this start of the query. Processes do not reuse what they cached for another start."""
     folder: str
     shards: int
     tasks: int
-    """How many tasks a stage has. Each works on the shards whose numbers leave its own as the remainder."""
+    """Tasks per stage. Task t works on the shards s with s % tasks == t."""
     ended: frozenset[int]
     """The streams of level 0 that have ended."""
-    standing: Mapping[int, Standing] = field(default_factory=dict)
-    """Where the states are that it goes on from, by the level of their stage."""
+    state_versions: Mapping[int, StateVersions] = field(default_factory=dict)
+    """The state versions that it starts from, by level of the stage."""
 
     @property
-    def first(self) -> bool:
+    def is_first(self) -> bool:
         """Whether there is no state yet."""
         return self.version == 0
 
 
-def task() -> int:
-    """The number of this task among those of its stage."""
+def task_number() -> int:
+    """The number of this task within its stage."""
     context = TaskContext.get()
     assert context is not None
     return context.partitionId()
 
 
-def version() -> int:
-    """Of the turn, where a task is the same in all turns."""
-    return int(_said(VERSION))
+def current_version() -> int:
+    """The micro-batch id, for tasks that are planned once and run in every micro-batch."""
+    return int(_read_property(VERSION))
 
 
-def standing() -> dict[int, Standing]:
-    """The same for where states are."""
-    return {int(level): Standing.of_json(each) for level, each in json.loads(_said(STANDING)).items()}
+def current_state_versions() -> dict[int, StateVersions]:
+    """The state versions that the current micro-batch starts from."""
+    content = json.loads(_read_property(STATE_VERSIONS))
+    return {int(level): StateVersions.from_json(each) for level, each in content.items()}
 
 
-def as_property(standing: Mapping[int, Standing]) -> str:
-    """What tasks are told of where states are."""
-    return json.dumps({level: each.as_json() for level, each in standing.items()})
+def state_versions_property(versions: Mapping[int, StateVersions]) -> str:
+    """State versions as the text of a local property."""
+    return json.dumps({level: each.as_json() for level, each in versions.items()})
 
 
-def _said(name: str) -> str:
+def _read_property(name: str) -> str:
     context = TaskContext.get()
-    said: str | None = context.getLocalProperty(name) if context is not None else None
-    assert said is not None, "nobody has said which turn it is"
-    return said
+    value: str | None = context.getLocalProperty(name) if context is not None else None
+    assert value is not None, f"the driver did not set the local property {name}"
+    return value

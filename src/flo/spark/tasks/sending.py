@@ -1,4 +1,4 @@
-"""What a task sends to the shards of later stages: rows by their keys, values as they are, and ends."""
+"""Sending data from a task to the shards of later stages: rows by key, values whole, and ends of streams."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flo.core.graph import Node
 from flo.core.semantics import attempt
 from flo.spark.plan.spread import OWN, SpreadWindows
 from flo.spark.plan.stages import ONE, POSITION, STAY, WINDOW, Delivery, shard_of
-from flo.spark.tasks.blobs import Blob, packed, parts
+from flo.spark.tasks.blobs import Blob, pack_table, split_table
 from flo.tables.keyed import ENDED, KeyedRows
 from flo.tables.keyed import KEY as OF_KEY
 from flo.tables.state.keys import keys_of
@@ -27,48 +27,50 @@ T = TypeVar("T")
 
 
 class Parcel(NamedTuple):
-    """Some of a stream, and where it goes: rows, or what is no table."""
+    """A part of a stream, addressed to a shard. The content is a table, or a value without columns."""
 
     delivery: Delivery
     shard: int
     content: Any
 
 
-class Sending:
-    """What a task sends: gathered by delivery and shard."""
+class Sender:
+    """Addresses the data that a task sends, and groups it by delivery and shard."""
 
     def __init__(self, deliveries: tuple[Delivery, ...], shards: int, origin: int) -> None:
         self.deliveries = deliveries
         self.shards = shards
         self.origin = origin
         self.tables: dict[tuple[int, int, bool], list[pa.Table]] = {}
-        """By delivery and shard; rows apart from keys that are announced."""
+        """By delivery and shard. Tables that announce keys are apart from tables of rows."""
         self.values: list[Blob] = []
 
-    def addressed(self, stream: int, value: Value, own: int | None = None) -> list[Parcel]:
-        """A value of a stream, to all that wait for it; raises what a function says of a key. `own` is the shard that
-        it comes from."""
-        here = self.origin % self.shards if own is None else own
-        waiting = [delivery for delivery in self.deliveries if delivery.stream == stream]
-        return [parcel for delivery in waiting for parcel in self._parcels(delivery, value, here)]
+    def address(self, stream: int, value: Value, own: int | None = None) -> list[Parcel]:
+        """Addresses a value to all deliveries of its stream. `own` is the shard that produced it.
 
-    def _parcels(self, delivery: Delivery, value: Value, own: int) -> Iterator[Parcel]:
+        Raises what a key function of the user raises.
+        """
+        here = self.origin % self.shards if own is None else own
+        deliveries = [delivery for delivery in self.deliveries if delivery.stream == stream]
+        return [parcel for delivery in deliveries for parcel in self._address_to(delivery, value, here)]
+
+    def _address_to(self, delivery: Delivery, value: Value, own: int) -> Iterator[Parcel]:
         if isinstance(value, KeyedRows):
-            yield from self._tables(delivery, value.keys, own)
+            yield from self._split_by_shard(delivery, value.keys, own)
         if isinstance(value, (Rows, KeyedRows)):
-            yield from self._tables(delivery, value.table, own)
+            yield from self._split_by_shard(delivery, value.table, own)
         elif value.size():
             yield Parcel(delivery, 0 if delivery.how == ONE else own, value)
 
-    def _tables(self, delivery: Delivery, table: pa.Table, own: int) -> Iterator[Parcel]:
+    def _split_by_shard(self, delivery: Delivery, table: pa.Table, own: int) -> Iterator[Parcel]:
         if not table.num_rows:
             return
         if delivery.how in (ONE, STAY):
             yield Parcel(delivery, 0 if delivery.how == ONE else own, table)
         elif delivery.how == WINDOW:
-            yield from self._windows(delivery, table.sort_by(POSITION))
+            yield from self._split_by_window(delivery, table.sort_by(POSITION))
         else:
-            shards = shard_of(_asked(delivery, table, _key_numbers), self.shards)
+            shards = shard_of(_ask_operator(delivery, table, _key_numbers), self.shards)
             order = np.argsort(shards.astype(np.uint16), kind="stable")
             table = table.take(pa.array(order))
             present, starts = np.unique(shards[order], return_index=True)
@@ -76,16 +78,16 @@ class Sending:
             for shard, (low, high) in zip(present.tolist(), bounds, strict=True):
                 yield Parcel(delivery, shard, table.slice(low, high - low))
 
-    def _windows(self, delivery: Delivery, table: pa.Table) -> Iterator[Parcel]:
-        """The rows of a window to its shard, and those that move the clock to all."""
-        numbers, for_all = _asked(delivery, table, _windows_of)
+    def _split_by_window(self, delivery: Delivery, table: pa.Table) -> Iterator[Parcel]:
+        """Rows go to the shard of their window; rows that advance the watermark go to all shards."""
+        numbers, for_all = _ask_operator(delivery, table, _window_numbers)
         shards = shard_of(numbers, self.shards)
         for shard in range(self.shards):
             own = shards == shard
             rows = np.flatnonzero(for_all | own)
             yield Parcel(delivery, shard, table.take(pa.array(rows)).append_column(OWN, pa.array(own[rows])))
 
-    def gather(self, parcels: Iterable[Parcel]) -> None:
+    def add(self, parcels: Iterable[Parcel]) -> None:
         for delivery, shard, content in parcels:
             if isinstance(content, pa.Table):
                 ended = ENDED in content.column_names
@@ -95,25 +97,26 @@ class Sending:
                 self.values.append(Blob(shard, delivery.number, self.origin, len(self.values), data=data))
 
     def blobs(self) -> Iterator[Blob]:
+        """All that was added."""
         numbers = count()
         for (delivery, shard, _), tables in self.tables.items():
-            for table in parts(pa.concat_tables(tables)):
-                yield Blob(shard, delivery, self.origin, next(numbers), data=packed(table.combine_chunks()))
+            for table in split_table(pa.concat_tables(tables)):
+                yield Blob(shard, delivery, self.origin, next(numbers), data=pack_table(table.combine_chunks()))
         yield from self.values
 
 
-def ends(deliveries: tuple[Delivery, ...], stream: int, task: int, tasks: int) -> Iterator[Blob]:
-    """What a task says to every other when a stream has ended in its shards: nothing more will come."""
+def end_blobs(deliveries: tuple[Delivery, ...], stream: int, task: int, tasks: int) -> Iterator[Blob]:
+    """Tells every receiving task that this one will send nothing more of a stream."""
     for delivery in deliveries:
         if delivery.stream == stream:
             for other in range(1 if delivery.how == ONE else tasks):
                 yield Blob(other, delivery.number, task, ended=True)
 
 
-def _asked(delivery: Delivery, table: pa.Table, asked: Callable[[Delivery, pa.Table], T]) -> T:
-    """What the operator that rows go to says of them; what its function raises is told as it would tell it."""
+def _ask_operator(delivery: Delivery, table: pa.Table, question: Callable[[Delivery, pa.Table], T]) -> T:
+    """Asks the receiving operator about rows. An error of its function is reported as the operator would report it."""
     try:
-        return asked(delivery, table)
+        return question(delivery, table)
     except Exception:
         by = delivery.by
         if by is None:
@@ -132,11 +135,11 @@ def _key_numbers(delivery: Delivery, table: pa.Table) -> Numbers:
     return keys_of([table[name] for name in table.column_names if name.startswith(OF_KEY)]).numbers
 
 
-def _windows_of(delivery: Delivery, table: pa.Table) -> tuple[Numbers, Any]:
+def _window_numbers(delivery: Delivery, table: pa.Table) -> tuple[Numbers, Any]:
     assert isinstance(delivery.by, SpreadWindows)
     return delivery.by.sent(table)
 
 
-def opened(value: Any) -> Any:
-    """The value without its end, which would absorb what others send: ends are told apart from what they end."""
+def without_end(value: Any) -> Any:
+    """The value without its end. Ends travel separately: a fixed value would absorb what other tasks send."""
     return replace(value, end=End.OPEN) if value.fixed() else value

@@ -1,12 +1,13 @@
-"""The state of a shard, by version: what a task reads of the turn before, and writes for the next.
+"""The state of a shard, by version: each micro-batch reads one version and writes the next.
 
-A task is a function from (state v-1, Δ v) to (state v, output v). So a task that is tried again, or twice at once, or
-in a turn that is replayed, writes the same once more. A shard that a turn does not change is not written: its state is
-that of the last turn that did change it.
+A task is a function from (state v-1, Δ v) to (state v, output v). A task that is retried, runs twice at once, or runs
+in a replayed micro-batch therefore writes the same files again. A shard that a micro-batch does not change is not
+written: its state stays at the version of the last micro-batch that changed it.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,118 +26,117 @@ from flo.tables.checkpoint.storing import Mapped, Storing, collections
 from flo.tables.state.run import Run
 
 VERSIONS = 3
-"""How many versions are kept: of the last turn, of the one before, which a replay begins with, and one for readers."""
+"""How many versions are kept: the last one, the one before it, which a replay starts from, and one for readers."""
 STATE = "state"
 BLANK = -1
-"""Stands for all shards that were sent nothing yet. They are alike, and share one state."""
+"""The number of the state that all shards share which have received nothing yet."""
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Where the states of a stage are after a turn."""
+class StateVersions:
+    """The versions at which the states of a stage are stored after a micro-batch."""
 
     shards: Mapping[int, int] = field(default_factory=dict)
-    """For each shard that was sent something, and for shard 0, the version of the turn that last changed it."""
+    """For shard 0, and each shard that has received something: the version of the micro-batch that last changed it."""
     blank: int = -1
-    """The same for the state that the others share."""
+    """The version of the state that all other shards share; -1 if there is none."""
     ended: frozenset[int] = frozenset()
-    """The deliveries that have ended. They end in all shards in the same turn."""
+    """The deliveries that have ended. A delivery ends in all shards in the same micro-batch."""
 
     def version(self, shard: int) -> int:
-        """Of the state of a shard, which may be the shared one."""
+        """The version of a shard's state, which may be the shared one."""
         return self.shards.get(shard, self.blank)
 
     def states(self) -> Iterator[tuple[int, int]]:
-        """Every state, by its shard, with its version."""
+        """The shard and the version of every stored state."""
         yield from sorted(self.shards.items())
         if self.blank >= 0:
             yield BLANK, self.blank
 
-    def changed(self, version: int, shards: list[int], ended: list[int] | None) -> Standing:
-        """After a task of this turn, which has changed these shards. `ended` is what shard 0 says, if it is among
-        them."""
+    def with_changes(self, version: int, shards: list[int], ended: list[int] | None) -> StateVersions:
+        """The versions after a task has changed these shards. `ended` comes from the task that has shard 0."""
         blank = version if BLANK in shards else self.blank
-        mine = {shard: version for shard in shards if shard != BLANK}
-        return Standing({**self.shards, **mine}, blank, self.ended if ended is None else frozenset(ended))
+        changed = {shard: version for shard in shards if shard != BLANK}
+        return StateVersions({**self.shards, **changed}, blank, self.ended if ended is None else frozenset(ended))
 
     def as_json(self) -> Any:
         shards = {str(shard): version for shard, version in self.shards.items()}
         return {"shards": shards, "blank": self.blank, "ended": sorted(self.ended)}
 
     @classmethod
-    def of_json(cls, said: Any) -> Standing:
-        shards = {int(shard): version for shard, version in said["shards"].items()}
-        return cls(shards, said["blank"], frozenset(said["ended"]))
+    def from_json(cls, content: Any) -> StateVersions:
+        """The inverse of `as_json`. Raises TypeError, ValueError, KeyError or AttributeError if it has another form."""
+        shards = {int(shard): operator.index(version) for shard, version in content["shards"].items()}
+        return cls(shards, operator.index(content["blank"]), frozenset(map(operator.index, content["ended"])))
 
 
-def state_of(where: str, shards: int) -> Folder:
-    """The states of so many shards: a folder for each level, with one for each shard. Another number of shards has
-    another folder, and `flo.json` says which one counts."""
+def state_folder(where: str, shards: int) -> Folder:
+    """The folder of all states for this number of shards. `flo.json` says which number is in use."""
     return folder(where).within(f"{STATE}/{shards:05}")
 
 
-def place_of(level: int, shard: int) -> str:
+def shard_path(level: int, shard: int) -> str:
+    """The path of a shard's states within the state folder."""
     return f"{level:02}/blank" if shard == BLANK else f"{level:02}/{shard:05}"
 
 
 class Shard:
-    """The versions of one shard of a stage."""
+    """Reads and writes the states of one shard of a stage."""
 
     def __init__(
         self, where: str, shards: int, level: int, shard: int, graph: Graph, types: tuple[StreamType, ...]
     ) -> None:
-        self.store = Cached(state_of(where, shards).within(place_of(level, shard)))
+        self.store = CachedStore(state_folder(where, shards).within(shard_path(level, shard)))
         self.graph = graph
         self.lowering = Lowering()
         self.lowering(graph)
         self.names: Mapping[str, Any] = names(graph)
         self.known: list[Collection] = collections(program(graph, types))
 
-    def load(self, version: int, turn: int) -> tuple[Graph, Any, Any]:
-        """For the turn that goes on from there: what was left behind before is removed, and what turns in between have
-        written that were broken off."""
+    def load(self, version: int, next_version: int) -> tuple[Graph, Any, Any]:
+        """Reads a version to continue from it. Removes stray files, and versions that failed micro-batches wrote."""
         if not self.store.runs:
             self.store.tidy()
-        self.store.forget(version, turn)
+        self.store.forget(version, next_version)
         found = self.read(version)
-        self.store.going_on = True
+        self.store.trusts_files = True
         return found
 
     def read(self, version: int) -> tuple[Graph, Any, Any]:
-        """(the graph as it stood, what was kept beside it, what was noted)."""
+        """The graph with its state, the views of the shard record, and the rest of the record as JSON."""
         state, more = self.store.read(version)
-        graph, kept = Mapped(self.names, self.store, self.known)(decode(state))
-        return with_origins(graph, self.graph), kept, more
+        graph, views = Mapped(self.names, self.store, self.known)(decode(state))
+        return with_origins(graph, self.graph), views, more
 
-    def save(self, version: int, graph: Graph, kept: Any, more: Any) -> Saved:
+    def save(self, version: int, graph: Graph, views: Any, more: Any) -> Saved:
         storing = Storing(self.store, self.known).naming(self.lowering)
-        state = encode(storing((graph, kept)))
+        state = encode(storing((graph, views)))
         return self.store.write(version, state, storing, more, VERSIONS)
 
     def initial(self) -> bytes:
-        """The state before the first turn: for who cuts states anew, without the program."""
-        return encode(Storing(_Nowhere(), self.known).naming(self.lowering)((self.graph, ())))
+        """The state before the first micro-batch. Rescaling needs it, since it does not have the program."""
+        return encode(Storing(_NoStore(), self.known).naming(self.lowering)((self.graph, ())))
 
 
-class _Nowhere:
-    """Where runs are named and not kept."""
+class _NoStore:
+    """Names runs without storing them."""
 
     def put(self, run: Run) -> int:
         return 0
 
     def get(self, columns: tuple[str, ...], name: str) -> Run:
-        raise NotImplementedError("nothing is read from an initial state")
+        raise NotImplementedError("an initial state has no runs to read")
 
 
-class Cached(Store):
-    """Keeps the runs of the last version in memory, with what was built to search them."""
+class CachedStore(Store):
+    """A store that keeps the runs of the last version in memory, with their search indexes."""
 
     def __init__(self, where: Folder) -> None:
         super().__init__(where)
         self.runs: dict[str, Run] = {}
         self._manifests: dict[int, Any] = {}
-        self.going_on = False
-        """Whether this process has had the shard before, in this start of the query."""
+        self.trusts_files = False
+        """Whether files are read without verifying their checksums: this start of the query has written them."""
 
     def put(self, run: Run) -> int:
         if run.name in self.runs:
@@ -151,13 +151,13 @@ class Cached(Store):
         return self.runs[name]
 
     def content(self, columns: tuple[str, ...], name: str) -> pa.Buffer:
-        """What another process has written a moment ago is not read through to see whether it is as it was written."""
-        if self.going_on and isinstance(self.folder, Local):
+        """The file of a run. Files that another process of this start has just written are not verified."""
+        if self.trusts_files and isinstance(self.folder, Local):
             return self.folder.kept(run_file(name))
         return super().content(columns, name)
 
     def read(self, number: int) -> tuple[bytes, Any]:
-        """Others may have gone on meanwhile: what this version does not name may be gone."""
+        """Reads a version, and drops cached runs that it does not name: another process may have removed them."""
         self._manifests.clear()
         held = set(self.manifest(number)["runs"])
         self.runs = {name: run for name, run in self.runs.items() if name in held}
@@ -171,7 +171,7 @@ class Cached(Store):
     def write(self, number: int, state: bytes, storing: Storing, more: Any, keep: int) -> Saved:
         self._manifests.pop(number, None)
         saved = super().write(number, state, storing, more, keep)
-        self.going_on = True
+        self.trusts_files = True
         self.runs = {name: run for name, run in self.runs.items() if name in storing.held}
         self._manifests = {version: each for version, each in self._manifests.items() if version > number - keep}
         return saved

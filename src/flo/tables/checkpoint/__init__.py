@@ -1,1 +1,1 @@
-"""Checkpoints in a folder: state as files that are named by their content."""
+"""Checkpoints in a folder: state in immutable files that are named by their content."""

@@ -1,7 +1,7 @@
-"""Folders of files on any filesystem, where a file is there as a whole or not at all.
+"""Folders on any filesystem, with atomic writes: a file exists as a whole or not at all.
 
-On a local disk a file is written aside and then renamed, and large ones are mapped. In an object store a put is as a
-whole by itself; files that are named by their content are kept on the local disk too, and mapped there.
+On a local disk a file is written under a temporary name and then renamed, and large files are memory-mapped. In an
+object store a put is atomic. Files of an object store that are named by their content are cached on the local disk.
 """
 
 from __future__ import annotations
@@ -26,63 +26,65 @@ from flo.core.errors import CheckpointError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WITHOUT_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK)
-"""What a filesystem without hard links says."""
-ASIDE = "."
-"""What the name of a file begins with while it is written."""
+"""Errors of filesystems without hard links."""
+TEMPORARY = "."
+"""Prefix of the name of a file while it is written."""
 CACHE_BYTES = 20 << 30
-"""How much of other filesystems is kept on the local disk; what was used last stays."""
+"""Limit for the cache of remote files on the local disk. The least recently used are removed first."""
 
 
 class Folder(ABC):
-    """Names are relative, with `/`. What is not there raises FileNotFoundError."""
+    """A folder of files. Names are relative, with `/`. A file that does not exist raises FileNotFoundError."""
 
     @abstractmethod
     def read(self, name: str) -> bytes: ...
 
     @abstractmethod
     def write(self, name: str, data: bytes | pa.Buffer) -> int:
-        """Writes a file, or writes it anew; gives its size."""
+        """Writes or replaces a file; returns its size."""
 
     @abstractmethod
     def create(self, name: str, data: bytes) -> None:
-        """Writes a file that is not there yet; FileExistsError if it is, also if another has just written it."""
+        """Writes a new file. Raises FileExistsError if it exists, even if another process has just written it."""
 
     @abstractmethod
     def keep(self, name: str, write: Callable[[Any], Any]) -> int:
-        """Writes a file that is named by its content: `write` is given where to write."""
+        """Writes a file that is named by its content. `write` is called with the sink."""
 
     @abstractmethod
     def kept(self, name: str) -> pa.Buffer:
-        """The content of a file that is named by it, mapped."""
+        """The content of a file that is named by its content, memory-mapped."""
 
     @abstractmethod
     def exists(self, name: str) -> bool: ...
 
     @abstractmethod
     def files(self, under: str) -> dict[str, tuple[int, float]]:
-        """The size of every file in a folder, and how many seconds ago it was written; those aside too."""
+        """The size and the age in seconds of every file in a folder, temporary ones included."""
 
     @abstractmethod
     def folders(self, under: str = "") -> list[str]:
-        """The folders in a folder, in order."""
+        """The names of the folders in a folder, sorted."""
 
     @abstractmethod
     def remove(self, name: str) -> None:
-        """A file, or a folder with all that is in it, if it is there."""
+        """Removes a file, or a folder with all its content, if it exists."""
 
     @abstractmethod
     def within(self, name: str) -> Folder: ...
 
     def names(self, under: str) -> list[str]:
-        """The files in a folder, in order."""
-        return sorted(name for name in self.files(under) if not name.startswith(ASIDE))
+        """The names of the files in a folder, sorted, without temporary ones."""
+        return sorted(name for name in self.files(under) if not name.startswith(TEMPORARY))
 
-    def refetched(self, name: str) -> pa.Buffer | None:
-        """What is kept, once more from where it is; None if it comes from nowhere else."""
+    def refetch(self, name: str) -> pa.Buffer | None:
+        """Fetches a file again into the cache; None if the folder has no cache."""
         return None
 
 
 class Local(Folder):
+    """A folder on a local disk."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
 
@@ -96,25 +98,25 @@ class Local(Folder):
         return self.keep(name, lambda sink: sink.write(data))
 
     def create(self, name: str, data: bytes) -> None:
-        self._put(name, lambda sink: sink.write(data), _put_if_free)
+        self._put(name, lambda sink: sink.write(data), _rename_if_free)
 
     def keep(self, name: str, write: Callable[[Any], Any]) -> int:
         return self._put(name, write, os.replace)
 
     def _put(self, name: str, write: Callable[[Any], Any], rename: Callable[[Path, Path], Any]) -> int:
-        """Aside, to the disk, and then under its name."""
+        """Writes under a temporary name, flushes to the disk, and renames."""
         target = self.path / name
-        aside = target.with_name(f"{ASIDE}{target.name}.{uuid.uuid4().hex}")
+        temporary = target.with_name(f"{TEMPORARY}{target.name}.{uuid.uuid4().hex}")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with pa.OSFile(str(aside), "wb") as sink:
+            with pa.OSFile(str(temporary), "wb") as sink:
                 write(sink)
-            with aside.open("rb+") as file:
+            with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
-            size = aside.stat().st_size
-            rename(aside, target)
+            size = temporary.stat().st_size
+            rename(temporary, target)
         except BaseException as error:
-            aside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             if isinstance(error, OSError) and error.errno in FULL:
                 raise _no_room(target, error) from error
             raise
@@ -127,7 +129,7 @@ class Local(Folder):
 
     def kept(self, name: str) -> pa.Buffer:
         if not (self.path / name).stat().st_size:
-            return pa.py_buffer(b"")  # nothing can be mapped
+            return pa.py_buffer(b"")  # an empty file cannot be mapped
         return pa.memory_map(str(self.path / name)).read_buffer()
 
     def exists(self, name: str) -> bool:
@@ -139,7 +141,7 @@ class Local(Folder):
             try:
                 if entry.is_file():
                     found[entry.name] = (entry.stat().st_size, now - entry.stat().st_mtime)
-            except FileNotFoundError:  # removed while we look
+            except FileNotFoundError:  # removed meanwhile
                 continue
         return found
 
@@ -163,27 +165,27 @@ class Local(Folder):
         return Local(self.path / name)
 
 
-def _put_if_free(aside: Path, target: Path) -> None:
-    """A link fails where a file is, and a rename replaces it. Without links the name is reserved first."""
+def _rename_if_free(temporary: Path, target: Path) -> None:
+    """Renames a file unless the target exists: a hard link fails then. Without links the name is reserved first."""
     try:
-        os.link(aside, target)
-        aside.unlink()
+        os.link(temporary, target)
+        temporary.unlink()
     except OSError as error:
         if error.errno not in WITHOUT_LINKS:
             raise
         os.close(os.open(target, os.O_CREAT | os.O_EXCL))
-        aside.replace(target)
+        temporary.replace(target)
 
 
 def _no_room(path: Path, error: OSError) -> CheckpointError:
     return CheckpointError(
-        f"there is no room for the file `{path}`: {os.strerror(error.errno or 0)}",
-        instead=(("more space, and the same start again", "the run goes on from the checkpoint"),),
+        f"no space left for the file `{path}`: {os.strerror(error.errno or 0)}",
+        instead=(("free disk space, then start again", "the run resumes from the checkpoint"),),
     )
 
 
 class Remote(Folder):
-    """On a filesystem of Arrow's: an object store, HDFS."""
+    """A folder on a filesystem of Arrow: an object store, or HDFS."""
 
     def __init__(self, filesystem: fs.FileSystem, path: str, shown: str) -> None:
         self.filesystem, self.path, self.shown = filesystem, path, shown
@@ -200,11 +202,11 @@ class Remote(Folder):
         return data
 
     def write(self, name: str, data: bytes | pa.Buffer) -> int:
-        """Where a put is not atomic there is a rename that is."""
+        """Writes in one put, or on HDFS, where a put is not atomic, under a temporary name that is renamed."""
         target, renames = self._at(name), self.filesystem.type_name == "hdfs"
         if renames:
             self.filesystem.create_dir(target.rpartition("/")[0])
-        place = f"{target.rpartition('/')[0]}/{ASIDE}{uuid.uuid4().hex}" if renames else target
+        place = f"{target.rpartition('/')[0]}/{TEMPORARY}{uuid.uuid4().hex}" if renames else target
         with self.filesystem.open_output_stream(place) as sink:
             sink.write(data)
         if renames:
@@ -212,8 +214,11 @@ class Remote(Folder):
         return len(data)
 
     def create(self, name: str, data: bytes) -> None:
-        """Arrow has no conditional put. Of two that write at the same moment the last one wins, and the other reads
-        back what is not its own, here or later: who must be alone looks again before it relies on that."""
+        """Checks, writes and reads back, since Arrow has no conditional put.
+
+        Of two processes that write at the same moment the last one wins. The other may find out only later, so a caller
+        that needs to be alone must check again.
+        """
         if self.exists(name):
             raise FileExistsError(name)
         self.write(name, data)
@@ -224,7 +229,7 @@ class Remote(Folder):
         cached = name.rpartition("/")[2]
         _cache().keep(cached, write)
         size = self.write(name, _cache().kept(cached))
-        _bound(_cache())
+        _evict(_cache())
         return size
 
     def kept(self, name: str) -> pa.Buffer:
@@ -233,13 +238,13 @@ class Remote(Folder):
             found = _cache().kept(cached)
             os.utime(_cache().path / cached)
         except FileNotFoundError:
-            return self.refetched(name)
+            return self.refetch(name)
         return found
 
-    def refetched(self, name: str) -> pa.Buffer:
+    def refetch(self, name: str) -> pa.Buffer:
         data, cached = self.read(name), name.rpartition("/")[2]
         _cache().write(cached, data)
-        _bound(_cache())
+        _evict(_cache())
         return _cache().kept(cached)
 
     def exists(self, name: str) -> bool:
@@ -273,12 +278,12 @@ class Remote(Folder):
 
 
 def _cache() -> Local:
-    """One for all checkpoints: a name says what the content is."""
+    """The cache of all checkpoints, which can share it because names follow from the content."""
     return Local(Path(os.environ.get("FLO_CACHE") or Path(tempfile.gettempdir()) / f"flo-cache-{os.getuid()}"))
 
 
-def _bound(cache: Local) -> None:
-    """Lets go of what was not used for longest. A file that is mapped can be read on."""
+def _evict(cache: Local) -> None:
+    """Removes the least recently used files beyond the limit. A mapped file stays readable."""
     files = sorted(cache.files("").items(), key=lambda item: item[1][1], reverse=True)
     total = sum(size for _, (size, _) in files)
     for name, (size, _) in files:
@@ -289,7 +294,7 @@ def _bound(cache: Local) -> None:
 
 
 def folder(where: str | Path) -> Folder:
-    """A folder by its path or its address, as Spark takes them."""
+    """The folder at a path or URL, in the forms that Spark accepts."""
     text = str(where)
     parts = urlsplit(text)
     if parts.scheme == "file":
@@ -301,21 +306,21 @@ def folder(where: str | Path) -> Folder:
 
 
 @lru_cache(maxsize=64)
-def _filesystem(scheme: str, place: str) -> tuple[fs.FileSystem, str]:
+def _filesystem(scheme: str, host: str) -> tuple[fs.FileSystem, str]:
     if scheme in ("s3", "s3a", "s3n"):
-        return _s3(place), place
+        return _s3(host), host
     try:
-        filesystem, path = fs.FileSystem.from_uri(f"{scheme}://{place}/")
+        filesystem, path = fs.FileSystem.from_uri(f"{scheme}://{host}/")
     except (OSError, ValueError, NotImplementedError) as error:
         raise CheckpointError(
-            f"there is no way to files at `{scheme}://{place}`: {error}",
-            instead=(("a path, or file:, s3:, s3a:, gs:, abfss:, hdfs:", "what Arrow reads and writes"),),
+            f"cannot open `{scheme}://{host}`: {error}",
+            instead=(("a path, or file:, s3:, s3a:, gs:, abfss:, hdfs:", "the filesystems that Arrow supports"),),
         ) from error
     return filesystem, path.rstrip("/")
 
 
 def _s3(bucket: str) -> fs.S3FileSystem:
-    """With credentials as AWS's own tools find them."""
+    """S3 with the credentials that AWS's own tools would find."""
     scheme, _, endpoint = os.environ.get("AWS_ENDPOINT_URL", "").rpartition("://")
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     if endpoint:

@@ -1,4 +1,4 @@
-"""Small files of JSON with a checksum: what is truncated or altered is seen."""
+"""Checkpoints in a folder: JSON files with checksums, and a store of states and runs by version."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ from typing import Any
 import pyarrow as pa
 
 from flo.core.checkpoint import Running, load, save
-from flo.core.errors import CheckpointError
+from flo.core.errors import CheckpointError, brief
 from flo.core.graph import Graph
 from flo.core.stream_type import StreamTypes
 from flo.core.typing import program
-from flo.tables.checkpoint.folders import ASIDE, Folder, folder
+from flo.tables.checkpoint.folders import TEMPORARY, Folder, folder
 from flo.tables.checkpoint.storing import Mapped, Storing, collections
 from flo.tables.state.run import Content, Run, read_ipc, write_ipc
 
 VERSION, SUM = "flo", "sum"
 NEWEST = 3
-"""Since 2, runs are named by SHA-256; since 3, what is kept for every key is in the operator that runs for it."""
+"""The version of the format. Since 3, the state for every key is in the operator that runs for all keys."""
 MENDING = (
-    ("a copy of the file, put back", "the checkpoint goes on"),
-    ("another checkpoint", "begins anew"),
+    ("restore the file from a backup", "resumes from the checkpoint"),
+    ("another checkpoint", "starts from scratch"),
 )
-"""What to do about a file that cannot be read."""
+"""How to fix a file that cannot be read."""
 
 
 def write_sealed(folder: Folder, name: str, content: dict[str, Any]) -> int:
+    """Writes JSON with a version and a checksum; returns the size of the file."""
     return folder.write(name, _sealed(content))
 
 
 def create_sealed(folder: Folder, name: str, content: dict[str, Any]) -> None:
-    """The same for a file that is not there yet; FileExistsError if it is."""
+    """Writes a new file. Raises FileExistsError if it exists."""
     folder.create(name, _sealed(content))
 
 
 def _sealed(content: dict[str, Any]) -> bytes:
     content = {VERSION: NEWEST, **content}
-    return json.dumps({**content, SUM: _sum(content)}, indent=1).encode()
+    return json.dumps({**content, SUM: _checksum(content)}, indent=1).encode()
 
 
-def read_sealed(folder: Folder, name: str, **expected: Any) -> Any:
-    """The content; refused with the file's name if it is missing, or not as it was written.
+def read_sealed(folder: Folder, name: str, **fields: Any) -> Any:
+    """The content of a file. Raises an error that names the file if it is missing, damaged or malformed.
 
-    `expected` says what must be in it: a type, or the value itself.
+    `fields` gives the type or the value of each field that the content must have.
     """
     try:
         content = json.loads(folder.read(name))
         if content[VERSION] != NEWEST:
             raise CheckpointError(
-                f"the file `{name}` of the checkpoint is of version {content[VERSION]}, "
-                f"and this Flo reads version {NEWEST}",
+                f"the file `{name}` of the checkpoint has version {content[VERSION]}; this Flo reads version {NEWEST}",
                 facts=(("folder", str(folder)),),
-                instead=(("the Flo that has written it", "reads it"), *MENDING[1:]),
+                instead=(("the version of Flo that has written it", "reads it"), *MENDING[1:]),
             )
-        if content.pop(SUM) != _sum(content):
+        if content.pop(SUM) != _checksum(content):
             raise damaged(folder, name)
     except FileNotFoundError:
         raise missing(folder, name) from None
@@ -66,19 +66,21 @@ def read_sealed(folder: Folder, name: str, **expected: Any) -> Any:
         raise unreadable(folder, name, error) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise damaged(folder, name) from None
-    for key, wanted in expected.items():
+    for key, wanted in fields.items():
         found = content.get(key)
         if not (isinstance(found, wanted) if isinstance(wanted, type) else found == wanted):
-            raise damaged(folder, name, f"is another file: its `{key}` is not what is expected there")
+            expected = wanted.__name__ if isinstance(wanted, type) else brief(wanted)
+            raise damaged(folder, name, f"is another file: `{key}` is {brief(found)}; expected {expected}")
     return content
 
 
-def _sum(content: dict[str, Any]) -> str:
+def _checksum(content: dict[str, Any]) -> str:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def missing(folder: Folder, name: str) -> CheckpointError:
+    """The error for a file that does not exist."""
     facts = (("folder", str(folder)),)
     return CheckpointError(f"the checkpoint lacks the file `{name}`", facts=facts, instead=MENDING)
 
@@ -94,24 +96,24 @@ def unreadable(folder: Folder, name: str, error: OSError) -> CheckpointError:
 
 PARTS, MANIFESTS, STATES = "runs", "manifests", "states"
 STRAY = 86400.0
-"""Seconds after which a file that no manifest names was left behind, and is not on its way to be named."""
+"""Age in seconds after which a file that no manifest names is stray. A younger one may still be named."""
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a checkpoint wrote."""
+    """The result of writing a checkpoint."""
 
     number: int
     bytes: int
-    """Written now; what earlier checkpoints wrote and this one holds too is not counted."""
+    """Bytes written now. Files shared with earlier checkpoints do not count."""
     runs: int
-    """How many runs it holds."""
+    """The number of runs in the checkpoint."""
     written: int
-    """How many of them are new."""
+    """The number of runs written now."""
 
 
 class Store:
-    """A folder of checkpoints of one program."""
+    """A folder with checkpoints of one program, by number. Checkpoints share the runs they have in common."""
 
     def __init__(self, where: str | Path | Folder) -> None:
         self.folder = where if isinstance(where, Folder) else folder(where)
@@ -126,7 +128,7 @@ class Store:
         keep: int,
         beside: Iterable[Run] = (),
     ) -> Saved:
-        """A checkpoint behind the others; the runs `beside` the program are kept with it."""
+        """Writes the next checkpoint, with the runs `beside` those of the program."""
         storing = Storing(self, collections(program(whole, inputs)))
         state = save(whole, inputs, ends, running, storing.naming)
         for run in beside:
@@ -134,7 +136,7 @@ class Store:
         return self.write(max(self.numbers(), default=0) + 1, state, storing, more, keep)
 
     def write(self, number: int, state: bytes, storing: Storing, more: Any, keep: int) -> Saved:
-        """A state, and at last the manifest that names it and its runs. `keep` of them stay."""
+        """Writes a state, then the manifest that names it and its runs. Keeps the newest `keep` manifests."""
         name = hashlib.blake2b(state, digest_size=16).hexdigest()
         written = storing.bytes + self.folder.write(f"{STATES}/{name}", state)
         manifest = {"number": number, "state": name, "runs": sorted(storing.held), "more": more}
@@ -143,7 +145,7 @@ class Store:
         return Saved(number, written, len(storing.held), storing.written)
 
     def load(self, whole: Graph, inputs: StreamTypes, ends: tuple[str, ...]) -> tuple[Running, Any]:
-        """The newest checkpoint."""
+        """Loads the newest checkpoint."""
         number = max(self.numbers(), default=None)
         if number is None:
             raise CheckpointError(f"there is no checkpoint in {str(self.folder)!r}")
@@ -152,7 +154,7 @@ class Store:
         return load(whole, inputs, ends, state, lambda names: Mapped(names, self, known)), more
 
     def read(self, number: int) -> tuple[bytes, Any]:
-        """The state that a manifest names, and what was noted beside it."""
+        """The state that a manifest names, and the JSON stored with it."""
         manifest = self.manifest(number)
         name = f"{STATES}/{manifest['state']}"
         try:
@@ -172,12 +174,12 @@ class Store:
         return numbers_in(self.folder, MANIFESTS)
 
     def put(self, run: Run) -> int:
-        """Writes a run that is not there yet; gives the bytes that were written."""
+        """Writes a run unless it exists; returns the number of bytes written."""
         name = run_file(run.name)
         return 0 if self.folder.exists(name) else self.folder.keep(name, lambda sink: write_ipc(run, sink))
 
     def get(self, columns: tuple[str, ...], name: str) -> Run:
-        """A run, mapped and not read."""
+        """A run, memory-mapped."""
         try:
             run = read_ipc(columns, pa.BufferReader(self.content(columns, name)))
         except FileNotFoundError:
@@ -188,34 +190,34 @@ class Store:
         return run
 
     def content(self, columns: tuple[str, ...], name: str) -> pa.Buffer:
-        """The file of a run, once it is known to be what was written."""
+        """The file of a run, with its checksum verified."""
         data: pa.Buffer | None = self.folder.kept(run_file(name))
         if _name(columns, data) != name:
-            data = self.folder.refetched(run_file(name))
+            data = self.folder.refetch(run_file(name))
             if data is None or _name(columns, data) != name:
                 raise damaged(self.folder, run_file(name))
         return data
 
     def _sweep(self, keep: int) -> None:
-        """Removes manifests but the newest, and what these have named and the others do not."""
+        """Removes all but the newest manifests, and the files that only those have named."""
         numbers = self.numbers()
-        gone = list(self._there(numbers[:-keep]))
+        gone = list(self._existing(numbers[:-keep]))
         if not gone:
             return
-        held = _held(self._there(numbers[-keep:]))
+        held = _held(self._existing(numbers[-keep:]))
         for number in numbers[:-keep]:
             self.folder.remove(_manifest(number))
         for name in _held(gone) - held:
             self.folder.remove(name)
 
     def forget(self, after: int, before: int) -> None:
-        """Removes the manifests between two."""
+        """Removes the manifests with numbers between two, exclusively."""
         for number in self.numbers():
             if after < number < before:
                 self.folder.remove(_manifest(number))
 
-    def _there(self, numbers: Iterable[int]) -> Iterator[Any]:
-        """The manifests that nobody else has removed meanwhile."""
+    def _existing(self, numbers: Iterable[int]) -> Iterator[Any]:
+        """The manifests that still exist: another process may remove some meanwhile."""
         for number in numbers:
             try:
                 yield self.manifest(number)
@@ -224,17 +226,17 @@ class Store:
                     raise
 
     def tidy(self, age: float = STRAY) -> None:
-        """Removes what was left by attempts that failed: files aside, and such as no manifest names."""
-        held = _held(self._there(self.numbers()))
+        """Removes files of failed attempts: temporary ones, and those that no manifest names."""
+        held = _held(self._existing(self.numbers()))
         for under in (PARTS, STATES, MANIFESTS):
             for name, (_, old) in self.folder.files(under).items():
-                stray = name.startswith(ASIDE) or (under != MANIFESTS and f"{under}/{name}" not in held)
+                stray = name.startswith(TEMPORARY) or (under != MANIFESTS and f"{under}/{name}" not in held)
                 if stray and old >= age:
                     self.folder.remove(f"{under}/{name}")
 
 
 def numbers_in(folder: Folder, under: str) -> list[int]:
-    """Of files such as `00000003.json`, in order; others are passed by."""
+    """The numbers of files such as `00000003.json`, in order. Other files are ignored."""
     names = [name.removesuffix(".json") for name in folder.names(under) if name.endswith(".json")]
     return [int(name) for name in names if name.isdecimal()]
 

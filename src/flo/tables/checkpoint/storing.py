@@ -1,4 +1,4 @@
-"""The state of a program as terms that name runs, which are kept elsewhere; and back."""
+"""Lowering state to terms in which runs are names, and lifting it back. A store keeps the runs."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from flo.values.keyed import Keyed
 
 
 class Runs(Protocol):
-    """Where runs are kept by name."""
+    """A store of runs by name."""
 
     def put(self, run: Run) -> int:
-        """Keeps a run; gives the bytes that were written."""
+        """Stores a run; returns the number of bytes written."""
 
     def get(self, columns: tuple[str, ...], name: str) -> Run: ...
 
 
 class Storing(Lowering):
-    """Lowers to names of runs, and puts the runs into the store. A type is named by its place in the program."""
+    """Lowers runs to names, and puts the runs into a store. A collection is named by its index in the program."""
 
     def __init__(self, store: Runs, known: list[Collection]) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class Storing(Lowering):
         self._in_value = 0
 
     def naming(self, program: Lowering) -> Storing:
-        """With the names that the program has for its functions and types."""
+        """Uses the names of a program for its functions and types."""
         self.names, self._name_of = program.names, program._name_of
         return self
 
@@ -70,7 +70,7 @@ class Storing(Lowering):
         return self.put(run_of_rows(table)) if table.num_rows else None
 
     def put(self, run: Run) -> str:
-        """Keeps a run; gives its name."""
+        """Stores a run; returns its name."""
         size = self.store.put(run)
         self.held.add(run.name)
         self.written += size > 0
@@ -79,7 +79,7 @@ class Storing(Lowering):
 
 
 class Mapped(Lifting):
-    """Lifts names of runs by mapping them."""
+    """Lifts names of runs to memory-mapped runs from a store."""
 
     def __init__(self, names: Mapping[str, Any], store: Runs, known: list[Collection]) -> None:
         super().__init__(names)
@@ -107,7 +107,7 @@ class Mapped(Lifting):
 
 
 def collections(derivation: Derivation) -> list[Collection]:
-    """Every collection that a stream of the program has, in one order."""
+    """All collections of the streams of a program, in a fixed order."""
     found: dict[Collection, None] = {}
     waiting = [derivation]
     while waiting:
@@ -132,5 +132,5 @@ def _within(collection: Collection) -> Iterator[Collection]:
 
 
 def run_of_rows(table: pa.Table) -> Run:
-    """What waits in a buffer, as it stands: a run without a key."""
+    """A table as a run without a key, in its order."""
     return Run((), Keys(np.zeros(table.num_rows, np.uint64), False), table)

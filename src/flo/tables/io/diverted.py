@@ -1,4 +1,4 @@
-"""Rows that could not be taken: refused with the input, the file and the row, or put aside with the reason."""
+"""Rows that an input cannot take: errors that name the input, the file and the row; or diverted rows with a reason."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from flo.tables.state.run import Run
 
 OnError: TypeAlias = Literal["raise", "divert"]
 SCHEMA = pa.schema([("row", pa.string()), ("reason", pa.string()), ("file", pa.string()), ("number", pa.int64())])
-INSTEAD = (('on_error="divert"', "puts such rows aside, with the reason, and goes on"),)
+INSTEAD = (('on_error="divert"', "diverts such rows, with the reason, and continues"),)
 
 
 @dataclass(frozen=True)
 class Diverted:
-    """A row that was not taken. `number` counts from 1 in its file, or in what the input was given."""
+    """A row that an input cannot take. `number` is its row number, from 1, in its file or in the data of the input."""
 
     row: Any
     reason: str
@@ -27,6 +27,7 @@ class Diverted:
     number: int | None = None
 
     def refused(self, name: str, of: Any) -> ElementError:
+        """The error for a row that does not fit."""
         what = "{input}" if self.number is None else f"row {self.number} of {{input}}"
         if self.number is None and self.file is not None:
             what = "a file of {input}"
@@ -40,7 +41,7 @@ class Diverted:
         return error
 
     def blamed(self, error: FloError, name: str) -> FloError:
-        """The error that a row has caused further on, with where the row came from."""
+        """Adds the origin of the row to an error that it has caused in a function."""
         numbered = name if self.number is None else f"{name}, row {self.number}"
         facts = (("row", _text(self.row, 120)), ("input", numbered), ("file", self.file))
         error.facts = (*error.facts, *((label, text) for label, text in facts if text))
@@ -49,20 +50,20 @@ class Diverted:
 
 
 @dataclass
-class Aside:
-    """What each input has put aside so far, and how many rows it has taken."""
+class DivertedRows:
+    """The rows that each input has diverted so far, and the number of rows it has taken."""
 
     rows: dict[str, list[Diverted]] = field(default_factory=dict)
-    """Since the last checkpoint."""
+    """Diverted since the last checkpoint."""
     runs: dict[str, list[Run]] = field(default_factory=dict)
-    """Before it."""
+    """Diverted before the last checkpoint."""
     taken: dict[str, int] = field(default_factory=dict)
 
     def add(self, name: str, row: Diverted) -> None:
         self.rows.setdefault(name, []).append(row)
 
-    def add_all(self, other: Aside) -> None:
-        """What another has put aside and taken since its own last checkpoint."""
+    def add_all(self, other: DivertedRows) -> None:
+        """Adds the rows and counts of another, since its last checkpoint."""
         for name, rows in other.rows.items():
             self.rows.setdefault(name, []).extend(rows)
         for name, count in other.taken.items():
@@ -74,8 +75,8 @@ class Aside:
     def table(self, name: str) -> pa.Table:
         return pa.concat_tables([*(run.table for run in self.runs.get(name, ())), _table(self.rows.get(name, []))])
 
-    def sealed(self) -> dict[str, list[Run]]:
-        """All of it as runs, merged as they grow: a checkpoint writes what is new."""
+    def to_runs(self) -> dict[str, list[Run]]:
+        """Moves all rows into runs, and merges small runs. A checkpoint then writes only new ones."""
         for name, rows in self.rows.items():
             runs, table = self.runs.setdefault(name, []), _table(rows)
             while runs and runs[-1].rows <= 2 * table.num_rows:
@@ -85,7 +86,7 @@ class Aside:
         return self.runs
 
     def summary(self, names: Iterable[str]) -> list[str]:
-        """A line for every input that has put rows aside."""
+        """A line for each input that has diverted rows."""
         counts = {name: self.table(name).num_rows for name in names}
         return [f"`{n}`: {c} rows diverted, {self.taken.get(n, 0)} taken" for n, c in counts.items() if c]
 

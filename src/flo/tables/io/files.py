@@ -1,4 +1,4 @@
-"""What can be given to an input: tables, frames, files and folders, and iterators of them, as pieces of a table."""
+"""Reading the data of an input: tables, frames, files, folders, and iterators of them, as pieces of tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gzip
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,23 +20,23 @@ from flo.core.elements import belongs, type_name
 from flo.core.errors import ElementError, brief
 
 SLICE = 1 << 18
-"""How many rows are pushed at once: what is read ahead of the program is no more than this."""
+"""How many rows are pushed at once. No more than this is read ahead of the program."""
 WEIGHTS = "_weight"
-"""The column of weights in tables that come from outside or go there."""
+"""The weight column in tables of the user."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some rows as they came, and where they came from."""
+    """Rows as they were read, and their origin."""
 
     table: pa.Table
     file: str | None = None
     first: int = 1
-    """The number of its first row in the file, or in all that the input was given."""
+    """The number of its first row in the file, or in all data of the input."""
     texts: frozenset[str] = frozenset()
-    """The columns that hold texts of values: those of a CSV file, say."""
+    """Columns that hold values as text, such as those of a CSV file."""
     skipped: list[int] = field(default_factory=list)
-    """The numbers of rows of the file that are no rows at all, ascending."""
+    """The numbers of lines of the file that are not rows, ascending."""
 
     def number(self, place: int) -> int:
         """The number of a row of this piece."""
@@ -47,8 +47,8 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Fault:
-    """A row, or all of a file, that could not be read."""
+class UnreadableRow:
+    """A row or a whole file that could not be read."""
 
     reason: str
     file: str | None
@@ -57,52 +57,46 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Plain:
+class PlainData:
     """Plain Python data, as `flow.run` takes it."""
 
     data: Any
 
 
-Part: TypeAlias = Piece | Fault | Plain
+Part: TypeAlias = Piece | UnreadableRow | PlainData
 
 
 @dataclass
 class Source:
-    """What an input is given, part by part, and how many rows that will be, where it is known."""
+    """The data of an input, part by part, and the total number of rows if it is known."""
 
     parts: Iterator[Part]
     rows: int | None = None
 
 
-def source(data: Any, element: Any, names: tuple[str, ...], opened: Callable[..., Source]) -> Source | None:
-    """The parts of tabular data; None for plain Python data. `opened` reads a file or a folder."""
+def open_data(data: Any, element: Any, names: tuple[str, ...], opens: Callable[..., Source]) -> Source | None:
+    """The parts of tabular data; None for plain Python data. `opens` opens a file or a folder."""
     if isinstance(data, (str, Path)):
-        return opened(Path(data), names)
+        return opens(Path(data), names)
     if is_table(data):
         table = as_table(data)
         if isinstance(table, pa.RecordBatchReader):
-            return Source(_numbered(pa.Table.from_batches([batch]) for batch in table))
-        return Source(_numbered([table]), table.num_rows)
+            return Source(_number_pieces(pa.Table.from_batches([batch]) for batch in table))
+        return Source(_number_pieces([table]), table.num_rows)
     if isinstance(data, (list, tuple)):
         if not data or not _is_part(data[0], element):
             return None
-        sources = [_inner(each, element, names, opened) for each in data]
+        sources = [_open_inner(each, element, names, opens) for each in data]
         known = [each.rows for each in sources]
         total = None if None in known else sum(rows for rows in known if rows is not None)
-        return Source(_renumbered(chain.from_iterable(each.parts for each in sources)), total)
+        return Source(_renumber(chain.from_iterable(each.parts for each in sources)), total)
     if isinstance(data, Iterator):
-        first = list(_first(data))
+        first = list(islice(data, 1))
         if not first or not (_is_part(first[0], element) or _is_delta(first[0], element)):
-            return Source(iter([Plain(chain(first, data))]))
+            return Source(iter([PlainData(chain(first, data))]))
         deltas = chain(first, data)
-        return Source(_renumbered(chain.from_iterable(_inner(d, element, names, opened).parts for d in deltas)))
+        return Source(_renumber(chain.from_iterable(_open_inner(d, element, names, opens).parts for d in deltas)))
     return None
-
-
-def _first(data: Iterator[Any]) -> Iterator[Any]:
-    for item in data:
-        yield item
-        return
 
 
 def _is_part(item: Any, element: Any) -> bool:
@@ -113,17 +107,17 @@ def _is_delta(item: Any, element: Any) -> bool:
     return isinstance(item, (list, set, frozenset)) and not belongs(item, element)
 
 
-def _inner(item: Any, element: Any, names: tuple[str, ...], opened: Callable[..., Source]) -> Source:
-    found = source(item, element, names, opened)
+def _open_inner(item: Any, element: Any, names: tuple[str, ...], opens: Callable[..., Source]) -> Source:
+    found = open_data(item, element, names, opens)
     if found is not None:
         return found
     if not isinstance(item, (list, tuple, set, frozenset)):
-        raise ElementError(f"among the tables of {{input}} is a {type(item).__name__}")
-    return Source(iter([Plain(item)]), len(item))
+        raise ElementError(f"{{input}} must be given tables only; got a {type(item).__name__} among them")
+    return Source(iter([PlainData(item)]), len(item))
 
 
 def is_table(data: Any) -> bool:
-    """Whether the data is a table of some library: by the Arrow C interface, or known to Narwhals."""
+    """Whether the data is a table of any library: it has the Arrow C interface, or Narwhals knows it."""
     if isinstance(data, (pa.Table, pa.RecordBatch, pa.RecordBatchReader)):
         return True
     if isinstance(data, (list, tuple, dict, set, str, bytes, Iterator)):
@@ -144,41 +138,43 @@ def as_table(data: Any) -> pa.Table | pa.RecordBatchReader:
     return (frame.collect() if isinstance(frame, nw.LazyFrame) else frame).to_arrow()
 
 
-def _numbered(tables: Iterable[pa.Table]) -> Iterator[Piece]:
+def _number_pieces(tables: Iterable[pa.Table]) -> Iterator[Piece]:
     first = 1
     for table in tables:
-        for slice_ in slices(table):
+        for slice_ in slice_table(table):
             yield Piece(slice_, None, first)
             first += slice_.num_rows
 
 
-def _renumbered(parts: Iterable[Part]) -> Iterator[Part]:
-    """Rows that come from no file are numbered through."""
+def _renumber(parts: Iterable[Part]) -> Iterator[Part]:
+    """Numbers rows that are not from files consecutively."""
     first = 1
     for part in parts:
         if isinstance(part, Piece) and part.file is None:
             part = Piece(part.table, None, first, part.texts)
             first += part.table.num_rows
-        elif isinstance(part, Plain):
+        elif isinstance(part, PlainData):
             first += len(part.data)
         yield part
 
 
-def slices(table: pa.Table) -> Iterator[pa.Table]:
+def slice_table(table: pa.Table) -> Iterator[pa.Table]:
     for start in range(0, table.num_rows, SLICE):
         yield table.slice(start, SLICE)
 
 
-def plainly(part: Part) -> Part:
-    """For an input without columns: rows as dicts."""
-    return Plain(part.table.to_pylist()) if isinstance(part, Piece) else part
+def to_plain(part: Part) -> Part:
+    """The rows as dicts, for an input without columns."""
+    return PlainData(part.table.to_pylist()) if isinstance(part, Piece) else part
 
 
-def no_files(of: Any) -> Callable[..., Source]:
+def reject_files(of: Any) -> Callable[..., Source]:
+    """Opens files of an input whose elements have no columns, which is an error."""
+
     def read(path: Path, names: tuple[str, ...]) -> Source:
         raise ElementError(
-            f"{{input}} has elements of type {type_name(of.element)}, which have no columns, and was given a file",
-            instead=(("flo.rows(schema), a dataclass or a NamedTuple", "of types that Arrow has"),),
+            f"{{input}} cannot read a file: its elements are of type {type_name(of.element)}, which has no columns",
+            instead=(("flo.rows(schema), a dataclass or a NamedTuple", "with fields of types that Arrow has"),),
         )
 
     return read
@@ -187,24 +183,24 @@ def no_files(of: Any) -> Callable[..., Source]:
 UNREADABLE = (pa.ArrowException, OSError, EOFError, ValueError)
 
 
-def opened(path: Path, names: tuple[str, ...], schema: pa.Schema) -> Source:
+def open_files(path: Path, names: tuple[str, ...], schema: pa.Schema) -> Source:
     """The rows of a file, or of all files of a folder in the order of their names."""
     if not path.exists():
-        raise ElementError(f"{{input}} was given the file {str(path)!r}, and there is none")
-    files = [path] if path.is_file() else _files(path)
-    known = [_count(file) for file in files]
+        raise ElementError(f"{{input}} was given the file {str(path)!r}, which does not exist")
+    files = [path] if path.is_file() else _list_files(path)
+    known = [_count_rows(file) for file in files]
     total = None if None in known else sum(count for count in known if count is not None)
-    return Source((part for file in files for part in _parts(file, path, names, schema)), total)
+    return Source((part for file in files for part in _read_file(file, path, names, schema)), total)
 
 
-def _files(folder: Path) -> list[Path]:
-    found = sorted(file for file in folder.rglob("*") if file.is_file() and not _hidden(file.relative_to(folder)))
+def _list_files(folder: Path) -> list[Path]:
+    found = sorted(file for file in folder.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(folder)))
     if not found:
-        raise ElementError(f"{{input}} was given the folder {str(folder)!r}, and there are no files in it")
+        raise ElementError(f"{{input}} was given the folder {str(folder)!r}, which has no files")
     return found
 
 
-def _hidden(path: Path) -> bool:
+def _is_hidden(path: Path) -> bool:
     return any(part.startswith((".", "_")) for part in path.parts)
 
 
@@ -213,25 +209,25 @@ def _format(file: Path) -> str:
     suffix = suffixes[-1] if suffixes else ""
     if suffix not in _READERS:
         raise ElementError(
-            f"{{input}} was given the file {file.name!r}, whose name does not say what it holds",
+            f"{{input}} was given the file {file.name!r}, whose format is unknown",
             facts=(("known", ", ".join(_READERS)),),
-            instead=(("pyarrow.dataset.dataset(…).to_table()", "whatever Arrow can read"),),
+            instead=(("pyarrow.dataset.dataset(…).to_table()", "reads all formats that Arrow knows"),),
         )
     return suffix
 
 
-def _count(file: Path) -> int | None:
-    """How many rows, where that is known without reading them."""
+def _count_rows(file: Path) -> int | None:
+    """The number of rows, if it is known without reading them."""
     if _format(file) not in (".parquet", ".pq"):
         return None
     try:
         return int(parquet.read_metadata(file).num_rows)
-    except UNREADABLE:  # said when it is read
+    except UNREADABLE:  # reported when the file is read
         return None
 
 
-def _parts(file: Path, root: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Part]:
-    """The pieces of one file, with the columns that its folders are named for (`day=2024-05-01`)."""
+def _read_file(file: Path, root: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Part]:
+    """The pieces of one file, with a column for each folder named like `day=2024-05-01`."""
     folders = file.relative_to(root).parts[:-1] if root != file else ()
     named = dict(folder.split("=", 1) for folder in folders if "=" in folder)
     done = 0
@@ -241,14 +237,14 @@ def _parts(file: Path, root: Path, names: tuple[str, ...], schema: pa.Schema) ->
                 done = part.first + part.table.num_rows - 1
                 for name, value in named.items():
                     column = pa.array([value] * part.table.num_rows, pa.string())
-                    part = Piece(part.table.append_column(name, column), *_place(part, {*part.texts, name}))
+                    part = Piece(part.table.append_column(name, column), *_origin(part, {*part.texts, name}))
             yield part
     except UNREADABLE as error:
         after = f" after {done} rows" if done else ""
-        yield Fault(f"cannot be read{after}: {_first_line(error)}", str(file))
+        yield UnreadableRow(f"cannot be read{after}: {_first_line(error)}", str(file))
 
 
-def _place(part: Piece, texts: set[str]) -> tuple[Any, ...]:
+def _origin(part: Piece, texts: set[str]) -> tuple[Any, ...]:
     return part.file, part.first, frozenset(texts), part.skipped
 
 
@@ -256,54 +252,54 @@ def _first_line(error: Exception) -> str:
     return str(error).split("\n")[0] or type(error).__name__
 
 
-def _parquet(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Part]:
+def _read_parquet(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Part]:
     first = 1
     with parquet.ParquetFile(file) as opened_file:
-        there = opened_file.schema_arrow.names
-        wanted = [name for name in names if name in there]
+        found = opened_file.schema_arrow.names
+        wanted = [name for name in names if name in found]
         for batch in opened_file.iter_batches(SLICE, columns=wanted or None):
             yield Piece(pa.Table.from_batches([batch]), str(file), first)
             first += batch.num_rows
 
 
-def _arrow(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Part]:
+def _read_arrow(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Part]:
     first = 1
     with pa.memory_map(str(file)) as mapped:
         reader = pa.ipc.open_file(mapped)
         for number in range(reader.num_record_batches):
-            for table in slices(pa.Table.from_batches([reader.get_batch(number)])):
+            for table in slice_table(pa.Table.from_batches([reader.get_batch(number)])):
                 yield Piece(table, str(file), first)
                 first += table.num_rows
 
 
-def _csv(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Part]:
-    """Every column as texts: what they stand for is found out row by row only where it must be."""
-    odd: list[Any] = []
+def _read_csv(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Part]:
+    """Reads every column as text. Values are parsed when the rows are fitted to the row type."""
+    invalid: list[Any] = []
 
-    def put_aside(row: Any) -> str:
-        odd.append(row)
+    def skip(row: Any) -> str:
+        invalid.append(row)
         return "skip"
 
     delimiter = "\t" if ".tsv" in file.suffixes else ","
-    parse = csv.ParseOptions(delimiter=delimiter, invalid_row_handler=put_aside)
+    parse = csv.ParseOptions(delimiter=delimiter, invalid_row_handler=skip)
     with csv.open_csv(file, parse_options=parse, read_options=csv.ReadOptions(block_size=1 << 16)) as reader:
         columns = reader.schema.names
     convert = csv.ConvertOptions(column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=False)
-    odd.clear()
+    invalid.clear()
     skipped: list[int] = []
     first = 1
     read = csv.ReadOptions(use_threads=False, block_size=1 << 23)
     with csv.open_csv(file, parse_options=parse, convert_options=convert, read_options=read) as reader:
         for batch in reader:
-            for row in odd[len(skipped) :]:
-                skipped.append(row.number - 1)  # the header is the first
-                reason = f"it has {row.actual_columns} columns, and the header has {row.expected_columns}"
-                yield Fault(reason, str(file), row.number - 1, row.text)
+            for row in invalid[len(skipped) :]:
+                skipped.append(row.number - 1)  # the header has the number 1
+                reason = f"it has {row.actual_columns} columns; the header has {row.expected_columns}"
+                yield UnreadableRow(reason, str(file), row.number - 1, row.text)
             yield Piece(pa.Table.from_batches([batch]), str(file), first, frozenset(columns), skipped)
             first += batch.num_rows
-    for row in odd[len(skipped) :]:
-        reason = f"it has {row.actual_columns} columns, and the header has {row.expected_columns}"
-        yield Fault(reason, str(file), row.number - 1, row.text)
+    for row in invalid[len(skipped) :]:
+        reason = f"it has {row.actual_columns} columns; the header has {row.expected_columns}"
+        yield UnreadableRow(reason, str(file), row.number - 1, row.text)
 
 
 _AS_TEXT: tuple[Callable[[pa.DataType], bool], ...] = (
@@ -315,11 +311,11 @@ _AS_TEXT: tuple[Callable[[pa.DataType], bool], ...] = (
     pa.types.is_decimal,
     pa.types.is_timestamp,
 )
-"""What JSON has no values for: written as texts."""
+"""Types that JSON has no values for. They are written as text."""
 
 
-def _json(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Part]:
-    """All lines at the speed of Arrow; from the first block on that it cannot read, line by line."""
+def _read_json(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Part]:
+    """Reads with Arrow; from the first block that Arrow cannot read, line by line."""
     texts = frozenset(f.name for f in schema if any(test(f.type) for test in _AS_TEXT))
     as_read = pa.schema([pa.field(f.name, pa.string() if f.name in texts else f.type) for f in schema])
     parse = arrow_json.ParseOptions(explicit_schema=as_read, unexpected_field_behavior="ignore")
@@ -339,21 +335,21 @@ def _json(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator[Par
         try:
             row = json.loads(line)
             if not isinstance(row, dict):
-                raise ValueError(f"a {type(row).__name__} where an object is expected")
+                raise ValueError(f"expected an object; got a {type(row).__name__}")
             arrays = [_value(row.get(f.name), f) for f in as_read]
         except (ValueError, TypeError, pa.ArrowException) as error:
-            yield Fault(_first_line(error), str(file), number, line.strip())
+            yield UnreadableRow(_first_line(error), str(file), number, line.strip())
         else:
             yield Piece(pa.Table.from_arrays(arrays, schema=as_read), str(file), number, texts)
 
 
 def _value(value: Any, column: pa.Field) -> pa.Array:
     if pa.types.is_string(column.type) and isinstance(value, (int, float)) and not isinstance(value, bool):
-        raise TypeError(f"`{column.name}` is {brief(value)}, and a text is expected")
+        raise TypeError(f"`{column.name}` is {brief(value)}; expected a string")
     try:
         return pa.array([value], column.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        raise TypeError(f"`{column.name}` is {brief(value)}, and {column.type} is expected") from None
+        raise TypeError(f"`{column.name}` is {brief(value)}; expected {column.type}") from None
 
 
 def _lines(file: Path) -> Iterator[str]:
@@ -362,13 +358,13 @@ def _lines(file: Path) -> Iterator[str]:
 
 
 _READERS: dict[str, Callable[[Path, tuple[str, ...], pa.Schema], Iterator[Part]]] = {
-    ".parquet": _parquet,
-    ".pq": _parquet,
-    ".csv": _csv,
-    ".tsv": _csv,
-    ".jsonl": _json,
-    ".ndjson": _json,
-    ".json": _json,
-    ".arrow": _arrow,
-    ".feather": _arrow,
+    ".parquet": _read_parquet,
+    ".pq": _read_parquet,
+    ".csv": _read_csv,
+    ".tsv": _read_csv,
+    ".jsonl": _read_json,
+    ".ndjson": _read_json,
+    ".json": _read_json,
+    ".arrow": _read_arrow,
+    ".feather": _read_arrow,
 }

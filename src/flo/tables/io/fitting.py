@@ -1,4 +1,4 @@
-"""Columns of any table as the columns of a row type: matched by name, cast where nothing is lost, refused otherwise."""
+"""Converting the columns of a table to a row type: matched by name, cast if lossless, rejected otherwise."""
 
 from __future__ import annotations
 
@@ -24,33 +24,35 @@ FAILED = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, Value
 
 
 class Unfit(Exception):
-    """No row of a table can fit: a column is missing, or is of another type."""
+    """No row of a table can fit: a column is missing or has the wrong type."""
 
 
 @dataclass(frozen=True)
 class Misfit:
-    """A row of a piece that does not fit, by its place, and why."""
+    """A row of a piece that does not fit: its index and the reason."""
 
     place: int
     reason: str
 
 
 def fitted(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Places, list[Misfit]]:
-    """The rows that fit, their places in the piece, and those that do not fit."""
+    """The rows that fit, their indices in the piece, and the rows that do not fit."""
     layout = layout_of(of)
-    table = named(piece.table, layout)
+    table = _match_columns(piece.table, layout)
     arrays, reasons = [], dict[int, str]()
     for name, cell in zip(layout.names, layout.cells, strict=True):
-        array, odd = _column(table, name, cell, name in piece.texts or (name == VALUE and bool(piece.texts)))
+        array, misfits = _convert_column(
+            table, name, cell, name in piece.texts or (name == VALUE and bool(piece.texts))
+        )
         arrays.append(array)
-        for place, reason in odd.items():
+        for place, reason in misfits.items():
             reasons.setdefault(place, reason)
     schema = layout.schema
     if not ordered(of):
-        weights, odd = _weights(table, of, layout)
+        weights, misfits = _read_weights(table, of, layout)
         arrays.append(weights)
         schema = schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
-        for place, reason in odd.items():
+        for place, reason in misfits.items():
             reasons.setdefault(place, reason)
     whole = pa.Table.from_arrays(arrays, names=schema.names)
     places = np.ones(table.num_rows, bool)
@@ -61,109 +63,109 @@ def fitted(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Places, list
     return rows, np.flatnonzero(places), [Misfit(place, reason) for place, reason in sorted(reasons.items())]
 
 
-def named(table: pa.Table, layout: Layout) -> pa.Table:
-    """The table with the columns that the layout names; elements that are no rows may have a column of any name."""
+def _match_columns(table: pa.Table, layout: Layout) -> pa.Table:
+    """Checks that the table has all columns. For elements that are not rows, a single column may have any name."""
     others = [name for name in table.column_names if name != WEIGHTS]
     if layout.names == (VALUE,) and VALUE not in others and len(others) == 1:
         return table.rename_columns([VALUE if name == others[0] else name for name in table.column_names])
     for name in layout.names:
         if name not in others:
-            raise Unfit(f"there is no column `{name}`: the columns are {', '.join(others) or 'none'}")
+            raise Unfit(f"the column `{name}` is missing; the columns are {', '.join(others) or 'none'}")
         if table.column_names.count(name) > 1:
-            raise Unfit(f"two columns are called `{name}`")
+            raise Unfit(f"two columns have the name `{name}`")
     return table
 
 
-def _column(table: pa.Table, name: str, cell: Cell, text: bool) -> tuple[pa.Array, dict[int, str]]:
-    """The column as the cell has it, and the rows whose value does not fit."""
+def _convert_column(table: pa.Table, name: str, cell: Cell, text: bool) -> tuple[pa.Array, dict[int, str]]:
+    """A column as the type of its cell, and the reasons for rows whose value does not fit, by index."""
     array = one_chunk(table[name])
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     text = text and is_text(array.type)
-    if not (text or lossless(array.type, cell.arrow)):
-        raise Unfit(f"the column `{name}` is {array.type}, and {cell.arrow} is expected")
+    if not (text or _is_lossless(array.type, cell.arrow)):
+        raise Unfit(f"the column `{name}` is {array.type}; expected {cell.arrow}")
     if text and not is_text(cell.arrow) and not pa.types.is_binary(cell.arrow):
         array = pc.if_else(pc.equal(array, ""), pa.scalar(None, array.type), array)
     reasons = {
-        place: f"`{name}` is {brief(array[place].as_py())}, and {cell.arrow} is expected"
-        for place in _failing(array, cell, text, 0)
+        place: f"`{name}` is {brief(array[place].as_py())}; expected {cell.arrow}"
+        for place in _find_failing(array, cell, text, 0)
     }
     given = array
     if reasons:
         mask = np.zeros(len(array), bool)
         mask[list(reasons)] = True
         array = pc.if_else(pa.array(mask), pa.scalar(None, array.type), array)
-    found = converted(array, cell, text)
+    found = _convert(array, cell, text)
     if not cell.nullable and found.null_count:
         for place in np.flatnonzero(np.asarray(found.is_null())):
-            reasons.setdefault(int(place), f"`{name}` is null, and {cell.arrow} without nulls is expected")
+            reasons.setdefault(int(place), f"`{name}` is null; expected a non-null {cell.arrow}")
     if cell.among is not None:
         known = pc.is_in(found, value_set=pa.array(list(cell.among), found.type))
         for place in np.flatnonzero(~np.asarray(pc.or_(known, found.is_null()))):
             shown = brief(given[int(place)].as_py())
-            reasons.setdefault(int(place), f"`{name}` is {shown}, which is none of {', '.join(map(repr, cell.among))}")
+            reasons.setdefault(int(place), f"`{name}` is {shown}; expected one of {', '.join(map(repr, cell.among))}")
     return found, reasons
 
 
-def _failing(array: pa.Array, cell: Cell, text: bool, start: int) -> Iterator[int]:
-    """The places of the values that cannot be converted: by halves, so that few of them cost little."""
+def _find_failing(array: pa.Array, cell: Cell, text: bool, start: int) -> Iterator[int]:
+    """The indices of values that cannot be converted, found by halving: cheap if there are few."""
     try:
-        converted(array, cell, text)
+        _convert(array, cell, text)
     except FAILED:
         if len(array) == 1:
             yield start
         else:
             half = len(array) // 2
-            yield from _failing(array.slice(0, half), cell, text, start)
-            yield from _failing(array.slice(half), cell, text, start + half)
+            yield from _find_failing(array.slice(0, half), cell, text, start)
+            yield from _find_failing(array.slice(half), cell, text, start + half)
 
 
-def converted(array: pa.Array, cell: Cell, text: bool) -> pa.Array:
-    """Raises what Arrow raises where a value does not fit."""
+def _convert(array: pa.Array, cell: Cell, text: bool) -> pa.Array:
+    """The array as the type of a cell. Raises Arrow's error if a value does not fit."""
     if text and cell.kind is UUID:
         return pa.array([None if v is None else UUID(v).bytes for v in array.to_pylist()], cell.arrow)
     if text and pa.types.is_time(cell.arrow):
         moments = pc.binary_join_element_wise("1970-01-01T", array.cast(pa.string()), "")
         return moments.cast(pa.timestamp("us")).cast(cell.arrow)
-    return shaped(array, cell.arrow)
+    return _cast(array, cell.arrow)
 
 
-def shaped(array: pa.Array, want: pa.DataType) -> pa.Array:
-    """The array as another type, part by part where it has parts."""
+def _cast(array: pa.Array, want: pa.DataType) -> pa.Array:
+    """The array as another type. Structs and lists are cast part by part."""
     if array.type.equals(want):
         return array
     if pa.types.is_dictionary(array.type):
-        return shaped(array.dictionary_decode(), want)
+        return _cast(array.dictionary_decode(), want)
     if pa.types.is_struct(want) and pa.types.is_struct(array.type):
         nulls = array.is_null()
         parts = []
         for field in want:
-            part = shaped(pc.struct_field(array, field.name), field.type)
+            part = _cast(pc.struct_field(array, field.name), field.type)
             if not field.nullable and pc.any(pc.and_(part.is_null(), pc.invert(nulls))).as_py():
                 raise pa.ArrowInvalid(f"`{field.name}` is null")
             parts.append(part)
         return pa.StructArray.from_arrays(parts, fields=list(want), mask=nulls)
     if pa.types.is_list(want) and _is_list(array.type):
-        whole = array.cast(pa.list_(array.type.value_type)).take(pa.array(np.arange(len(array))))  # no offset
-        items = shaped(whole.values, want.value_type)
+        whole = array.cast(pa.list_(array.type.value_type)).take(pa.array(np.arange(len(array))))  # without an offset
+        items = _cast(whole.values, want.value_type)
         if items.null_count and not want.value_field.nullable:
             raise pa.ArrowInvalid("an item is null")
         return pa.ListArray.from_arrays(whole.offsets, items, type=want, mask=whole.is_null())
     return array.cast(want)
 
 
-def lossless(have: pa.DataType, want: pa.DataType) -> bool:
-    """Whether values of one type can be of the other as they are; whether each of them fits is seen when it is cast."""
+def _is_lossless(have: pa.DataType, want: pa.DataType) -> bool:
+    """Whether a cast between two types loses nothing. Single values may still not fit, which the cast reports."""
     t = pa.types
     if have.equals(want) or t.is_null(have):
         return True
     if t.is_dictionary(have):
-        return lossless(have.value_type, want)
+        return _is_lossless(have.value_type, want)
     if t.is_struct(want) and t.is_struct(have):
         names = {field.name: field.type for field in have}
-        return all(field.name in names and lossless(names[field.name], field.type) for field in want)
+        return all(field.name in names and _is_lossless(names[field.name], field.type) for field in want)
     if t.is_list(want) and _is_list(have):
-        return lossless(have.value_type, want.value_type)
+        return _is_lossless(have.value_type, want.value_type)
     if t.is_timestamp(have) and t.is_timestamp(want):
         return (have.tz is None) is (want.tz is None)
     return (
@@ -190,12 +192,14 @@ def _is_list(kind: pa.DataType) -> bool:
     return bool(t.is_list(kind) or t.is_large_list(kind) or t.is_fixed_size_list(kind) or t.is_list_view(kind))
 
 
-def _weights(table: pa.Table, of: ElementCollection[Any], layout: Layout) -> tuple[pa.Array, dict[int, str]]:
-    """1 for every row, or what the column of weights says; a set has none."""
+def _read_weights(table: pa.Table, of: ElementCollection[Any], layout: Layout) -> tuple[pa.Array, dict[int, str]]:
+    """The weights of the rows: from the weight column if there is one, otherwise 1."""
     if not isinstance(of, (Bag, ZSet)) or WEIGHTS not in table.column_names or WEIGHTS in layout.names:
         return pa.array(np.ones(table.num_rows, np.int64)), {}
-    weights, odd = _column(table, WEIGHTS, Cell(int, pa.int64()), is_text(table.schema.field(WEIGHTS).type))
+    weights, misfits = _convert_column(table, WEIGHTS, Cell(int, pa.int64()), is_text(table.schema.field(WEIGHTS).type))
     if isinstance(of, Bag):
         for place in np.flatnonzero(np.asarray(pc.fill_null(pc.less(weights, 1), False))):
-            odd.setdefault(int(place), f"`{WEIGHTS}` is {weights[int(place)].as_py()}, and a Bag counts from 1")
-    return weights, odd
+            misfits.setdefault(
+                int(place), f"`{WEIGHTS}` is {weights[int(place)].as_py()}; the lowest weight in a Bag is 1"
+            )
+    return weights, misfits

@@ -1,4 +1,4 @@
-"""What comes out: tables whose equal rows are one, with their weight, and no weight below zero that nobody allowed."""
+"""Outputs as tables: equal rows consolidated into one with its weight, and no negative weights unless allowed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN = 5
 
 
 def table_of(rows: Rows) -> pa.Table:
-    """A sequence in its order; of a bag or a z-set each row once, with its weight; of a set each row once."""
+    """The rows of an output: a sequence in its order, a bag or z-set with weights, a set with each row once."""
     if ordered(rows.of):
         return rows.table
     table = added_up(rows.table)
@@ -28,22 +28,22 @@ def table_of(rows: Rows) -> pa.Table:
     return table.rename_columns([WEIGHTS if name == WEIGHT else name for name in table.column_names])
 
 
-def refuse_negative(name: str, of: Any, found: Any) -> None:
-    """An element that was taken back more often than it came is no result."""
+def expect_no_negative_weights(name: str, of: Any, found: Any) -> None:
+    """Raises if a z-set has rows that were retracted more often than inserted."""
     if not isinstance(of, ZSet):
         return
     below = found.filter(pc.less(found[WEIGHTS], 0))
     count = below.num_rows
-    rows = [_shown(row) for row in below.slice(0, SHOWN).to_pylist()]
+    rows = [_fact(row) for row in below.slice(0, SHOWN).to_pylist()]
     if count:
         more = ((f"… and {count - SHOWN} more", ""),) if count > SHOWN else ()
         raise ElementError(
-            f"{count} rows of the output `{name}` were taken back more often than they came",
+            f"{count} rows of the output `{name}` were retracted more often than inserted",
             facts=(*rows, *more),
-            instead=(('negative="allow"', "if that is what you want to see"),),
+            instead=(('negative="allow"', "allows negative weights in the result"),),
         )
 
 
-def _shown(row: dict[str, Any]) -> tuple[str, str]:
+def _fact(row: dict[str, Any]) -> tuple[str, str]:
     weight = row.pop(WEIGHTS)
     return brief(row), f"weight {weight}"

@@ -1,1 +1,1 @@
-"""Operator state: sorted runs, merged in levels, so that the cost of a delta follows the delta."""
+"""Operator state: sorted runs that are merged in levels, so that the cost of a delta follows its size."""

@@ -1,8 +1,8 @@
-"""Keys of any type as 64-bit numbers: what traces are sorted by and searched for.
+"""Key numbers: keys of any type hashed to 64 bits, by which traces are sorted and searched.
 
-The number of a key depends on nothing but the key: not on the process, the machine or the order of rows. Keys of one
-fixed-width column without nulls have numbers of their own (`exact`); of others two keys may share one, rarely, and
-whoever compares numbers then compares the columns as well.
+The number of a key depends on the key alone, not on the process, the machine or the order of rows. For a single
+fixed-width column without nulls the numbers are unique (`exact`). Otherwise two keys may collide, rarely, and code that
+compares numbers must compare the columns too.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 _NULL = np.uint64(0x6A09E667F3BCC909)
 _LENGTH = np.uint64(0xD1B54A32D192ED03)
 _MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)
-"""What is left of a word of which so many bytes count."""
+"""Masks for words of which only the first n bytes count."""
 LONG = 512
 
 
 @dataclass(frozen=True)
 class Keys:
-    """The numbers of the keys of some rows."""
+    """The key numbers of rows, and whether they are unique."""
 
     numbers: Numbers
     exact: bool
 
     def at(self, places: Places) -> Numbers:
-        """Some of them."""
+        """The numbers at these indices."""
         return self.numbers.take(places)
 
     @property
     def bytes(self) -> int:
-        """The memory that they take."""
+        """The memory of the numbers, in bytes."""
         return int(self.numbers.nbytes)
 
 
 def keys_of(columns: list[pa.ChunkedArray]) -> Keys:
-    """The numbers of the rows of these columns; without columns all rows have the same key."""
+    """The key numbers of the rows of these columns."""
     if not columns:
-        raise ValueError("a key has at least one column")
+        raise ValueError("a key needs at least one column")
     first, *rest = (numbers_of(one_chunk(column)) for column in columns)
     numbers, exact = mixed(first.numbers), first.exact and not rest
     for other in rest:
@@ -56,14 +56,14 @@ def keys_of(columns: list[pa.ChunkedArray]) -> Keys:
 
 
 def mixed(numbers: Numbers) -> Numbers:
-    """A bijection that spreads neighbours over all of the range (the finaliser of splitmix64)."""
+    """A bijection that spreads adjacent numbers over the whole range (the finalizer of splitmix64)."""
     x = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
 def numbers_of(array: pa.Array) -> Keys:
-    """One number for each value, the same for equal values."""
+    """One number for each value, equal for equal values."""
     kind = array.type
     if pa.types.is_dictionary(kind):
         return numbers_of(array.dictionary_decode())
@@ -82,7 +82,7 @@ def numbers_of(array: pa.Array) -> Keys:
 
 
 def _of_many(array: pa.Array) -> Numbers:
-    """Of values that are wider than a number, two may share one."""
+    """Numbers of values wider than 64 bits, which may collide."""
     kind = array.type
     if pa.types.is_struct(kind):
         parts = [pa.chunked_array([part]) for part in array.flatten()]
@@ -117,7 +117,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _filled(array: pa.Array) -> pa.Array:
-    """Any values where there are nulls: their numbers are not used."""
+    """The array with any values in place of nulls; their numbers are not used."""
     some = array.drop_null()
     if not len(some):
         return pa.array(np.zeros(len(array), np.int64))
@@ -145,7 +145,7 @@ def _of_floats(values: npt.NDArray[np.float64]) -> Numbers:
 
 
 def _of_bytes(array: pa.Array) -> Numbers:
-    """Eight bytes at a time of all values; of the few that are very long, one by one."""
+    """Hashes all values eight bytes at a time; very long values one by one."""
     count = len(array)
     _, ends, data = array.buffers()
     offsets = np.frombuffer(ends, np.int64)[array.offset : array.offset + count + 1]
@@ -180,13 +180,13 @@ def _of_lists(offsets: Places, items: Numbers) -> Numbers:
 
 
 def _one_by_one(array: pa.Array) -> Numbers:
-    """What has no form in numbers, such as maps."""
+    """Numbers of values without a vectorized form, such as maps."""
     lowering = Lowering()
     return _of_bytes(pa.array([repr(lowering(value)).encode() for value in array.to_pylist()], pa.large_binary()))
 
 
 def same(left: list[pa.ChunkedArray], right: list[pa.ChunkedArray]) -> npt.NDArray[np.bool_]:
-    """Where two tables of as many rows have equal keys; null equals null."""
+    """Whether the keys of two tables are equal, row by row. Null equals null."""
     equal = np.ones(len(left[0]), bool)
     for one, other in zip(left, right, strict=True):
         equal &= _equal(one_chunk(one), one_chunk(other))
@@ -249,7 +249,7 @@ def comparable(one: pa.DataType, other: pa.DataType) -> bool:
 
 
 class Implied(Keys):
-    """The numbers of the keys in these columns."""
+    """Key numbers that are computed from the key columns when needed, and take no memory."""
 
     columns: list[pa.Array]
 
@@ -270,7 +270,7 @@ class Implied(Keys):
 
 
 def implied(keys: Keys, columns: list[pa.Array]) -> Implied | None:
-    """The same keys by their columns alone, where that is quick, and they are made of these columns."""
+    """The same keys, computed from the columns when needed; None if that is slow, or gives other numbers."""
     if not columns or not len(columns[0]) or not all(map(_is_fixed, columns)):
         return None
     found = Implied(columns, keys.exact)

@@ -1,7 +1,7 @@
-"""Whole numbers of any size as columns of 32 bits each, so that sums over rows are exact whatever the order.
+"""Limbs: integers of any size as columns of 32-bit digits, so that sums are exact in any order.
 
-A number is Σ digit · 2^(32 · index). Floats and decimals are whole numbers too, of a small enough unit: the digits of a
-float begin at an index below zero. Nothing is rounded before the result is asked for, and then once.
+A number is Σ digit · 2^(32 · index). Floats and decimals are integers in a small enough unit; the digits of a float
+start at a negative index. Only the final result is rounded, once.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Limbs:
-    """Numbers side by side: `digits[i]` has the digit of index `low + i` of each."""
+    """A column of numbers: `digits[i]` has the digit with index `low + i` of each number."""
 
     low: int
     digits: npt.NDArray[np.int64]
 
     def carried(self) -> Limbs:
-        """The same numbers with all digits from 0 to 2³² but the highest, which has the sign: one form for each."""
+        """The numbers in canonical form: all digits are from 0 to 2³² - 1, except the highest, which has the sign."""
         rows, carry = [], np.zeros(self.digits.shape[1], np.int64)
         for digit in self.digits:
             whole = digit + carry
@@ -44,25 +44,25 @@ class Limbs:
         return Limbs(self.low, np.array(rows, np.int64))
 
     def negative(self) -> npt.NDArray[np.bool_]:
-        """Of carried digits."""
+        """Which numbers are negative. Needs the canonical form."""
         return self.digits[-1] < 0  # type: ignore[no-any-return]
 
     def absolute(self) -> Limbs:
         return Limbs(self.low, np.where(self.negative(), -self.digits, self.digits)).carried()
 
     def number(self, place: int) -> int:
-        """One of the numbers, times 2^(-32 · low)."""
+        """One of the numbers as a Python integer, times 2^(-32 · low)."""
         return sum(int(digit) << (BITS * index) for index, digit in enumerate(self.digits[:, place]))
 
     def to_floats(self, weights: Places | None = None) -> Floats:
-        """The nearest floats, of the numbers or of the numbers divided by weights."""
+        """The floats nearest to the numbers, or to the numbers divided by weights."""
         size = self.absolute()
         if weights is None:
             return np.where(self.negative(), -1.0, 1.0) * _nearest(size, np.zeros(size.digits.shape[1], bool))
         small = _small(weights)
-        quotients, rest = _divided(size, np.where(small, np.abs(weights), 1), 4)  # more digits than a float has
+        quotients, rest = _divided(size, np.where(small, np.abs(weights), 1), 4)  # more digits than a float holds
         results = np.where(self.negative() != (weights < 0), -1.0, 1.0) * _nearest(quotients, rest != 0)
-        tiny = (np.abs(results) < 2.0**-1021) & self.digits.any(axis=0)  # may have been rounded twice
+        tiny = (np.abs(results) < 2.0**-1021) & self.digits.any(axis=0)  # these may be rounded twice
         for place in np.flatnonzero(~small | tiny):
             results[place] = self._quotient(int(place), int(weights[place]))
         return results
@@ -72,14 +72,14 @@ class Limbs:
         return to_float(Fraction(number << max(unit, 0), weight << max(-unit, 0)))  # rounded once
 
     def times_ten(self, power: int) -> Limbs:
-        """The same numbers with so many zeros behind them."""
+        """The numbers times a power of ten."""
         limbs = self
         for zeros in range(power, 0, -9):
             limbs = Limbs(self.low, limbs.digits * 10 ** min(zeros, 9)).carried()
         return limbs
 
     def divided(self, weights: Places) -> Limbs:
-        """The nearest whole numbers to the quotients, of two that are as near the even one; no index is below 0."""
+        """The quotients by weights, rounded half to even. No index may be negative."""
         whole = self.from_zero()
         small = _small(weights)
         divisors = np.where(small, np.abs(weights), 1)
@@ -96,7 +96,7 @@ class Limbs:
         return found
 
     def to_ints(self) -> tuple[Places, Places]:
-        """(the numbers, which of them do not fit 64 bits); no index is below 0."""
+        """The numbers as int64, and the indices of those that do not fit. No digit index may be negative."""
         digits = self.from_zero().digits
         values = digits[0] + (digits[1] << BITS if len(digits) > 1 else 0)
         large = np.flatnonzero((digits[2:] != 0).any(axis=0) | (values >> BITS != digits[1:2].sum(axis=0)))
@@ -104,17 +104,17 @@ class Limbs:
         return values, np.array([p for p, n in zip(large, whole, strict=True) if n != values[p]], np.int64)
 
     def from_zero(self) -> Limbs:
-        """With the digits of all indices from 0."""
+        """The numbers with digits for all indices from 0."""
         return Limbs(0, np.concatenate([np.zeros((self.low, self.digits.shape[1]), np.int64), self.digits]))
 
 
 def _small(weights: Places) -> npt.NDArray[np.bool_]:
-    """Which weights have one digit; the smallest of 64 bits has no absolute value."""
+    """Which weights fit one digit. (The smallest int64 has no absolute value.)"""
     return (weights >= -MASK) & (weights <= MASK)
 
 
 def _divided(size: Limbs, divisors: Places, more: int) -> tuple[Limbs, Numbers]:
-    """Digit by digit, as at school, with some more digits behind the lowest; and what is left."""
+    """Long division: the quotients, with `more` digits below the lowest, and the remainders."""
     rest, rows = np.zeros(len(divisors), np.uint64), []
     by = divisors.astype(np.uint64)
     for digit in (*size.digits[::-1], *np.zeros((more, len(divisors)), np.int64)):
@@ -125,9 +125,9 @@ def _divided(size: Limbs, divisors: Places, more: int) -> tuple[Limbs, Numbers]:
 
 
 def _nearest(size: Limbs, more: npt.NDArray[np.bool_]) -> Floats:
-    """The floats nearest to numbers that are not negative, and a little larger than their digits say where `more`.
+    """The floats nearest to nonnegative numbers. `more` says which are slightly larger than their digits.
 
-    The highest 64 bits are kept, and whether anything follows in the lowest of them: the processor then rounds right.
+    The highest 64 bits are kept, with a sticky bit for all lower ones, so that the processor rounds correctly.
     """
     count = size.digits.shape[1]
     digits = np.concatenate([np.zeros((3, count), np.int64), size.digits]).astype(np.uint64)
@@ -149,9 +149,9 @@ def _nearest(size: Limbs, more: npt.NDArray[np.bool_]) -> Floats:
 
 
 def pieces(array: pa.Array) -> Iterator[tuple[int, Places]]:
-    """The digits of the numbers of a column: (index, a digit for each row), each row at most once at each index.
+    """The digits of a column of numbers: pairs of an index and the digits of all rows.
 
-    Decimals in units of their last place. What is not finite counts as zero.
+    Decimals are in units of their last place. Values that are not finite count as zero.
     """
     if pa.types.is_floating(array.type):
         yield from _of_floats(np.asarray(array.cast(pa.float64())))
@@ -180,7 +180,7 @@ def _of_floats(values: Floats) -> Iterator[tuple[int, Places]]:
 
 
 def summed(array: pa.Array, weights: Places, order: Places, firsts: Places) -> Limbs:
-    """Σ number · weight of the rows from each of the `firsts` to the next, in this order."""
+    """Σ number · weight over the rows from each index in `firsts` to the next, in this order."""
     if pa.types.is_integer(array.type) and not pa.types.is_uint64(array.type):
         values = np.asarray(array.cast(pa.int64()))
         if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
@@ -196,7 +196,7 @@ def summed(array: pa.Array, weights: Places, order: Places, firsts: Places) -> L
 
 
 def _weighted(digit: Places, weights: Places) -> tuple[Places, ...]:
-    """The digit times the weights, in as many digits as it takes for their sums to fit."""
+    """The digits times the weights, split into enough digits that their sums cannot overflow."""
     heaviest = largest(weights)
     if heaviest * len(digit) < 2**31:
         return (digit * weights,)
@@ -208,13 +208,13 @@ def _weighted(digit: Places, weights: Places) -> tuple[Places, ...]:
 
 
 def has_digits(kind: pa.DataType) -> bool:
-    """Whether `pieces` knows the numbers of such a column."""
+    """Whether `pieces` supports columns of this type."""
     whole = pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
     return bool(whole or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal128(kind))
 
 
 def limbs_of(columns: dict[int, Places], count: int) -> Limbs:
-    """The digits that are there by index; those between are zero."""
+    """Limbs from digits by index. Missing digits are zero."""
     if not columns:
         return Limbs(0, np.zeros((1, count), np.int64))
     nothing = np.zeros(count, np.int64)

@@ -1,4 +1,4 @@
-"""The order of rows by some of their columns, as values have it: total, with nan the greatest, and ties told apart."""
+"""Ordering rows by columns, as Python values are ordered: total, with nan the greatest, and ties broken."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ from flo.values.canonical import canonical_element
 from flo.values.operators.zset_ranking import comparable
 
 _SIMPLE = r"^[ -&(-\[\]-~]*$"
-"""Texts that Python shows as they are, between quotes."""
+"""Strings whose repr is the string itself in quotes."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """By these columns. Rows that are equal in them are ordered by their text, or any way that is always the same."""
+    """An order by columns. Ties are broken by the text of the row, or in another deterministic way."""
 
     columns: tuple[str, ...]
     descending: bool | tuple[bool, ...]
-    """Of all columns, or of each."""
+    """For all columns, or for each."""
     layout: Layout
-    """Of the whole row."""
+    """The layout of the whole row."""
     by_text: bool
     key: Layout | None = None
-    """Of what the columns hold, where it may be of types that Python does not compare."""
+    """The layout of the order columns, if Python may not be able to compare their values."""
     decisive: bool = False
-    """Whether rows of one group that are equal in the columns are equal."""
+    """Whether rows of a group with equal order columns are equal."""
 
     @property
     def directions(self) -> tuple[bool, ...]:
-        """Whether each of the columns falls."""
+        """For each column, whether it is descending."""
         return (self.descending,) * len(self.columns) if isinstance(self.descending, bool) else self.descending
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """How the values of each of the columns compare."""
+        """How the values of each column compare."""
         return (self.key and comparisons(self.key)) or (Comparison(own_numbers),) * len(self.columns)
 
     def sorted(self, table: pa.Table, groups: Places, in_parts: bool = False) -> tuple[Places, Places]:
-        """(the rows by group and in order, where each different row begins).
+        """Sorts row indices by group and order; also returns where each distinct row starts.
 
-        Groups are numbered from 0. `in_parts` says that the table is made of parts that are in order already.
+        Groups are numbered from 0. `in_parts` says that the table consists of parts that are sorted already.
         """
         if not table.num_rows:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -65,13 +65,13 @@ class Order:
         codes = codes[order]
         new = np.concatenate([[True], codes[1:] != codes[:-1]])
         if not exact or len(keys) > 1:
-            _settle(order, new, lambda rows: [key[rows] for key in keys])
+            _break_ties(order, new, lambda rows: [key[rows] for key in keys])
         if not self.decisive:
-            _settle(order, new, lambda rows: [self._ties(taken(table.select(list(self.layout.names)), rows))])
+            _break_ties(order, new, lambda rows: [self._ties(taken(table.select(list(self.layout.names)), rows))])
         return order, np.flatnonzero(new)
 
     def before(self, one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
-        """Where values of the first column come before others."""
+        """Whether values of the first column come before others, elementwise."""
         if self.directions[0]:
             one, other = other, one
         of = self.comparisons[0]
@@ -81,7 +81,7 @@ class Order:
         return numbers[: len(one)] < numbers[len(one) :]
 
     def not_compared(self, table: pa.Table, owners: Places, rows: Places) -> Places:
-        """The groups of rows, which are in order, that have keys which Python does not compare."""
+        """The groups of sorted rows with keys that Python cannot compare."""
         assert self.key is not None
         doubtful = np.logical_or.reduce([each.doubtful(array) for each, array in self._by_column(table)])
         if not doubtful.any():
@@ -90,14 +90,14 @@ class Order:
         pairs = np.flatnonzero((owners[one] == owners[other]) & (doubtful[one] | doubtful[other]))
         keys = table.select(list(self.columns)).rename_columns(list(self.key.names))
         both = [self.key.to_elements(taken(keys, side[pairs])) for side in (one, other)]
-        found = [place for place, a, b in zip(pairs, *both, strict=True) if not _compares(a, b)]
+        found = [place for place, a, b in zip(pairs, *both, strict=True) if not _can_compare(a, b)]
         return np.unique(owners[one[found]])
 
     def _by_column(self, table: pa.Table) -> list[tuple[Comparison, pa.Array]]:
         return [(each, one_chunk(table[name])) for each, name in zip(self.comparisons, self.columns, strict=True)]
 
     def _ties(self, rows: pa.Table) -> Places:
-        """A number for each row, the same for equal rows only, in an order that depends on nothing but the rows."""
+        """A number for each row that is equal for equal rows only. Its order depends on nothing but the rows."""
         if self.by_text:
             return ranks(texts(self.layout, rows)).astype(np.int64)
         order, firsts = alike(rows)
@@ -109,7 +109,7 @@ class Order:
 
 
 def _codes(groups: Places, keys: Numbers) -> tuple[Numbers, bool]:
-    """(one number for group and key, in their order; whether it tells all keys apart): one is sorted much faster."""
+    """One number for group and key, which sorts much faster; and whether it distinguishes all keys."""
     low = keys.min()
     bits, key_bits = int(groups.max()).bit_length(), int(keys.max() - low).bit_length()
     cut = max(0, bits + key_bits - 64)
@@ -119,20 +119,20 @@ def _codes(groups: Places, keys: Numbers) -> tuple[Numbers, bool]:
     return (groups.astype(np.uint64) << np.uint64(key_bits - cut)) | shifted, cut == 0
 
 
-def _settle(order: Places, new: npt.NDArray[np.bool_], by: Callable[[Places], list[npt.NDArray[Any]]]) -> None:
-    """Orders the rows that so far are alike by something more, and says which of them are new then."""
+def _break_ties(order: Places, new: npt.NDArray[np.bool_], by: Callable[[Places], list[npt.NDArray[Any]]]) -> None:
+    """Breaks ties by more keys, and updates which rows are distinct."""
     tied = np.flatnonzero(~new | np.append(~new[1:], False))
     if not len(tied):
         return
-    alike_so_far = np.cumsum(new)[tied]
+    tied_groups = np.cumsum(new)[tied]
     more = by(order[tied])
-    within = np.lexsort((*more[::-1], alike_so_far))
+    within = np.lexsort((*more[::-1], tied_groups))
     order[tied] = order[tied][within]
     changes = [key[within][1:] != key[within][:-1] for key in more]
-    new[tied[1:]] = np.logical_or.reduce([alike_so_far[1:] != alike_so_far[:-1], *changes])
+    new[tied[1:]] = np.logical_or.reduce([tied_groups[1:] != tied_groups[:-1], *changes])
 
 
-def _compares(one: Any, other: Any) -> bool:
+def _can_compare(one: Any, other: Any) -> bool:
     try:
         comparable(one) < comparable(other)  # noqa: B015
     except TypeError:
@@ -141,7 +141,7 @@ def _compares(one: Any, other: Any) -> bool:
 
 
 def shown_alike(layout: Layout) -> bool:
-    """Whether the texts of elements can be told from columns: a decimal is equal to others with other texts."""
+    """Whether equal elements have equal texts. Equal decimals may have different texts."""
     return not any(_holds_decimal(cell.kind) for cell in layout.cells)
 
 
@@ -152,14 +152,14 @@ def _holds_decimal(kind: Any) -> bool:
 
 
 def texts(layout: Layout, table: pa.Table) -> pa.Array:
-    """What comes of `canonical(element)` behind what all of them begin with."""
+    """The texts of `canonical(element)`, without their common prefix."""
     parts = [_text(cell, one_chunk(table[name])) for name, cell in zip(layout.names, layout.cells, strict=True)]
     if layout.form == "value":
         return parts[0]
-    return _glued(_glued(*parts, between=", "), ",)" if len(parts) == 1 else ")")
+    return _concat(_concat(*parts, between=", "), ",)" if len(parts) == 1 else ")")
 
 
-def _glued(*parts: pa.Array | str, between: str = "") -> pa.Array:
+def _concat(*parts: pa.Array | str, between: str = "") -> pa.Array:
     texts = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in (*parts, between)]
     return pc.binary_join_element_wise(*texts)
 
@@ -169,5 +169,5 @@ def _text(cell: Cell, array: pa.Array) -> pa.Array:
     if cell.kind is int or cell.wide:
         return pc.fill_null(array.cast(text), "None")
     if cell.kind is str and pc.all(pc.match_substring_regex(array, _SIMPLE), min_count=0).as_py():
-        return pc.fill_null(_glued("'", array.cast(text), "'"), "None")
+        return pc.fill_null(_concat("'", array.cast(text), "'"), "None")
     return pa.array([canonical(canonical_element(value)) for value in cell.to_values(array)], text)

@@ -1,4 +1,4 @@
-"""The order of rows by whole numbers that are small: number and place in one, which is sorted faster than places."""
+"""Sorting by small integers: value and row index are packed into one number, which sorts faster than argsort."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from flo.columns.indices import Numbers, Places, one_chunk
 from flo.tables.state.trace import alike
 
 FEW = 16
-"""So many numbers are faster searched for one by one than sorted."""
+"""Up to so many distinct values, searching for each is faster than sorting."""
 
 
 def arranged(numbers: Places | Numbers) -> Places:
-    """The places of the numbers in their order, equal ones as they stand."""
+    """The indices that sort the numbers, stably."""
     if not len(numbers):
         return np.zeros(0, np.int64)
     low, bits = numbers.min(), len(numbers).bit_length()
     if (int(numbers.max()) - int(low)).bit_length() + bits > 63:
         return np.argsort(numbers, kind="stable")
-    return _sorted((numbers - low).astype(np.int64, copy=False), bits) & ((1 << bits) - 1)
+    return _sort_with_indices((numbers - low).astype(np.int64, copy=False), bits) & ((1 << bits) - 1)
 
 
-def _sorted(small: Places, bits: int) -> Places:
-    """Numbers with their places in the lowest bits, in order."""
+def _sort_with_indices(small: Places, bits: int) -> Places:
+    """The sorted numbers, with their indices in the lowest bits."""
     both = small << bits
     both |= np.arange(len(small))
     both.sort()
@@ -31,7 +31,7 @@ def _sorted(small: Places, bits: int) -> Places:
 
 
 def grouped(numbers: Places) -> tuple[Places, Places, Places]:
-    """(the places of the numbers in their order, equal ones as they stand; each one there is; how often)."""
+    """The indices that sort the numbers, stably; the distinct numbers; and the count of each."""
     low, high = int(numbers.min()), int(numbers.max())
     if high - low < FEW:
         small = (numbers - low).astype(np.uint8)
@@ -39,7 +39,7 @@ def grouped(numbers: Places) -> tuple[Places, Places, Places]:
         counts = np.array([len(each) for each in places])
         return np.concatenate(places), low + np.flatnonzero(counts), counts[counts > 0]
     if high - low < 1 << 16:
-        order = np.argsort((numbers - low).astype(np.uint16), kind="stable")  # of such small numbers in linear time
+        order = np.argsort((numbers - low).astype(np.uint16), kind="stable")  # a radix sort for 16 bits
     else:
         order = arranged(numbers)
     found, counts = np.unique(numbers[order], return_counts=True)
@@ -47,21 +47,21 @@ def grouped(numbers: Places) -> tuple[Places, Places, Places]:
 
 
 def together(table: pa.Table) -> tuple[Places, Places]:
-    """(the rows in an order in which equal ones are neighbours, older ones first; where each different row begins).
+    """Groups equal rows, as `alike` does, but in any order.
 
-    As `alike`, but in any order. Rows of a few small numbers are sorted by these, and need not be compared.
+    Rows of a few small integers are packed and sorted, without comparing columns.
     """
     bits = table.num_rows.bit_length()
-    small = _packed(table, 63 - bits)
+    small = _pack_columns(table, 63 - bits)
     if small is None:
         return alike(table)
-    both = _sorted(small, bits)
+    both = _sort_with_indices(small, bits)
     small = both >> bits
     return both & ((1 << bits) - 1), np.flatnonzero(np.diff(small, prepend=-1))
 
 
-def _packed(table: pa.Table, most: int) -> Places | None:
-    """The columns of each row as one number, the first in the highest bits; None if they do not fit so many bits."""
+def _pack_columns(table: pa.Table, most: int) -> Places | None:
+    """The columns of each row packed into one number, the first in the highest bits; None if it needs more bits."""
     packed: Places | None = None
     for column in table.columns if table.num_rows else ():
         if not pa.types.is_integer(column.type) or pa.types.is_uint64(column.type) or column.null_count:

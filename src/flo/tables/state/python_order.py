@@ -1,4 +1,4 @@
-"""Keys that are Python values of types nobody declared, as bytes that are equal where Python says that the keys are."""
+"""Equality and order of Python values on columns: keys of undeclared types as bytes, and values as ranks."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ from flo.core.term import Call, Lowering, Term
 
 @calling
 def code_of(key: Any) -> bytes:
+    """Bytes that are equal if and only if Python says that the keys are equal."""
     return repr(term_of(key)).encode("utf-8", "surrogatepass")
 
 
 def term_of(key: Any) -> Term:
-    """1, 1.0, True and Decimal("1.00") are one key; so are tuples and named tuples of them."""
+    """A key as a term. 1, 1.0, True and Decimal("1.00") are equal, and so are tuples and named tuples of them."""
     match key:
         case None:
             return None
@@ -70,15 +71,15 @@ _PLAIN = (int, bool, str, bytes, date, datetime, time, timedelta, Decimal)
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """How values of a type compare."""
+    """How the values of a type compare."""
 
     of_values: Callable[[pa.Array], Numbers]
-    """Numbers in the order of the values, of which none is null; the same for equal ones only."""
+    """Numbers in the order of values without nulls; equal for equal values only."""
     inside: Callable[[pa.Array], npt.NDArray[np.bool_]] | None = None
-    """Where a value may not compare with another, though it is no null; None if there is no such value."""
+    """Which values other than nulls Python may not be able to compare; None if it can compare all."""
 
     def numbers(self, array: pa.Array) -> Numbers:
-        """The same where there may be nulls, which Python does not compare: any order among the others will do."""
+        """Numbers in the order of values with nulls. Python cannot compare nulls, so they come last."""
         if not array.null_count:
             return self.of_values(array)
         there = dense([self.of_values(array.drop_null())])
@@ -87,7 +88,7 @@ class Comparison:
         return numbers
 
     def doubtful(self, array: pa.Array) -> npt.NDArray[np.bool_]:
-        """Which values may not compare with others."""
+        """Which values Python may not be able to compare with others."""
         found: npt.NDArray[np.bool_] = np.asarray(array.is_null()).copy()
         if self.inside is not None:
             valid = ~found
@@ -96,7 +97,7 @@ class Comparison:
 
 
 def comparisons(layout: Layout | None) -> tuple[Comparison, ...] | None:
-    """How the columns of keys compare, one after the other; None if Python orders such keys in another way."""
+    """How the columns of keys compare; None if Python orders such keys in another way."""
     if layout is None:
         return None
     parts = (comparison(layout.element),) if layout.form == "value" else _parts(layout.element, raw=False)
@@ -105,7 +106,7 @@ def comparisons(layout: Layout | None) -> tuple[Comparison, ...] | None:
 
 @lru_cache(maxsize=1024)
 def comparison(kind: Any, raw: bool = False) -> Comparison | None:
-    """`raw` says that Python compares the values as they are, and not with a place for nan."""
+    """How values of a type compare; None if unknown. `raw` says that nan is not ordered last."""
     if isinstance(kind, NewType):
         return comparison(kind.__supertype__, raw)
     origin, parts = get_origin(kind), get_args(kind)
@@ -130,7 +131,7 @@ def comparison(kind: Any, raw: bool = False) -> Comparison | None:
 
 
 def _parts(kind: Any, raw: bool) -> tuple[Comparison | None, ...]:
-    """How the parts of tuples and rows compare, one after the other."""
+    """How the parts of tuples and rows compare."""
     if get_origin(kind) is tuple:
         return tuple(comparison(part, raw) for part in get_args(kind))
     row_class, parts = kind, tuple(comparison(part, True) for part in (fields_of(kind) or {}).values())
@@ -152,7 +153,7 @@ def _has_no_order(kind: Any) -> bool:
 
 
 def _unordered(equal: Comparison) -> Comparison:
-    """Of values that Python tells apart, and does not compare."""
+    """A comparison of values that Python can test for equality but not order."""
     return Comparison(equal.of_values, lambda array: np.ones(len(array), bool))
 
 
@@ -160,7 +161,7 @@ def _enum(kind: type[Enum]) -> Comparison | None:
     members: list[Any] = list(kind)
     ordered = not _has_no_order(kind)
     if ordered:
-        members = _in_order(members)
+        members = _sort_members(members)
     if not members:
         return None
     place = {member: place for place, member in enumerate(members)}
@@ -170,8 +171,8 @@ def _enum(kind: type[Enum]) -> Comparison | None:
     return found if ordered else _unordered(found)
 
 
-def _in_order(members: list[Any]) -> list[Any]:
-    """Nothing if their order is not total."""
+def _sort_members(members: list[Any]) -> list[Any]:
+    """The members in order; empty if their order is not total."""
     try:
         members = sorted(members)
         total = all(a < b and not b < a for place, a in enumerate(members) for b in members[place + 1 :])
@@ -196,7 +197,7 @@ def _struct(parts: tuple[Comparison | None, ...]) -> Comparison | None:
 
 
 def _of_lists(inner: Comparison, array: pa.Array) -> Numbers:
-    """Item by item; a list that ends comes first."""
+    """Ranks of lists, compared item by item. A prefix comes first."""
     lengths = np.asarray(pc.list_value_length(array)).astype(np.int64)
     items = dense([inner.numbers(array.flatten())]) + np.uint64(1)
     begins = np.cumsum(lengths) - lengths
@@ -217,7 +218,7 @@ def _in_lists(inner: Comparison, array: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def dense(columns: list[Numbers]) -> Numbers:
-    """Ranks of rows of numbers, from 0."""
+    """Dense ranks of rows of numbers, from 0."""
     order = np.lexsort(columns[::-1])
     new = [np.concatenate([[False], column[order][1:] != column[order][:-1]])[: len(order)] for column in columns]
     ranks = np.empty(len(order), np.uint64)
@@ -226,10 +227,10 @@ def dense(columns: list[Numbers]) -> Numbers:
 
 
 def own_numbers(array: pa.Array) -> Numbers:
-    """Numbers in the order of the values: their own for what has 64 bits, else ranks among those that are given."""
+    """Numbers in the order of the values: the value itself if it has 64 bits, otherwise its rank in the array."""
     kind = array.type
     if pa.types.is_floating(kind):
-        values = np.asarray(array.cast(pa.float64())) + 0.0  # one zero
+        values = np.asarray(array.cast(pa.float64())) + 0.0  # -0.0 becomes 0.0
         bits = values.view(np.uint64)
         found = np.where(bits & _SIGN, ~bits, bits | _SIGN)
         return np.where(np.isnan(values), ~np.uint64(0), found)
@@ -244,9 +245,10 @@ def own_numbers(array: pa.Array) -> Numbers:
 
 
 def has_numbers(kind: pa.DataType) -> bool:
-    """Whether `own_numbers` are the values' own."""
+    """Whether `own_numbers` depends on the value alone, not on the rest of the array."""
     return pa.types.is_primitive(kind) and not pa.types.is_decimal(kind)
 
 
 def ranks(array: pa.Array) -> Numbers:
+    """Dense ranks of the values."""
     return np.asarray(pc.rank(array, sort_keys="ascending", tiebreaker="dense")).astype(np.uint64)

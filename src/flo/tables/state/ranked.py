@@ -1,8 +1,8 @@
-"""Rows by group and in order: the first ones of a group are found without looking at the others.
+"""Ranked traces: rows sorted by group and by an order, so that the first rows of a group are found without a scan.
 
-Runs are sorted by the number of the group and then in order. What came before the head of a group was not there, and
-still is not unless the delta has it: so from there on rows are looked at in every run, as many as decide which of them
-are there, and no more.
+Runs are sorted by the number of the group and then by the order. Before the old head of a group there were no rows,
+and there are none now unless the delta has them. So every run is read from there on, only as far as needed to decide
+which rows exist.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from flo.tables.values import WEIGHT
 
 @dataclass(frozen=True, eq=False)
 class Ranked(Trace):
-    """A z-set by group and in order."""
+    """A z-set, sorted by group and by an order."""
 
     order: Order | None = field(default=None)
-    """Of the operator that holds it: not part of what is kept."""
+    """The order of the operator that holds the trace. It is not stored."""
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         if len(runs) == 1:
@@ -36,12 +36,12 @@ class Ranked(Trace):
         assert self.order is not None
         table = pa.concat_tables([run.table for run in runs]).combine_chunks()
         numbers = np.concatenate([run.keys.numbers for run in runs])
-        by_number = np.argsort(numbers, kind="stable")  # merges what is sorted already
+        by_number = np.argsort(numbers, kind="stable")  # fast on sorted parts
         groups = np.zeros(len(numbers), np.int64)
         groups[by_number[1:]] = np.cumsum(np.diff(numbers[by_number]) != 0)
         places, firsts = self.order.sorted(table, groups, in_parts=True)
         keys = Keys(numbers[places], all(run.keys.exact for run in runs))
-        return _added_up(self.columns, table, places, firsts, keys)
+        return _consolidate(self.columns, table, places, firsts, keys)
 
     def table(self) -> pa.Table | None:
         return added_up(pa.concat_tables([run.table for run in self.runs])) if self.runs else None
@@ -54,14 +54,14 @@ register("ranked", lambda columns, runs=(): Ranked(tuple(columns), tuple(runs)))
 
 
 def ranked_run(table: pa.Table, columns: tuple[str, ...], keys: Keys, order: Order) -> Run:
-    """The rows of a delta by group and in order, equal ones added up."""
+    """The consolidated rows of a delta, sorted by group and by the order."""
     groups = np.unique(keys.numbers, return_inverse=True)[1]
     places, firsts = order.sorted(table, groups)
-    return _added_up(columns, table, places, firsts, Keys(keys.numbers[places], keys.exact))
+    return _consolidate(columns, table, places, firsts, Keys(keys.numbers[places], keys.exact))
 
 
-def _added_up(columns: tuple[str, ...], table: pa.Table, order: Places, firsts: Places, keys: Keys) -> Run:
-    """Of rows in order; the keys are in order already."""
+def _consolidate(columns: tuple[str, ...], table: pa.Table, order: Places, firsts: Places, keys: Keys) -> Run:
+    """Consolidates sorted rows into a run. The keys are sorted already."""
     weights = added(numbers_in(table, WEIGHT)[order], firsts)
     kept = weights != 0
     firsts = firsts[kept]
@@ -69,7 +69,7 @@ def _added_up(columns: tuple[str, ...], table: pa.Table, order: Places, firsts: 
 
 
 def groups_in(run: Run) -> Run:
-    """The groups that occur, each once."""
+    """The distinct groups of a run."""
     keys = run.table.select(list(run.columns))
     order, firsts = alike(keys, run.keys)
     firsts = order[firsts]
@@ -77,7 +77,7 @@ def groups_in(run: Run) -> Run:
 
 
 class Leading(NamedTuple):
-    """Rows at the head of their groups: which group each is of, and how often it is there."""
+    """The first rows of groups: the group and the weight of each."""
 
     table: pa.Table
     groups: Places
@@ -85,7 +85,7 @@ class Leading(NamedTuple):
 
 
 def heads_of(heads: Trace, groups: Run) -> Leading | None:
-    """The heads of these groups as they are kept. None if there are none."""
+    """The stored heads of these groups; None if there are none."""
     met = [(run, *pairs(groups, run)) for run in heads]
     if not sum(len(ours) for _, ours, _ in met):
         return None
@@ -98,7 +98,7 @@ OWNER = "=group"
 
 
 class Known(NamedTuple):
-    """What is looked at first in every group: the rows of the delta and the heads, with the group of each."""
+    """The rows of the delta and the old heads, with the group of each."""
 
     table: pa.Table
     groups: Places
@@ -114,14 +114,14 @@ class Known(NamedTuple):
         return cls(table, owner, order.sorted(table, owner)[0])
 
     def begin(self, order: Order) -> pa.Array:
-        """For each group, by the first column of the order, where it may have changed."""
+        """For each group, the first value of the first order column at which it may have changed."""
         owners = self.groups[self.in_order]
         firsts = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]])[: len(owners)])
         return one_chunk(self.table[order.columns[0]]).take(pa.array(self.in_order[firsts]))
 
 
 def leading(runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Array) -> Leading | None:
-    """The first `count` rows that are there of each group; before `begin` there are none. None if there are no rows."""
+    """The first `count` rows of each group, searched from `begin` on; None if there are no rows."""
     spans = [_Span.of(run, groups).since(begin, order) for run in runs]
     undecided, window, found = np.ones(groups.rows, bool), max(count, 1), []
     while undecided.any():
@@ -139,18 +139,18 @@ def leading(runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Ar
 
 
 WORTH_A_SEARCH = 16
-"""Rows of a group in a run: fewer are looked at one by one."""
+"""With at most so many rows of a group in a run, a scan is faster than a binary search."""
 
 
 class _Seen(NamedTuple):
     table: pa.Table
     groups: Places
     edge: Places
-    """1 where more rows of the group follow in the run."""
+    """1 if more rows of the group follow in the run."""
 
 
 class _Span(NamedTuple):
-    """Where groups lie in a run."""
+    """The row ranges of groups in a run."""
 
     run: Run
     groups: Places
@@ -163,7 +163,7 @@ class _Span(NamedTuple):
         return cls(run, found, starts, starts + counts)
 
     def since(self, begin: pa.Array, order: Order) -> _Span:
-        """Without the rows before where each group begins, as far as it is worth a search."""
+        """The ranges without rows before `begin`, as far as a search pays off."""
         starts, ends = self.starts.copy(), self.ends.copy()
         column = one_chunk(self.run.table[order.columns[0]])
         halved = np.flatnonzero(ends - starts > WORTH_A_SEARCH)
@@ -176,7 +176,7 @@ class _Span(NamedTuple):
         return self._replace(starts=starts)
 
     def first(self, window: int, wanted: Places) -> _Seen:
-        """The first rows of the wanted groups."""
+        """The first `window` rows of the wanted groups."""
         here = wanted[self.groups] & (self.starts < self.ends)
         groups, starts, ends = self.groups[here], self.starts[here], self.ends[here]
         counts = np.minimum(ends - starts, window)
@@ -187,14 +187,14 @@ class _Span(NamedTuple):
 
 
 def _decided(seen: list[_Seen], groups: Run, count: int, order: Order) -> tuple[Leading, Places]:
-    """The heads of the groups for which what was seen is enough, and the groups for which it is not.
+    """The heads of the groups that the rows seen so far decide, and the groups that they do not.
 
-    Up to the first row behind which a run has more, every row was seen in every run, and its weight is known.
+    Up to the first row after which a run has more rows, every row was seen in all runs, and its weight is known.
     """
     table = pa.concat_tables([part.table for part in seen]).combine_chunks()
     which = np.concatenate([part.groups for part in seen])
     weights = numbers_in(table, WEIGHT)
-    if not groups.keys.exact:  # rows of other groups with the same number are passed over
+    if not groups.keys.exact:  # ignore rows of other groups with the same key number
         ours = taken(groups.table, which)
         weights = np.where(same([table[n] for n in groups.columns], [ours[n] for n in groups.columns]), weights, 0)
     places, firsts = order.sorted(table, which, in_parts=True)

@@ -1,4 +1,4 @@
-"""A run: rows sorted by the number of their key, never changed, searched without being scanned."""
+"""A run: immutable rows sorted by key number, with an index for searching."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from flo.tables.state.keys import Implied, Keys, implied, keys_of, same
 from flo.tables.values import WEIGHT
 
 LARGE = 1 << 20
-"""Rows of a run whose memory matters."""
+"""Runs with more rows than this save memory."""
 PER_BUCKET, OF_LARGE, FEW = 2, 4, 16
-"""How many rows share an entry of the index, at most on average, in others and in large runs; and how many are looked
-at one by one."""
+"""Average rows per index entry, in small and in large runs; and up to how many rows are compared one by one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Run(Lowerable):
-    """The rows of a table by key. `columns` name the key."""
+    """The rows of a table, sorted by key number. `columns` are the key columns."""
 
     columns: tuple[str, ...]
     keys: Keys
@@ -42,7 +41,7 @@ class Run(Lowerable):
 
     @property
     def starts(self) -> Places:
-        """Where the rows of each different key number begin, and where the last ones end."""
+        """The index of the first row of each distinct key number, and the number of rows."""
         numbers = self.keys.numbers
         if not len(numbers):
             return np.zeros(1, np.int64)
@@ -51,7 +50,7 @@ class Run(Lowerable):
 
     @cached_property
     def each_key(self) -> Run:
-        """One row of every key, at least: who asks only which keys there are need not go through all rows of one."""
+        """At least one row of every key: enough to find out which keys exist."""
         numbers = self.keys.numbers
         again = np.flatnonzero(numbers[1:] == numbers[:-1]) + 1
         if len(again) and not self.keys.exact:
@@ -64,7 +63,7 @@ class Run(Lowerable):
 
     @cached_property
     def index(self) -> Places:
-        """For the highest bits of a number, the first row that has them or larger ones."""
+        """For each value of the highest bits of key numbers, the first row with that value or a larger one."""
         counts = np.bincount(
             (self.keys.numbers >> np.uint64(64 - self._bits)).view(np.int64), minlength=1 << self._bits
         )
@@ -77,12 +76,12 @@ class Run(Lowerable):
 
     @property
     def bytes(self) -> int:
-        """The memory of the rows, their numbers and the index."""
+        """The memory of the rows, their key numbers and the index, in bytes."""
         index = self.__dict__.get("index")
         return int(self.table.nbytes) + self.keys.bytes + (0 if index is None else int(index.nbytes))
 
     def resting(self) -> Run:
-        """The same, with what a search needs, and nothing else that the columns say as well."""
+        """The run prepared for storage: with its index, and if large without key numbers that the columns imply."""
         _ = self.index
         keys = self.implied() if self.rows >= LARGE else None
         if keys is None:
@@ -96,7 +95,7 @@ class Run(Lowerable):
 
     @cached_property
     def name(self) -> str:
-        """The same for the same content, and for no other."""
+        """A digest of the content, by which the run is stored."""
         content = Content(self.columns)
         write_ipc(self, pa.PythonFile(content, "w"))
         return content.name
@@ -107,35 +106,35 @@ class Run(Lowerable):
         return Call("run", (self.columns, lower(sink.getvalue().to_pybytes())))
 
     def find(self, numbers: Numbers) -> tuple[Places, Places, Places]:
-        """(which of these numbers are here, where their rows begin, how many there are)."""
+        """Finds key numbers: the indices of those that exist, their first rows, and their numbers of rows."""
         if not self.rows or not len(numbers):
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
         bucket = (numbers >> np.uint64(64 - self._bits)).view(np.int64)
         lows, highs = (self.index.take(bucket + more) for more in (0, 1))
         wide = np.flatnonzero(highs - lows > FEW)
         if not len(wide):
-            return self._seen(lows, highs - lows, numbers)
+            return self._scan(lows, highs - lows, numbers)
         lows, highs = lows.astype(np.int64), highs.astype(np.int64)
-        halved = self._first(lows[wide], highs[wide], numbers[wide])
-        after = self._first(halved, highs[wide], numbers[wide], beyond=True)
+        halved = self._bisect(lows[wide], highs[wide], numbers[wide])
+        after = self._bisect(halved, highs[wide], numbers[wide], beyond=True)
         lows[wide], highs[wide] = 0, 0
-        found, starts, counts = self._seen(lows, highs - lows, numbers)
+        found, starts, counts = self._scan(lows, highs - lows, numbers)
         there = np.flatnonzero(halved < after)
         both = np.concatenate([found, wide[there]])
         order = np.argsort(both, kind="stable")
         starts = np.concatenate([starts, halved[there]])[order]
         return both[order], starts, np.concatenate([counts, (after - halved)[there]])[order]
 
-    def _seen(self, starts: Places, counts: Places, numbers: Numbers) -> tuple[Places, Places, Places]:
-        """The same, by looking at all rows of these places."""
+    def _scan(self, starts: Places, counts: Places, numbers: Numbers) -> tuple[Places, Places, Places]:
+        """The result of `find`, by comparing all rows in these ranges."""
         which, places = ranges(starts, counts)
         equal = np.flatnonzero(self.keys.at(places) == numbers.take(which))
         which, places = which.take(equal), places.take(equal)
         first = np.flatnonzero(np.concatenate([[True], which[1:] != which[:-1]])[: len(which)])
         return which[first], places[first], np.diff(first, append=len(which))
 
-    def _first(self, low: Places, high: Places, numbers: Numbers, beyond: bool = False) -> Places:
-        """The first place from `low` before `high` that has the number or more, or more only, by halving."""
+    def _bisect(self, low: Places, high: Places, numbers: Numbers, beyond: bool = False) -> Places:
+        """Binary search: the first row in [low, high) whose number is ≥ the given one, or > with `beyond`."""
         low, high = low.copy(), high.copy()
         left = np.flatnonzero(low < high)
         while len(left):
@@ -148,16 +147,16 @@ class Run(Lowerable):
 
 
 NUMBERS = "#"
-"""The column of key numbers in a stored run: who maps it need not compute them again."""
+"""The column of key numbers in a stored run, so that they need not be computed again."""
 
 
 class Content:
-    """The file of a run with such columns, of which nothing is kept but the name that it has."""
+    """A sink that computes the name of a run from the content of its file."""
 
     closed = False
 
     def __init__(self, columns: tuple[str, ...]) -> None:
-        self._digest = hashlib.sha256(repr(columns).encode())  # processors have instructions for it
+        self._digest = hashlib.sha256(repr(columns).encode())  # processors have instructions for SHA-256
 
     @property
     def name(self) -> str:
@@ -173,26 +172,25 @@ class Content:
 
 
 def write_ipc(run: Run, sink: Any) -> None:
-    """The run as an Arrow file, in one batch: complete in itself. What follows from the rest is left out: numbers that
-    the columns say, and weights of 1."""
-    table, about = run.table, {"exact": str(int(run.keys.exact))}
+    """Writes the run as an Arrow file of one batch, without key numbers that the columns imply and weights of 1."""
+    table, metadata = run.table, {"exact": str(int(run.keys.exact))}
     if WEIGHT in table.column_names and run.once:
-        about["once"] = str(table.schema.get_field_index(WEIGHT))
+        metadata["once"] = str(table.schema.get_field_index(WEIGHT))
         table = table.drop_columns([WEIGHT])
     if run.implied() is None:
         table = table.append_column(NUMBERS, pa.array(run.keys.numbers))
-    table = table.combine_chunks().replace_schema_metadata(about)
+    table = table.combine_chunks().replace_schema_metadata(metadata)
     with pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
 
 
 def read_ipc(columns: tuple[str, ...], source: Any) -> Run:
     table = pa.ipc.open_file(source).read_all()
-    about = table.schema.metadata
-    exact, table = about[b"exact"] == b"1", table.replace_schema_metadata(None)
-    if b"once" in about:
+    metadata = table.schema.metadata
+    exact, table = metadata[b"exact"] == b"1", table.replace_schema_metadata(None)
+    if b"once" in metadata:
         field = pa.field(WEIGHT, pa.int64(), nullable=False)
-        table = table.add_column(int(about[b"once"]), field, pa.array(np.ones(table.num_rows, np.int64)))
+        table = table.add_column(int(metadata[b"once"]), field, pa.array(np.ones(table.num_rows, np.int64)))
     if NUMBERS in table.column_names:
         return Run(columns, Keys(table[NUMBERS].to_numpy(), exact), table.drop_columns([NUMBERS]))
     keys = Implied([one_chunk(table[name]) for name in columns], exact)
@@ -203,7 +201,7 @@ register("run", lambda columns, data: read_ipc(tuple(columns), pa.BufferReader(d
 
 
 def run_of(table: pa.Table, columns: tuple[str, ...]) -> Run:
-    """The rows sorted by key; rows with one key stay in their order."""
+    """The rows sorted by key number. Rows with equal keys keep their order."""
     keys = keys_of([table[name] for name in columns])
     if is_sorted(keys.numbers):
         return Run(columns, keys, table)
@@ -212,18 +210,18 @@ def run_of(table: pa.Table, columns: tuple[str, ...]) -> Run:
 
 
 def merged(runs: list[Run]) -> Run:
-    """One run of the rows of several, older ones first among rows of one key."""
+    """Merges runs into one. Among rows with equal keys, those of earlier runs come first."""
     if len(runs) == 1:
         return runs[0]
     numbers = np.concatenate([run.keys.numbers for run in runs])
-    order = np.argsort(numbers, kind="stable")  # merges what is sorted already
+    order = np.argsort(numbers, kind="stable")  # fast on sorted parts
     table = pa.concat_tables([run.table for run in runs])
     exact = all(run.keys.exact for run in runs)
     return Run(runs[0].columns, Keys(numbers[order], exact), taken(table, order))
 
 
 def pairs(left: Run, right: Run) -> tuple[Places, Places]:
-    """The rows of both sides whose keys are equal, every one with every one."""
+    """The pairs of row indices of two runs with equal keys."""
     if right.rows < left.rows:
         others, rows = pairs(right, left)
         return rows, others

@@ -1,7 +1,7 @@
-"""Totals by group: a trace whose rows of one key are added column by column, and results that are rounded once.
+"""Totals by group: a trace that adds rows with equal keys column by column. Results are rounded once.
 
-For every number that is summed there are columns of its digits (see limbs.py), and of how often it was nan or an
-infinity. A row whose columns are all zero says nothing, and disappears.
+Every summed number has columns for its digits (see limbs.py), and for how often it was nan or infinite. A row whose
+columns are all zero is dropped.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from flo.tables.state.trace import Trace, added, alike, fitting, text_of
 from flo.tables.values import WEIGHT
 
 Sums: TypeAlias = dict[str, Places]
-"""Columns that are added, by name: the weight, and for the number at a place `place:index` and `place:nan`, …"""
+"""Columns of sums by name: the weight, and for the n-th number `n:index` for each digit, `n:nan`, `n:inf`, `n:-inf`."""
 SPECIAL = ("nan", "inf", "-inf")
 
 
 @dataclass(frozen=True, eq=False)
 class Totals(Trace):
-    """Sums by key."""
+    """A trace of sums by key."""
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         whole = merged(_with_all_columns(runs, self.columns))
@@ -38,20 +38,20 @@ class Totals(Trace):
         counts = np.diff(firsts, append=len(order))
         several = np.flatnonzero(counts > 1)
         if not len(several):
-            return nonzero(whole)
+            return drop_zeros(whole)
         names = [name for name in whole.table.column_names if name not in self.columns]
         rows, begins = order[expanded(firsts[several], counts[several])], np.cumsum(counts[several]) - counts[several]
-        changed = carried({name: added(numbers_in(whole.table, name)[rows], begins) for name in names})
+        changed = normalize({name: added(numbers_in(whole.table, name)[rows], begins) for name in names})
         firsts, sums = order[firsts], {}
-        for name in dict.fromkeys([*names, *changed]):  # the others are as they were
+        for name in dict.fromkeys([*names, *changed]):  # the other rows are unchanged
             column = numbers_in(whole.table, name)[firsts] if name in names else np.zeros(len(firsts), np.int64)
             column[several] = changed.get(name, 0)
             sums[name] = column
         numbers = Keys(whole.keys.numbers[firsts], whole.keys.exact)
-        return nonzero(run_of_sums(taken(keys, firsts), numbers, sums))
+        return drop_zeros(run_of_sums(taken(keys, firsts), numbers, sums))
 
     def known(self, groups: Run) -> Sums:
-        """The sums of these groups, each of which is there once."""
+        """The sums of the given distinct groups."""
         sums: Sums = {}
         for run in self.runs:
             ours, theirs = pairs(groups, run)
@@ -60,13 +60,13 @@ class Totals(Trace):
                     column = sums.setdefault(name, np.zeros(groups.rows, np.int64))
                     column[ours] = fitting(column[ours], numbers_in(run.table, name)[theirs])
         sums.setdefault(WEIGHT, np.zeros(groups.rows, np.int64))
-        return carried(sums)
+        return normalize(sums)
 
     def table(self) -> pa.Table | None:
         return self.joined(list(self.runs)).table if self.runs else None
 
     def _content(self) -> dict[str, Any]:
-        """The sums of every group: one number may have its digits in several forms."""
+        """The sums of every group as fractions: the digits of a number are not unique."""
         table = self.table()
         content = {}
         for row in [] if table is None else table.to_pylist():
@@ -89,13 +89,13 @@ register("totals", lambda columns, runs=(): Totals(tuple(columns), tuple(runs)))
 
 
 def _with_all_columns(runs: list[Run], keys: tuple[str, ...]) -> list[Run]:
-    """The runs with the same columns: numbers of another size have digits that others have not."""
+    """The runs with the same columns. Larger numbers have digits that others lack."""
     names = sorted({name for run in runs for name in run.table.column_names} - {*keys, WEIGHT})
     return [Run(run.columns, run.keys, _with_columns(run.table, keys, [WEIGHT, *names])) for run in runs]
 
 
 def _with_columns(table: pa.Table, keys: tuple[str, ...], names: list[str]) -> pa.Table:
-    """The keys as they are, and these sums."""
+    """The key columns, and these columns of sums."""
     nothing = pa.array(np.zeros(table.num_rows, np.int64))
     there, found = set(table.column_names), table.select(keys)
     for name in names:
@@ -111,12 +111,12 @@ def run_of_sums(keys: pa.Table, numbers: Keys, sums: Sums) -> Run:
 
 
 def numbers_in(table: pa.Table, name: str) -> Places:
-    """A column of int64, without copying it."""
+    """A column of int64, without a copy."""
     return np.asarray(one_chunk(table[name]))
 
 
-def nonzero(run: Run) -> Run:
-    """Without the rows that add nothing."""
+def drop_zeros(run: Run) -> Run:
+    """The run without rows whose columns are all zero."""
     sums = [numbers_in(run.table, name) for name in run.table.column_names if name not in run.columns]
     kept = np.logical_or.reduce([column != 0 for column in sums])
     if kept.all():
@@ -134,7 +134,7 @@ def grouped(keys: pa.Table, numbers: Keys, weights: Places, columns: list[pa.Arr
 
 
 def sums_of(weights: Places, columns: list[pa.Array], order: Places, firsts: Places) -> Sums:
-    """The sums of the rows from each of the `firsts` to the next, in this order."""
+    """The sums over the rows from each index in `firsts` to the next, in this order."""
     sums: Sums = {WEIGHT: added(weights[order], firsts)}
     for place, array in enumerate(columns):
         sums.update(_named(place, summed(array, weights, order, firsts)))
@@ -156,16 +156,17 @@ def _named(place: int, limbs: Limbs) -> Sums:
 
 
 def plus(one: Sums, other: Sums) -> Sums:
+    """The elementwise sums of both."""
     nothing = np.zeros(len(one[WEIGHT]), np.int64)
-    return carried({name: fitting(one.get(name, nothing), other.get(name, nothing)) for name in one | other})
+    return normalize({name: fitting(one.get(name, nothing), other.get(name, nothing)) for name in one | other})
 
 
 def taken_sums(sums: Sums, places: Places) -> Sums:
     return {name: column[places] for name, column in sums.items()}
 
 
-def carried(sums: Sums) -> Sums:
-    """The same sums with digits in their one form."""
+def normalize(sums: Sums) -> Sums:
+    """The sums with digits in canonical form."""
     places = {name.split(":")[0] for name in sums if ":" in name}
     kept = {name: column for name, column in sums.items() if name.split(":")[-1] in (*SPECIAL, WEIGHT)}
     for place in places:
@@ -174,6 +175,7 @@ def carried(sums: Sums) -> Sums:
 
 
 def digits_of(sums: Sums, place: int) -> Limbs:
+    """The digits of one of the summed numbers."""
     start = f"{place}:"
     digits = {name[len(start) :]: column for name, column in sums.items() if name.startswith(start)}
     found = {int(index): column for index, column in digits.items() if index not in SPECIAL}
@@ -181,7 +183,7 @@ def digits_of(sums: Sums, place: int) -> Limbs:
 
 
 def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
-    """The sums of floats, or of any numbers divided by the weights, which are not zero then."""
+    """The sums as floats, or with `mean` the sums divided by the weights, which must not be zero."""
     limbs = digits_of(sums, place).carried()
     results = limbs.to_floats(sums[WEIGHT] if mean else None)
     nothing = np.zeros(len(results), np.int64)
@@ -194,8 +196,7 @@ def as_floats(sums: Sums, place: int, mean: bool = False) -> Floats:
 
 
 def as_array(sums: Sums, place: int, kind: pa.DataType, name: Any) -> pa.Array:
-    """The sums as a column: floats, 64 bits, or decimals with the places of what was summed, of which integers have
-    none. `name(place)` names a group whose sum does not fit it."""
+    """The sums as a column of floats, int64 or decimals. `name(index)` names a group whose sum does not fit."""
     if pa.types.is_floating(kind):
         return pa.array(as_floats(sums, place))
     if pa.types.is_decimal(kind):
@@ -210,13 +211,13 @@ def as_array(sums: Sums, place: int, kind: pa.DataType, name: Any) -> pa.Array:
 def as_decimals(
     sums: Sums, place: int, given: pa.DataType, kind: pa.DataType, name: Any, mean: bool = False
 ) -> pa.Array:
-    """The sums of decimals, or their quotients by the weights, as a column of a type with no fewer places."""
+    """The sums of decimals, or with `mean` their quotients by the weights, as decimals with at least as many places."""
     limbs = digits_of(sums, place).carried().from_zero().times_ten(kind.scale - given.scale)
     return _decimals(limbs.divided(sums[WEIGHT]) if mean else limbs, kind, name)
 
 
 def as_list(sums: Sums, place: int, kind: pa.DataType) -> list[Any]:
-    """The sums as Python numbers, of any size."""
+    """The sums as Python numbers of any size."""
     if pa.types.is_floating(kind):
         return list(as_floats(sums, place).tolist())
     limbs = digits_of(sums, place).carried().from_zero()
@@ -231,11 +232,11 @@ def as_list(sums: Sums, place: int, kind: pa.DataType) -> list[Any]:
 
 def _decimals(limbs: Limbs, kind: pa.DataType, name: Any) -> pa.Array:
     limit = 10**kind.precision
-    if limit < 1 << (BITS * len(limbs.digits) - 1):  # fewer digits always fit
+    if limit < 1 << (BITS * len(limbs.digits) - 1):  # with fewer digits, all numbers fit
         for place in np.flatnonzero(np.abs(limbs.to_floats()) >= 0.99 * limit):
             if abs(number := limbs.number(int(place))) >= limit:
                 raise _too_large(number, f"{kind.precision} digits", name(int(place)))
-    above = -limbs.negative().astype(np.int64)  # the digits beyond the highest
+    above = -limbs.negative().astype(np.int64)  # the digits above the highest
     digits = [limbs.digits[index] if index < len(limbs.digits) else above for index in range(4)]
     halves = [low & MASK | high << BITS for low, high in (digits[:2], digits[2:])]
     words = np.stack(halves, axis=1)
@@ -246,6 +247,6 @@ def _too_large(number: int, limit: str, group: Any) -> ElementError:
     return ElementError(
         f"a sum or average of {{input}} does not fit the {limit} of its column",
         facts=(("group", group), ("result", str(number))),
-        instead=(("a function that gives floats", "whose sums are rounded"),),
+        instead=(("a function that returns floats", "whose sums are rounded"),),
         index=0,
     )

@@ -1,7 +1,7 @@
-"""Traces: state as sorted runs, merged in levels as they grow, so that the cost of a delta follows the delta.
+"""Traces: a trace is state as sorted runs, which are merged in levels as they grow, like an LSM tree.
 
-`++` appends a run and merges it with those that are not more than twice its size. Every row is copied a logarithmic
-number of times; what was merged long ago is not touched. Versions share the runs that they have in common.
+`++` appends a run and merges it with earlier runs of up to twice its size. So the cost of a delta follows its size,
+every row is copied a logarithmic number of times, and old runs are rarely touched. Versions share their common runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from flo.tables.values import WEIGHT
 
 @dataclass(frozen=True, eq=False)
 class Trace(Lowerable):
-    """A z-set, kept by key: rows of equal columns have their weights added when runs are merged."""
+    """A z-set, sorted by key. Merging runs consolidates equal rows."""
 
     columns: tuple[str, ...]
     runs: tuple[Run, ...] = ()
@@ -40,7 +40,7 @@ class Trace(Lowerable):
         return sum(run.bytes for run in self.runs)
 
     def extended(self, delta: Run) -> Self:
-        """With the rows of a delta."""
+        """The trace with the rows of a delta."""
         if not delta.rows:
             return self
         runs, tail, size = list(self.runs), [delta], delta.rows
@@ -49,15 +49,15 @@ class Trace(Lowerable):
             size += tail[-1].rows
         whole = self.joined(tail[::-1])
         if len(tail) > 1:
-            whole = whole.resting()  # now, so that the next delta need not wait for it
+            whole = whole.resting()  # now, so that the next delta does not have to
         return replace(self, runs=(*runs, whole) if whole.rows else tuple(runs))
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
-        """One run for several: how rows that belong together become one."""
+        """Merges runs into one, and combines the rows that belong together."""
         return consolidated(merged(runs), fully)
 
     def consolidated(self) -> Self:
-        """The same in at most one run, every row once."""
+        """The same trace in at most one run, with every row once."""
         whole = [self.joined(list(self.runs), fully=True)] if self.runs else []
         return replace(self, runs=tuple(run.resting() for run in whole if run.rows))
 
@@ -95,10 +95,10 @@ def _identical(one: Run, other: Run) -> bool:
 
 
 def consolidated(run: Run, fully: bool = False) -> Run:
-    """Equal rows as one, with the sum of their weights; none where that is zero.
+    """Consolidates equal rows of a run: adds their weights, and drops rows whose sum is zero.
 
-    Rows that were only ever added need not be compared: as many of them as came is what they weigh. So only rows whose
-    key has a weight below zero are looked at, unless the key is the row, or all are asked for.
+    Rows that were only inserted need no comparison. So only rows with a key that has a negative weight are
+    consolidated, unless the key is the whole row, or `fully` asks for all.
     """
     if not run.rows:
         return run
@@ -129,7 +129,7 @@ def consolidated(run: Run, fully: bool = False) -> Run:
 
 
 def weighing(table: pa.Table, weights: Places) -> pa.Table:
-    """The rows with these weights."""
+    """The table with these weights."""
     field = pa.field(WEIGHT, pa.int64(), nullable=False)
     if WEIGHT not in table.column_names:
         return table.append_column(field, pa.array(weights, pa.int64()))
@@ -137,7 +137,7 @@ def weighing(table: pa.Table, weights: Places) -> pa.Table:
 
 
 def added_up(table: pa.Table) -> pa.Table:
-    """Equal rows as one, with the sum of their weights; none where that is zero."""
+    """Consolidates equal rows of a table: adds their weights, and drops rows whose sum is zero."""
     if not table.num_rows:
         return table
     order, firsts = alike(table.drop_columns([WEIGHT]))
@@ -147,23 +147,23 @@ def added_up(table: pa.Table) -> pa.Table:
 
 
 def net_changes(table: pa.Table) -> pa.Table:
-    """A delta without rows that cancel out. One that takes nothing back is left as it is."""
-    takes_back = table.num_rows and pc.min(table[WEIGHT]).as_py() <= 0
-    return added_up(table) if takes_back else table
+    """A delta without rows that cancel out. A delta without retractions is unchanged."""
+    retracts = table.num_rows and pc.min(table[WEIGHT]).as_py() <= 0
+    return added_up(table) if retracts else table
 
 
 def added(weights: Places, firsts: Places) -> Places:
-    """The sums from each place to the next; an error if one does not fit 64 bits."""
+    """The sums of weights from each index in `firsts` to the next. Raises if one does not fit 64 bits."""
     if len(firsts) == len(weights):
         return weights[firsts]
     if 2 * len(firsts) < len(weights):
         sums = np.add.reduceat(weights, firsts)
-    else:  # few rows are behind a first one
+    else:  # few rows follow a first one
         sums, behind = weights[firsts], np.ones(len(weights), bool)
         behind[firsts] = False
         rest = np.flatnonzero(behind)
         np.add.at(sums, rest - np.arange(1, len(rest) + 1), weights[rest])
-    if largest(weights) * len(weights) > 2**62:  # rare, and then looked at closely
+    if largest(weights) * len(weights) > 2**62:  # rare; check exactly
         exact = np.add.reduceat(weights.astype(object), firsts)
         if (exact != sums).any():
             raise too_heavy()
@@ -171,7 +171,7 @@ def added(weights: Places, firsts: Places) -> Places:
 
 
 def fitting(one: Places, other: Places) -> Places:
-    """The sums; an error if one does not fit 64 bits."""
+    """The elementwise sums. Raises if one does not fit 64 bits."""
     sums = one + other
     if (((one ^ sums) & (other ^ sums)) < 0).any():
         raise too_heavy()
@@ -180,18 +180,18 @@ def fitting(one: Places, other: Places) -> Places:
 
 def too_heavy() -> ElementError:
     return ElementError(
-        "the weights of equal rows of {input}, or of a group, come to a number that does not fit 64 bits",
+        "the sum of the weights of equal rows of {input}, or of a group, does not fit 64 bits",
         facts=(("expected", f"from {-(2**63)} to {2**63 - 1}"),),
-        instead=(("smaller weights", "such as one row for each thing that happened"),),
+        instead=(("smaller weights", "such as 1 for each event"),),
         index=0,
     )
 
 
 def alike(table: pa.Table, keys: Keys | None = None) -> tuple[Places, Places]:
-    """(the rows in an order in which equal ones are neighbours, older ones first; where each different row begins).
+    """Groups equal rows: an order of the row indices, and where each distinct row starts in it.
 
-    They are in the order of their numbers. Two different rows may share a number: then they are told apart by their
-    text, so that nothing that differs is ever taken for the same.
+    Rows are in the order of their key numbers, older ones first among equal rows. Distinct rows that share a number
+    are distinguished by their text.
     """
     columns = [table[name] for name in table.column_names]
     keys = keys_of(columns) if keys is None else keys
@@ -204,12 +204,12 @@ def alike(table: pa.Table, keys: Keys | None = None) -> tuple[Places, Places]:
         one, other = taken(table, order[doubtful - 1]), taken(table, order[doubtful])
         equal = same(one.columns, other.columns)
         if not equal.all():
-            return _told_apart(table, order, numbers, doubtful[~equal])
+            return _split_collisions(table, order, numbers, doubtful[~equal])
     return order, np.flatnonzero(new)
 
 
-def _told_apart(table: pa.Table, order: Places, numbers: Numbers, different: Places) -> tuple[Places, Places]:
-    """The same, where rows with one number differ."""
+def _split_collisions(table: pa.Table, order: Places, numbers: Numbers, different: Places) -> tuple[Places, Places]:
+    """The result of `alike` if distinct rows share a number."""
     places = np.flatnonzero(np.isin(numbers, numbers[different]))
     texts = [text_of(row) for row in taken(table, order[places]).to_pylist()]
     ties = np.zeros(len(order), np.int64)
@@ -221,7 +221,7 @@ def _told_apart(table: pa.Table, order: Places, numbers: Numbers, different: Pla
 
 
 def text_of(row: dict[str, Any]) -> str:
-    """The same for equal rows: zeros of both signs are equal."""
+    """A text that is the same for equal rows. 0.0 and -0.0 are equal."""
     return canonical(_one_zero(row))
 
 
@@ -239,7 +239,7 @@ def _one_zero(item: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Latest(Trace):
-    """One row for each key."""
+    """A trace with one row per key: the newest one replaces the others."""
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         whole = merged(runs)
@@ -250,7 +250,7 @@ class Latest(Trace):
         return Run(whole.columns, Keys(whole.keys.numbers[newest], whole.keys.exact), taken(whole.table, newest))
 
     def known(self, keys: Run) -> tuple[Places, pa.Table | None]:
-        """Which of these keys are there, each of which is given once; and their rows."""
+        """The indices of the given distinct keys that the trace has, and their rows."""
         unknown, places, parts = np.ones(keys.rows, bool), [], []
         for run in reversed(self.runs):
             ours, theirs = pairs(keys, run)

@@ -1,0 +1,106 @@
+"""The commit log of a checkpoint: which versions readers may see, and where the states of each are.
+
+A version is the id of a micro-batch. It is committed once all shards and sinks have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flo.core.errors import CheckpointError
+from flo.spark.tasks.state import VERSIONS, StateVersions
+from flo.tables.checkpoint.folders import folder
+from flo.tables.checkpoint.store import MENDING, create_sealed, damaged, numbers_in, read_sealed, write_sealed
+
+COMMITS, STATE_VERSIONS = "commits", "state_versions"
+READABLE = VERSIONS - 1
+"""How many commits are kept. During a micro-batch some shards already have its version."""
+
+
+def committed_versions(where: str) -> list[int]:
+    """The versions that readers may see, in order."""
+    return numbers_in(folder(where), COMMITS)
+
+
+def commit_version(
+    where: str, version: int, shards: int, versions: Mapping[int, StateVersions], epoch: int = 0
+) -> None:
+    """Makes a version visible to readers. Raises if a query with a later epoch has committed it."""
+    files, content = folder(where), {"version": version, "epoch": epoch, STATE_VERSIONS: _as_json(shards, versions)}
+    try:
+        create_sealed(files, _name(version), content)
+    except FileExistsError:  # the micro-batch is replayed, or another query has run it
+        newer = commit_epoch(where, version)
+        if newer > epoch:
+            raise CheckpointError(
+                f"version {version} was committed by another query, which has taken over the checkpoint",
+                facts=(("checkpoint", where), ("epoch", f"{newer}; this query has {epoch}")),
+            ) from None
+        write_sealed(files, _name(version), content)
+    for old in committed_versions(where)[:-READABLE]:
+        folder(where).remove(_name(old))
+
+
+def expect_next_version(where: str, version: int) -> None:
+    """Raises unless a micro-batch is the next one, or a replay of the newest committed one after a crash."""
+    newest = max(committed_versions(where), default=-1)
+    if version in (newest, newest + 1):
+        return
+    expected = f"version {newest} again, or {newest + 1}" if newest >= 0 else "version 0: nothing is committed"
+    raise CheckpointError(
+        f"Spark's offsets do not match the state: Spark continues with version {version}",
+        facts=(("expected", expected), ("committed", f"{where}/{COMMITS}")),
+        instead=(
+            ("spark_checkpoint=…", "where the query kept its offsets until now; by default the folder `spark`"),
+            ("another checkpoint", "starts from scratch"),
+        ),
+    )
+
+
+def read_commit(where: str, version: int) -> Any:
+    return read_sealed(folder(where), _name(version), version=version, epoch=int, **{STATE_VERSIONS: dict})
+
+
+def commit_epoch(where: str, version: int) -> int:
+    """The epoch of the lease under which a version was committed."""
+    return int(read_commit(where, version)["epoch"])
+
+
+def verified_versions(where: str) -> list[int]:
+    """The committed versions. Raises if a commit is damaged."""
+    versions = committed_versions(where)
+    for version in versions:
+        read_commit(where, version)
+    return versions
+
+
+def read_state_versions(where: str, version: int, shards: int) -> dict[int, StateVersions]:
+    """The state versions of a committed version, by level of the stage."""
+    content = read_commit(where, version)[STATE_VERSIONS]
+    if str(shards) not in content:
+        raise CheckpointError(
+            f"the commit of version {version} has no states for {shards} shards",
+            facts=(("checkpoint", where), ("it has states for", ", ".join(f"{each} shards" for each in content))),
+            instead=MENDING,
+        )
+    try:
+        return {int(level): StateVersions.from_json(each) for level, each in content[str(shards)].items()}
+    except (TypeError, ValueError, KeyError, AttributeError):
+        how = f"is malformed: its `{STATE_VERSIONS}` must give a version for each shard of each stage"
+        raise damaged(folder(where), _name(version), how) from None
+
+
+def add_state_versions(where: str, version: int, shards: int, versions: Mapping[int, StateVersions]) -> None:
+    """Adds to a commit the state versions for another number of shards, while the state is rescaled."""
+    content = read_commit(where, version)
+    both = {**content[STATE_VERSIONS], **_as_json(shards, versions)}
+    write_sealed(folder(where), _name(version), {**content, STATE_VERSIONS: both})
+
+
+def _as_json(shards: int, versions: Mapping[int, StateVersions]) -> dict[str, Any]:
+    return {str(shards): {str(level): each.as_json() for level, each in versions.items()}}
+
+
+def _name(version: int) -> str:
+    return f"{COMMITS}/{version:08}.json"

@@ -1,0 +1,166 @@
+"""`flo.json`, the description of the program a checkpoint belongs to; and which program changes may resume from it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from flo.core.checkpoint import difference, expect_same, functions
+from flo.core.errors import CheckpointError
+from flo.core.graph import Graph, nodes, text
+from flo.core.operator import Operator
+from flo.core.term import Lowering
+from flo.spark.checkpoint.commits import committed_versions, verified_versions
+from flo.spark.plan.planning import placement
+from flo.spark.plan.stages import Entry, Plan, Stage
+from flo.spark.tasks.input_task import row_collection
+from flo.spark.tasks.output_files import VIEW, Output
+from flo.spark.tasks.state import STATE, Shard
+from flo.tables.checkpoint.folders import folder
+from flo.tables.checkpoint.store import missing, read_sealed, write_sealed
+from flo.tables.operator import OnTables, Placement
+from flo.tables.values import Columns, layout_of
+
+DESCRIPTION = "flo.json"
+FIELDS = {
+    "flow": str,
+    "program": str,
+    "functions": list,
+    "inputs": list,
+    "outputs": dict,
+    "shards": int,
+    "stages": list,
+}
+"""The fields of a description, with their types."""
+Description = dict[str, Any]
+
+
+def read_description(where: str) -> Any:
+    """The program that a checkpoint belongs to, its stages and its number of shards; None if there is no checkpoint."""
+    files = folder(where)
+    if files.exists(DESCRIPTION):
+        return read_sealed(files, DESCRIPTION, **FIELDS)
+    if committed_versions(where):
+        raise missing(files, DESCRIPTION)
+    return None
+
+
+def write_description(where: str, content: Description) -> None:
+    write_sealed(folder(where), DESCRIPTION, content)
+
+
+def describe_program(
+    name: str, graph: Graph, plan: Plan, inputs: list[str], outputs: list[Output], shards: int
+) -> Description:
+    """A description from which the state can be read, checked and rescaled without the program."""
+    return {
+        "flow": name,
+        "program": text(Lowering()(graph), states=False),
+        "functions": list(functions(graph)),
+        "inputs": [
+            line for name, entry in zip(inputs, plan.entries, strict=False) for line in _describe_input(name, entry)
+        ],
+        "outputs": {output.name: output.how for output in outputs},
+        "shards": shards,
+        "stages": [_describe_stage(plan, stage, outputs) for stage in plan.stages],
+    }
+
+
+def _describe_input(name: str, entry: Entry) -> Iterator[str]:
+    """A line for the input and one for each column: the text of the program has no types."""
+    of, rows = entry.type.collection, row_collection(entry.type.collection)
+    kind = rows.name if isinstance(of, Columns) else str(of)
+    yield f"{name}: {kind}, {'bounded' if entry.type.bounded else 'unbounded'}"
+    for column in layout_of(rows).schema if rows else ():
+        yield f"{name}.{column.name}: {column.type}{'' if column.nullable else ' not null'}"
+
+
+def _describe_stage(plan: Plan, stage: Stage, outputs: list[Output]) -> Description:
+    vertices = {id(vertex.operator): vertex for _, vertex in plan.vertices}
+    operators = []
+    for node in nodes(stage.graph):
+        vertex = vertices.get(id(node.operator))
+        alone = vertex is not None and bool(vertex.outputs) and vertex.outputs[0].number in plan.alone
+        where = Placement.ONE_PLACE if alone else _placement(node.operator) if vertex else Placement.ANYWHERE
+        name = getattr(node.operator, "like", node.operator).name
+        operators.append({"name": name, "line": str(node.origin or ""), "where": where.value})
+    initial = Shard("", 1, stage.level, 0, stage.graph, tuple(each.type for each in stage.inputs)).initial()
+    return {
+        "level": stage.level,
+        "operators": operators,
+        "initial": initial.hex(),
+        "spread": [o.name for o in outputs if o.stream in stage.outputs and o.stream not in stage.alone],
+    }
+
+
+def _placement(operator: Operator) -> Placement:
+    """The placement of an operator that runs in all shards.
+
+    An operator on values runs there only if its streams are keyed. One that reads whole windows takes any of them.
+    """
+    by_stream = isinstance(operator, OnTables) and operator.stream_by_stream
+    wanted = Placement.ANYWHERE if by_stream else placement(operator)
+    return Placement.BY_KEY if wanted is Placement.ONE_PLACE else wanted
+
+
+def resolve_shards(where: str, ours: Description, shards: int | None) -> int:
+    """Compares our program with that of the checkpoint, and completes its description; returns the number of shards.
+
+    A checkpoint with commits keeps its number of shards and its id, by which sinks recognize it, and its program must
+    be ours. Without commits, another program may take its place, under a new id.
+    """
+    before, versions = read_description(where), verified_versions(where)
+    resumes = before is not None and (bool(versions) or _is_same_program(before, ours))
+    ours["id"] = before.get("id", where) if resumes else uuid.uuid4().hex
+    if before is not None and versions:
+        _expect_same_program(before, ours)
+        if shards is not None and shards != before["shards"]:
+            raise CheckpointError(
+                f"the checkpoint has {before['shards']} shards, but `shards` is {shards}",
+                instead=((f"flo state rescale {where} {shards}", "changes the number of shards"),),
+            )
+        ours["shards"] = before["shards"]
+    return int(ours["shards"])
+
+
+def update_description(where: str, ours: Description) -> None:
+    """Writes our description if it differs: lines and sinks may have changed."""
+    before = read_description(where)
+    if before is None or {**before, **ours} != before:
+        if not committed_versions(where):
+            folder(where).remove(STATE)  # left by another program whose first micro-batch failed
+        write_description(where, ours)
+
+
+def _is_same_program(before: Description, ours: Description) -> bool:
+    try:
+        _expect_same_program(before, ours)
+    except CheckpointError:
+        return False
+    return True
+
+
+def _expect_same_program(before: Description, ours: Description) -> None:
+    """Raises with the difference if our program cannot resume from the state of the one before."""
+    if before["program"] != ours["program"]:
+        facts = difference(before["program"], ours["program"])
+        raise CheckpointError("the checkpoint belongs to another program", facts=facts)
+    named = ("def name(…)", "a named function may change; a lambda is its text")
+    expect_same(tuple(before["functions"]), tuple(ours["functions"]), named)
+    expect_same(tuple(before["inputs"]), tuple(ours["inputs"]))
+    expect_same(tuple(before["outputs"]), tuple(ours["outputs"]))
+    for name, how in ours["outputs"].items():
+        if how == VIEW and before["outputs"][name] != VIEW:
+            raise CheckpointError(
+                f"the output `{name}` cannot become a view: its earlier changes were not kept",
+                instead=(("another checkpoint", "starts from scratch"), ("its previous sink", "resumes")),
+            )
+    for their, our in zip(before["stages"], ours["stages"], strict=False):
+        expect_same(_stage_lines(their), _stage_lines(our))
+    if len(before["stages"]) != len(ours["stages"]):
+        raise CheckpointError("the checkpoint has other stages: another version of Flo has planned them")
+
+
+def _stage_lines(stage: Description) -> tuple[str, ...]:
+    return tuple(f"stage {stage['level']}: {each['name']} {each['where']}" for each in stage["operators"])

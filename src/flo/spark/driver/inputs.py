@@ -1,0 +1,212 @@
+"""Binding DataFrames to inputs: checks the types, selects columns, and pushes the first operators down to Catalyst.
+
+Maps and filters that are column expressions and come first run in Catalyst, if `pushdown` lists all their functions.
+Spark then reads only the columns and rows that they need, and the columns that must be checked for nulls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
+from pyspark.sql.types import StringType
+
+from flo.columns.expression import Expression
+from flo.core.errors import ElementError, OrderError, TypeMismatch
+from flo.core.graph import Graph, Node, Sequential, sequence
+from flo.core.operator import Operator
+from flo.core.structural import identity
+from flo.spark.driver.pushdown import are_distinct_names, runs_in_catalyst
+from flo.spark.driver.python_errors import MISFIT
+from flo.spark.plan.stages import Entry
+from flo.spark.tasks.input_task import OFFSET, PARTITION, row_collection
+from flo.tables.io.files import WEIGHTS, Piece
+from flo.tables.io.fitting import Unfit, fitted
+from flo.tables.operators.elementwise import FilterTables, MapTables
+from flo.tables.values import Columns, layout_of, of_elements, ordered
+from flo.values.weighted import Bag, ZSet
+
+ZONES = (
+    ("timestamp_ntz", "Spark's type for times without a zone, such as `datetime`"),
+    ('Annotated[datetime, pa.timestamp("us", "UTC")]', "for `timestamp`, whose times have a zone"),
+)
+
+
+@dataclass(frozen=True)
+class BoundInput:
+    """An input with its DataFrame: the frame to read, and the operators that are left to run on its rows."""
+
+    frame: DataFrame
+    entry: Entry
+    position: str | None = None
+    """The column that gives the position of a row."""
+    counted: bool = False
+    """Whether Spark counts the rows, as `counter_name(…)`: tasks do not see those that Catalyst filters out."""
+
+
+@dataclass(frozen=True)
+class NativePrefix:
+    """The first operators of an input, which Catalyst can run, and the entry that is left."""
+
+    operators: tuple[Operator, ...]
+    entry: Entry
+
+    @classmethod
+    def of(cls, entry: Entry) -> NativePrefix:
+        operators: tuple[Operator, ...] = ()
+        while isinstance(entry.type.collection, Columns) and (found := _first_expression(entry.graph)) is not None:
+            operator, rest = found
+            if WEIGHTS in layout_of(operator.outputs[0]).names or not runs_in_catalyst(_expression(operator)):
+                break
+            operators = (*operators, operator)
+            entry = replace(entry, graph=rest, type=operator.type((entry.type,))[0])
+        return cls(operators, entry)
+
+
+def bind_input(
+    name: str, frame: DataFrame, entry: Entry, native: NativePrefix | None, position: str | None
+) -> BoundInput:
+    """Binds a DataFrame to an input. Raises if its rows can never fit."""
+    of: Any = row_collection(entry.type.collection)
+    if of is None:
+        raise TypeMismatch(
+            f"the input `{name}` is {entry.type.collection}, which has no rows that a DataFrame could give",
+            instead=(("flo.Bag[…], then key_by(…)", "an input of rows, keyed by the program"),),
+        )
+    named, position = position, _position_column(name, of, frame, position)
+    try:
+        fitted(Piece(to_arrow_schema(frame.schema, timezone="UTC").empty_table()), of)
+    except Unfit as error:
+        instead = ZONES if "timestamp[" in str(error) else ()  # the type, not a column of that name
+        rejected = ElementError(f"{{input}} does not fit: {error}", facts=(("{input}", str(of)),), instead=instead)
+        rejected.input_name = f"`{name}`"
+        raise rejected from None
+    partition = PARTITION if position != named else None
+    if position is not None and "." in position:  # PySpark would read it as a field of a column
+        plain = position.replace(".", " ")
+        frame, position = frame.withColumnRenamed(position, plain), plain
+    beside = [each for each in (position, WEIGHTS, partition) if each is not None and each in frame.columns]
+    names = [each for each in layout_of(of).names if each in frame.columns]
+    frame = frame.select(*(sf.col(f"`{each}`") for each in dict.fromkeys([*(names or frame.columns), *beside])))
+    if native is None or not native.operators or not _has_row_types(frame, of):
+        return BoundInput(frame, entry, position)
+    frame = _with_checks(name, frame, of)
+    if position is not None:  # a map may replace the column
+        beside[0] = f"{position} as it came"
+        frame, position = frame.withColumn(beside[0], sf.col(f"`{position}`")), beside[0]
+    counted = any(isinstance(operator, FilterTables) for operator in native.operators)
+    if counted:
+        frame = frame.observe(counter_name(name), sf.count(sf.lit(1)))
+    for operator in native.operators:
+        frame = _push_down(frame, operator, beside)
+    return BoundInput(frame, native.entry, position, counted)
+
+
+def counter_name(name: str) -> str:
+    """The name of Spark's metric for the number of rows read from an input."""
+    return f"rows of {name}"
+
+
+def describe_source(name: str, frame: DataFrame, entry: Entry, position: str | None) -> str:
+    """How an input is read. A query that resumes from a checkpoint must read it in the same way."""
+    how = "streaming" if frame.isStreaming else "read whole"
+    position = _position_column(name, row_collection(entry.type.collection), frame, position)
+    if position is None:
+        return f"{name}: {how}"
+    return f"{name}: {how}, in the order of `{position}` {frame.schema[position].dataType.simpleString()}"
+
+
+def _position_column(name: str, of: Any, frame: DataFrame, position: str | None) -> str | None:
+    """The column that gives the position of a row: the one named, or for a sequence the offset of its source."""
+    if ordered(of) and position is None and {PARTITION, OFFSET} <= set(frame.columns):
+        return OFFSET
+    if ordered(of) and position is None:
+        raise OrderError(
+            f"the input `{name}` is a Sequence, but the rows of a DataFrame have no order",
+            instead=(
+                (f'order={{"{name}": "offset"}}', "the column that gives the position of a row"),
+                ("flo.Bag[…]", "a collection without order"),
+            ),
+        )
+    if position is not None and position not in frame.columns:
+        raise ElementError(f"the input `{name}` has no column `{position}`, which `order` names")
+    if position is not None and not _is_orderable(to_arrow_type(frame.schema[position].dataType, timezone="UTC")):
+        raise ElementError(
+            f"the column `{position}` of the input `{name}` is {frame.schema[position].dataType.simpleString()}, "
+            "which cannot order its rows; expected numbers, dates, times or strings"
+        )
+    return position
+
+
+def _is_orderable(kind: pa.DataType) -> bool:
+    t = pa.types
+    return any(test(kind) for test in (t.is_integer, t.is_floating, t.is_decimal, t.is_temporal, t.is_string))
+
+
+def _first_expression(graph: Graph) -> tuple[Any, Graph] | None:
+    """The first operator of a chain and the rest of it, if that operator is a column expression."""
+    before: list[Graph] = []
+    while isinstance(graph, Sequential):
+        before.append(graph.right)
+        graph = graph.left
+    if not isinstance(graph, Node):
+        return None
+    operator = graph.operator
+    if isinstance(operator, (MapTables, FilterTables)) and isinstance(_expression(operator), Expression):
+        after = Node((Columns(of_elements(operator.outputs[0])).bottom(),), identity(1))
+        return operator, sequence(*(before[::-1] or [after]))
+    return None
+
+
+def _expression(operator: Any) -> Any:
+    """The function of a map or a filter."""
+    return getattr(operator.like, "keep" if isinstance(operator, FilterTables) else "f")
+
+
+def _has_row_types(frame: DataFrame, of: Any) -> bool:
+    """Whether the columns have exactly the types of the rows. Then only nulls and weights may not fit."""
+    layout, found = layout_of(of), to_arrow_schema(frame.schema, timezone="UTC")
+    wanted = list(layout.schema)
+    if has_weights(frame, of):
+        wanted.append(pa.field(WEIGHTS, pa.int64()))
+    same = all(field.name in found.names and found.field(field.name).type == field.type for field in wanted)
+    by_bytes = all(each.dataType == StringType() for each in frame.schema if isinstance(each.dataType, StringType))
+    return same and by_bytes and are_distinct_names(frame.columns) and all(cell.among is None for cell in layout.cells)
+
+
+def has_weights(frame: DataFrame, of: Any) -> bool:
+    """Whether the frame has a weight column. Without one every row is an insertion."""
+    return isinstance(of, (Bag, ZSet)) and WEIGHTS in frame.columns and WEIGHTS not in layout_of(of).names
+
+
+def _with_checks(name: str, frame: DataFrame, of: Any) -> DataFrame:
+    """The same frame, which raises where a row does not fit. Python never sees the rows that Catalyst filters out."""
+    never_null = [
+        field.name for field in layout_of(of).schema if not field.nullable and frame.schema[field.name].nullable
+    ]
+    checks = [(sf.col(column).isNull(), f"`{column}` is null") for column in never_null]
+    if has_weights(frame, of):
+        checks.append((sf.col(WEIGHTS).isNull(), f"`{WEIGHTS}` is null"))
+    if has_weights(frame, of) and isinstance(of, Bag):
+        checks.append((sf.col(WEIGHTS) < 1, f"`{WEIGHTS}` is less than 1, the lowest weight in a Bag"))
+    if not checks:
+        return frame
+    fits: Any = sf
+    for misfit, reason in checks:
+        fits = fits.when(misfit, sf.raise_error(sf.lit(MISFIT.format(name, reason))))
+    # Catalyst takes the condition for nondeterministic, so it moves no other filter before it
+    return frame.where(fits.otherwise(sf.spark_partition_id() >= 0))
+
+
+def _push_down(frame: DataFrame, operator: Any, beside: list[str]) -> DataFrame:
+    """Runs a map or a filter in Catalyst, and keeps the columns `beside` those of the rows."""
+    rows = nw.from_native(frame)
+    if isinstance(operator, FilterTables):
+        return rows.filter(_expression(operator).columns[0][1]).to_native()
+    columns = dict(_expression(operator).columns)
+    return rows.select(**{name: nw.col(name) for name in beside} | columns).to_native()

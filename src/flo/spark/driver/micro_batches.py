@@ -1,0 +1,249 @@
+"""Running and committing micro-batches: the stages of a plan as Spark jobs, task reports, and the commit.
+
+`MicroBatches.run_micro_batch` runs one, and `MicroBatches.commit_micro_batch` makes its version visible to readers.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.functions import col
+
+from flo.core.collection import Value
+from flo.core.errors import EngineError, FloError
+from flo.spark.checkpoint.commits import commit_version, read_state_versions
+from flo.spark.driver.inputs import BoundInput, counter_name
+from flo.spark.driver.python_errors import python_error
+from flo.spark.plan.stages import POSITION, Plan
+from flo.spark.session import is_narrow
+from flo.spark.tasks.blobs import SCHEMA, SPARK, Blob, unpickle
+from flo.spark.tasks.context import STATE_VERSIONS, VERSION, Code, MicroBatch, state_versions_property
+from flo.spark.tasks.input_task import InputTask, run_entry
+from flo.spark.tasks.output_files import Output
+from flo.spark.tasks.sending import Sender
+from flo.spark.tasks.shard_record import ShardRecord
+from flo.spark.tasks.stage_task import StageTask, StreamingStageTask
+from flo.spark.tasks.state import Shard, StateVersions
+from flo.tables.values import Rows, ordered
+
+ON_CLUSTER = 64
+"""How many tasks a stage may have on any cluster."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one micro-batch did."""
+
+    version: int
+    rows: dict[str, int]
+    """Rows of changes, by output."""
+    ended: dict[str, bool]
+    """Whether each output has ended."""
+    written: int
+    """Bytes of state."""
+    taken: dict[str, int]
+    """Rows read, by input, before any filter."""
+    seconds: float
+    diverted_files: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    """The files of diverted rows, by input, with the number of rows in each."""
+    changed_shards: dict[str, list[int]] = field(default_factory=dict)
+    """By output, the shards that have written a file of its changes."""
+
+    @property
+    def diverted(self) -> dict[str, int]:
+        """Rows diverted, by input."""
+        return {name: sum(count for _, count in files) for name, files in self.diverted_files.items()}
+
+
+class MicroBatches:
+    """Runs the micro-batches of a program on Spark, one version after the other."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        plan: Plan,
+        outputs: list[Output],
+        folder: str,
+        shards: int,
+        checkpoint: str = "",
+    ) -> None:
+        self.spark = spark
+        self.plan = plan
+        self.outputs = outputs
+        self.folder = folder
+        self.shards = shards
+        self.checkpoint = checkpoint
+        """The id of the checkpoint; empty for a batch job, which keeps none."""
+        self.tasks = min(shards, most_tasks(spark))
+        self.run = uuid.uuid4().hex
+        """Identifies this start of the query."""
+        self._last: tuple[int, dict[int, StateVersions]] = (-1, {})
+        """The version that was run last, committed or not, and its state versions."""
+        self.counted: set[str] = set()
+        """The inputs whose rows Spark counts."""
+        self.narrow = True
+        """Whether all input rows are small."""
+        self.stages = [Code.of((stage, self._deliveries(stage.outputs), tuple(outputs))) for stage in plan.stages]
+
+    @cached_property
+    def _shard(self) -> Column:
+        return col("shard")  # modulo the number of tasks, it is the number of the task
+
+    def _deliveries(self, streams: Iterable[int]) -> tuple[Any, ...]:
+        return tuple(each for stream in streams for each in self.plan.sent(stream))
+
+    def add_input(self, name: str, given: BoundInput, divert: bool = False) -> DataFrame:
+        """The rows of an input as blobs, addressed to shards."""
+        entry = given.entry
+        self.narrow &= is_narrow(given.frame.schema)
+        if given.counted:
+            self.counted.add(name)
+        code = Code.of((entry, self._deliveries(entry.outputs), name))
+        task = InputTask(code, self.shards, given.position, self.folder if divert else None)
+        return given.frame.mapInArrow(task, SPARK)
+
+    def literal_blobs(self) -> list[Blob]:
+        """The literals of the program, which enter in the first micro-batch."""
+        found = []
+        for number, source in self.plan.literals.items():
+            entry = self.plan.entries[number]
+            assert source.value is not None
+            sender = Sender(self._deliveries(entry.outputs), self.shards, number)
+            sender.add(run_entry(sender, entry, _with_positions(source.value)))
+            found += list(sender.blobs())
+        return found
+
+    def micro_batch(self, version: int, ended: set[int]) -> MicroBatch:
+        """What tasks are told of a micro-batch. `ended` are the inputs that have ended."""
+        ended = ended | set(self.plan.literals)
+        done = frozenset(stream for stream, inputs in self.plan.sources.items() if inputs <= ended)
+        versions = self.state_versions(version - 1)
+        return MicroBatch(version, self.run, self.folder, self.shards, self.tasks, done, versions)
+
+    def run_first_micro_batch(self, frames: list[DataFrame], ended: set[int]) -> Outcome:
+        """Runs the first micro-batch, with the rows of batch inputs and the literals of the program."""
+        spark = frames[0].sparkSession if frames else self.spark
+        if self.plan.literals:
+            given = pa.Table.from_batches([blob.batch() for blob in self.literal_blobs()], SCHEMA)
+            frames = [*frames, spark.createDataFrame(given, SPARK)]
+        batch = self.micro_batch(0, ended)
+        staged = self._add_stages(reduce(DataFrame.union, frames), lambda code: StageTask(code, batch))
+        return self.run_micro_batch(staged, 0)
+
+    def add_stages(self, frame: DataFrame, ended: set[int], skips_first: bool) -> DataFrame:
+        """All stages on a stream of blobs; the result is a stream of task reports.
+
+        With `skips_first`, the first micro-batch passes the rows on, for `run_first_micro_batch`.
+        """
+        batch = self.micro_batch(0, ended)
+        return self._add_stages(frame, lambda code: StreamingStageTask(code, batch, skips_first))
+
+    def _add_stages(self, frame: DataFrame, task: Callable[[Code], Any]) -> DataFrame:
+        for code in self.stages:
+            frame = frame.repartitionById(self.tasks, self._shard).mapInArrow(task(code), SPARK)
+        return frame
+
+    def state_versions(self, version: int) -> dict[int, StateVersions]:
+        """The state versions of a version, by level: from memory, or from its commit."""
+        last, found = self._last
+        if version < 0:
+            return {}
+        return found if last == version else read_state_versions(self.folder, version, self.shards)
+
+    def run_micro_batch(self, frame: DataFrame, version: int) -> Outcome:
+        """Runs a micro-batch. `frame` gives the task reports; raises the error that one of them holds."""
+        started = time.monotonic()
+        versions = state_versions_property(self.state_versions(version - 1))
+        self.spark.sparkContext.setLocalProperty(VERSION, str(version))
+        self.spark.sparkContext.setLocalProperty(STATE_VERSIONS, versions)
+        try:
+            reports = [unpickle(row.data) for row in frame.collect()]
+        except Exception as error:
+            translated = python_error(error)
+            raise translated from translated.__cause__
+        errors = [each for each in reports if isinstance(each, FloError)]
+        if errors:
+            raise errors[0]
+        found = {each.get("version", version) for each in reports} - {version}
+        if found:
+            got = ", ".join(map(str, sorted(found)))
+            raise EngineError(
+                f"a task ran with the wrong micro-batch id: expected {version}, got {got}; is PYSPARK_PIN_THREAD false?"
+            )
+        outcome = self.summarize(version, reports, time.monotonic() - started)
+        return replace(outcome, taken={**outcome.taken, **self._count_input_rows(frame)})
+
+    def _count_input_rows(self, frame: DataFrame) -> dict[str, int]:
+        """For inputs that Catalyst filters, the number of rows before the filter."""
+        if not self.counted:
+            return {}
+        executions = [frame._jdf.queryExecution()]
+        streaming = self.spark.sparkContext.getLocalProperty("sql.streaming.queryId")
+        if streaming:  # the frame of a micro-batch starts after the part of the plan that reads and counts
+            query = self.spark._jsparkSession.streams().get(streaming)
+            executions.append(query.streamingQuery().lastExecution())
+        counts = dict.fromkeys(self.counted, 0)
+        for observed in (each.observedMetrics() for each in executions):
+            for name in self.counted:
+                if observed.contains(counter_name(name)):
+                    counts[name] = observed.apply(counter_name(name)).getLong(0)
+        return counts
+
+    def summarize(self, version: int, reports: list[Any], seconds: float) -> Outcome:
+        """The outcome of a micro-batch, from the reports of its tasks. Remembers the new state versions."""
+        rows, taken = {output.name: 0 for output in self.outputs}, Counter[str]()
+        ended: dict[str, bool] = {}
+        diverted: dict[str, list[tuple[str, int]]] = {}
+        changed: dict[str, list[int]] = {}
+        versions = dict(self.state_versions(version - 1))
+        for each in reports:
+            if "stage" in each:
+                before = versions.get(each["stage"], StateVersions())
+                versions[each["stage"]] = before.with_changes(version, each["shards"], each["deliveries"])
+            for name, files in each.get("diverted", {}).items():
+                diverted.setdefault(name, []).extend(files)
+            taken.update(each.get("taken", {}))
+            for name, count in each.get("rows", {}).items():
+                rows[name] += count
+            for name, shards in each.get("files", {}).items():
+                changed.setdefault(name, []).extend(shards)
+            ended.update(each.get("ended", {}))
+        self._last = (version, versions)
+        written = sum(each.get("written", 0) for each in reports)
+        changed = {name: sorted(shards) for name, shards in changed.items()}
+        return Outcome(version, rows, ended, written, dict(taken), seconds, diverted, changed)
+
+    def commit_micro_batch(self, outcome: Outcome, epoch: int = 0) -> None:
+        """Commits a micro-batch: from now on readers see its version."""
+        commit_version(self.folder, outcome.version, self.shards, self.state_versions(outcome.version), epoch)
+
+    def read_records(self, output: Output, version: int) -> Iterator[tuple[int, ShardRecord]]:
+        """The record of every shard of the stage that has this output."""
+        stage = next(stage for stage in self.plan.stages if output.stream in stage.outputs)
+        types = tuple(each.type for each in stage.inputs)
+        for number, changed in self.state_versions(version)[stage.level].states():
+            _, views, more = Shard(self.folder, self.shards, stage.level, number, stage.graph, types).read(changed)
+            yield number, ShardRecord.read(views, more)
+
+
+def most_tasks(spark: SparkSession) -> int:
+    """The most tasks that are useful in a stage: one for each core. A cluster may grow beyond its current cores."""
+    context = spark.sparkContext
+    now = max(1, context.defaultParallelism)
+    return now if str(context.master).startswith("local") else max(now, ON_CLUSTER)
+
+
+def _with_positions(value: Value) -> Value:
+    """Adds positions to ordered rows, as those of a DataFrame have."""
+    if not isinstance(value, Rows) or not ordered(value.of):
+        return value
+    return replace(value, table=value.table.append_column(POSITION, pa.array(np.arange(value.table.num_rows))))

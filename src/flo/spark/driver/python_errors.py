@@ -1,0 +1,92 @@
+"""Errors from Spark, translated: the Python error of a task first, without the Java stack trace around it."""
+
+from __future__ import annotations
+
+import re
+
+from pyspark.errors import PySparkException
+
+from flo.core.errors import ElementError, EngineError, FloError
+from flo.tables.io.diverted import INSTEAD
+
+_TRACEBACK = "Traceback (most recent call last):"
+_JAVA = re.compile(r"\s*(at [\w.$/]+\(|\.\.\. \d+ more|Caused by: |Driver stacktrace:)")
+_INTERRUPTED = re.compile(r"java\.(?:lang|io|nio\.channels)\.(?:Interrupted|InterruptedIO|ClosedByInterrupt)Exception")
+_DIED = "Python worker exited unexpectedly (crashed)"
+MISFIT = "a row of `{}` does not fit: {}"
+"""The message that Catalyst raises for an input row that does not fit."""
+_MISFIT = re.compile("a row of `(.*)` does not fit: (.*)")
+SHOWN = 3
+"""How many frames of the Python traceback an error shows."""
+LONG = 2_000
+"""Java's regular expressions may overflow the stack on texts with more characters."""
+
+
+class WorkerLost(FloError):
+    """A Python worker of Spark has died."""
+
+
+def python_error(error: Exception) -> Exception:
+    """The Python error inside an error of Spark, with Spark's as its cause. Other errors are returned unchanged."""
+    if _DIED in str(error) and not _INTERRUPTED.search(str(error)):
+        return _worker_lost(error)
+    if not isinstance(error, PySparkException):
+        return error
+    return _misfit_error(error) or _task_error(error) or error
+
+
+def _task_error(error: PySparkException) -> EngineError | None:
+    """What a task raised, read from the traceback in Spark's message."""
+    _, found, text = str(error).rpartition(_TRACEBACK)
+    if not found:
+        return None
+    trace: list[str] = []
+    for line in text.splitlines()[1:]:
+        if _JAVA.match(line):
+            break
+        trace.append(line)
+    raised = next((index for index, line in enumerate(trace) if line.strip() and not line.startswith(" ")), None)
+    if raised is None:
+        return None
+    frames = [line.strip() for line in trace[:raised] if line.startswith("  File ")]
+    message = "\n".join(trace[raised:]).strip()
+    python = EngineError("\n  ".join([f"a task raised {message}", *reversed(frames[-SHOWN:])]))
+    python.__cause__ = error
+    return python
+
+
+def _misfit_error(error: PySparkException) -> ElementError | None:
+    """The error for an input row that Catalyst has checked and rejected."""
+    raised = error.getCondition() == "USER_RAISED_EXCEPTION"
+    found = _MISFIT.fullmatch((error.getMessageParameters() or {}).get("errorMessage", "")) if raised else None
+    if found is None:
+        return None
+    rejected = ElementError(f"a row of {{input}} does not fit: {found[2]}", instead=INSTEAD)
+    rejected.input_name = f"`{found[1]}`"
+    return rejected
+
+
+def _worker_lost(error: Exception) -> WorkerLost:
+    lost = WorkerLost(
+        "a Python worker of Spark has died, so the micro-batch failed; it can be run again",
+        facts=(("likely cause", "the system killed it because memory ran out, or a native library crashed"),),
+        instead=(
+            ("spark.executor.memoryOverhead", "gives Python more memory, where the cluster limits it"),
+            ("shards=…", "with more shards, each has less state"),
+        ),
+    )
+    lost.__cause__ = error
+    return lost
+
+
+def error_for_spark(error: Exception) -> Exception:
+    """An error to raise from `foreachBatch`, short enough for Spark.
+
+    Spark searches the message for the words with which py4j reports a call that `stop` interrupted. Its regular
+    expression cannot cope with a Java stack trace.
+    """
+    interrupted = _INTERRUPTED.search(str(error))
+    if interrupted:
+        words = "py4j.protocol.Py4JJavaError: An error occurred while calling the micro-batch"
+        return RuntimeError(f"{words}: {interrupted[0]}")
+    return error if len(str(error)) <= LONG else RuntimeError(str(error)[:LONG])

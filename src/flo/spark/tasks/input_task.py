@@ -1,0 +1,217 @@
+"""The task at an input: checks rows, diverts those that do not fit, and sends the rest to their shards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import flo.tables.operators  # noqa: F401  # registers the operators that a pickled program names
+from flo.core.collection import Value
+from flo.core.errors import ElementError, FloError, OrderError, brief
+from flo.core.event_loop import EventLoop
+from flo.core.nested import Nested
+from flo.spark.plan.stages import POSITION, Entry
+from flo.spark.tasks import context
+from flo.spark.tasks.blobs import report_blob
+from flo.spark.tasks.context import Code
+from flo.spark.tasks.output_files import write_diverted
+from flo.spark.tasks.sending import Parcel, Sender, without_end
+from flo.tables.io.diverted import INSTEAD, Diverted
+from flo.tables.io.files import Piece
+from flo.tables.io.fitting import Unfit, fitted
+from flo.tables.streams import Streams, has_columns, inner_of, numbered
+from flo.tables.values import Columns, Rows, layout_of, ordered
+
+AT_ONCE = 1 << 18
+"""How many rows of an input are processed together, at least."""
+PARTITION, OFFSET = "partition", "offset"
+"""Columns of sources such as Kafka."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class InputTask:
+    """Reads the rows of an input, runs the operators that need no shuffle, and sends the results to shards."""
+
+    code: Code
+    """The entry, its deliveries, and the name of the input."""
+    shards: int
+    position: str | None = None
+    divert_to: str | None = None
+    """The checkpoint that diverted rows are written to; None if a row that does not fit is an error."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        entry, deliveries, name = self.code.load()
+        origin = context.task_number()
+        try:
+            sender = Sender(deliveries, self.shards, origin)
+            reader = RowReader(name, entry, partial(run_entry, sender), self.position, self.divert_to)
+            for table in _combine(batches):
+                for parcels in reader.read(table):
+                    sender.add(parcels)
+            for blob in sender.blobs():
+                yield blob.batch()
+            yield report_blob(0, origin, reader.report()).batch()
+        except FloError as error:
+            yield report_blob(0, origin, error).batch()
+
+
+def run_entry(sender: Sender, entry: Entry, value: Any) -> list[Parcel]:
+    """Runs the operators of an entry on some rows, and addresses the results."""
+    inner = isinstance(value, InnerRows)
+    made = (value,) * len(entry.outputs) if inner else _run_operators(entry, value)
+    streams = zip(entry.outputs, made, strict=True)
+    return [parcel for stream, each in streams for parcel in sender.address(stream, each)]
+
+
+def _run_operators(entry: Entry, value: Value) -> tuple[Value, ...]:
+    loop = EventLoop(entry.graph, (entry.type,))
+    loop.push((value,))
+    loop.run()
+    return tuple(without_end(loop.pull(index)) for index in range(len(entry.outputs)))
+
+
+def _combine(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Combines small batches into tables of at least `AT_ONCE` rows."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= AT_ONCE:
+            yield pa.Table.from_batches(waiting).combine_chunks()
+            waiting, rows = [], 0
+    if rows:
+        yield pa.Table.from_batches(waiting).combine_chunks()
+
+
+@dataclass(frozen=True)
+class InnerRows:
+    """Rows of an input that is a stream of streams: each micro-batch is one inner stream."""
+
+    table: pa.Table
+
+    def size(self) -> int:
+        return int(self.table.num_rows)
+
+
+def make_inner_stream(of: Nested[Any], pieces: list[InnerRows], sort: Callable[[pa.Table], pa.Table]) -> Value:
+    """All rows of a micro-batch as one inner stream, which has ended."""
+    table = pa.concat_tables([piece.table for piece in pieces])
+    if POSITION in table.column_names:
+        table = sort(table).drop_columns([POSITION])
+    return Streams(of, 1, (numbered(table, np.zeros(table.num_rows, np.int64)),)).value()
+
+
+def row_collection(of: Any) -> Any:
+    """The collection whose elements are the rows of an input; None if the input has no rows."""
+    if isinstance(of, Nested):
+        return inner_of(of)[0] if len(of.inner) == 1 and has_columns(of) else None
+    return of.base if isinstance(of, Columns) else None
+
+
+@dataclass
+class RowReader(Generic[T]):
+    """Converts the rows of an input to its row type, and runs the entry on them.
+
+    With `divert_to`, rows that do not fit or that a function raises on are written there. Without, they raise.
+    """
+
+    name: str
+    entry: Entry
+    run: Callable[[Entry, Any], T]
+    """Called with rows that fit. Ordered rows have their positions."""
+    position: str | None = None
+    divert_to: str | None = None
+    taken: int = 0
+    """The number of rows read, diverted ones included."""
+    files: list[tuple[str, int]] = field(default_factory=list)
+    """The files of diverted rows, and the number of rows in each."""
+    _diverted: list[Diverted] = field(default_factory=list)
+
+    @property
+    def of(self) -> Any:
+        """The collection whose elements are the rows; for a stream of streams, that of its inner streams."""
+        return row_collection(self.entry.type.collection)
+
+    def read(self, table: pa.Table) -> Iterator[T]:
+        """Yields the results for all rows: one, or several if rows had to be left out."""
+        self.taken += table.num_rows
+        self._expect_one_partition(table)
+        if self.position and ordered(self.of):
+            table = self._drop_without_position(table)
+        try:
+            rows, places, misfits = fitted(Piece(table), self.of)
+        except Unfit as error:
+            raise Diverted(None, f"does not fit: {error}").refused(self.name, self.of) from None
+        for misfit in misfits:
+            self._divert(Diverted(table.slice(misfit.place, 1).to_pylist()[0], misfit.reason))
+        if misfits:
+            table = table.take(pa.array(places))
+        yield from self._run_halving(rows, table)
+        if self._diverted:
+            self.files.append((write_diverted(str(self.divert_to), self.name, self._diverted), len(self._diverted)))
+            self._diverted = []
+
+    def _expect_one_partition(self, table: pa.Table) -> None:
+        """Offsets order the rows of one partition only. The column is present if `order` names no other column."""
+        if PARTITION in table.column_names and PARTITION not in layout_of(self.of).names:
+            number = pc.max(table[PARTITION]).as_py()
+            if number:
+                raise OrderError(
+                    f"the input `{self.name}` is a Sequence, but its source has several partitions, each with its own "
+                    "order",
+                    facts=((PARTITION, str(number)),),
+                    instead=(
+                        ("flo.Bag[…]", "a collection without order"),
+                        (f'order={{"{self.name}": "timestamp"}}', "a column that orders the rows of all partitions"),
+                    ),
+                )
+
+    def _drop_without_position(self, table: pa.Table) -> pa.Table:
+        """Diverts the rows whose position is null or nan; returns the others."""
+        invalid = pc.is_null(table[self.position], nan_is_null=True)
+        for row in table.filter(invalid).to_pylist():
+            shown = "null" if row[self.position] is None else row[self.position]
+            self._divert(Diverted(row, f"`{self.position}` is {shown}, but must give the row's position"))
+        return table.filter(pc.invert(invalid))
+
+    def _run_halving(self, rows: Rows, table: pa.Table) -> Iterator[T]:
+        """Runs the entry on rows; if a function raises, halves them until the row at fault is alone, and diverts it."""
+        placed = rows.table
+        if self.position and ordered(self.of):
+            placed = placed.append_column(POSITION, table[self.position])
+        inner = isinstance(self.entry.type.collection, Nested)
+        try:
+            yield self.run(self.entry, InnerRows(placed) if inner else replace(rows, table=placed))
+        except FloError as error:
+            count = table.num_rows
+            if self.divert_to is None:
+                raise
+            if count == 1:
+                reason = error.summary.replace("{input}", f"`{self.name}`")
+                self._divert(Diverted(table.to_pylist()[0], reason))
+                return
+            half = count // 2
+            for start, size in ((0, half), (half, count - half)):
+                part = replace(rows, table=rows.table.slice(start, size))
+                yield from self._run_halving(part, table.slice(start, size))
+
+    def _divert(self, row: Diverted) -> None:
+        """Keeps a row for `divert_to`; raises if rows are not diverted."""
+        if self.divert_to is None:
+            facts = (("row", brief(row.row, 120)),) if row.row is not None else ()
+            error = ElementError(f"a row of {{input}} does not fit: {row.reason}", facts=facts, instead=INSTEAD)
+            error.input_name = f"`{self.name}`"
+            raise error
+        self._diverted.append(row)
+
+    def report(self) -> dict[str, Any]:
+        """The part of the task report on this input."""
+        return {"taken": {self.name: self.taken}, "diverted": {self.name: self.files}}

@@ -1,0 +1,160 @@
+"""Files that tasks write for the driver: the changes of outputs, and the rows that inputs divert.
+
+A task that runs again writes the same files again. Changes are named by version and shard, diverted rows by their
+content. The driver decides which files count, so files of a failed attempt do no harm.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from flo.core.stream_type import StreamType
+from flo.tables.checkpoint.folders import Local, folder
+from flo.tables.checkpoint.store import damaged, missing, numbers_in, read_sealed, write_sealed
+from flo.tables.io.diverted import SCHEMA, Diverted, DivertedRows
+from flo.tables.io.outputs import table_of
+
+if TYPE_CHECKING:
+    from flo.spark.tasks.context import MicroBatch
+
+VIEW, PARTS, COUNT = "view", "parts", "count"
+"""How an output is handled: kept as a view, its changes written to files for a sink, or only counted."""
+OUTPUTS, DIVERTED = "outputs", "diverted"
+"""Folders of the checkpoint: changes by output, and diverted rows by input."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """An output of the program: its stream, and how it is handled."""
+
+    name: str
+    stream: int
+    type: StreamType
+    how: str
+    to: str | None = None
+    """Path prefix of the Parquet files that tasks write for the sink; None if the sink reads Flo's own files."""
+
+
+def part_name(name: str, version: int, shard: int) -> str:
+    """The file with the changes of an output in one micro-batch and one shard."""
+    return f"{OUTPUTS}/{name}/{version:08}/{shard:05}.arrow"
+
+
+def write_part(where: str, name: str, version: int, shard: int, value: Any) -> bool:
+    """Writes the changes of an output in one micro-batch and one shard, atomically. Returns whether there are any."""
+    table = table_of(value)
+    if table.num_rows:
+        folder(where).write(part_name(name, version, shard), encode_file(table))
+    return bool(table.num_rows)
+
+
+def encode_file(table: pa.Table) -> pa.Buffer:
+    """A table in Arrow's file format, which can be memory-mapped."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def write_parquet(to: str, batch: MicroBatch, shard: int, value: Any) -> bool:
+    """The same as a Parquet file. Shard 0 always writes one, so that a micro-batch without changes leaves a file."""
+    table, files, name = table_of(value), folder(f"{to}{batch.version:08}"), f"{shard:05}-of-{batch.shards:05}.parquet"
+    if not table.num_rows and shard != 0:
+        return False
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    files.write(name, sink.getvalue())
+    return True
+
+
+def remove_stale_parts(output: Output, batch: MicroBatch, task: int, written: Iterable[int]) -> None:
+    """Removes files of a failed attempt at this micro-batch: those of this task's shards that were not written now."""
+    fresh = set(written)
+    into = f"{batch.folder}/{OUTPUTS}/{output.name}/" if output.to is None else output.to
+    files = folder(f"{into}{batch.version:08}")
+    for name in files.names(""):
+        shard = int(name[:5])
+        if shard % batch.tasks == task and shard not in fresh:
+            files.remove(name)
+
+
+def read_part(where: str, name: str, is_sound: Callable[[Any], bool] = lambda data: True) -> pa.Table:
+    """The rows of a file. Raises an error that names the file if it is missing or damaged."""
+    parts = folder(where)
+    try:
+        data = parts.kept(name) if isinstance(parts, Local) else parts.read(name)
+        if is_sound(data):
+            return pa.ipc.open_file(data).read_all()
+    except FileNotFoundError:
+        raise missing(parts, name) from None
+    except (OSError, pa.ArrowException):
+        pass
+    raise damaged(parts, name)
+
+
+def remove_parts(where: str, name: str, before: int) -> None:
+    """Removes the changes of earlier micro-batches, which sinks have and which cannot be replayed."""
+    for version in folder(where).folders(f"{OUTPUTS}/{name}"):
+        if int(version) < before:
+            folder(where).remove(f"{OUTPUTS}/{name}/{version}")
+
+
+def write_diverted(where: str, name: str, rows: list[Diverted]) -> str:
+    """Writes diverted rows to a file named by its content; returns the name."""
+    data = encode_file(DivertedRows({name: rows}).table(name))
+    file = f"{DIVERTED}/{name}/{_digest(data)}.arrow"
+    folder(where).write(file, data)
+    return file
+
+
+def _digest(data: Any) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def inputs_with_diverted_rows(where: str) -> list[str]:
+    return folder(where).folders(DIVERTED)
+
+
+def record_diverted(where: str, name: str, version: int, files: list[str]) -> None:
+    """Records which files hold the rows diverted in a micro-batch. Files of failed attempts are not recorded."""
+    if files:
+        write_sealed(folder(where), _manifest(name, version), {"files": files})
+    else:
+        folder(where).remove(_manifest(name, version))
+
+
+def remove_diverted(where: str, name: str, before: int) -> None:
+    """Removes the rows diverted in earlier micro-batches, which a sink has and which cannot be replayed."""
+    files_of = _files_by_version(where, name)
+    held = {file for version, files in files_of.items() if version >= before for file in files}
+    for version, files in files_of.items():
+        if version < before:
+            folder(where).remove(_manifest(name, version))
+            for file in set(files) - held:
+                folder(where).remove(file)
+
+
+def read_diverted(where: str, name: str, newest: int) -> pa.Table:
+    """All rows that an input has diverted up to this version and that no sink has taken."""
+    files = [file for version, files in _files_by_version(where, name).items() if version <= newest for file in files]
+    return pa.concat_tables([SCHEMA.empty_table(), *(_read_diverted_file(where, file) for file in files)])
+
+
+def _read_diverted_file(where: str, file: str) -> pa.Table:
+    return read_part(where, file, lambda data: file.endswith(f"/{_digest(data)}.arrow"))
+
+
+def _files_by_version(where: str, name: str) -> dict[int, list[str]]:
+    mine = folder(where)
+    versions = numbers_in(mine, f"{DIVERTED}/{name}")
+    return {version: read_sealed(mine, _manifest(name, version), files=list)["files"] for version in versions}
+
+
+def _manifest(name: str, version: int) -> str:
+    return f"{DIVERTED}/{name}/{version:08}.json"

@@ -1,0 +1,153 @@
+"""What a shard records beside the state of its operators: views, ended deliveries, and last positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columns.indices import one_chunk
+from flo.core.collection import Value
+from flo.core.errors import ElementError
+from flo.spark.tasks.output_files import PARTS, VIEW, Output, write_parquet, write_part
+from flo.tables.state.run import run_of
+from flo.tables.state.trace import Trace, weighing
+from flo.tables.values import WEIGHT, Columns, Rows, layout_of, ordered
+from flo.values.element_value import ElementCollection
+
+if TYPE_CHECKING:
+    from flo.spark.plan.stages import Delivery
+    from flo.spark.tasks.context import MicroBatch
+
+PLACE = "="
+"""The column that numbers the rows of a sequence in its view."""
+
+
+@dataclass
+class ShardRecord:
+    """The record of one shard. `views` maps each view to a trace, or to a value if it has no columns."""
+
+    views: dict[str, Any] = field(default_factory=dict)
+    ended: set[int] = field(default_factory=set)
+    """The deliveries whose end the shard's program has seen."""
+    done: set[int] = field(default_factory=set)
+    """The output streams of the stage that have ended."""
+    reached: dict[int, Any] = field(default_factory=dict)
+    """For each ordered delivery, the position of its last row: one form to compare, and one to print."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """For each sequence, the number of rows so far."""
+
+    @classmethod
+    def read(cls, parts: tuple[tuple[str, Any], ...], more: Any) -> ShardRecord:
+        reached = {int(number): last for number, last in more["reached"].items()}
+        return cls(dict(parts), set(more["ended"]), set(more["done"]), reached, dict(more["counts"]))
+
+    def parts(self, outputs: Iterable[Output]) -> tuple[tuple[str, Any], ...]:
+        """The views to save. An output that is no longer a view is dropped."""
+        wanted = {output.name for output in outputs if output.how == VIEW}
+        return tuple((name, view) for name, view in sorted(self.views.items()) if name in wanted)
+
+    def more(self, outputs: Iterable[Output]) -> Any:
+        """The rest as JSON, with a description of each view for readers without the program."""
+        views = {
+            output.name: describe_view(output.type.collection.base, self.views.get(output.name))
+            for output in outputs
+            if output.how == VIEW and isinstance(output.type.collection, Columns)
+        }
+        return {
+            "ended": sorted(self.ended),
+            "done": sorted(self.done),
+            "reached": {str(number): last for number, last in self.reached.items()},  # keys of JSON are strings
+            "counts": self.counts,
+            "views": views,
+        }
+
+    def copy(self) -> ShardRecord:
+        """A copy to change, so that a task that fails leaves the original as it was."""
+        return ShardRecord(dict(self.views), set(self.ended), set(self.done), dict(self.reached), dict(self.counts))
+
+    def note_end(self, stream: int, value: Value) -> bool:
+        """Records the end of an output stream if `value` carries it; returns whether the stream has ended."""
+        if value.fixed():
+            self.done.add(stream)
+        return stream in self.done
+
+    def sort_by_position(self, delivery: Delivery, table: pa.Table, position: str) -> pa.Table:
+        """Sorts rows by position. Raises if a position repeats or lies before a row of an earlier micro-batch."""
+        order = pc.sort_indices(table, sort_keys=[(position, "ascending")])
+        table = table.take(order)
+        column = one_chunk(table[position])
+        twice = pc.index(pc.equal(column.slice(1), column.slice(0, len(column) - 1)), True).as_py()
+        if twice >= 0:
+            raise _out_of_order(_comparable(column[twice]), _comparable(column[twice]))
+        first, before = _comparable(column[0]), self.reached.get(delivery.number)
+        if before is not None and first[0] <= before[0]:
+            raise _out_of_order(first, before)
+        self.reached[delivery.number] = _comparable(column[-1])
+        return table
+
+    def add_changes(self, output: Output, value: Value, batch: MicroBatch, shard: int) -> tuple[int, bool]:
+        """Adds the changes of an output to its view or file; returns the number of rows, and whether a file exists."""
+        written = False
+        if output.how == VIEW:
+            self._add_to_view(output, value)
+        elif output.how == PARTS and output.to is None:
+            written = write_part(batch.folder, output.name, batch.version, shard, value)
+        elif output.how == PARTS:
+            written = write_parquet(str(output.to), batch, shard, value)
+        return (value.table.num_rows if isinstance(value, Rows) else value.size()), written
+
+    def _add_to_view(self, output: Output, value: Value) -> None:
+        if not isinstance(value, Rows):
+            before = self.views.get(output.name)
+            if value.size() or before is None:
+                self.views[output.name] = value if before is None else before.concat(value)
+            return
+        if value.table.num_rows:
+            self.views[output.name] = self._extend_trace(output, value)
+
+    def _extend_trace(self, output: Output, rows: Rows) -> Trace:
+        columns = layout_of(rows.of).names
+        table = rows.table.combine_chunks()
+        if ordered(rows.of):
+            start = self.counts.get(output.name, 0)
+            self.counts[output.name] = start + table.num_rows
+            places = pa.array(np.arange(start, start + table.num_rows))
+            table, columns = weighing(table.append_column(PLACE, places), np.ones(len(places), np.int64)), (PLACE,)
+        before: Trace = self.views.get(output.name, Trace(columns))
+        return before.extended(run_of(table, columns))
+
+
+def describe_view(of: ElementCollection[Any], trace: Trace | None) -> Any:
+    """A view as JSON: its collection, its schema, and the runs that hold it."""
+    columns = (PLACE,) if ordered(of) else layout_of(of).names
+    schema = layout_of(of).schema
+    if ordered(of):
+        schema = schema.append(pa.field(PLACE, pa.int64()))
+    schema = schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+    runs = [run.name for run in trace.runs] if trace is not None else []
+    return {"kind": of.name, "columns": columns, "schema": schema.serialize().to_pybytes().hex(), "runs": runs}
+
+
+def _comparable(position: pa.Scalar) -> list[Any]:
+    """A position as JSON: a number or string that compares as the position does, and a form to print."""
+    place = position.as_py()
+    if pa.types.is_temporal(position.type):
+        return [position.value, str(place)]
+    if pa.types.is_decimal(position.type):
+        return [int(f"{place:f}".replace(".", "")), str(place)]  # all decimals of a column have the same scale
+    return [place, str(place)]
+
+
+def _out_of_order(position: list[Any], before: list[Any]) -> ElementError:
+    summary = f"a row at position {position[1]} arrived after one at {before[1]}, but a Sequence is ordered"
+    if position[0] == before[0]:
+        summary = f"two rows have the position {position[1]}, so their order in the Sequence is undefined"
+    return ElementError(
+        summary,
+        instead=(("flo.Bag[…]", "a collection without order"), ("order=…", "a column that increases from row to row")),
+    )

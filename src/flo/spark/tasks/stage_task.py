@@ -1,0 +1,280 @@
+"""The tasks of a stage: for each shard, one run of the event loop on its state and what it has received."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+import flo.tables.operators  # noqa: F401  # registers the operators that a state names
+from flo.core.collection import Value
+from flo.core.errors import EngineError, FloError
+from flo.core.event_loop import EventLoop
+from flo.core.graph import with_origins
+from flo.core.operator import Delta
+from flo.spark.plan.stages import ONE, POSITION, WINDOW, Delivery, Stage
+from flo.spark.tasks import context
+from flo.spark.tasks.blobs import REPORT, Blob, read_blobs, report_blob, unpack_table, unpickle
+from flo.spark.tasks.context import Code, MicroBatch
+from flo.spark.tasks.input_task import InnerRows, make_inner_stream
+from flo.spark.tasks.output_files import PARTS, remove_stale_parts
+from flo.spark.tasks.sending import Sender, end_blobs, without_end
+from flo.spark.tasks.shard_record import ShardRecord
+from flo.spark.tasks.state import BLANK, Shard, StateVersions
+from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows
+from flo.tables.state.trace import net_changes
+from flo.tables.streams import Streams
+from flo.tables.values import Columns, Rows
+from flo.values.weighted import ZSet
+
+REMEMBERED = 32
+"""For how many micro-batches a process caches a shard that other processes work on. Spark gives a task to any idle
+process, and one that had the shard before reads only what is new."""
+_shards: dict[tuple[str, int, int], tuple[str, Shard, int, Any]] = {}
+"""The shards that this process has cached, by (checkpoint, level, shard): the start of the query they belong to, the
+shard, its version, and its state."""
+
+
+@dataclass(frozen=True)
+class StreamingStageTask:
+    """The task of a stage in a streaming query. It is planned once; local properties give the micro-batch."""
+
+    code: Code
+    batch: MicroBatch
+    skips_first: bool
+    """Whether the first micro-batch runs in a job of its own, which also has the rows of batch inputs."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        version, versions = context.current_version(), context.current_state_versions()
+        batch = replace(self.batch, version=version, state_versions=versions)
+        return iter(batches) if batch.is_first and self.skips_first else StageTask(self.code, batch)(batches)
+
+
+@dataclass(frozen=True)
+class StageTask:
+    """The task of a stage in one micro-batch: runs its shards one after the other.
+
+    A shard that receives nothing is not run.
+    """
+
+    code: Code
+    """The stage, the deliveries from it, and the outputs of the program."""
+    batch: MicroBatch
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        task = context.task_number()
+        received = list(read_blobs(batches))
+        reports = [blob for blob in received if blob.delivery == REPORT]
+        yield from (blob.batch() for blob in reports)
+        if reports and any(isinstance(unpickle(blob.data), FloError) for blob in reports):
+            return
+        try:
+            for blob in self._run_shards(task, received):
+                yield blob.batch()
+        except FloError as error:
+            yield report_blob(task, task, error).batch()
+
+    def _run_shards(self, task: int, received: list[Blob]) -> Iterator[Blob]:
+        stage, deliveries, outputs = self.code.load()
+        self._evict_old_shards()
+        here = {each.number for each in stage.inputs}
+        yield from (blob for blob in received if blob.delivery not in here and blob.delivery != REPORT)
+        sent: dict[int, list[Blob]] = {}
+        for blob in received:
+            if blob.delivery in here and blob.data is not None:
+                sent.setdefault(blob.shard, []).append(blob)
+        ended = self._ended_deliveries(stage, received)
+        received.clear()  # frees the memory of each shard's blobs when the shard is done
+        shards = self._shards_to_run(stage, task, sent, ended)
+        report = TaskReport(self.batch.version, stage.level, [s for s in shards if self._writes_state(task, s)])
+        for shard in shards:
+            yield from self._run_shard(stage, shard, sent.pop(shard, []), ended, (deliveries, outputs), report)
+        for stream, count in report.ended_streams.items():
+            if (count == 1 and stream in stage.alone) or count == len(shards):
+                yield from end_blobs(deliveries, stream, task, self.batch.tasks)
+            else:
+                raise EngineError(f"stream {stream} ended in {count} of {len(shards)} shards; expected all of them")
+        for output in outputs:
+            if output.how == PARTS and output.stream in stage.outputs:
+                remove_stale_parts(output, self.batch, task, report.files.get(output.name, ()))
+        yield report_blob(task, task, report.as_dict())
+
+    def _ended_deliveries(self, stage: Stage, received: list[Blob]) -> set[int]:
+        """The deliveries that have ended: all senders have said so, now or earlier."""
+        senders: dict[int, set[int]] = {}
+        for blob in received:
+            if blob.ended:
+                senders.setdefault(blob.delivery, set()).add(blob.origin)
+        return {
+            each.number
+            for each in stage.inputs
+            if each.stream in self.batch.ended
+            or len(senders.get(each.number, ())) == (1 if each.alone else self.batch.tasks)
+        }
+
+    def _shards_to_run(self, stage: Stage, task: int, sent: Mapping[int, list[Blob]], ended: set[int]) -> list[int]:
+        """The shards of this task that have work: shard 0, and those that received something.
+
+        In the first micro-batch, and when a delivery ends, all shards have work. Those that have received nothing yet
+        count as one.
+        """
+        batch, versions = self.batch, self.batch.state_versions.get(stage.level, StateVersions())
+        found = {shard for shard in (0, *sent) if shard % batch.tasks == task}
+        ends_now = {each.number for each in stage.inputs if each.how != ONE and each.number in ended} - versions.ended
+        if batch.is_first or ends_now:
+            found |= {shard for shard in versions.shards if shard % batch.tasks == task}
+            if batch.shards > 1 and (batch.is_first or versions.blank >= 0):
+                found.add(BLANK)
+        return sorted(found)
+
+    def _writes_state(self, task: int, shard: int) -> bool:
+        """Whether this task writes the state of a shard. All tasks compute the shared state; task 0 writes it."""
+        return shard != BLANK or task == 0
+
+    def _run_shard(
+        self, stage: Stage, number: int, sent: list[Blob], ended: set[int], onwards: tuple[Any, Any], report: TaskReport
+    ) -> Iterator[Blob]:
+        """Runs the event loop of one shard: reads its state, pushes what it received, saves, and sends the results."""
+        deliveries, outputs = onwards
+        shard, graph, record = self._read_state(stage, number)
+        loop = EventLoop(stage.graph, tuple(each.type for each in stage.inputs))
+        loop.graph = graph
+        loop.push(tuple(self._delta(each, sent, record) for each in stage.inputs))
+        self._push_ends(stage, number, ended, loop, record)
+        loop.run()
+        sender = Sender(deliveries, self.batch.shards, number)
+        here = [output for output in outputs if output.stream in stage.outputs]
+        for index, stream in enumerate(stage.outputs):
+            before = stream in record.done
+            finished = record.note_end(stream, loop.outputs[index])
+            value = consolidate(without_end(loop.pull(index)))
+            if number != BLANK:  # shard 0 sends what is produced without any input rows
+                sender.add(sender.address(stream, value, own=number))
+            if finished and not before and (number == 0 or stream not in stage.alone):
+                report.ended_streams[stream] = report.ended_streams.get(stream, 0) + 1
+            for output in here:
+                if output.stream == stream:
+                    rows, has_file = record.add_changes(output, value, self.batch, number)
+                    report.add(output.name, number, finished, rows, has_file)
+        if number == 0:
+            report.ended_deliveries = sorted(record.ended)
+        if number in report.shards:
+            saved = shard.save(self.batch.version, loop.graph, record.parts(here), record.more(here))
+            report.written += saved.bytes
+        _shards[self._key(stage, number)] = (self.batch.run, shard, self.batch.version, (loop.graph, record))
+        yield from sender.blobs()
+
+    def _evict_old_shards(self) -> None:
+        """Drops cached shards that are of no more use: of earlier starts, of finished jobs, or long unused here."""
+        batch = self.batch
+        gone = {where for where, _, _ in list(_shards) if "://" not in where and not os.path.exists(where)}
+        for key, (run, _, version, _) in list(_shards.items()):
+            old = run != batch.run or version < batch.version - REMEMBERED
+            if key[0] in gone or (key[0] == batch.folder and old):
+                _shards.pop(key, None)
+
+    def _key(self, stage: Stage, number: int) -> tuple[str, int, int]:
+        return self.batch.folder, stage.level, number
+
+    def _read_state(self, stage: Stage, number: int) -> tuple[Shard, Any, ShardRecord]:
+        """The state of a shard before this micro-batch: from the cache if it is current, or else from its files."""
+        batch, key = self.batch, self._key(stage, number)
+        found = _shards.get(key)
+        if found is None or found[0] != batch.run:
+            types = tuple(each.type for each in stage.inputs)
+            shard = Shard(batch.folder, batch.shards, stage.level, number, stage.graph, types)
+            found = (batch.run, shard, -1, (stage.graph, ShardRecord()))
+        _, shard, version, (graph, record) = found
+        if batch.is_first:
+            return shard, shard.graph, ShardRecord()
+        versions = batch.state_versions[stage.level]
+        if number != BLANK and number not in versions.shards:
+            _, graph, record = self._read_state(stage, BLANK)
+            return shard, with_origins(graph, shard.graph), record
+        if version != versions.version(number):
+            graph, views, more = shard.load(versions.version(number), batch.version)
+            record = ShardRecord.read(views, more)
+            _shards[key] = (batch.run, shard, versions.version(number), (graph, record))
+        return shard, graph, record.copy()
+
+    def _delta(self, delivery: Delivery, received: list[Blob], record: ShardRecord) -> Delta:
+        """The data of a delivery as one delta, in an order that does not depend on which task was first."""
+        mine = [blob for blob in received if blob.delivery == delivery.number and blob.data is not None]
+        mine.sort(key=lambda blob: (blob.origin, blob.part))
+        if not mine:
+            return None
+        of = delivery.type.collection
+        if isinstance(of, (Columns, KeyedColumns)):
+            tables = [unpack_table(blob.data) for blob in mine]
+            keys = [table for table in tables if ENDED in table.column_names]
+            rows = [table for table in tables if ENDED not in table.column_names]
+            table = pa.concat_tables(rows) if rows else of.bottom().table
+            if POSITION in table.column_names:
+                table = record.sort_by_position(delivery, table, POSITION)
+                if delivery.how != WINDOW:
+                    table = table.drop_columns([POSITION])
+            if isinstance(of, Columns):
+                return Rows(of.base, table)
+            return KeyedRows(of.base, table, pa.concat_tables([of.bottom().keys, *keys]))
+        values = [unpickle(blob.data) for blob in mine]
+        if isinstance(values[0], InnerRows):
+            return make_inner_stream(of, values, lambda table: record.sort_by_position(delivery, table, POSITION))  # type: ignore[arg-type]
+        value: Value = of.bottom()
+        for each in values:
+            value = value.concat(each)
+        return value.in_place() if isinstance(value, Streams) else value
+
+    def _push_ends(self, stage: Stage, number: int, ended: set[int], loop: EventLoop, record: ShardRecord) -> None:
+        for index, delivery in enumerate(stage.inputs):
+            if delivery.number in record.ended or (delivery.how == ONE and number != 0):
+                continue
+            if delivery.number in ended:
+                record.ended.add(delivery.number)
+                deltas: list[Delta] = [None] * len(stage.inputs)
+                deltas[index] = delivery.type.collection.bottom().fix()
+                loop.push(tuple(deltas))
+
+
+@dataclass
+class TaskReport:
+    """What a task did in a micro-batch, over all of its shards: its report to the driver."""
+
+    version: int
+    level: int
+    shards: list[int]
+    """The shards whose state it wrote."""
+    rows: dict[str, int] = field(default_factory=dict)
+    """Rows of changes by output."""
+    files: dict[str, list[int]] = field(default_factory=dict)
+    """By output, the shards that have written a file of changes."""
+    ended_outputs: dict[str, bool] = field(default_factory=dict)
+    """By output, whether it has ended. Shard 0 says so for all: a stream ends in all shards in the same micro-batch."""
+    ended_streams: dict[int, int] = field(default_factory=dict)
+    """By stream, the number of shards in which it ended in this micro-batch."""
+    ended_deliveries: list[int] | None = None
+    """The deliveries that have ended; None if the task does not have shard 0."""
+    written: int = 0
+    """Bytes of state."""
+
+    def add(self, output: str, shard: int, finished: bool, rows: int, has_file: bool) -> None:
+        self.rows[output] = self.rows.get(output, 0) + rows
+        if has_file:
+            self.files.setdefault(output, []).append(shard)
+        if shard == 0:
+            self.ended_outputs[output] = finished
+
+    def as_dict(self) -> dict[str, Any]:
+        state = {"stage": self.level, "shards": self.shards, "deliveries": self.ended_deliveries}
+        changes = {"rows": self.rows, "files": self.files, "ended": self.ended_outputs}
+        return {**state, **changes, "version": self.version, "written": self.written}
+
+
+def consolidate(value: Value) -> Value:
+    """The changes of a z-set without rows that cancel out, before they are shuffled or written."""
+    inner = getattr(value, "inner", getattr(value, "of", None))
+    if isinstance(value, (Rows, KeyedRows)) and isinstance(inner, ZSet):
+        return replace(value, table=net_changes(value.table))
+    return value
