@@ -275,7 +275,7 @@ def test_what_waits_is_found_by_time(columns, parts, bound):
     waits, count, times = Panes(), 0, []
     for part in parts:
         rows = pa.table({"x": np.array(part, np.int64), "k": np.array([x % 2 for x in part], np.int64)})
-        waits = waits.added(rows, np.array(part, np.int64), count, columns, bounds)
+        waits = waits.added(rows, np.array(part, np.int64), count + np.arange(len(part)), columns, bounds)
         count, times = count + len(part), times + part
     keys = run_of(pa.table({"k": [1]}), ("k",)) if columns else ONE
     asked = [time for time in times if not columns or time % 2]

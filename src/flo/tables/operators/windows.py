@@ -89,13 +89,14 @@ class WindowTables(OnTables):
         if own is not None:
             assigned = assigned.only(own)
         clock = clock.moved(groups.keys, before.moved(latest, zoned, assigned.closed))
-        after = replace(self, clock=clock, count=self.count + len(times), sessions=assigned.opened)
+        panes, count = self.opened.counted(self._gone), self.count + len(times)
+        after = replace(self, clock=clock, count=count, opened=panes, sessions=assigned.opened)
         owners, old, panes = after._found(groups.keys, assigned.closing)
         closed = self._closed(delta.groups, assigned, owners, old)
         waits = np.flatnonzero(assigned.waits)
         if len(waits):
             kept = self._kept(groups.rows, times, waits)
-            panes = panes.added(kept, times[waits], self.count, self.keys, after._gone)
+            panes = panes.added(kept, times[waits], self.count + waits, self.keys, after._gone)
         late = taken(groups.rows, assigned.late) if len(assigned.late) else None
         return replace(after, opened=panes), closed, late
 
@@ -104,7 +105,8 @@ class WindowTables(OnTables):
         windower, clock = self.windower, self.clock or new_clock(self.keys)
         before = clock.read(groups, windower.axis.kind)
         closing, sessions = windower.remaining(groups, before, self.sessions, self.opened)
-        after = replace(self, clock=clock.ended(groups), sessions=sessions)
+        panes = self.opened.counted(self._gone)
+        after = replace(self, clock=clock.ended(groups), opened=panes, sessions=sessions)
         owners, old, panes = after._found(groups, closing)
         none = np.zeros(0, np.int64)
         nothing = Assigned(none, none, none, None, none, closing, sessions, before.closed)
@@ -128,11 +130,10 @@ class WindowTables(OnTables):
 
     def _found(self, keys: Run, closing: Closing) -> tuple[Places, pa.Table | None, Panes]:
         """(the place of each row's group in `closing.groups`, the rows that waited for what closes, those left)."""
-        panes = self.opened.counted(self._gone)
         if not len(closing.groups):
-            return np.zeros(0, np.int64), None, panes
+            return np.zeros(0, np.int64), None, self.opened
         some = keys if len(closing.groups) == keys.rows else chosen(keys, closing.groups)
-        return panes.closed(some, closing.since, closing.until, closing.gone, self._gone)
+        return self.opened.closed(some, closing.since, closing.until, closing.gone, self._gone)
 
     def _closed(self, groups: Groups, assigned: Assigned, owners: Places, old: pa.Table | None) -> Streams | None:
         """The windows that close, with rows that waited for them and rows of the delta."""
