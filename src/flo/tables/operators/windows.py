@@ -27,6 +27,7 @@ from flo.tables.operators.clocks import Clock, Times, has_numbers, ids_of, new_c
 from flo.tables.operators.per_key import FormOfEveryKey, every_key
 from flo.tables.operators.weights import chosen
 from flo.tables.operators.windowers import NO_SESSIONS, WINDOWERS, Assigned, Closing, OpenSessions, Timed, Windower
+from flo.tables.state.keys import Keys
 from flo.tables.state.packing import arranged, grouped
 from flo.tables.state.panes import ARRIVAL, TIME, Panes
 from flo.tables.state.run import Run
@@ -95,8 +96,11 @@ class WindowTables(OnTables):
         closed = self._closed(delta.groups, assigned, owners, old)
         waits = np.flatnonzero(assigned.waits)
         if len(waits):
-            kept = self._kept(groups.rows, times, waits)
-            panes = panes.added(kept, times[waits], self.count + waits, self.keys, after._gone)
+            keys = Keys(np.zeros(len(waits), np.uint64), exact=True)
+            if self.keys:
+                keys = Keys(groups.keys.keys.numbers[delta.ids[waits]], groups.keys.keys.exact)
+            kept = self._kept(groups.rows, times)
+            panes = panes.added(kept, waits, times[waits], self.count, self.keys, keys, after._gone)
         late = taken(groups.rows, assigned.late) if len(assigned.late) else None
         return replace(after, opened=panes), closed, late
 
@@ -119,9 +123,9 @@ class WindowTables(OnTables):
         reading = (self.clock or new_clock(self.keys)).read(keys, windower.axis.kind)
         return windower.gone(reading), reading.over
 
-    def _kept(self, rows: pa.Table, times: Times, waits: Places) -> pa.Table:
+    def _kept(self, rows: pa.Table, times: Times) -> pa.Table:
         """Rows as they wait."""
-        return taken(rows.select([*self.keys, *self._names]), waits)
+        return rows.select([*self.keys, *self._names])
 
     @property
     def _names(self) -> list[str]:

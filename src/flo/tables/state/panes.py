@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from flo.columns.indices import Places, ranges, taken
 from flo.core.term import Call, Lowering, Term, register
-from flo.tables.state.keys import Keys, keys_of, same
+from flo.tables.state.keys import Keys, same
 from flo.tables.state.packing import arranged
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, text_of
@@ -53,20 +53,26 @@ class Panes(Trace):
         """Where it was not counted, at most so many."""
         return self.left if len(self.left) == len(self.runs) else tuple(run.rows for run in self.runs)
 
-    def added(self, rows: pa.Table, times: Any, arrival: Places, columns: tuple[str, ...], bounds: Bounds) -> Panes:
-        """With these rows: the time of each, and its place in the order of arrival."""
-        if not rows.num_rows:
-            return self
+    def added(
+        self,
+        rows: pa.Table,
+        which: Places,
+        times: Any,
+        count: int,
+        columns: tuple[str, ...],
+        keys: Keys,
+        bounds: Bounds,
+    ) -> Panes:
+        """With some rows of a delta, before which `count` rows came: their times, and their key numbers."""
         order = in_time_order(times)
-        numbers = np.zeros(len(order), np.uint64)
-        exact = True
+        numbers = keys.numbers
         if columns:
-            keys = keys_of([rows[name] for name in columns])
-            order = order[np.argsort(keys.numbers[order], kind="stable")]
-            numbers, exact = keys.numbers[order], keys.exact
-        table = taken(rows, order).append_column(_ARRIVAL, pa.array(arrival[order]))
+            order = order[np.argsort(numbers[order], kind="stable")]
+            numbers = numbers[order]
+        places = some[order]
+        table = taken(rows, places).append_column(_ARRIVAL, pa.array(count + places))
         table = table.append_column(pa.field(TIME, pa.array(times[:0]).type, nullable=False), pa.array(times[order]))
-        return replace(self, columns=columns)._extended(Run(columns, Keys(numbers, exact), table), bounds)
+        return replace(self, columns=columns)._extended(Run(columns, Keys(numbers, keys.exact), table), bounds)
 
     def closed(
         self, keys: Run, since: Any, until: Any, gone: Any, bounds: Bounds
