@@ -17,8 +17,6 @@ from flo.tables.operators import (  # noqa: F401
     pairs,
     per_key,
     per_key_cuts,
-    per_key_lattices,
-    per_key_nested,
     per_key_sessions,
     per_key_windows,
     results,
