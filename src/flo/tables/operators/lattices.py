@@ -29,14 +29,6 @@ from flo.values.weighted import BagValue
 
 
 @dataclass(frozen=True)
-class IntoLVar(OnTables):
-    """Gives an LVar, which is one Python value."""
-
-    def ended(self, place: int = 0) -> Any:
-        return self.outputs[place].bottom().fix()
-
-
-@dataclass(frozen=True)
 class LVars:
     """A delta of LVars by group, and the keys of the groups."""
 
@@ -46,7 +38,7 @@ class LVars:
 
 @final
 @dataclass(frozen=True)
-class FoldLatticeTables(IntoLVar):
+class FoldLatticeTables(OnTables):
     """The join of all rows, on columns where the lattice has a join of them."""
 
     name = "fold_lattice_tables"
@@ -80,7 +72,7 @@ class FoldLatticeTables(IntoLVar):
 
 @final
 @dataclass(frozen=True)
-class SumLatticeTables(IntoLVar):
+class SumLatticeTables(OnTables):
     """The largest sum so far, exact."""
 
     total: int | Fraction = 0

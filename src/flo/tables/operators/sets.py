@@ -9,12 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Numbers
-from flo.core.collection import End
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.tables.groups import rows_of
-from flo.tables.operator import OnTables, Placement
+from flo.tables.operator import Placement
 from flo.tables.operators.elementwise import Stateless, counted, like_rows
 from flo.tables.operators.pairs import InTurn
 from flo.tables.operators.weights import NOTHING, chosen, flips, new_rows, totals, weights_in
@@ -43,10 +42,6 @@ class Remembering(Stateless):
 
     def names(self, side: int = 0) -> tuple[str, ...]:
         return (*self.keys, *layout_of(self.inputs[side]).names)
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        done = OnTables.finish(self, *ends)
-        return done and (self.reset(), done[1])
 
 
 @final
