@@ -12,13 +12,13 @@ from flo.columns.indices import Numbers
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
-from flo.tables.groups import rows_of
+from flo.tables.groups import rows_of, run_by
 from flo.tables.operator import Placement
 from flo.tables.operators.elementwise import Stateless, counted, like_rows
 from flo.tables.operators.pairs import InTurn
 from flo.tables.operators.weights import NOTHING, chosen, flips, new_rows, totals, weights_in
 from flo.tables.state.keys import comparable, keys_of
-from flo.tables.state.run import Run, run_of
+from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, added_up, weighing
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, Rows, layout_of
@@ -96,7 +96,7 @@ class FromZSetTables(Remembering):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         delta = totals(table, self.names())
         if self.keys:  # rows are looked for by group
-            delta = run_of(delta.table, self.keys)
+            delta = run_by(delta.table, self.keys)
         return replace(self, rows=self.rows.extended(delta)), (None,)
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
