@@ -37,7 +37,7 @@ from flo.tables.state.run import Run, merged, run_of
 from flo.tables.state.totals import Totals
 from flo.tables.values import WEIGHT
 
-TRACES = ("trace", "totals", "ranked", "latest", "clocks", "panes", "sessions")
+TRACES = ("trace", "totals", "ranked", "latest", "arranged", "clocks", "panes", "sessions")
 BY_KEY = frozenset(
     {
         "aggregate_tables",

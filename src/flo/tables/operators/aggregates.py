@@ -13,7 +13,6 @@ from flo.columns.cell import Cell
 from flo.columns.expression import Expression
 from flo.columns.indices import Places, one_chunk, taken
 from flo.columns.layout import VALUE, Layout
-from flo.core.collection import End
 from flo.core.elements import returned_type
 from flo.core.errors import brief
 from flo.core.operator import Deltas, Operator
@@ -64,10 +63,6 @@ class AggregateTables(ByGroup):
         before = groups.known(delta)
         changed = self._changed(delta, before, plus(before, sums))
         return replace(self, groups=groups.extended(delta)), (self.emitted(changed),)
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        done = super().finish(*ends)
-        return done and (replace(self, groups=Totals(())), done[1])
 
     def _numbers(self, table: pa.Table) -> list[pa.Array]:
         """The columns that are summed."""

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from flo.columns.indices import taken
 from flo.columns.layout import VALUE
-from flo.core.collection import End
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import KEY, beside, group_keys, result_layout, result_rows, results, row_by_row
@@ -59,10 +58,6 @@ class CountDistinctTables(ByGroup):
         values = row_by_row(f, (of,), table)
         set(values)  # refuses what has no hash
         return pa.table({VALUE: pa.array([code_of(value) for value in values], pa.binary())})
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        done = super().finish(*ends)
-        return done and (replace(self, values=NOTHING, counts=NOTHING), done[1])
 
 
 def count_distinct(like: Aggregate, inputs: StreamTypes) -> Operator | None:

@@ -15,7 +15,6 @@ from flo.columns.cell import Cell
 from flo.columns.expression import Expression
 from flo.columns.indices import Numbers, Places, taken
 from flo.columns.layout import Layout
-from flo.core.collection import End
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import key_layout, keyed, plain_columns, with_key
@@ -82,11 +81,6 @@ class JoinedByKey(OnTables):
     def grown(self, trace: Trace, place: int, delta: Run) -> Trace:
         """What is kept of a side with a delta: nothing more is, when the other has ended."""
         return trace if self.ended_side == 1 - place else trace.extended(delta)
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        done = super().finish(*ends)
-        fresh = type(self)(self.like, inputs=self.inputs, outputs=self.outputs)
-        return done and (fresh, done[1])
 
     def unit(self, of: ElementCollection[Any], part: pa.Table) -> str:
         return repr(layout_of(of).to_elements(part)[0])

@@ -15,10 +15,9 @@ from flo.core.collection import End
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.stream_type import StreamTypes
 from flo.tables.faults import expect_of_a_row, piecewise_by_key
-from flo.tables.functions import applied, called
+from flo.tables.functions import applied, called, has_results
 from flo.tables.keyed import KeyedColumns, KeyedRows, has_key_columns, key_layout, key_names, key_schema, keys_in
 from flo.tables.operator import OnTables, Placement
-from flo.tables.operators.bodies import has_results
 from flo.tables.operators.elementwise import like_rows
 from flo.tables.operators.joins import meeting, paired
 from flo.tables.operators.joins_into import Joined
@@ -59,9 +58,6 @@ class KeyByTables(OnTables):
         columns = [*keys.columns, *table.drop_columns(list(self.keys)).columns]
         rows = pa.Table.from_arrays(columns, schema=KeyedColumns(of).schema)
         return self, (KeyedRows(of, like_rows(rows, table.select(self.keys), self.keys), _no_keys(of)),)
-
-    def ended(self, place: int = 0) -> Any:
-        return KeyedColumns(self.outputs[place]).bottom().fix()  # type: ignore[arg-type]
 
 
 def _no_keys(of: Keyed[Any, Any]) -> pa.Table:
@@ -206,10 +202,6 @@ class KeyedJoinTables(OnKeyed):
     def side_ended(self, place: int) -> Self:
         kept = replace(self, right=NOTHING) if place == 0 else replace(self, left=NOTHING)
         return replace(kept, ended_side=place)
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        done = super().finish(*ends)
-        return done and (replace(self, left=NOTHING, right=NOTHING, ended_side=None), done[1])
 
 
 def _by_key(value: KeyedRows) -> Run:

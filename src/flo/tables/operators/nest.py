@@ -8,17 +8,17 @@ from typing import Any, final
 
 import pyarrow as pa
 
+from flo.columns.indices import taken
 from flo.core.collection import End
 from flo.core.nest import Nest
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
 from flo.tables.faults import expect_of_a_row
-from flo.tables.functions import by_columns
+from flo.tables.functions import beside, by_columns
 from flo.tables.operator import OnTables, functions_in, plain
 from flo.tables.operators.nested import Choice, flatten_inner, moved, nest_one_by_one
-from flo.tables.streams import STREAM, StreamColumns, Streams, has_columns
+from flo.tables.streams import STREAM, StreamColumns, Streams, has_columns, numbers
 from flo.tables.translate import choice_of
-from flo.tables.values import Rows
 from flo.tables.whole import Whole, in_order, operators_in, run_whole, whole_types
 from flo.values.operators.nested_streams import Flatten, NestedZip
 
@@ -33,7 +33,7 @@ class OnStreams(OnTables):
         if value.count:
             yield self.take_in(value)
         elif value.end is End.ARRIVED:
-            yield Step(f"{self.rule}-terminated", (value.passed(),), self, (self.last(),))
+            yield Step(f"{self.rule}-terminated", (value.passed(),), self, (self.ended(),))
 
     def take_in(self, value: Streams) -> Step:
         return Step(self.rule, (value.drained(),), self, (self.all_of(value),))
@@ -43,9 +43,6 @@ class OnStreams(OnTables):
 
     def all_of(self, value: Streams) -> Delta:
         raise NotImplementedError
-
-    def last(self) -> Any:
-        return self.ended()
 
 
 @final
@@ -94,10 +91,7 @@ class NestTables(OnStreams):
             for stream, table in zip(value.of.inner, value.tables, strict=True)
         )
         tables = tuple(each.table for each in run_whole(like.graph, inner))
-        return Streams(self.outputs[0], value.count, tables, places=value.places)  # type: ignore[arg-type]
-
-    def last(self) -> Any:
-        return StreamColumns(self.outputs[0]).bottom().fix()  # type: ignore[arg-type]
+        return replace(value, of=self.outputs[0], tables=tables, end=End.OPEN)  # type: ignore[arg-type]
 
 
 @choice_of(Nest)
@@ -120,8 +114,10 @@ class FlattenTables(OnStreams):
     rule = "flatten"
 
     def all_of(self, value: Streams) -> Delta:
-        rows = value.tables[0].drop_columns([STREAM])
-        return Rows(self.outputs[0], rows) if rows.num_rows else None
+        rows = value.tables[0]
+        if self.keys:
+            rows = beside(rows, taken(value.owners, numbers(rows)))
+        return self.emitted(rows.drop_columns([STREAM]))
 
 
 @choice_of(Flatten)
@@ -154,8 +150,7 @@ class ZipStreams(OnTables):
             yield Step(self.rule, tuple(rest for rest, _ in cut), self, (zipped,))
         elif any(value.end is End.ARRIVED and not value.count for value in values):
             rests = tuple(value.passed() if value.fixed() else value.drained() for value in values)
-            ended = StreamColumns(self.outputs[0]).bottom().fix()  # type: ignore[arg-type]
-            yield Step(f"{self.rule}-terminated", rests, replace(self, done=True), (ended,))
+            yield Step(f"{self.rule}-terminated", rests, replace(self, done=True), (self.ended(),))
 
     def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
         raise NotImplementedError

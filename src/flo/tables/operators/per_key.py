@@ -6,7 +6,7 @@ streams. Before it, `KeysTables` says which keys are new.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeAlias, final
 
@@ -14,15 +14,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import taken
+from flo.columns.indices import Places, taken
 from flo.core.collection import End
 from flo.core.errors import Origin
 from flo.core.graph import Graph, Node, Parallel, Sequential, nodes, sequence
-from flo.core.operator import Delta, Deltas, Operator
+from flo.core.nest import Nest
+from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire
+from flo.tables.faults import expect_of_a_row
 from flo.tables.groups import Groups
-from flo.tables.keyed import ENDED, KeyedRows, has_key_columns, key_names, key_schema, noticed
+from flo.tables.keyed import ENDED, KeyedRows, has_key_columns, key_layout, key_names, key_schema, keys_in, noticed
 from flo.tables.operator import OnTables, add_deltas, columnar, given, plain
 from flo.tables.operators.aggregates import AggregateTables
 from flo.tables.operators.count_distinct import CountDistinctTables
@@ -39,18 +41,91 @@ from flo.tables.operators.extremes import ExtremeTables
 from flo.tables.operators.joins import JoinTables, SetJoinTables
 from flo.tables.operators.joins_partners import FilteringTables, OuterTables
 from flo.tables.operators.keyed import OnKeyed, keyed_delta
-from flo.tables.operators.per_key_inputs import KeysTables
-from flo.tables.operators.sets import DistinctTables, IntersectionTables, NewTables
+from flo.tables.operators.lattices import FoldLatticeTables, LVars
+from flo.tables.operators.nest import FlattenTables, NestTables
+from flo.tables.operators.ordering import SortTables
+from flo.tables.operators.results import CountTables, FoldTables, LastTables, SumTables
+from flo.tables.operators.sequences import EnumerateTables, ScanTables, TakeTables
+from flo.tables.operators.sets import DistinctTables, FromZSetTables, IntersectionTables, NewTables
 from flo.tables.operators.topk import TopKTables
-from flo.tables.operators.weights import NOTHING, chosen, totals, weights_in, weights_of
+from flo.tables.operators.weights import NOTHING, chosen, new_rows, totals, weights_in, weights_of
 from flo.tables.state.run import Run, run_of
-from flo.tables.state.trace import Trace, weighing
-from flo.tables.streams import KeyedStreamColumns, Streams, keyed_form
-from flo.tables.translate import FORMS, converting, form_of
-from flo.values.keyed import Keyed
+from flo.tables.state.trace import Trace, alike, weighing
+from flo.tables.streams import NUMBER, KeyedStreamColumns, KeyedStreams, Streams, keyed_form, numbers
+from flo.tables.translate import CHOICES, FORMS, converting, form_of
+from flo.values.keyed import Keyed, KeyedValue
+from flo.values.lvar import LVar
 from flo.values.operators.keyed_streams import inner_types
+from flo.values.operators.nested_streams import Flatten
 from flo.values.operators.per_key import PerKey
 from flo.values.weighted import ZSet
+
+
+@final
+@dataclass(frozen=True)
+class KeysTables(OnKeyed):
+    """The inputs of `per_key`, and which keys are new: on all of them, whichever it was that brought the key."""
+
+    seen: Trace = field(default=NOTHING)
+    over: tuple[bool, ...] = ()
+    """Which inputs have ended, where not all have."""
+
+    name = "keys_tables"
+    rule = "per-key"
+
+    @property
+    def arity(self) -> tuple[int, int]:  # type: ignore[override]
+        count = self.like.arity[0]
+        return count, count
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        return inputs
+
+    @property
+    def by_row(self) -> bool:
+        return False
+
+    def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
+        names = key_names(values[0].of)
+        if values[0].of.cancels:  # keys that are there by their rows alone
+            return self, tuple(keyed_delta(value.of, value.table, value.keys) for value in values)
+        every = pa.concat_tables([table.select(list(names)) for value in values for table in (value.table, value.keys)])
+        new = new_rows(self.seen, weighing(every, np.ones(every.num_rows, np.int64)), names)
+        keys = noticed(new.table.select(list(names)))
+        outputs = []
+        for place, value in enumerate(values):
+            ended = [noticed(keys.select(list(names)), ended=True)] if self._is_over(place) else []
+            said = [keys, *ended, value.keys.filter(value.keys[ENDED])]
+            outputs.append(keyed_delta(value.of, value.table, pa.concat_tables(said)))
+        return replace(self, seen=self.seen.extended(new)), tuple(outputs)
+
+    def _is_over(self, place: int) -> bool:
+        return bool(self.over) and self.over[place]
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        values: Any = inputs
+        over = tuple(value.fixed() for value in values)
+        if any(value.has_content() for value in values) or all(over):
+            if any(value.size() for value in values):
+                yield from self._forward(values)
+        elif over != (self.over or (False,) * len(over)) and not values[0].of.cancels:
+            table = self.seen.table()
+            deltas = [
+                keyed_delta(value.of, None, noticed(table.select(list(key_names(value.of))), ended=True))
+                if now and not self._is_over(place) and table is not None
+                else None
+                for place, (value, now) in enumerate(zip(values, over, strict=True))
+            ]
+            rests = tuple(value.passed() if value.fixed() else value for value in values)
+            yield Step(f"{self.rule}-end", rests, replace(self, over=over), tuple(deltas))
+
+    def _forward(self, values: tuple[KeyedRows, ...]) -> Iterator[Step]:
+        if any(value.has_content() for value in values):
+            yield from self.taken_in(values, onwards=False)
+        else:
+            ends = tuple(self.ended(place) for place in range(len(values)))
+            yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), self, ends)
+
 
 BY_KEY = (
     MapTables,
@@ -71,8 +146,20 @@ BY_KEY = (
     CountDistinctTables,
     ExtremeTables,
     TopKTables,
+    FromZSetTables,
+    CountTables,
+    SumTables,
+    FoldTables,
+    LastTables,
+    SortTables,
+    EnumerateTables,
+    TakeTables,
+    ScanTables,
+    FoldLatticeTables,
+    NestTables,
+    FlattenTables,
 )
-"""The forms that heed the columns of a key: see `OnTables.keys`."""
+"""The operators that group by key columns: see `OnTables.keys`."""
 Make: TypeAlias = Callable[[Any, StreamTypes], Operator | None]
 EVERY_KEY: dict[type[Operator], Make] = {}
 """What makes the form of an operator that runs for every key, where it has one of its own."""
@@ -136,6 +223,10 @@ class WithForm(OfEveryKey):
     def with_origins(self, like: Self) -> Self:
         return replace(super().with_origins(like), form=self.form.with_origins(like.form))
 
+    @property
+    def by_row(self) -> bool:
+        return bool(self.form.by_row)
+
 
 @final
 @dataclass(frozen=True)
@@ -150,10 +241,13 @@ class FormOfEveryKey(WithForm):
 
     name = "form_of_every_key"
 
-    def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
+    def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
         form = self.form
         found: Deltas = (None,) * len(self.outputs)
-        if any(value.table.num_rows for value in values):
+        if isinstance(values[0], KeyedStreams):
+            if values[0].streams.count:
+                found = (form.all_of(replace(values[0].streams, owners=values[0].owners)),)
+        elif any(value.table.num_rows for value in values):
             form, found = self.form.consume(*(value.table for value in values))
         after, said = self, values[0].keys
         if len(values) > 1:
@@ -165,6 +259,45 @@ class FormOfEveryKey(WithForm):
             found = tuple(map(add_deltas, found, last))
         outputs = [self._delta(place, delta, said) for place, delta in enumerate(found)]
         return replace(after, form=form), tuple(outputs)
+
+    def taken_in(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
+        if isinstance(values[0], KeyedStreams):
+            return self._streams_taken_in(values[0], onwards=onwards)
+        return super().taken_in(values, onwards=onwards)
+
+    def _streams_taken_in(self, value: KeyedStreams, *, onwards: bool) -> Iterator[Step]:
+        """All streams; if the operator raises, those of each key before the first at fault, and then what the namesake
+        raises."""
+        try:
+            operator, outputs = self.take_in(value)
+        except Exception as error:
+            expect_of_a_row(self, error)
+            faulty = self._at_fault(value)
+            good, held = _parts(value, faulty)
+            if good.has_content():
+                yield Step(self.rule, (held,), self, self.take_in(good)[1])
+                if not onwards:
+                    return
+            for _ in self.like.advance((_chosen(value, faulty[:1]).streams.value(),)):
+                pass
+            raise
+        else:
+            yield Step(self.rule, (value.drained(),), operator, outputs)
+
+    def _at_fault(self, value: KeyedStreams) -> Places:
+        """The streams that the operator raises on."""
+        found, waiting = [], [(0, value.streams.count)]
+        while waiting:
+            start, stop = waiting.pop()
+            try:
+                self.take_in(_chosen(value, np.arange(start, stop)))
+            except Exception:
+                middle = (start + stop) // 2
+                if stop - start > 1:
+                    waiting += [(middle, stop), (start, middle)]
+                else:
+                    found.append(start)
+        return np.array(found, np.int64)
 
     def side_ended(self, place: int) -> Self | None:
         form = self.form.side_ended(place)
@@ -221,7 +354,9 @@ class FormOfEveryKey(WithForm):
     def _delta(self, place: int, delta: Any, said: pa.Table) -> Delta:
         """An output of the operator, with what is said of keys."""
         of: Any = self.outputs[place]
-        if not isinstance(delta, Streams) and has_key_columns(of):
+        if isinstance(of.inner, LVar):
+            return _lvars(of, delta, said)
+        if has_key_columns(of):
             return keyed_delta(of, None if delta is None else delta.table, said)
         nothing = KeyedStreamColumns(of).bottom()
         if delta is not None:
@@ -229,6 +364,45 @@ class FormOfEveryKey(WithForm):
             nothing = replace(nothing, streams=replace(delta, owners=None), owners=owners)
         found = replace(nothing, keys=said)
         return found if found.has_content() else None
+
+
+def _parts(value: KeyedStreams, faulty: Places) -> tuple[KeyedStreams, KeyedStreams]:
+    """What does not come behind a stream at fault of the same key, and what does. That a key is there, all may know."""
+    whose = pa.concat_tables([value.owners, value.keys.select(value.owners.column_names)])
+    order, firsts = alike(whose)  # of a key, ends come behind streams
+    marked = np.zeros(len(order), np.int64)
+    marked[faulty] = 1
+    running = np.cumsum(marked[order])
+    before = np.repeat((running - marked[order])[firsts], np.diff(firsts, append=len(order)))
+    held = np.zeros(len(order), bool)
+    held[order] = running > before
+    streams, said = held[: value.streams.count], held[value.streams.count :] & value.keys[ENDED].to_numpy()
+    good, rest = (_chosen(value, np.flatnonzero(which)) for which in (~streams, streams))
+    return replace(good, keys=value.keys.filter(pa.array(~said))), replace(rest, keys=value.keys.filter(pa.array(said)))
+
+
+def _chosen(value: KeyedStreams, places: Places) -> KeyedStreams:
+    """Some of the inner streams, in their order."""
+    number = np.full(value.streams.count, -1)
+    number[places] = np.arange(len(places))
+    tables = []
+    for table in value.streams.tables:
+        renumbered = number[numbers(table)]
+        rows = np.flatnonzero(renumbered >= 0)
+        tables.append(taken(table, rows).set_column(0, NUMBER, pa.array(renumbered[rows])))
+    streams = Streams(value.streams.of, len(places), tuple(tables))
+    return replace(value, streams=streams, owners=taken(value.owners, places))
+
+
+def _lvars(of: Keyed[Any, Any], delta: LVars | None, said: pa.Table) -> KeyedValue:
+    """LVars by key, which are Python values."""
+    layout = key_layout(of)
+    entries: dict[Any, Any] = dict.fromkeys(layout.to_elements(keys_in(of, said)), of.inner.bottom())
+    if delta is not None:
+        entries.update(zip(layout.to_elements(keys_in(of, delta.owners)), delta.values, strict=True))
+    for key in layout.to_elements(keys_in(of, said.filter(said[ENDED]))):
+        entries[key] = entries[key].fix()
+    return KeyedValue.of(entries)
 
 
 @form_of(PerKey)
@@ -292,6 +466,10 @@ def _one(
 def _form(operator: Operator, inputs: StreamTypes) -> Operator | None:
     if type(operator) in EVERY_KEY:
         return EVERY_KEY[type(operator)](operator, inputs)
-    make = FORMS.get(type(operator))
-    form = make and make(operator, inputs)
+    form: Any = None
+    if isinstance(operator, (Nest, Flatten)):  # of whole streams
+        form = CHOICES[type(operator)](operator, tuple(map(given, inputs)))  # type: ignore[arg-type]
+        form = form and form[1]
+    elif type(operator) in FORMS:
+        form = FORMS[type(operator)](operator, inputs)
     return FormOfEveryKey(operator, form) if isinstance(form, BY_KEY) else None

@@ -1,90 +1,68 @@
-"""Operators on sequences of rows: scan and fold call Python for every row, enumerate, take and last look at none."""
+"""Operators on sequences of rows that give rows as they come: running results, positions, the first ones."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, Self, final
 
-import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import taken
-from flo.core.collection import End
+from flo.columns.indices import Places
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import elements_of, written
+from flo.tables.functions import written
+from flo.tables.groups import ONE, Counts, Groups, with_keys
 from flo.tables.operator import OnTables
-from flo.tables.operators.folds import TotalTables
+from flo.tables.operators.results import Reaching
+from flo.tables.state.run import Run
 from flo.tables.translate import form_of
-from flo.tables.values import Rows, layout_of, ordered
+from flo.tables.values import layout_of
 from flo.values.element_value import ElementCollection
-from flo.values.operators.bags import FoldUnordered
-from flo.values.operators.sequences import Enumerate, Fold, Last, Scan, Take
-from flo.values.sequence import SequenceValue
+from flo.values.operators.sequences import Enumerate, Scan, Take
 
 
 @final
 @dataclass(frozen=True)
-class ScanTables(OnTables):
-    """`acc` is the last result."""
-
-    acc: Any
+class ScanTables(Reaching):
+    """The running result of each group."""
 
     name = "scan_tables"
     rule = "scan"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        like: Any = self.like
-        after, (results,) = replace(like, acc=self.acc).consume(elements_of(self.inputs[0], table), SequenceValue)
-        found = written(results.all_units(), self.outputs[0].element)
-        return replace(self, acc=after.acc), (self.emitted(found),)
+        groups = Groups.of(table, self.keys)
+        after, outputs = self.called_by_group(groups)
+        found = written([result for output in outputs for result in output.all_units()], self.outputs[0].element)
+        return after, (self.emitted(with_keys(found, groups.rows, self.keys)),)
+
+
+@dataclass(frozen=True)
+class PlacedTables(OnTables):
+    """Goes by the position of an element in its group: `counts` has how many each group had."""
+
+    counts: Counts = field(default=Counts())
+
+    def placed(self, table: pa.Table) -> tuple[Self, Groups, Places]:
+        """With these rows; they by group, and the position of each."""
+        groups = Groups.of(table, self.keys)
+        before = groups.beside(self.counts.known(groups.keys))
+        after = replace(self, counts=self.counts.added(groups.keys, groups.counts))
+        return after, groups, groups.positions() + before
 
 
 @final
 @dataclass(frozen=True)
-class FoldTables(TotalTables):
-    """fold and fold_unordered. `acc` is the result so far."""
-
-    acc: Any
-
-    name = "fold_tables"
-
-    @property
-    def rule(self) -> str:  # type: ignore[override]
-        return self.like.rule  # type: ignore[attr-defined,no-any-return]
-
-    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        table, weights = self.weighted(table)
-        elements = elements_of(self.inputs[0], table)
-        units = elements if ordered(self.inputs[0]) else list(zip(elements, weights.tolist(), strict=True))
-        after, _ = self._now().consume(units, self.inputs[0].value_class)
-        return replace(self, acc=after.acc), (None,)
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        _, (result,) = self._now().finish(self.inputs[0].value_class)
-        table = written(result.all_units(), self.outputs[0].element)
-        return self, (Rows(self.outputs[0], table, End.ARRIVED),)
-
-    def _now(self) -> Any:
-        like: Any = self.like
-        return replace(like, acc=self.acc)
-
-
-@final
-@dataclass(frozen=True)
-class EnumerateTables(OnTables):
-    """`position` is that of the next row."""
-
-    position: int = 0
+class EnumerateTables(PlacedTables):
+    """Every element with its position."""
 
     name = "enumerate_tables"
     rule = "enumerate"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        after = self.position + table.num_rows
-        places = pa.array(np.arange(self.position, after))
-        found = side_by_side(self.outputs[0], places, layout_of(self.inputs[0]).as_array(table))
-        return replace(self, position=after), (self.emitted(found),)
+        after, groups, positions = self.placed(table)
+        numbers = pa.array(positions + self.like.position)  # type: ignore[attr-defined]
+        found = side_by_side(self.outputs[0], numbers, layout_of(self.inputs[0]).as_array(groups.rows))
+        return after, (self.emitted(with_keys(found, groups.rows, self.keys)),)
 
 
 def side_by_side(pairs: ElementCollection[Any], one: pa.Array, other: pa.Array) -> pa.Table:
@@ -93,45 +71,26 @@ def side_by_side(pairs: ElementCollection[Any], one: pa.Array, other: pa.Array) 
 
 @final
 @dataclass(frozen=True)
-class TakeTables(OnTables):
-    """`left` is how many rows are still to come."""
-
-    left: int
+class TakeTables(PlacedTables):
+    """The first elements of each group, and then the end of its stream."""
 
     name = "take_tables"
     rule = "take"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        found, left = table.slice(0, self.left), max(0, self.left - table.num_rows)
-        return replace(self, left=left), (self.emitted(found) if left else Rows(self.outputs[0], found, End.ARRIVED),)
+        after, groups, positions = self.placed(table)
+        found = self.emitted(groups.rows.filter(pa.array(positions < self.like.count)))  # type: ignore[attr-defined]
+        if not self.keys and after.has_ended(ONE)[0]:
+            return after, (self.ended() if found is None else found.fix(),)
+        return after, (found,)
 
-
-@final
-@dataclass(frozen=True)
-class LastTables(OnTables):
-    """`kept` has the last row, if any."""
-
-    kept: Rows | None = field(default=None)
-
-    name = "last_tables"
-    rule = "last"
-
-    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        newest = taken(table, np.array([table.num_rows - 1]))  # a copy: a slice would hold on to all of them
-        return replace(self, kept=Rows(self.inputs[0], newest)), (None,)
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        return self, (self.ended() if self.kept is None else self.kept.fix(),)
+    def has_ended(self, groups: Run) -> Any:
+        return self.counts.known(groups) >= max(1, self.like.count)  # type: ignore[attr-defined]  # the end of nothing too
 
 
 @form_of(Scan)
 def scan(like: Scan, inputs: StreamTypes) -> Operator | None:
-    return ScanTables(like, like.acc)
-
-
-@form_of(Fold, FoldUnordered)
-def fold(like: Fold | FoldUnordered, inputs: StreamTypes) -> Operator | None:
-    return FoldTables(like, like.acc)
+    return ScanTables(like)
 
 
 @form_of(Enumerate)
@@ -141,9 +100,4 @@ def enumerated(like: Enumerate, inputs: StreamTypes) -> Operator | None:
 
 @form_of(Take)
 def take(like: Take, inputs: StreamTypes) -> Operator | None:
-    return TakeTables(like, like.count)
-
-
-@form_of(Last)
-def last(like: Last, inputs: StreamTypes) -> Operator | None:
-    return LastTables(like)
+    return TakeTables(like)

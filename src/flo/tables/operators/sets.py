@@ -8,18 +8,18 @@ from typing import Any, Self, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Numbers, taken
-from flo.core.collection import End
+from flo.columns.indices import Numbers
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
-from flo.tables.operator import OnTables, Placement
+from flo.tables.groups import rows_of, run_by
+from flo.tables.operator import Placement
 from flo.tables.operators.elementwise import Stateless, counted, like_rows
 from flo.tables.operators.pairs import InTurn
 from flo.tables.operators.weights import NOTHING, chosen, flips, new_rows, totals, weights_in
 from flo.tables.state.keys import comparable, keys_of
-from flo.tables.state.run import Run, pairs, run_of
-from flo.tables.state.trace import Trace, weighing
+from flo.tables.state.run import Run
+from flo.tables.state.trace import Trace, added_up, weighing
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, Rows, layout_of
 from flo.values.operators.bags import Distinct as SequenceDistinct
@@ -42,10 +42,6 @@ class Remembering(Stateless):
 
     def names(self, side: int = 0) -> tuple[str, ...]:
         return (*self.keys, *layout_of(self.inputs[side]).names)
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        done = OnTables.finish(self, *ends)
-        return done and (self.reset(), done[1])
 
 
 @final
@@ -98,13 +94,14 @@ class FromZSetTables(Remembering):
     name = "from_zset_tables"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        return replace(self, rows=self.rows.extended(totals(table, self.names()))), (None,)
+        delta = totals(table, self.names())
+        if self.keys:  # rows are looked for by group
+            delta = run_by(delta.table, self.keys)
+        return replace(self, rows=self.rows.extended(delta)), (None,)
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
-        found = self.rows.table()
-        if found is not None and self.keys:
-            rows = run_of(found, self.keys)
-            found = taken(rows.table, pairs(groups, rows)[1])
+        rows, _ = rows_of(self.rows, groups)
+        found = None if rows is None else added_up(rows)
         if found is None or not found.num_rows:
             return self, (None,)
         weights = found[WEIGHT].to_numpy()

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Places, taken
-from flo.core.collection import End
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
@@ -96,10 +95,6 @@ class InOrder(ByGroup):
         """The output rows of rows at the heads of groups."""
         raise NotImplementedError
 
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        done = super().finish(*ends)
-        return done and (replace(self, rows=Ranked(()), heads=Trace(())), done[1])
-
 
 def in_order(
     table: pa.Table,
@@ -129,12 +124,20 @@ def in_order(
 
 def by_key(table: pa.Table, of: ElementCollection[Any], key: Any) -> tuple[pa.Table, tuple[str, ...]]:
     """The rows with columns for a key, where they have none, and these columns."""
-    columns = plain_columns(key, of)
-    if columns is None:
+    columns = ordering_columns(of, key)
+    if plain_columns(key, of) is None:
         found = results(key, of, table.select(list(layout_of(of).names)))
-        columns = tuple(f"{KEY}{KEY}{name}" for name in found.column_names)
         table = beside(table, found.rename_columns(list(columns)))
     return table, columns
+
+
+def ordering_columns(of: ElementCollection[Any], key: Any) -> tuple[str, ...]:
+    """The columns of a key: the row's own, where it is made of nothing else."""
+    columns, layout = plain_columns(key, of), result_layout(key, of)
+    if columns is not None:
+        return columns
+    assert layout is not None
+    return tuple(f"{KEY}{KEY}{name}" for name in layout.names)
 
 
 @final

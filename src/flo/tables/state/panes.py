@@ -56,7 +56,7 @@ class Panes(Trace):
     def added(
         self,
         rows: pa.Table,
-        which: Places,
+        some: Places,
         times: Any,
         count: int,
         columns: tuple[str, ...],
