@@ -181,17 +181,14 @@ OF_SEQUENCES = [
     Case("form_of_every_key", per_key(lambda some: prices(some).fold(0, add)), True),
     Case("form_of_every_key", per_key(lambda some: prices(some).sum()), True),
     Case("form_of_every_key", per_key(lambda some: prices(some).last()), True),
-    Case("batch_of_every_key", per_key(lambda some: summed(some.batch(4)))),
-    Case("aligned_of_every_key", in_windows(lambda some: some.tumbling(20, "price"))),
-    Case("aligned_of_every_key", in_windows(lambda some: some.sliding(40, 20, "price"))),
-    Case("sessions_of_every_key", in_windows(lambda some: some.session(20, "price"))),
+    Case("form_of_every_key", per_key(lambda some: summed(some.batch(4)))),
+    Case("form_of_every_key", in_windows(lambda some: some.tumbling(20, "price"))),
+    Case("form_of_every_key", in_windows(lambda some: some.sliding(40, 20, "price"))),
+    Case("form_of_every_key", in_windows(lambda some: some.session(20, "price"))),
     Case("form_of_every_key", per_key(lambda some: prices(some).sort()), True),
     Case("join_keyed_tables", lambda sales: sales.key_by("shop").join(sales.key_by("shop")).entries()),
 ]
-UNCUT = {
-    "nest_of_every_key": "holds the program of a window, and no rows of its own",
-    "fold_lattice_of_every_key": "holds a program, and no rows of its own",
-}
+UNCUT: dict[str, str] = {}
 CASES = [
     pytest.param(kind, case, id=f"{case.operator}-{number}")
     for number, (kind, case) in enumerate(

@@ -25,6 +25,7 @@ from flo.values.keyed import Keyed
 from flo.values.operators.bags import Count, FoldUnordered, Sort, Sum
 from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.keyed_streams import Entries, KeyBy
+from flo.values.operators.lattices import FoldLattice
 from flo.values.operators.nested_streams import Flatten
 from flo.values.operators.pairs import UnionSequences
 from flo.values.operators.per_key import PerKey
@@ -65,6 +66,7 @@ BODIES += each(Nest(sequence(one(KeyBy(sign)), one(PerKey(one(Count()))), one(En
 """What runs on all inner streams at once, as a body."""
 KEEPING = (
     *EVERY_KEY,
+    *(FoldLattice, Nest, Flatten),
     *(Count, Sum, Fold, FoldUnordered, Last, Sort, ZSetToBag, ZSetToSet),
     *(Enumerate, Take, Scan),
 )

@@ -19,6 +19,7 @@ from flo.columns.expression import Expression
 from flo.columns.layout import Layout
 from flo.core.stream_type import StreamType
 from flo.tables.groups import ONE
+from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.packing import arranged, grouped, together
 from flo.tables.state.panes import Panes, in_time_order
 from flo.tables.state.run import run_of
@@ -275,7 +276,9 @@ def test_what_waits_is_found_by_time(columns, parts, bound):
     waits, count, times = Panes(), 0, []
     for part in parts:
         rows = pa.table({"x": np.array(part, np.int64), "k": np.array([x % 2 for x in part], np.int64)})
-        waits = waits.added(rows, np.array(part, np.int64), count, columns, bounds)
+        keys = keys_of([rows["k"]]) if columns else Keys(np.zeros(len(part), np.uint64), exact=True)
+        if part:
+            waits = waits.added(rows, np.arange(len(part)), rows["x"].to_numpy(), count, columns, keys, bounds)
         count, times = count + len(part), times + part
     keys = run_of(pa.table({"k": [1]}), ("k",)) if columns else ONE
     asked = [time for time in times if not columns or time % 2]

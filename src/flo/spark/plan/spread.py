@@ -42,9 +42,13 @@ class SpreadWindows(WindowTables):
         after, closed, late = self.added(Groups.of(table, ()), own)
         return after, self._deltas(closed, None if late is None else late.drop_columns([OWN]))
 
-    def _kept(self, rows: pa.Table, times: Times, waits: Places) -> pa.Table:
-        panes = self._grid.last(self._grid.axis.exact(times[waits])).astype(np.int64)
-        return super()._kept(rows, times, waits).append_column(PANE, pa.array(panes))
+    def _kept(self, rows: pa.Table, times: Times) -> pa.Table:
+        return super()._kept(rows, times).append_column(PANE, pa.array(self._panes(times)))
+
+    def _panes(self, times: Times) -> Places:
+        """The number of the window of each time."""
+        grid = self._grid
+        return grid.last(grid.axis.exact(times)).astype(np.int64)  # type: ignore[no-any-return]
 
     def _streams(self, rows: pa.Table, streams: Places, closing: Closing, windows: Places) -> Streams:
         starts, _ = closing.bounds(windows)
@@ -63,11 +67,10 @@ class SpreadWindows(WindowTables):
         grid, groups = self._grid, Groups.of(table, ())
         before = new_clock(()).read(ONE, grid.axis.kind)
         _, times = grid.axis.times(groups, before)
-        panes = grid.last(grid.axis.exact(times)).astype(np.int64)
         opened = grid.after(grid.axis.watermark(before.reached(groups, times)))
         for_all = np.append(True, opened[1:] > opened[:-1])
         for_all[-1] = True
-        return keys_of([pa.chunked_array([pa.array(panes)])]).numbers, for_all
+        return keys_of([pa.chunked_array([pa.array(self._panes(times))])]).numbers, for_all
 
 
 def spread_of(operator: Operator) -> Operator:

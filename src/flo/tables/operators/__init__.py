@@ -14,8 +14,6 @@ from flo.tables.operators import (  # noqa: F401
     ordering,
     pairs,
     per_key,
-    per_key_lattices,
-    per_key_nested,
     ranking,
     results,
     sequences,

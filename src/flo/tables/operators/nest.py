@@ -8,17 +8,17 @@ from typing import Any, final
 
 import pyarrow as pa
 
+from flo.columns.indices import taken
 from flo.core.collection import End
 from flo.core.nest import Nest
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
 from flo.tables.faults import expect_of_a_row
-from flo.tables.functions import by_columns
+from flo.tables.functions import beside, by_columns
 from flo.tables.operator import Grouping, OnTables, Op, Placement, functions_in, plain
 from flo.tables.operators.nested import Choice, flatten_inner, moved, nest_one_by_one
-from flo.tables.streams import STREAM, StreamColumns, Streams, has_columns
+from flo.tables.streams import STREAM, StreamColumns, Streams, has_columns, numbers
 from flo.tables.translate import choice_of
-from flo.tables.values import Rows, of_elements
 from flo.tables.whole import Whole, in_order, operators_in, run_whole, whole_types
 from flo.values.operators.nested_streams import Flatten, NestedZip
 
@@ -28,7 +28,7 @@ class OnStreams(OnTables[Op]):
     """Reads one nested stream whose inner streams are complete."""
 
     placement = Placement.ONE_PLACE
-    grouping = Grouping.NONE
+    grouping = Grouping.ANY
     keeps_positions = False
     stream_by_stream = True
 
@@ -38,7 +38,7 @@ class OnStreams(OnTables[Op]):
         if value.count:
             yield self.take_in(value)
         elif value.end is End.ARRIVED:
-            yield Step(f"{self.rule}-terminated", (value.passed(),), self, (self.last(),))
+            yield Step(f"{self.rule}-terminated", (value.passed(),), self, (self.ended(),))
 
     def take_in(self, value: Streams) -> Step:
         return Step(self.rule, (value.drained(),), self, (self.all_of(value),))
@@ -48,9 +48,6 @@ class OnStreams(OnTables[Op]):
 
     def all_of(self, value: Streams) -> Delta:
         raise NotImplementedError
-
-    def last(self) -> Any:
-        return self.ended()
 
 
 @final
@@ -99,10 +96,7 @@ class NestTables(OnStreams[Nest]):
             for stream, table in zip(value.of.inner, value.tables, strict=True)
         )
         tables = tuple(each.table for each in run_whole(like.graph, inner))
-        return Streams(self.outputs[0], value.count, tables, places=value.places)  # type: ignore[arg-type]
-
-    def last(self) -> Any:
-        return StreamColumns(self.outputs[0]).bottom().fix()  # type: ignore[arg-type]
+        return replace(value, of=self.outputs[0], tables=tables, end=End.OPEN)  # type: ignore[arg-type]
 
 
 @choice_of(Nest)
@@ -125,8 +119,10 @@ class FlattenTables(OnStreams[Flatten]):
     rule = "flatten"
 
     def all_of(self, value: Streams) -> Delta:
-        rows = value.tables[0].drop_columns([STREAM])
-        return Rows(of_elements(self.outputs[0]), rows) if rows.num_rows else None
+        rows = value.tables[0]
+        if self.keys:
+            rows = beside(rows, taken(value.owners, numbers(rows)))
+        return self.emitted(rows.drop_columns([STREAM]))
 
 
 @choice_of(Flatten)
@@ -163,8 +159,7 @@ class ZipStreams(OnTables[NestedZip]):
             yield Step(self.rule, tuple(rest for rest, _ in cut), self, (zipped,))
         elif any(value.end is End.ARRIVED and not value.count for value in values):
             rests = tuple(value.passed() if value.fixed() else value.drained() for value in values)
-            ended = StreamColumns(self.outputs[0]).bottom().fix()  # type: ignore[arg-type]
-            yield Step(f"{self.rule}-terminated", rests, replace(self, done=True), (ended,))
+            yield Step(f"{self.rule}-terminated", rests, replace(self, done=True), (self.ended(),))
 
     def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
         raise NotImplementedError

@@ -14,24 +14,29 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import taken
+from flo.columns.indices import Places, taken
 from flo.core.collection import End
 from flo.core.errors import Origin
 from flo.core.graph import Graph, Node, Parallel, Sequential, nodes, sequence
+from flo.core.nest import Nest
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire
+from flo.tables.faults import expect_of_a_row
 from flo.tables.groups import Groups
-from flo.tables.keyed import ENDED, KeyedRows, has_key_columns, key_names, key_schema, noticed
+from flo.tables.keyed import ENDED, KeyedRows, has_key_columns, key_layout, key_names, key_schema, keys_in, noticed
 from flo.tables.operator import Grouping, OnTables, Op, add_deltas, columnar, given, plain
 from flo.tables.operators.keyed import OnKeyed, keyed_delta
+from flo.tables.operators.lattices import LVars
 from flo.tables.operators.weights import NOTHING, chosen, new_rows, totals, weights_in, weights_of
 from flo.tables.state.run import Run, run_of
-from flo.tables.state.trace import Trace, weighing
-from flo.tables.streams import KeyedStreamColumns, Streams, keyed_form
-from flo.tables.translate import FORMS, converting, form_of
-from flo.values.keyed import Keyed
+from flo.tables.state.trace import Trace, alike, weighing
+from flo.tables.streams import NUMBER, KeyedStreamColumns, KeyedStreams, Streams, keyed_form, numbers
+from flo.tables.translate import CHOICES, FORMS, converting, form_of
+from flo.values.keyed import Keyed, KeyedValue
+from flo.values.lvar import LVar
 from flo.values.operators.keyed_streams import inner_types
+from flo.values.operators.nested_streams import Flatten
 from flo.values.operators.per_key import PerKey
 from flo.values.weighted import ZSet
 
@@ -161,6 +166,10 @@ class WithForm(OfEveryKey[Op]):
     def with_origins(self, like: Self) -> Self:
         return replace(super().with_origins(like), form=self.form.with_origins(like.form))
 
+    @property
+    def by_row(self) -> bool:
+        return bool(self.form.by_row)
+
 
 @final
 @dataclass(frozen=True)
@@ -175,10 +184,13 @@ class FormOfEveryKey(WithForm[Operator]):
 
     name = "form_of_every_key"
 
-    def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
+    def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
         form = self.form
         found: Deltas = (None,) * len(self.outputs)
-        if any(value.table.num_rows for value in values):
+        if isinstance(values[0], KeyedStreams):
+            if values[0].streams.count:
+                found = (form.all_of(replace(values[0].streams, owners=values[0].owners)),)
+        elif any(value.table.num_rows for value in values):
             form, found = self.form.consume(*(value.table for value in values))
         after, said = self, values[0].keys
         if len(values) > 1:
@@ -190,6 +202,45 @@ class FormOfEveryKey(WithForm[Operator]):
             found = tuple(map(add_deltas, found, last))
         outputs = [self._delta(place, delta, said) for place, delta in enumerate(found)]
         return replace(after, form=form), tuple(outputs)
+
+    def taken_in(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
+        if isinstance(values[0], KeyedStreams):
+            return self._streams_taken_in(values[0], onwards=onwards)
+        return super().taken_in(values, onwards=onwards)
+
+    def _streams_taken_in(self, value: KeyedStreams, *, onwards: bool) -> Iterator[Step]:
+        """All streams; if the operator raises, those of each key before the first at fault, and then what the namesake
+        raises."""
+        try:
+            operator, outputs = self.take_in(value)
+        except Exception as error:
+            expect_of_a_row(self, error)
+            faulty = self._at_fault(value)
+            good, held = _parts(value, faulty)
+            if good.has_content():
+                yield Step(self.rule, (held,), self, self.take_in(good)[1])
+                if not onwards:
+                    return
+            for _ in self.like.advance((_chosen(value, faulty[:1]).streams.value(),)):
+                pass
+            raise
+        else:
+            yield Step(self.rule, (value.drained(),), operator, outputs)
+
+    def _at_fault(self, value: KeyedStreams) -> Places:
+        """The streams that the operator raises on."""
+        found, waiting = [], [(0, value.streams.count)]
+        while waiting:
+            start, stop = waiting.pop()
+            try:
+                self.take_in(_chosen(value, np.arange(start, stop)))
+            except Exception:
+                middle = (start + stop) // 2
+                if stop - start > 1:
+                    waiting += [(middle, stop), (start, middle)]
+                else:
+                    found.append(start)
+        return np.array(found, np.int64)
 
     def side_ended(self, place: int) -> Self | None:
         form = self.form.side_ended(place)
@@ -246,7 +297,9 @@ class FormOfEveryKey(WithForm[Operator]):
     def _delta(self, place: int, delta: Any, said: pa.Table) -> Delta:
         """An output of the operator, with what is said of keys."""
         of: Any = self.outputs[place]
-        if not isinstance(delta, Streams) and has_key_columns(of):
+        if isinstance(of.inner, LVar):
+            return _lvars(of, delta, said)
+        if has_key_columns(of):
             return keyed_delta(of, None if delta is None else delta.table, said)
         nothing = KeyedStreamColumns(of).bottom()
         if delta is not None:
@@ -254,6 +307,45 @@ class FormOfEveryKey(WithForm[Operator]):
             nothing = replace(nothing, streams=replace(delta, owners=None), owners=owners)
         found = replace(nothing, keys=said)
         return found if found.has_content() else None
+
+
+def _parts(value: KeyedStreams, faulty: Places) -> tuple[KeyedStreams, KeyedStreams]:
+    """What does not come behind a stream at fault of the same key, and what does. That a key is there, all may know."""
+    whose = pa.concat_tables([value.owners, value.keys.select(value.owners.column_names)])
+    order, firsts = alike(whose)  # of a key, ends come behind streams
+    marked = np.zeros(len(order), np.int64)
+    marked[faulty] = 1
+    running = np.cumsum(marked[order])
+    before = np.repeat((running - marked[order])[firsts], np.diff(firsts, append=len(order)))
+    held = np.zeros(len(order), bool)
+    held[order] = running > before
+    streams, said = held[: value.streams.count], held[value.streams.count :] & value.keys[ENDED].to_numpy()
+    good, rest = (_chosen(value, np.flatnonzero(which)) for which in (~streams, streams))
+    return replace(good, keys=value.keys.filter(pa.array(~said))), replace(rest, keys=value.keys.filter(pa.array(said)))
+
+
+def _chosen(value: KeyedStreams, places: Places) -> KeyedStreams:
+    """Some of the inner streams, in their order."""
+    number = np.full(value.streams.count, -1)
+    number[places] = np.arange(len(places))
+    tables = []
+    for table in value.streams.tables:
+        renumbered = number[numbers(table)]
+        rows = np.flatnonzero(renumbered >= 0)
+        tables.append(taken(table, rows).set_column(0, NUMBER, pa.array(renumbered[rows])))
+    streams = Streams(value.streams.of, len(places), tuple(tables))
+    return replace(value, streams=streams, owners=taken(value.owners, places))
+
+
+def _lvars(of: Keyed[Any, Any], delta: LVars | None, said: pa.Table) -> KeyedValue:
+    """LVars by key, which are Python values."""
+    layout = key_layout(of)
+    entries: dict[Any, Any] = dict.fromkeys(layout.to_elements(keys_in(of, said)), of.inner.bottom())
+    if delta is not None:
+        entries.update(zip(layout.to_elements(keys_in(of, delta.owners)), delta.values, strict=True))
+    for key in layout.to_elements(keys_in(of, said.filter(said[ENDED]))):
+        entries[key] = entries[key].fix()
+    return KeyedValue.of(entries)
 
 
 @form_of(PerKey)
@@ -317,7 +409,11 @@ def _one(
 def _form(operator: Operator, inputs: StreamTypes) -> Operator | None:
     if type(operator) in EVERY_KEY:
         return EVERY_KEY[type(operator)](operator, inputs)
-    make = FORMS.get(type(operator))
-    form = make and make(operator, inputs)
+    form: Any = None
+    if isinstance(operator, (Nest, Flatten)):  # of whole streams
+        form = CHOICES[type(operator)](operator, tuple(map(given, inputs)))  # type: ignore[arg-type]
+        form = form and form[1]
+    elif type(operator) in FORMS:
+        form = FORMS[type(operator)](operator, inputs)
     any_streams = isinstance(form, OnTables) and form.grouping is Grouping.ANY
     return FormOfEveryKey(operator, form) if any_streams else None

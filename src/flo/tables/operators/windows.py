@@ -27,6 +27,7 @@ from flo.tables.operators.clocks import Clock, Times, has_numbers, ids_of, new_c
 from flo.tables.operators.per_key import FormOfEveryKey, every_key
 from flo.tables.operators.weights import chosen
 from flo.tables.operators.windowers import NO_SESSIONS, WINDOWERS, Assigned, Closing, OpenSessions, Timed, Windower
+from flo.tables.state.keys import Keys
 from flo.tables.state.packing import arranged, grouped
 from flo.tables.state.panes import ARRIVAL, TIME, Panes
 from flo.tables.state.run import Run
@@ -93,13 +94,17 @@ class WindowTables(OnTables[TimeWindows]):
         if own is not None:
             assigned = assigned.only(own)
         clock = clock.moved(groups.keys, before.moved(latest, zoned, assigned.closed))
-        after = replace(self, clock=clock, count=self.count + len(times), sessions=assigned.opened)
+        panes, count = self.opened.counted(self._gone), self.count + len(times)
+        after = replace(self, clock=clock, count=count, opened=panes, sessions=assigned.opened)
         owners, old, panes = after._found(groups.keys, assigned.closing)
         closed = self._closed(delta.groups, assigned, owners, old)
         waits = np.flatnonzero(assigned.waits)
         if len(waits):
-            kept = self._kept(groups.rows, times, waits)
-            panes = panes.added(kept, times[waits], self.count, self.keys, after._gone)
+            keys = Keys(np.zeros(len(waits), np.uint64), exact=True)
+            if self.keys:
+                keys = Keys(groups.keys.keys.numbers[delta.ids[waits]], groups.keys.keys.exact)
+            kept = self._kept(groups.rows, times)
+            panes = panes.added(kept, waits, times[waits], self.count, self.keys, keys, after._gone)
         late = taken(groups.rows, assigned.late) if len(assigned.late) else None
         return replace(after, opened=panes), closed, late
 
@@ -108,7 +113,8 @@ class WindowTables(OnTables[TimeWindows]):
         windower, clock = self.windower, self.clock or new_clock(self.keys)
         before = clock.read(groups, windower.axis.kind)
         closing, sessions = windower.remaining(groups, before, self.sessions, self.opened)
-        after = replace(self, clock=clock.ended(groups), sessions=sessions)
+        panes = self.opened.counted(self._gone)
+        after = replace(self, clock=clock.ended(groups), opened=panes, sessions=sessions)
         owners, old, panes = after._found(groups, closing)
         none = np.zeros(0, np.int64)
         nothing = Assigned(none, none, none, None, none, closing, sessions, before.closed)
@@ -121,9 +127,9 @@ class WindowTables(OnTables[TimeWindows]):
         reading = (self.clock or new_clock(self.keys)).read(keys, windower.axis.kind)
         return windower.gone(reading), reading.over
 
-    def _kept(self, rows: pa.Table, times: Times, waits: Places) -> pa.Table:
+    def _kept(self, rows: pa.Table, times: Times) -> pa.Table:
         """Rows as they wait."""
-        return taken(rows.select([*self.keys, *self._names]), waits)
+        return rows.select([*self.keys, *self._names])
 
     @property
     def _names(self) -> list[str]:
@@ -132,11 +138,10 @@ class WindowTables(OnTables[TimeWindows]):
 
     def _found(self, keys: Run, closing: Closing) -> tuple[Places, pa.Table | None, Panes]:
         """(the place of each row's group in `closing.groups`, the rows that waited for what closes, those left)."""
-        panes = self.opened.counted(self._gone)
         if not len(closing.groups):
-            return np.zeros(0, np.int64), None, panes
+            return np.zeros(0, np.int64), None, self.opened
         some = keys if len(closing.groups) == keys.rows else chosen(keys, closing.groups)
-        return panes.closed(some, closing.since, closing.until, closing.gone, self._gone)
+        return self.opened.closed(some, closing.since, closing.until, closing.gone, self._gone)
 
     def _closed(self, groups: Groups, assigned: Assigned, owners: Places, old: pa.Table | None) -> Streams | None:
         """The windows that close, with rows that waited for them and rows of the delta."""

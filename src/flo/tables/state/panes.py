@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from flo.columns.indices import Places, ranges, taken
 from flo.core.term import Call, Lowering, Term, register
-from flo.tables.state.keys import Keys, keys_of, same
+from flo.tables.state.keys import Keys, same
 from flo.tables.state.packing import arranged
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, text_of
@@ -53,20 +53,26 @@ class Panes(Trace):
         """Where it was not counted, at most so many."""
         return self.left if len(self.left) == len(self.runs) else tuple(run.rows for run in self.runs)
 
-    def added(self, rows: pa.Table, times: Any, count: int, columns: tuple[str, ...], bounds: Bounds) -> Panes:
-        """With these rows, which came when there had been `count` others. Rows of one time stay as they came."""
-        if not rows.num_rows:
-            return self
+    def added(
+        self,
+        rows: pa.Table,
+        some: Places,
+        times: Any,
+        count: int,
+        columns: tuple[str, ...],
+        keys: Keys,
+        bounds: Bounds,
+    ) -> Panes:
+        """With some rows of a delta, before which `count` rows came: their times, and their key numbers."""
         order = in_time_order(times)
-        numbers = np.zeros(len(order), np.uint64)
-        exact = True
+        numbers = keys.numbers
         if columns:
-            keys = keys_of([rows[name] for name in columns])
-            order = order[np.argsort(keys.numbers[order], kind="stable")]
-            numbers, exact = keys.numbers[order], keys.exact
-        table = taken(rows, order).append_column(_ARRIVAL, pa.array(count + order))
+            order = order[np.argsort(numbers[order], kind="stable")]
+            numbers = numbers[order]
+        places = some[order]
+        table = taken(rows, places).append_column(_ARRIVAL, pa.array(count + places))
         table = table.append_column(pa.field(TIME, pa.array(times[:0]).type, nullable=False), pa.array(times[order]))
-        return replace(self, columns=columns)._extended(Run(columns, Keys(numbers, exact), table), bounds)
+        return replace(self, columns=columns)._extended(Run(columns, Keys(numbers, keys.exact), table), bounds)
 
     def closed(
         self, keys: Run, since: Any, until: Any, gone: Any, bounds: Bounds
@@ -137,6 +143,12 @@ class Panes(Trace):
         table = pa.concat_tables([run.table for run in found])
         return taken(table, arranged(table[ARRIVAL].to_numpy()))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Panes) and self.is_same(other, _none_gone)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
     def is_same(self, other: Panes, bounds: Bounds) -> bool:
         """Whether the same rows wait in both."""
         if bool(self.runs) != bool(other.runs):
@@ -152,6 +164,11 @@ class Panes(Trace):
 
 
 register("panes", lambda columns=(), runs=(), left=(): Panes(tuple(columns), tuple(runs), tuple(left)))
+
+
+def _none_gone(keys: Run) -> tuple[Any, Any]:
+    """All rows that a run holds, where it is not known which are gone."""
+    return np.full(keys.rows, -np.inf), np.zeros(keys.rows, bool)
 
 
 def in_time_order(times: Any) -> Places:
