@@ -13,8 +13,7 @@ import pytest
 import flo
 from flo.core.graph import nodes
 from flo.core.persistent import PersistentMap
-from flo.tables.operators.joins import JoinTables, SetJoinTables
-from flo.tables.operators.joins import FilteringTables, OuterTables
+from flo.tables.operators.joins import FilteringTables, JoinTables, OuterTables, SetJoinTables
 from flo.tables.operators.keyed import KeyedJoinTables
 from flo.tables.operators.sets import IntersectionTables
 from flo.tables.operators.weights import Partners

@@ -307,7 +307,7 @@ class _Cutting:
         for shard in range(self.shards):
             part = table.filter(pa.array(numbers == shard))
             run = Run((), Keys(np.zeros(part.num_rows, np.uint64), False), part)
-            name = self.new[shard](run).args[1] if part.num_rows else None  # type: ignore[union-attr]
+            name = self.new[shard].put(run) if part.num_rows else None
             found.append(Call("stored_rows", (old[0].args[0], name, old[0].args[2])))
         return found
 

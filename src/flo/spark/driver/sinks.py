@@ -26,6 +26,7 @@ from flo.tables.io.diverted import SCHEMA
 from flo.tables.io.files import WEIGHTS
 from flo.tables.io.outputs import SHOWN
 from flo.tables.values import Columns, layout_of, ordered
+from flo.values.element_value import ElementCollection
 from flo.values.weighted import Set
 
 DIVERTED = " diverted"
@@ -89,13 +90,19 @@ class Given:
         return lambda name: read_part(where, name)
 
 
+def rows_of(output: Output) -> ElementCollection[Any]:
+    """The collection of an output whose changes are rows: see `expect_columns`."""
+    assert isinstance(output.type.collection, Columns)
+    return output.type.collection.base
+
+
 def is_weighted(output: Output) -> bool:
-    of: Any = output.type.collection.base  # type: ignore[attr-defined]
+    of = rows_of(output)
     return not ordered(of) and not isinstance(of, Set)
 
 
 def schema_of(output: Output) -> pa.Schema:
-    schema = layout_of(output.type.collection.base).schema  # type: ignore[attr-defined]
+    schema = layout_of(rows_of(output)).schema
     return schema.append(pa.field(WEIGHTS, pa.int64(), nullable=False)) if is_weighted(output) else schema
 
 

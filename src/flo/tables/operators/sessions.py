@@ -166,7 +166,7 @@ class SessionTables(TimeWindowTables[Session]):
         return self._closed(list(self._spans()), None, nothing.astype(np.int64), nothing)
 
     def cleared(self) -> Operator:
-        return replace(super().cleared(), spans=None)  # type: ignore[type-var]
+        return replace(super().cleared(), spans=None)
 
 
 @form_of(Session)
