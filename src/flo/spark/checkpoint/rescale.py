@@ -1,6 +1,7 @@
-"""The rows that wait for their windows, on another number of shards.
+"""Rescaling: cuts the state of a checkpoint into another number of shards.
 
-A window's rows are in one shard, so which of them came first is known there; rows of different windows need no order.
+Each class of operators declares how its state is cut: see `flo.tables.operator.Cut`. The rows of a window are in one
+shard, so which of them came first is known there; rows of different windows need no order.
 """
 
 from __future__ import annotations

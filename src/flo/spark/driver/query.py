@@ -109,7 +109,7 @@ class Query:
             sink = self._sinks.get(given.output, Kept())
             arriving.remember(turns.folder, name, outcome.version, list(given.files))
             _given(sink, given)
-            if not isinstance(sink, Kept):
+            if sink.how != VIEW:
                 arriving.forget(turns.folder, name, outcome.version)
 
     def _lost(self) -> CheckpointError | None:
