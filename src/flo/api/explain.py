@@ -55,7 +55,7 @@ def _row(vertex: Vertex, numbers: dict[Stream[Any, Any], str], indent: str) -> t
 def described(operator: Operator) -> str:
     """`fold(0, lambda n, x: n + x)`: the operator with what the user gave it."""
     given = []
-    for field in fields(operator):  # type: ignore[arg-type]
+    for field in fields(operator):
         value = getattr(operator, field.name)
         if type(value) in ATOMS and value is not None and not isinstance(value, bool):
             given.append(repr(value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
 from typing import Any, ClassVar, Self, TypeAlias
 
 from flo.core.collection import Value
@@ -37,6 +37,7 @@ class Operator(Lowerable, ABC):
     The name, the fields in their order, and nothing else make the expression: `fold(acc, f)`.
     """
 
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     name: ClassVar[str]
     arity: tuple[int, int] = (1, 1)
     """How many inputs and outputs."""
@@ -107,7 +108,7 @@ class Operator(Lowerable, ABC):
         return self
 
     def lower(self, lower: Lowering) -> Term:
-        expression = [field for field in fields(self) if field.compare]  # type: ignore[arg-type]
+        expression = [field for field in fields(self) if field.compare]
         parts = [(getattr(self, field.name), field.default) for field in expression]
         while parts and parts[-1][0] == parts[-1][1]:  # what has its default value need not be written
             parts.pop()

@@ -78,7 +78,7 @@ class EmitOnce(Operator):
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         if self.value is not None:
-            emitted: Any = replace(self, value=None)  # type: ignore[type-var]
+            emitted: Any = replace(self, value=None)
             yield Step(self.rule, (), emitted, (self.value,))
 
     def measure(self, inputs: Values) -> Measure:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import itertools
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import Field, dataclass, replace
 from functools import cached_property
-from typing import Any, Self, TypeGuard, final
+from typing import Any, ClassVar, Self, TypeGuard, final
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +35,7 @@ class OfKeys(FormedValue):
     """What has arrived for all keys. `keys` says which of them are there, even if nothing has come, and which streams
     have ended before the others; a key that something has come for need not be in it."""
 
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     of: Keyed[Any, Any]
     keys: pa.Table
     end: End
@@ -52,7 +53,7 @@ class OfKeys(FormedValue):
         return self.end is not End.OPEN
 
     def ended(self, end: End) -> Self:
-        return replace(self, end=end)  # type: ignore[type-var]
+        return replace(self, end=end)
 
     def drained(self) -> Self:
         return self.empty().ended(self.end)

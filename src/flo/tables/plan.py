@@ -76,7 +76,7 @@ def _holds_tables(part: Any) -> bool:
 
 def _keeps(operator: Operator) -> Iterator[str]:
     ended = getattr(operator, "ended_side", None) is not None
-    for field in fields(operator):  # type: ignore[arg-type]
+    for field in fields(operator):
         value = getattr(operator, field.name)
         if ended and isinstance(value, (Trace, Partners)) and _size(value) == (0, 0):
             continue  # the state of this side was dropped when the other side ended
@@ -94,7 +94,7 @@ def _keeps(operator: Operator) -> Iterator[str]:
 
 
 def _parts(operator: Operator) -> Iterator[Any]:
-    for field in fields(operator):  # type: ignore[arg-type]
+    for field in fields(operator):
         yield getattr(operator, field.name)
 
 

@@ -182,6 +182,12 @@ def streams_of(of: Nested[*tuple[Any, ...]], value: NestedValue) -> Streams:
     return Streams(of, len(tuples), tuple(tables), value.end)
 
 
+def of_streams(of: Collection) -> Nested[*tuple[Any, ...]]:
+    """The same collection, which must be a nested stream."""
+    assert isinstance(of, Nested), f"{of} is not a nested stream"
+    return of
+
+
 def inner_of(of: Nested[*tuple[Any, ...]]) -> list[ElementCollection[Any]]:
     """The collections of the inner streams, which have columns."""
     return [stream.collection for stream in of.inner if isinstance(stream.collection, ElementCollection)]
@@ -278,7 +284,7 @@ def keyed_streams_of(of: Keyed[Any, Any], value: KeyedValue) -> KeyedStreams:
     entries: dict[Any, Any] = value.entries.to_dict()
     every = [(key, values) for key, nested in entries.items() for values in nested]
     ended = [key for key, nested in entries.items() if nested.fixed() and not value.fixed()]
-    streams = streams_of(of.inner, NestedValue.pushing(*(values for _, values in every)))  # type: ignore[arg-type]
+    streams = streams_of(of_streams(of.inner), NestedValue.pushing(*(values for _, values in every)))
     said = pa.concat_tables([noticed(_keys(of, list(entries))), noticed(_keys(of, ended), ended=True)])
     return KeyedStreams(of, streams, _keys(of, [key for key, _ in every]), said, value.end)
 
@@ -311,12 +317,13 @@ class KeyedStreamColumns(Form[Keyed[Any, Any]]):
 
     def bottom(self) -> KeyedStreams:
         keys = key_schema(self.base).empty_table()
-        return KeyedStreams(self.base, StreamColumns(self.base.inner).bottom(), keys, noticed(keys))  # type: ignore[arg-type]
+        streams = StreamColumns(of_streams(self.base.inner)).bottom()
+        return KeyedStreams(self.base, streams, keys, noticed(keys))
 
     def mismatch(self, value: Value) -> str | None:
         if not isinstance(value, KeyedStreams):
             return f"a {value.kind} is no table of {self.base}"
-        return StreamColumns(self.base.inner).mismatch(value.streams)  # type: ignore[arg-type]
+        return StreamColumns(of_streams(self.base.inner)).mismatch(value.streams)
 
     def formed(self, value: Any) -> KeyedStreams:
         return keyed_streams_of(self.base, value)

@@ -19,7 +19,7 @@ from flo.core.typing import initial
 from flo.tables.keyed import KeyedRows, inner_of, keyed_rows_of
 from flo.tables.operator import columnar, given, in_tables, plain
 from flo.tables.streams import Streams
-from flo.tables.values import written
+from flo.tables.values import of_elements, written
 from flo.values.keyed import Keyed, KeyedValue
 
 
@@ -59,7 +59,7 @@ def tables_of(of: Collection, value: Any) -> Any:
         return _each_inner(value, lambda values: tuple(map(tables_of, inner, values)))
     if isinstance(value, FormedValue) or columnar(StreamType(of, bounded=True)) is None:
         return value
-    return written_keyed(of, value) if isinstance(of, Keyed) else written(of, value)  # type: ignore[arg-type]
+    return written_keyed(of, value) if isinstance(of, Keyed) else written(of_elements(of), value)
 
 
 def values_of(value: Any) -> Any:
@@ -160,12 +160,12 @@ def _chosen(operator: Operator, inputs: StreamTypes) -> tuple[StreamTypes, Opera
         return choice
     make = FORMS.get(type(operator))
     values = tuple(map(plain, inputs))
-    tables = tuple(map(columnar, inputs))
-    if make is not None and None not in tables:
+    tables = tuple(stream for stream in map(columnar, inputs) if stream is not None)
+    if make is not None and len(tables) == len(inputs):
         form = make(operator, values)
         is_graph = not isinstance(form, Operator)  # and gives what it can
         if form is not None and (is_graph or all(given(out) is not None for out in operator.judge(values).outputs)):
-            return tables, form  # type: ignore[return-value]
+            return tables, form
     return values, operator
 
 

@@ -192,29 +192,18 @@ def _options(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _sink(text: str) -> tuple[str, Any]:
-    from flo.spark import Changes, SparkSink
+    from flo.spark.driver.sinks import WORDS, SparkSink
 
     name, where = _named(text)
     kind, colon, rest = where.partition(":")
-    if kind == "changes":
-        return name, Changes(rest)
-    return name, SparkSink(kind, dict(_options(rest))) if colon else where
+    return name, SparkSink(kind, dict(_options(rest))) if colon and kind not in WORDS else where
 
 
 def _put(name: str, result: Any, sink: Any) -> bool:
     """Whether the sink has taken the whole result; one that shows it is left to us."""
-    from flo.spark import Changes, SparkSink
-    from flo.tables.io.files import WEIGHTS
+    from flo.spark.driver.sinks import sink_of
 
-    if not isinstance(sink, (Changes, SparkSink)):
-        return bool(sink == "noop")
-    if not hasattr(result, "write"):
-        raise FloError(f"the output `{name}` has no columns, and can only be shown")
-    if isinstance(sink, Changes):
-        result.write.parquet(sink.path)
-    else:
-        sink.writer(result, WEIGHTS in result.columns).save()
-    return True
+    return sink_of(name, sink).put(name, result)
 
 
 def turns(query: Any) -> Table:

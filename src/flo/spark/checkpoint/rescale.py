@@ -1,7 +1,8 @@
-"""The state of a checkpoint on another number of shards, without its program.
+"""Rescaling: cuts the state of a checkpoint into another number of shards, without its program.
 
 Shards are ranges of key numbers, and runs are sorted by these: a shard's part of a run is a slice of it. What is in one
-place stays in shard 0. The new states are written beside the old ones, and at last `flo.json`, which says which count.
+place stays in shard 0. Each class of operators declares how its state is cut: see `flo.tables.operator.Cut`. The new
+states are written beside the old ones, and at last `flo.json`, which says which count.
 """
 
 from __future__ import annotations
@@ -280,7 +281,7 @@ class _Cutting:
         for shard in range(self.shards):
             part = table.filter(pa.array(numbers == shard))
             run = Run((), Keys(np.zeros(part.num_rows, np.uint64), False), part)
-            name = self.new[shard](run).args[1] if part.num_rows else None  # type: ignore[union-attr]
+            name = self.new[shard].put(run) if part.num_rows else None
             found.append(Call("stored_rows", (old[0].args[0], name, old[0].args[2])))
         return found
 

@@ -112,7 +112,7 @@ class Query:
             sink = self._sinks.get(given.output, Kept())
             record_diverted(batches.folder, name, outcome.version, list(given.files))
             _give_to_sink(sink, given)
-            if not isinstance(sink, Kept):
+            if sink.how != VIEW:
                 remove_diverted(batches.folder, name, outcome.version)
 
     def _translate(self, error: Exception, in_micro_batch: bool = False) -> Exception:

@@ -1,22 +1,22 @@
-"""Where the changes of an output go, turn by turn.
+"""Sinks: where the changes of an output go, micro-batch by micro-batch.
 
-After a crash the last turn may come again, with the same version and the same rows. What a sink makes of that is said
-with each: exactly once, or at least once. A sink also says whether it keeps the weight of a row: one that does not
-would take a retraction for one more row, so an output that takes rows back is not given to it.
+After a crash the last micro-batch may come again, with the same version and the same rows. Each sink says whether it is
+then exactly once or at least once. It also says whether it keeps the weight of a row: one that does not would take a
+retraction for one more row, so Flo refuses it for an output that retracts rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as sf
 
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.errors import FloError, Origin, TypeMismatch, brief
 from flo.spark.driver.micro_batches import Outcome
 from flo.spark.plan.retractions import Cause
 from flo.spark.session import read_frame
@@ -26,6 +26,7 @@ from flo.tables.io.diverted import SCHEMA
 from flo.tables.io.files import WEIGHTS
 from flo.tables.io.outputs import SHOWN
 from flo.tables.values import Columns, layout_of, ordered
+from flo.values.element_value import ElementCollection
 from flo.values.weighted import Set
 
 DIVERTED = " diverted"
@@ -40,7 +41,7 @@ WITH_COLUMNS = frozenset(
 
 @dataclass(frozen=True)
 class Given:
-    """What an output gave in a turn: rows in files, which tasks have written."""
+    """The changes of an output in one micro-batch: rows in files, which tasks have written."""
 
     spark: SparkSession
     folder: str
@@ -89,22 +90,39 @@ class Given:
         return lambda name: read_part(where, name)
 
 
+def rows_of(output: Output) -> ElementCollection[Any]:
+    """The collection of an output whose changes are rows: see `expect_columns`."""
+    assert isinstance(output.type.collection, Columns)
+    return output.type.collection.base
+
+
 def is_weighted(output: Output) -> bool:
-    of: Any = output.type.collection.base  # type: ignore[attr-defined]
+    of = rows_of(output)
     return not ordered(of) and not isinstance(of, Set)
 
 
 def schema_of(output: Output) -> pa.Schema:
-    schema = layout_of(output.type.collection.base).schema  # type: ignore[attr-defined]
+    schema = layout_of(rows_of(output)).schema
     return schema.append(pa.field(WEIGHTS, pa.int64(), nullable=False)) if is_weighted(output) else schema
 
 
 class Sink:
-    """Takes the changes of an output; the same version may come again after a crash, with the same rows."""
+    """Takes the changes of an output; the same version may come again after a crash, with the same rows.
 
+    A class with a `word` is known by it: users write `outputs={"sums": "word"}`, or `"word:rest"` if it has arguments.
+    """
+
+    word: ClassVar[str] = ""
+    about: ClassVar[tuple[str, str]] = ("", "")
+    """How users write it and what it does, for the error about what is not a sink."""
     how = PARTS
     keeps_weight: bool = False
     """Whether what it makes of a row says how often it came: without that, no row can be taken back."""
+
+    @classmethod
+    def of_text(cls, rest: str) -> Sink:
+        """From what users write behind its word and a colon."""
+        return cls()
 
     @property
     def called(self) -> str:
@@ -116,13 +134,24 @@ class Sink:
         return None
 
     def take(self, given: Given) -> None:
-        """Called once the turn is done, before it is committed. What it raises ends the query; the turn comes again."""
+        """Called once the micro-batch is done, before it is committed. An error ends the query; the micro-batch comes
+        again."""
         raise NotImplementedError
+
+    def put(self, name: str, result: Any) -> bool:
+        """Writes the whole result of a run that has ended; False if the result is to be shown instead."""
+        return False
+
+    def with_weights(self) -> tuple[tuple[str, str], ...]:
+        """How it could keep weights, for the error about one that does not."""
+        return ()
 
 
 class Kept(Sink):
-    """A view: kept in the state, and read from there. Exactly once."""
+    """Keeps a view in the state, and reads it from there. Exactly once."""
 
+    word = "view"
+    about = ('"view"', "kept, and read by query.view(name)")
     how = VIEW
     keeps_weight = True
 
@@ -130,20 +159,27 @@ class Kept(Sink):
 
 
 class Nowhere(Sink):
-    """Counted, and forgotten."""
+    """Counts changes and drops them."""
 
+    word = "noop"
+    about = ('"noop"', "counted only")
     how = COUNT
     keeps_weight = True
 
     def take(self, given: Given) -> None: ...
 
+    def put(self, name: str, result: Any) -> bool:
+        return True
+
 
 @dataclass
 class Called(Sink):
-    """f(changes, version), in the driver: at least once; exactly once for who keeps the version with what he does."""
+    """Calls f(changes, version) in the driver: at least once; exactly once if f stores the version atomically with its
+    effect."""
 
     f: Callable[[pa.Table, int], Any]
 
+    about = ("lambda changes, version: …", "a function, called in the driver")
     keeps_weight = True
 
     def take(self, given: Given) -> None:
@@ -153,6 +189,8 @@ class Called(Sink):
 class Console(Sink):
     """Prints some of the changes: at least once."""
 
+    word = "console"
+    about = ('"console"', "printed")
     keeps_weight = True
 
     def take(self, given: Given) -> None:
@@ -164,10 +202,12 @@ class Console(Sink):
 
 @dataclass
 class Memory(Sink):
-    """Tables by version, for tests. Exactly once while the process lives, and gone with it."""
+    """Keeps tables by version, for tests. Exactly once while the process lives, and gone with it."""
 
     versions: dict[int, pa.Table] = field(default_factory=dict)
 
+    word = "memory"
+    about = ('"memory"', "kept in this process, and read by query.changes(name)")
     keeps_weight = True
 
     def take(self, given: Given) -> None:
@@ -175,24 +215,30 @@ class Memory(Sink):
 
     @property
     def tables(self) -> list[pa.Table]:
-        """The changes of every turn, in order."""
+        """The changes of every micro-batch, in order."""
         return [table for _, table in sorted(self.versions.items())]
 
 
 @dataclass
 class Changes(Sink):
-    """Parquet in a folder `version=…` for each turn, which readers see as a column. Exactly once.
+    """Writes Parquet to a folder `version=…` for each micro-batch, which readers see as a column. Exactly once.
 
-    Tasks write their files aside, and the driver renames the folder: on a disk a turn is there as a whole or not at
-    all. An object store cannot rename: there the files of the turn that is running may be seen one by one.
+    Tasks write their files aside, and the driver renames the folder: on a disk a micro-batch is there as a whole or not
+    at all. An object store cannot rename: there the files of a running micro-batch may be seen one by one.
     """
 
     path: str
 
+    word = "changes"
+    about = ("flo.spark.Changes(path)", "Parquet files of changes")
     keeps_weight = True
 
     def __post_init__(self) -> None:
         self.folder = folder(self.path)
+
+    @classmethod
+    def of_text(cls, rest: str) -> Changes:
+        return cls(rest)
 
     def staged(self) -> str:
         return f"{self.folder}/{STAGED}/" if isinstance(self.folder, Local) else f"{self.folder}/version="
@@ -211,10 +257,22 @@ class Changes(Sink):
             self.folder.remove(target)
             (self.folder.path / staged).rename(self.folder.path / target)
 
+    def put(self, name: str, result: Any) -> bool:
+        _frame(name, result).write.parquet(self.path)
+        return True
+
+
+def _frame(name: str, result: Any) -> DataFrame:
+    """A result that has columns."""
+    if not hasattr(result, "write"):
+        raise FloError(f"the output `{name}` has no columns, and can only be shown")
+    frame: DataFrame = result
+    return frame
+
 
 @dataclass
 class SparkSink(Sink):
-    """Any sink of Spark by its format. At least once; exactly once where the sink knows `txnVersion`, as Delta does.
+    """Writes to any sink of Spark. At least once; exactly once where the sink knows `txnVersion`, as Delta does.
 
     A format that has no column for the weight gets each row as often as its weight says. `keeps_weight` says whether it
     has one, for formats that are not known here.
@@ -223,6 +281,8 @@ class SparkSink(Sink):
     format: str
     options: dict[str, Any] = field(default_factory=dict)
     keeps_weight: bool = None  # type: ignore[assignment]  # then the format says it
+
+    about = ("flo.spark.SparkSink(format, options)", "any sink of Spark")
 
     def __post_init__(self) -> None:
         if self.keeps_weight is None:
@@ -241,6 +301,16 @@ class SparkSink(Sink):
         rows = frame if self.keeps_weight or not weighted else repeated(frame)
         return rows.write.format(self.format).options(**{**known, **self.options})
 
+    def put(self, name: str, result: Any) -> bool:
+        frame = _frame(name, result)
+        self.writer(frame, WEIGHTS in frame.columns).save()
+        return True
+
+    def with_weights(self) -> tuple[tuple[str, str], ...]:
+        if self.format.lower() in ("kafka", "text"):
+            return ()
+        return ((f'SparkSink("{self.format}", …, keeps_weight=True)', "if it writes all columns, `_weight` too"),)
+
 
 def repeated(frame: DataFrame) -> DataFrame:
     """Each row as often as its weight says."""
@@ -250,31 +320,23 @@ def repeated(frame: DataFrame) -> DataFrame:
     return frame.withColumn(WEIGHTS, sf.explode(sf.array_repeat(sf.lit(1), times))).drop(WEIGHTS)
 
 
+SINKS: tuple[type[Sink], ...] = (Kept, Changes, SparkSink, Called, Memory, Console, Nowhere)
+WORDS = {kind.word: kind for kind in SINKS if kind.word}
+
+
 def sink_of(name: str, given: Any) -> Sink:
-    """What the user names as the sink of an output."""
-    match given:
-        case None | "view":
-            return Kept()
-        case "noop":
-            return Nowhere()
-        case "console":
-            return Console()
-        case "memory":
-            return Memory()
-        case Sink():
-            return given
+    """The sink that the user names for an output."""
+    if given is None:
+        return Kept()
+    if isinstance(given, Sink):
+        return given
+    if isinstance(given, str) and (word := given.partition(":"))[0] in WORDS:
+        return WORDS[word[0]].of_text(word[2])
     if callable(given):
         return Called(given)
     raise TypeMismatch(
-        f"the output `{name}` was given {brief(given)}, which is no sink",
-        instead=(
-            ('"view"', "kept, and read by query.view(name)"),
-            ("flo.spark.Changes(path)", "Parquet files of changes"),
-            ("flo.spark.SparkSink(format, options)", "any sink of Spark"),
-            ("lambda changes, version: …", "a function, called in the driver"),
-            ('"memory"', "kept in this process, and read by query.changes(name)"),
-            ('"console", "noop"', "printed, counted only"),
-        ),
+        f"the output `{name}` must be given a sink; got {brief(given)}",
+        instead=tuple(kind.about for kind in SINKS),
         where=Origin.here(),
     )
 
@@ -293,14 +355,11 @@ def expect_weights(name: str, sink: Sink, cause: Cause) -> None:
     if sink.keeps_weight:
         return
     where = f", at {cause.origin}: {cause.origin.text}" if cause.origin is not None else ""
-    unknown: tuple[tuple[str, str], ...] = ()
-    if isinstance(sink, SparkSink) and sink.format.lower() not in ("kafka", "text"):
-        unknown = ((f'SparkSink("{sink.format}", …, keeps_weight=True)', "if it writes all columns, `_weight` too"),)
     raise TypeMismatch(
         f"the output `{name}` takes rows back, and its sink {sink.called} cannot: it would take that for one more row",
         facts=((cause.name, f"{cause.why}{where}"), (sink.called, f"does not keep the column `{WEIGHTS}`")),
         instead=(
-            *unknown,
+            *sink.with_weights(),
             ("flo.spark.Changes(path)", f"Parquet files of changes, with their `{WEIGHTS}`"),
             ('"view"', "kept as it stands, and read by query.view(name)"),
             ("lambda changes, version: …", f"a function that is given changes with their `{WEIGHTS}`"),

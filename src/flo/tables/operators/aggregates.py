@@ -266,9 +266,10 @@ class CountDistinctTables(ByGroup[Aggregate]):
 
     def _different(self, table: pa.Table) -> pa.Table:
         """The values, or bytes that are equal where values of a type nobody declared are."""
-        f, of = self.like.aggregator.value, self.inputs[0]  # type: ignore[attr-defined]
+        f, of = _counted(self.like), self.inputs[0]
         if result_layout(f, of) is not None:
             return results(f, of, table)
+        assert f is not None, "elements have columns"
         values = row_by_row(f, (of,), table)
         set(values)  # refuses what has no hash
         return pa.table({VALUE: pa.array([code_of(value) for value in values], pa.binary())})

@@ -269,7 +269,7 @@ class EventTime(Axis):
             if groups.rows.num_rows == 1:  # else the row at fault is searched for
                 latest = before.latest[0].item()
                 latest = timedelta(microseconds=latest) if self.kind is timedelta else latest
-                like: Any = replace(self.like, origin=origin, latest=latest if before.known[0] else None)  # type: ignore[type-var]
+                like: Any = replace(self.like, origin=origin, latest=latest if before.known[0] else None)
                 like.consume(elements_of(self.inputs[0], groups.rows), SequenceValue)
             raise
         return zoned, moments

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
 from flo.core.operator import Deltas, Operator
-from flo.core.stream_type import StreamTypes
+from flo.core.stream_type import StreamType, StreamTypes
 from flo.tables.functions import applied, called, elements_of, written
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import multiplied
@@ -177,22 +177,22 @@ class CountedTables(Stateless[ToSet | ToBag | ToZSet]):
         return self, (self.emitted(table),)
 
 
-def has_place(element: Any, stream: Any) -> bool:
-    """Whether elements of the type can be in such a collection: only a sequence takes what has no hash."""
-    layout = Layout.of(element)
+def has_place(stream: StreamType) -> bool:
+    """Whether its elements have columns and can be in the collection: only a sequence takes what has no hash."""
+    layout = Layout.of(of_elements(stream.collection).element)
     return layout is not None and (layout.hashable or ordered(stream.collection))
 
 
 @form_of(Map)
 def map_tables(like: Map, inputs: StreamTypes) -> Operator | None:
     (output,) = like.type(inputs)
-    return MapTables(like) if has_place(output.collection.element, output) else None  # type: ignore[attr-defined]
+    return MapTables(like) if has_place(output) else None
 
 
 @form_of(FlatMap)
 def flat_map_tables(like: FlatMap, inputs: StreamTypes) -> Operator | None:
     (output,) = like.type(inputs)
-    return FlatMapTables(like) if has_place(output.collection.element, output) else None  # type: ignore[attr-defined]
+    return FlatMapTables(like) if has_place(output) else None
 
 
 @form_of(Filter)

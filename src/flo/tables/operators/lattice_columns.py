@@ -65,29 +65,34 @@ def _parts(layout: Layout) -> list[Layout | None]:
     return [None if cell.nullable else Layout.of(cell.kind) for cell in layout.cells] if layout.form is tuple else []
 
 
-def _tables(layout: Layout, table: pa.Table) -> list[pa.Table]:
-    """The columns of the places of a tuple."""
-    return [_columns(cell, one_chunk(table[name])) for name, cell in zip(layout.names, layout.cells, strict=True)]
+def _places(layout: Layout, table: pa.Table) -> list[tuple[Layout, pa.Table]]:
+    """The layouts and the columns of the places of a tuple, which `reducible` has found to have some."""
+    cells = zip(layout.names, layout.cells, strict=True)
+    return [_columns(cell, one_chunk(table[name])) for name, cell in cells]
 
 
-def _columns(cell: Cell, array: pa.Array) -> pa.Table:
+def _columns(cell: Cell, array: pa.Array) -> tuple[Layout, pa.Table]:
     inner = Layout.of(cell.kind)
     assert inner is not None
     arrays = [array] if inner.form == "value" else array.flatten()
-    return pa.Table.from_arrays(arrays, names=list(inner.names))
+    return inner, pa.Table.from_arrays(arrays, names=list(inner.names))
 
 
 def proper(lattice: Lattice[Any], layout: Layout, table: pa.Table) -> bool:
     """Whether every row is a value of the lattice; if not, the operator on values says what is wrong."""
     match lattice:
         case Product(lattices=lattices):
-            return all(map(proper, lattices, _parts(layout), _tables(layout, table)))  # type: ignore[arg-type]
+            return _all_proper(lattices, _places(layout, table))
         case Versioned(version=kind, lattice=inner):
-            return all(map(proper, (Max(kind), inner), _parts(layout), _tables(layout, table)))  # type: ignore[arg-type]
+            return _all_proper((Max(kind), inner), _places(layout, table))
     columns = [one_chunk(column) for column in table.columns]
     if any(map(_strange, columns)) or (isinstance(lattice, NaturalSum) and not natural(columns[0])):
         return False
     return not any(each.doubtful(column).any() for each, column in zip(comparisons(layout) or (), columns, strict=True))
+
+
+def _all_proper(lattices: tuple[Lattice[Any], ...], places: list[tuple[Layout, pa.Table]]) -> bool:
+    return all(proper(lattice, *place) for lattice, place in zip(lattices, places, strict=True))
 
 
 def _strange(array: pa.Array) -> bool:
@@ -125,13 +130,12 @@ def joined(lattice: Lattice[Any], layout: Layout, table: pa.Table) -> Any:
         case Or():
             return pc.any(table[VALUE]).as_py()
         case Product(lattices=lattices):
-            return tuple(map(joined, lattices, _parts(layout), _tables(layout, table)))  # type: ignore[arg-type]
+            places = _places(layout, table)
+            return tuple(joined(each, *place) for each, place in zip(lattices, places, strict=True))
     assert isinstance(lattice, Versioned)
-    (versions, layouts), (version, values) = _parts(layout), _tables(layout, table)
-    assert versions is not None
-    assert layouts is not None
+    (versions, version), (inner, values) = _places(layout, table)
     newest = _best(versions, version, largest=True)
-    return versions.to_elements(taken(version, newest[:1]))[0], joined(lattice.lattice, layouts, taken(values, newest))
+    return versions.to_elements(taken(version, newest[:1]))[0], joined(lattice.lattice, inner, taken(values, newest))
 
 
 def _element(layout: Layout, table: pa.Table, *, largest: bool) -> Any:

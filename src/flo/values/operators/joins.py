@@ -84,14 +84,14 @@ class KeptJoin(Sides):
         results = {key: combined(self.combine, pairs) for key, pairs in results.items()}
         grown = {key: mine.get(key, NONE).added(elements) for key, elements in arrived.items()}
         mine = mine.updated(grown, drop=NONE)
-        return replace(self, **{("left", "right")[side]: mine}), results  # type: ignore[type-var]
+        return replace(self, **{("left", "right")[side]: mine}), results
 
     def side_ended(self, side: int) -> Operator:
         """What comes on the other side meets what came on this one, and nothing that comes later."""
-        return replace(self, **{("right", "left")[side]: PersistentMap()})  # type: ignore[type-var]
+        return replace(self, **{("right", "left")[side]: PersistentMap()})
 
     def finished(self) -> Operator:
-        return replace(self, left=PersistentMap(), right=PersistentMap())  # type: ignore[type-var]
+        return replace(self, left=PersistentMap(), right=PersistentMap())
 
 
 @dataclass(frozen=True)

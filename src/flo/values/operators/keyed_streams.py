@@ -149,7 +149,7 @@ class MapValues(KeyedUnary):
     def type(self, inputs: StreamTypes) -> StreamTypes:
         inner: Any = expect_inner(self, inputs[0], Sequence, Bag, Set, ZSet)
         mapped = type(inner)(returned_type(self.f))
-        return (StreamType(Keyed(inputs[0].collection.key, mapped), inputs[0].bounded),)  # type: ignore[attr-defined]
+        return (StreamType(Keyed(expect_keyed(self, inputs[0]).key, mapped), inputs[0].bounded),)
 
     def consume(self, entries: dict[Any, Any]) -> Delta:
         evaluate_ahead(self.f, [element for value in entries.values() for element in value.elements_list()])
@@ -202,13 +202,13 @@ class Entries(KeyedUnary):
             expect_bounded(self, inputs[0], instead=(("{input}.per_key(lambda v: v.threshold(…))", "for every key"),))
         element = inner.lattice.element if isinstance(inner, LVar) else inner.element
         kind = Bag if isinstance(inner, Sequence) else Set if isinstance(inner, LVar) else type(inner)
-        key = inputs[0].collection.key  # type: ignore[attr-defined]
+        key = expect_keyed(self, inputs[0]).key
         return (StreamType(kind(tuple[key, element]), inputs[0].bounded),)  # type: ignore[valid-type]
 
     def typed(self, inputs: StreamTypes) -> Entries:
         (output,) = self.type(inputs)
         assert isinstance(output.collection, ElementCollection)
-        return Entries(output.collection, at_end=isinstance(inputs[0].collection.inner, LVar))  # type: ignore[attr-defined]
+        return Entries(output.collection, at_end=isinstance(expect_keyed(self, inputs[0]).inner, LVar))
 
     def _steps(self, inputs: Values, *, every: bool) -> Iterator[Step]:
         return iter(()) if self.at_end and not inputs[0].fixed() else super()._steps(inputs, every=every)

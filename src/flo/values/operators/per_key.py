@@ -16,7 +16,7 @@ from flo.core.stream_type import Derivation, StreamType, StreamTypes
 from flo.core.typing import derive, initial
 from flo.values.element_value import ElementValue
 from flo.values.keyed import Keyed, KeyedValue
-from flo.values.operators.keyed_streams import inner_types
+from flo.values.operators.keyed_streams import expect_keyed, inner_types
 from flo.values.weighted import ZSet
 
 Graphs: TypeAlias = dict[Any, Graph]
@@ -72,7 +72,7 @@ class PerKey(Operator):
             raise TypeMismatch("the graphs of `per_key` differ in their types")
         if isinstance(inner[0].collection, ZSet):
             self._expect_rest(inner)
-        key = inputs[0].collection.key  # type: ignore[attr-defined]
+        key = expect_keyed(self, inputs[0]).key
         bounded = all(given.bounded for given in inner)
         outputs = tuple(
             StreamType(Keyed(key, output.collection), bounded and output.bounded) for output in body.outputs

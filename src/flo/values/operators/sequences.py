@@ -171,7 +171,7 @@ class Cut(Unary):
         return collection
 
     def typed(self, inputs: StreamTypes) -> Self:
-        return replace(self, flush=inputs[0].bounded)  # type: ignore[type-var]
+        return replace(self, flush=inputs[0].bounded)
 
 
 @final

@@ -131,7 +131,7 @@ class AlignedWindows(TimeWindows):
         return [self._closed(number, self.opened[number], self.origin) for number in self.order]
 
     def cleared(self) -> Operator:
-        return replace(self, opened=PersistentMap(), order=Ordered())  # type: ignore[type-var]
+        return replace(self, opened=PersistentMap(), order=Ordered())
 
     def _closed(self, number: int, elements: Elements[Any], origin: Any) -> Values:
         value = SequenceValue(elements, End.ARRIVED)
@@ -166,9 +166,7 @@ class AlignedWindows(TimeWindows):
                 late.append(unit)
         changes: dict[int, Any] = dict.fromkeys(gone)
         changes |= {number: opened.get(number, NONE).extended(more) for number, more in added.items()}
-        operator = replace(  # type: ignore[type-var]
-            self, origin=origin, latest=latest, opened=opened.updated(changes, drop=None), order=order
-        )
+        operator = replace(self, origin=origin, latest=latest, opened=opened.updated(changes, drop=None), order=order)
         return operator, emitted(closed, late)
 
 

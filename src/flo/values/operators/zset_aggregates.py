@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, ClassVar, Self, TypeAlias, final
 
 from flo.core.elements import returned_type
@@ -29,6 +29,7 @@ Units: TypeAlias = list[tuple[Any, int]]
 class Aggregator(Lowerable, ABC):
     """What is computed of each group, from a state that what arrives is added to. Subclasses are frozen dataclasses."""
 
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     name: ClassVar[str]
     empty: ClassVar[Any]
     """The state of a group that nothing has reached, or of which nothing is left."""
@@ -50,7 +51,7 @@ class Aggregator(Lowerable, ABC):
         return self
 
     def lower(self, lower: Lowering) -> Term:
-        parts = [part.name for part in fields(self) if part.compare]  # type: ignore[arg-type]
+        parts = [part.name for part in fields(self) if part.compare]
         return Call(self.name, tuple(lower(getattr(self, name)) for name in parts))
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -87,7 +87,7 @@ class ZSetJoin(Alike):
         if left.weights or right.weights:
             yield from self._consumed(left, right, onwards=False)
         elif all_ending(inputs):
-            ended = replace(self, left=PersistentMap(), right=PersistentMap())  # type: ignore[type-var]
+            ended = replace(self, left=PersistentMap(), right=PersistentMap())
             yield Step(f"{self.rule}-terminated", (left.passed(), right.passed()), ended, (ZSetValue.terminator(),))
         elif left.ending() or right.ending():
             side = 0 if left.ending() else 1
@@ -98,7 +98,7 @@ class ZSetJoin(Alike):
         sides, other = [self.left, self.right], 1 - side
         gone = {key: NO_ROWS for key in sides[other] if not (self.counted[other] and key in sides[side])}
         sides[other] = sides[other].updated(gone, drop=NO_ROWS)
-        return replace(self, left=sides[0], right=sides[1])  # type: ignore[type-var]
+        return replace(self, left=sides[0], right=sides[1])
 
     def advance(self, inputs: Values) -> Iterator[Step]:
         left, right = inputs
@@ -135,7 +135,8 @@ class ZSetJoin(Alike):
             rest[side] = ZSetValue(rest[side].weights.without(row), rest[side].end)
             yield replace(step, inputs=tuple(rest))
             if onwards:
-                (left, right), operator = rest, step.operator  # type: ignore[assignment]
+                assert isinstance(step.operator, type(self))
+                (left, right), operator = rest, step.operator
         if fault is not None:
             raise fault
 
@@ -152,7 +153,7 @@ class ZSetJoin(Alike):
             if other.delta and (left.end is not End.PASSED or (self.counted[1] and key in self.left)):
                 new_right[key] = (other.rows.added(other.delta), other.after)
         kept = (self.left.updated(new_left, drop=NO_ROWS), self.right.updated(new_right, drop=NO_ROWS))
-        joined = replace(self, left=kept[0], right=kept[1])  # type: ignore[type-var]
+        joined = replace(self, left=kept[0], right=kept[1])
         return Step(self.rule, (left.drained(), right.drained()), joined, changes(self.combined(units)))
 
 
