@@ -1,4 +1,4 @@
-"""The rule coverage report: how often each rule of the paper, and each other rule, was used in the session.
+"""Fixtures that all tests share, and the rule coverage report: how often each rule was used in the session.
 
 A whole run (no selection of paths, names or marks) fails if a rule of the paper was never used.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -30,15 +32,61 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.option.markexpr == "not slow":  # `make check`
         settings.load_profile("quick")
+    elif config.option.thorough:
+        settings.load_profile("thorough")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the thorough tests unless they are asked for; `make test` runs a sample of each."""
-    if config.option.thorough:
-        return
-    left_out = [item for item in items if item.get_closest_marker("thorough")]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    """Groups the tests by the sessions of Spark that they share, and leaves out those that are not asked for."""
+    for item in items:
+        _mark(item)
+    if not config.option.thorough:  # `make test` runs a sample of each
+        left_out = [item for item in items if item.get_closest_marker("thorough")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)  # what is longest begins first
+
+
+def _mark(item: pytest.Item) -> None:
+    fixtures, engine = getattr(item, "fixturenames", ()), _engine(item)
+    if "spark" in fixtures or engine == "spark":
+        item.add_marker("spark")
+        item.add_marker(pytest.mark.xdist_group("spark"))
+    elif "yard" in fixtures:
+        item.add_marker(pytest.mark.xdist_group("chaos"))  # sessions of their own, one after the other
+    if "spark" in fixtures or engine in ("tasks", "spark"):
+        item.add_marker("slow")
+    sample = item.get_closest_marker("sampled")
+    if sample and engine in sample.kwargs and item.callspec.id.partition("-")[2] not in sample.kwargs[engine]:
+        item.add_marker("thorough")
+
+
+def _engine(item: pytest.Item) -> str | None:
+    """The name of the engine that the test runs on, if it is one that runs on all."""
+    return item.callspec.params.get("engine") if hasattr(item, "callspec") else None
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """One Spark session for all tests, in one process: the others of a parallel run have none."""
+    from flo.spark.session import embedded
+
+    session = embedded("flo tests", cores=2)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(params=["values", "tables", "tasks", "spark"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """Each engine in turn, so that a test of a verb is written once.
+
+    The marker `sampled(spark=("int",))` names the cases that `make test` runs on an engine; `make thorough` runs all.
+    """
+    from tests.engines.engine import Engine
+
+    session = request.getfixturevalue("spark") if request.param == "spark" else None
+    return Engine(request.param, tmp_path, session)
 
 
 def unused() -> list[str]:

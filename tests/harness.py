@@ -12,6 +12,7 @@ from flo.core.semantics import finish, measure, small_steps
 from flo.core.stream_type import StreamTypes
 from flo.core.term import Lifting, Lowering
 from flo.core.typing import derive, initial
+from tests.quick import is_thorough
 
 fired: Counter[str] = Counter()
 """How often each small-step rule was taken in this test session (tests/conftest.py reports it)."""
@@ -52,12 +53,12 @@ def run_advance(graph, output_types):
     return finish(graph, bottoms(output_types))
 
 
-def check_operator(operator: Operator, types: StreamTypes, chunks: list[Values], seeds: int = 5) -> Values:
+def check_operator(operator: Operator, types: StreamTypes, chunks: list[Values], seeds: int = 3) -> Values:
     """`check_graph` of {_}[operator]."""
     return check_graph(Node(None, operator), types, chunks, seeds)
 
 
-def check_graph(graph, types: StreamTypes, chunks: list[Values], seeds: int = 5) -> Values:
+def check_graph(graph, types: StreamTypes, chunks: list[Values], seeds: int = 3) -> Values:
     """Runs the graph on `chunks` (each a tuple of deltas, one per input) in many ways; gives its outputs.
 
     Preservation, the measure, confluence, eager execution (chunks at once, one by one, at random moments), agreement of
@@ -74,7 +75,7 @@ def check_graph(graph, types: StreamTypes, chunks: list[Values], seeds: int = 5)
         whole = fed(whole, deltas)
     final, expected = run_steps(whole, output_types)
 
-    for seed in range(seeds):  # confluence, and deltas that come between steps
+    for seed in range(3 * seeds if is_thorough() else seeds):  # confluence, and deltas that come between steps
         rng = random.Random(seed)
         graph, outputs, waiting = start, bottoms(output_types), list(chunks)
         while True:

@@ -1,4 +1,4 @@
-"""How much is tried: `make check` tries a part of what the whole suite does."""
+"""How much is tried: `make check` tries a part of what `make test` does, and `make thorough` more than that."""
 
 from __future__ import annotations
 
@@ -7,10 +7,27 @@ from hypothesis import HealthCheck, settings
 # no test may fail because the machine is slow
 settings.register_profile("whole", deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("whole"), max_examples=6)
+settings.register_profile("thorough", settings.get_profile("whole"), max_examples=60)
 settings.load_profile("whole")
 
 
+def is_quick() -> bool:
+    """Whether this is a run of `make check`."""
+    return settings.get_current_profile_name() == "quick"
+
+
+def is_thorough() -> bool:
+    """Whether this is a run of `make thorough`."""
+    return settings.get_current_profile_name() == "thorough"
+
+
+def times(count: int) -> int:
+    """So many in `make test`: a few of them in a quick run, and three times as many in a thorough one."""
+    if is_quick():
+        return min(count, max(3, count // 12))
+    return 3 * count if is_thorough() else count
+
+
 def tried(examples: int) -> settings:
-    """So many examples; in a quick run fewer, but some."""
-    profile = settings.get_current_profile_name()
-    return settings(max_examples=max(3, examples // 12) if profile == "quick" else examples)
+    """So many examples, as `times` has it."""
+    return settings(max_examples=times(examples))

@@ -1,4 +1,4 @@
-"""Lint, format and strict types: the same checks as `make check`, so that CI holds them."""
+"""Lint, format and strict types: what `make check` does before its tests, so that `make test` holds them, too."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["ruff check .", "ruff format --check .", "mypy"])
 def test_tool_finds_nothing(command: str) -> None:
     tool, *arguments = command.split()

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
-import pyarrow as pa
-
 import flo
-from tests.spark.simulated import as_plain
 
 BERLIN = ZoneInfo("Europe/Berlin")
 REPEATED = [datetime(2026, 10, 25, 2, minute, tzinfo=BERLIN, fold=fold) for minute in (30, 45) for fold in (1, 0)]
@@ -277,20 +274,3 @@ def program(kind: Kind, names: list[str]) -> Streams:
         for number, stream in enumerate(made if isinstance(made, (list, tuple)) else [made]):
             streams.flow.output(f"{name}_{number}", stream)
     return streams
-
-
-def comparable(of: Any, result: Any) -> Any:
-    """A result of any engine as text in one order, with instants in UTC and one NaN."""
-    if isinstance(result, pa.Table):
-        result = as_plain(of, result)
-    if isinstance(result, dict):
-        return sorted(((comparable(None, key), comparable(None, part)) for key, part in result.items()), key=repr)
-    if isinstance(result, (set, frozenset)):
-        return sorted((comparable(None, part) for part in result), key=repr)
-    if isinstance(result, (list, tuple)):
-        return [comparable(None, part) for part in result]
-    if isinstance(result, datetime) and result.tzinfo is not None:
-        return result.astimezone(UTC).isoformat()
-    if isinstance(result, Decimal):
-        return str(result.normalize())
-    return repr(result)

@@ -1,56 +1,60 @@
-"""Every verb on extreme values gives the same on values, on tables and in Spark's tasks, however data is split."""
+"""Every verb on extreme values gives the same on every engine, however data is split."""
 
 from __future__ import annotations
 
 import inspect
-import random
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import pytest
 
-import flo
 from flo.api.stream import Stream
-from tests.engines.extremes import ANY, KINDS, NUMBERS, ORDERED, Kind, Streams, comparable, program, verbs_for
-from tests.spark.harness import cut
-from tests.spark.simulated import simulated
+from tests.engines.engine import Engine, comparable
+from tests.engines.extremes import KINDS, Kind, program, verbs_for
+from tests.spark.programs import Case, together
 
-VERBS = {**ANY, **ORDERED, **NUMBERS}
-
-
-def expected(streams: Streams) -> dict[str, Any]:
-    return {name: comparable(None, value) for name, value in streams.flow.run(**streams.data).items()}
+FEW = ("map", "count_by", "join", "key_by", "enumerate")
+"""Verbs that send rows of every kind to other shards, as keys and as values, and back in order."""
 
 
-def on_tables(streams: Streams, parts: int, seed: int) -> dict[str, Any]:
-    on_here = streams.flow.on(flo.here)
-    loop, rng = on_here.loop(negative="allow"), random.Random(seed)
-    pieces = {name: cut(items, parts, rng) for name, items in streams.data.items()}
-    for number in range(parts):
-        loop.push(**{name: cuts[number] for name, cuts in pieces.items()})
-    loop.end(*(stream.name for stream in streams.flow._scope.inputs if stream.bounded))
-    loop.run()
-    types = dict(zip(streams.flow._outputs, on_here._output_types, strict=False))
-    return {name: comparable(types[name], value) for name, value in loop.result().items()}
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_tables_agree_with_values(verb: str) -> None:
-    for kind in KINDS:
-        if verb in verbs_for(kind):
-            streams = program(kind, [verb])
-            wanted = expected(streams)
-            assert on_tables(streams, 1, 0) == wanted, f"{verb} of {kind.name}, at once"
-            assert on_tables(streams, 3, 1) == wanted, f"{verb} of {kind.name}, in parts"
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_tasks_agree_with_values(kind: Kind, tmp_path: Path) -> None:
+@cache
+def expected(name: str) -> dict[str, Any]:
+    """The outputs of all verbs of a kind, of all data at once."""
+    (kind,) = (kind for kind in KINDS if kind.name == name)
     streams = program(kind, list(verbs_for(kind)))
-    wanted = expected(streams)
-    query = simulated(streams.flow, streams.data, tmp_path, parts=3, shards=2, seed=1)
-    found = query.values()
-    assert {name: comparable(None, found[name]) for name in wanted} == wanted
+    return {name: comparable(value) for name, value in streams.flow.run(**streams.data).items()}
+
+
+@pytest.mark.sampled(tasks=("int", "float", "str or None", "zoned time"), spark=())
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_verb(engine: Engine, kind: Kind) -> None:
+    streams = program(kind, list(verbs_for(kind)))
+    for parts in engine.cuts:
+        found = engine.run(streams.flow, streams.data, parts=parts)
+        for name, value in expected(kind.name).items():
+            assert found[name] == value, f"{name}, in {parts} parts"
+
+
+def test_every_kind(engine: Engine) -> None:
+    """All kinds side by side, in one query."""
+    cases = {
+        kind.name: Case(lambda kind=kind: program(kind, list(FEW)).flow, program(kind, list(FEW)).data)
+        for kind in KINDS
+    }
+    case = together(cases)
+    found = engine.run(case.build(), case.data, parts=3)
+    for kind in KINDS:
+        for name, value in expected(kind.name).items():
+            if name.rpartition("_")[0] in FEW:
+                assert found[f"{kind.name} {name}"] == value, f"{kind.name} {name}"
+
+
+def test_a_difference_is_seen(tmp_path: Any) -> None:
+    (kind,) = (kind for kind in KINDS if kind.name == "int")
+    streams = program(kind, ["map", "sum"])
+    fewer = {name: dict(list(items.items())[1:]) if name == "zset" else items for name, items in streams.data.items()}
+    found = Engine("tables", tmp_path).run(streams.flow, fewer)
+    assert {name for name, value in found.items() if value != expected("int")[name]} == {"map_3", "sum_1"}
 
 
 def test_every_verb_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,10 +70,10 @@ def streamed(
     return query
 
 
-def agree(spark: Any, flow: flo.Flow, data: dict[str, Any], folder: Path, **options: Any) -> dict[str, Any]:
-    """The outputs, the same as on values."""
+def agree(spark: Any, flow: flo.Flow, data: dict[str, Any], folder: Path, **options: Any) -> Query:
+    """The query, whose outputs are the same as on values."""
     expected = flow.run(**data)
     query = streamed(spark, flow, data, folder, **options)
-    found = {name: query.view(name).value() for name in expected}
-    assert found == dict(expected)
-    return found
+    for name, value in expected.items():
+        assert query.view(name).value() == value, name
+    return query

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import narwhals as nw
+import pytest
 
 import flo
 from examples import auctions
@@ -27,6 +28,34 @@ Pair = tuple[int, int]
 class Case(NamedTuple):
     build: Callable[[], flo.Flow]
     data: Data
+
+
+class Part:
+    """A program within a larger one: the names of its inputs and outputs begin with its own."""
+
+    def __init__(self, whole: flo.Flow, name: str) -> None:
+        self.whole, self.name = whole, name
+
+    def input(self, name: str, collection: Any, **options: Any) -> Any:
+        return self.whole.input(f"{self.name} {name}", collection, **options)
+
+    def constant(self, collection: Any, data: Any) -> Any:
+        return self.whole.constant(collection, data)
+
+    def output(self, name: str, stream: Any) -> None:
+        self.whole.output(f"{self.name} {name}", stream)
+
+
+def together(cases: Mapping[str, Case]) -> Case:
+    """Programs side by side in one flow: one query runs them all."""
+    whole, data = flo.Flow(", ".join(cases)), {}
+    for name, case in cases.items():
+        part = Part(whole, name)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(flo, "Flow", lambda _, part=part: part)
+            case.build()
+        data |= {f"{name} {each}": items for each, items in case.data.items()}
+    return Case(lambda: whole, data)
 
 
 def readme() -> flo.Flow:

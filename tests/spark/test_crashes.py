@@ -26,7 +26,7 @@ def yard(tmp_path_factory):
         ("worker killed", 2),
         ("task fails twice", 1),
         ("state truncated", 1),
-        ("executor lost", 1),
+        pytest.param("executor lost", 1, marks=pytest.mark.thorough),  # a cluster: five sessions of Java
     ],
 )
 def test_a_disturbed_run_gives_what_an_undisturbed_one_gives(yard, request, kind, seed):

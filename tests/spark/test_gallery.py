@@ -7,7 +7,7 @@ import pytest
 import flo
 from examples.paper import growing_radius, reachability
 from tests.spark.harness import POSITION, agree
-from tests.spark.programs import GALLERY
+from tests.spark.programs import GALLERY, together
 from tests.spark.simulated import agree_as_one_job, agree_simulated, as_plain
 from tests.spark.sources import stream
 
@@ -31,24 +31,22 @@ def test_in_tasks(tmp_path, name):
         agree_simulated(case.build(), case.data, tmp_path / str(shards), parts=3 - seed, shards=shards, seed=seed)
 
 
-BOUNDED = {name for name, case in GALLERY.items() if all(each.bounded for each in case.build()._scope.inputs)}
+BOUNDED = [name for name, case in GALLERY.items() if all(each.bounded for each in case.build()._scope.inputs)]
+STREAMED = [name for name in GALLERY if name not in BOUNDED]
 
 
-@pytest.mark.parametrize("shards", [1, 2, 7])
-@pytest.mark.parametrize("name", [name for name in GALLERY if name not in BOUNDED])
-def test_streaming(spark, tmp_path, name, shards):
-    case = GALLERY[name]
+@pytest.mark.parametrize(("place", "shards"), enumerate((1, 2, 7)))
+def test_streaming(spark, tmp_path, place, shards):
+    """A third of the programs, side by side in one query. In tasks, all run on each number of shards."""
+    case = together({name: GALLERY[name] for name in STREAMED[place::3]})
     agree(spark, case.build(), case.data, tmp_path, shards=shards, parts=1 + shards % 3, seed=shards)
 
 
-@pytest.mark.parametrize("shards", [1, 2, 7])
-@pytest.mark.parametrize("name", sorted(BOUNDED))
-def test_as_one_job(spark, name, shards):
-    case = GALLERY[name]
-    agree_as_one_job(spark, case, shards)
+def test_as_one_job(spark):
+    agree_as_one_job(spark, together({name: GALLERY[name] for name in BOUNDED}), 7)
 
 
-@pytest.mark.parametrize("shards", [1, 2, 7])
+@pytest.mark.parametrize("shards", [2, pytest.param(7, marks=pytest.mark.thorough)])
 def test_reachability_with_a_growing_radius(spark, tmp_path, shards):
     """Its inputs are streams of streams: each micro-batch is an inner stream of both."""
     data = {"edges": [reachability.EDGES] * 3, "queries": [[1], [1], [2]]}

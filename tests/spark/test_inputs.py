@@ -24,6 +24,7 @@ from flo.spark.plan.explain import NATIVE
 from flo.spark.tasks.input_task import RowReader
 from flo.spark.tasks.shard_record import ShardRecord
 from tests.spark.harness import frame
+from tests.spark.programs import Case, together
 from tests.spark.simulated import NO_SPARK, simulated
 from tests.spark.sources import files, stream
 
@@ -180,7 +181,7 @@ def test_a_run_puts_rows_aside(spark):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shards", [1, 2])
+@pytest.mark.parametrize("shards", [pytest.param(1, marks=pytest.mark.thorough), 2])
 def test_micro_batches_as_inner_streams(spark, tmp_path, shards):
     flow = flo.Flow("batches")
     batches = flow.input("numbers", flo.Nested[flo.Sequence[int]])
@@ -336,17 +337,29 @@ TRIED: dict[str, tuple[Any, bool]] = {
 }
 
 
-@pytest.mark.parametrize("case", TRIED)
-def test_what_spark_runs_itself_gives_the_same(spark, case, capfd):
-    built, native = TRIED[case]
+def tagged(built: Any) -> flo.Flow:
     flow = flo.Flow("tagged")
     flow.output("found", built(flow.input("rows", flo.Bag[Tagged], bounded=True)))
-    on_spark = flow.on(spark)
-    assert ("native" in on_spark.explain()) is native
+    return flow
+
+
+@pytest.mark.parametrize("case", TRIED)
+def test_what_spark_runs_itself(spark, case, capfd):
+    built, native = TRIED[case]
+    assert ("native" in tagged(built).on(spark).explain()) is native
     assert "ERROR" not in capfd.readouterr().err
-    found = on_spark.run(rows=frame(spark, flow._scope.inputs[0].type.collection, TAGGED))["found"]
-    expected = flow.on(flo.here).run(rows=TAGGED)["found"]
-    assert sorted(map(repr, found.toArrow().to_pylist())) == sorted(map(repr, expected.to_pylist()))
+
+
+def test_what_spark_runs_itself_gives_the_same(spark):
+    """All of them side by side, in one job."""
+    flow = together({name: Case(lambda built=built: tagged(built), {}) for name, (built, _) in TRIED.items()}).build()
+    on_spark = flow.on(spark)
+    assert [bool(each.operators) for each in on_spark._natives] == [native for _, native in TRIED.values()]
+    given = frame(spark, flow._scope.inputs[0].type.collection, TAGGED)
+    found = on_spark.run(**{stream.name: given for stream in flow._scope.inputs})
+    expected = flow.on(flo.here).run(**{stream.name: TAGGED for stream in flow._scope.inputs})
+    for name, table in expected.items():
+        assert sorted(map(repr, found[name].toArrow().to_pylist())) == sorted(map(repr, table.to_pylist())), name
 
 
 def selling(built: Any) -> flo.Flow:

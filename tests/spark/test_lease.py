@@ -245,7 +245,7 @@ def driver(tmp_path: Path) -> Iterator[Driver]:
     found.end()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_two_drivers(spark: Any, tmp_path: Path, driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second is refused while it can see the first; else it takes over, and what the first does then counts no
     more: it is told who has the checkpoint."""

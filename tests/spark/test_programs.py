@@ -9,8 +9,8 @@ import pytest
 import flo
 from flo.spark.on_spark import OnSpark
 from flo.tables.values import Columns
-from tests.spark.harness import agree, streamed
-from tests.spark.programs import add, apart, first, listed, second, thirds
+from tests.spark.harness import agree
+from tests.spark.programs import Case, add, apart, first, listed, second, thirds, together
 from tests.spark.simulated import NO_SPARK, agree_simulated
 
 
@@ -52,35 +52,19 @@ def two_outputs() -> flo.Flow:
     return flow
 
 
-@pytest.mark.parametrize("shards", [1, 2, 7])
-@pytest.mark.parametrize(
-    ("program", "data"),
-    [
-        (sums, {"sales": SALES}),
-        (joined_with_a_table, {"sales": SALES, "shops": {Sale("a", 7): 1, Sale("b", 1): 3}}),
-        (with_a_constant, {"sales": SALES}),
-        (two_outputs, {"sales": SALES}),
-    ],
-)
-def test_zsets(spark, tmp_path, program, data, shards):
-    agree(spark, program(), data, tmp_path, shards=shards, seed=shards)
-
-
-@pytest.mark.parametrize("shards", [1, 3])
-def test_sequences_keep_their_order(spark, tmp_path, shards):
+def batches() -> flo.Flow:
     flow = flo.Flow("batches")
     numbers = flow.input("numbers", flo.Sequence[int])
     flow.output("running", numbers.scan(0, lambda total, n: total + n))
     flow.output("sums", numbers.batch(2).nest(lambda batch: batch.sum()))
-    found = agree(spark, flow, {"numbers": [1, 2, 3, 4, 5]}, tmp_path, shards=shards)
-    assert found == {"running": [1, 3, 6, 10, 15], "sums": [[3], [7]]}
+    return flow
 
 
-def test_bounded_inputs_end(spark, tmp_path):
+def ends() -> flo.Flow:
     flow = flo.Flow("ends")
     flow.output("count", flow.input("some", flo.Bag[int], bounded=True).count())
     flow.output("more", flow.input("more", flo.Bag[int]).map(lambda n: n + 1))
-    agree(spark, flow, {"some": [1, 2, 3, 3], "more": [1, 2, 2]}, tmp_path)
+    return flow
 
 
 NUMBERS = [5, 1, 4, 4, 2, 7, 9, 3]
@@ -182,18 +166,6 @@ def unannotated() -> flo.Flow:
     return flow
 
 
-CORNERS = [
-    (in_one_place_beside_spread, {"bag": NUMBERS, "some": {5: 1, 1: 2, 7: 3}}),
-    (read_more_than_once, {"numbers": WEIGHTED}),
-    (without_columns, {"numbers": NUMBERS}),
-    (lattices, {"numbers": NUMBERS, "ended": {1, 8, 3}}),
-    (nested, {"numbers": NUMBERS, "others": WEIGHTED}),
-    (keyed, {"numbers": NUMBERS, "pairs": {(1, 2): 1, (2, 2): 1, (1, 3): 2, (3, 1): 1, (2, 1): -1}}),
-    (constants, {"numbers": WEIGHTED}),
-    (unannotated, {"numbers": WEIGHTED}),
-]
-
-
 def test_outputs_have_columns_whether_or_not_functions_are_annotated():
     program = OnSpark(unannotated(), NO_SPARK)
     assert all(isinstance(output.collection, Columns) for output in program._output_types.values())
@@ -201,19 +173,6 @@ def test_outputs_have_columns_whether_or_not_functions_are_annotated():
     flow.output("mixed", flow.input("numbers", flo.ZSet[int]).map(lambda number: number if number else "none"))
     with pytest.raises(flo.TypeMismatch, match="the output `mixed` cannot be a table"):
         OnSpark(flow, NO_SPARK)
-
-
-@pytest.mark.parametrize(("program", "data"), CORNERS)
-def test_corners(tmp_path, program, data):
-    """Values and ends, in this process."""
-    for parts, shards in ((2, 1), (3, 2), (1, 7)):
-        agree_simulated(program(), data, tmp_path / str(shards), parts=parts, shards=shards, seed=shards)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("program", "data"), CORNERS[3:])
-def test_corners_on_spark(spark, tmp_path, program, data):
-    agree(spark, program(), data, tmp_path, shards=3, parts=2)
 
 
 LARGE = {Sale("a", 2**62): 3, Sale("a", -(2**62)): 3, Sale("a", 7): 1, Sale("b", 7): 1, Sale("c", 2**63 - 1): 2}
@@ -234,22 +193,51 @@ def large_sums() -> flo.Flow:
     return flow
 
 
-@pytest.mark.parametrize("parts", [1, 5])
-def test_sums_that_need_more_than_64_bits_on_the_way(spark, tmp_path, parts):
-    found = agree(spark, large_sums(), {"sales": LARGE}, tmp_path, parts=parts, seed=3)
-    assert found["sums"] == {("a", 7): 1, ("b", 7): 1, ("c", 2**64 - 2): 1}
-
-
-def test_the_column_of_a_sum_has_38_digits(spark, tmp_path):
-    query = streamed(spark, sums(), {"sales": LARGE}, tmp_path)
-    assert query.view("sums").frame(spark).schema["1"].dataType.simpleString() == "decimal(38,0)"
-
-
-@pytest.mark.parametrize("parts", [1, 4])
-def test_sums_of_floats_are_rounded_once(spark, tmp_path, parts):
+def floats() -> flo.Flow:
     flow = flo.Flow("floats")
     numbers = flow.input("numbers", flo.Sequence[float])
     flow.output("batches", numbers.batch(5).nest(lambda batch: batch.sum()))
     flow.output("by key", numbers.key_by(lambda x: x > 0).per_key(lambda s: s.batch(2).nest(lambda b: b.sum())))
-    data = {"numbers": [1e308, 1e308, -1e308, -1e308, 1.0, 0.1, 0.2, 2.0**53, 1.0, 1.0]}
-    assert agree(spark, flow, data, tmp_path, parts=parts)["batches"][0] == [1.0]
+    return flow
+
+
+CORNERS = [
+    (in_one_place_beside_spread, {"bag": NUMBERS, "some": {5: 1, 1: 2, 7: 3}}),
+    (read_more_than_once, {"numbers": WEIGHTED}),
+    (without_columns, {"numbers": NUMBERS}),
+    (lattices, {"numbers": NUMBERS, "ended": {1, 8, 3}}),
+    (nested, {"numbers": NUMBERS, "others": WEIGHTED}),
+    (keyed, {"numbers": NUMBERS, "pairs": {(1, 2): 1, (2, 2): 1, (1, 3): 2, (3, 1): 1, (2, 1): -1}}),
+    (constants, {"numbers": WEIGHTED}),
+    (unannotated, {"numbers": WEIGHTED}),
+    (batches, {"numbers": [1, 2, 3, 4, 5]}),
+    (ends, {"some": [1, 2, 3, 3], "more": [1, 2, 2]}),
+    (sums, {"sales": SALES}),
+    (joined_with_a_table, {"sales": SALES, "shops": {Sale("a", 7): 1, Sale("b", 1): 3}}),
+    (with_a_constant, {"sales": SALES}),
+    (two_outputs, {"sales": SALES}),
+    (large_sums, {"sales": LARGE}),
+    (floats, {"numbers": [1e308, 1e308, -1e308, -1e308, 1.0, 0.1, 0.2, 2.0**53, 1.0, 1.0]}),
+]
+
+
+@pytest.mark.parametrize(("program", "data"), CORNERS)
+def test_corners(tmp_path, program, data):
+    """Values and ends, in this process."""
+    for parts, shards in ((2, 1), (3, 2), (1, 7)):
+        agree_simulated(program(), data, tmp_path / str(shards), parts=parts, shards=shards, seed=shards)
+
+
+@pytest.mark.parametrize(("place", "parts", "shards"), [(0, 3, 2), (1, 2, 7)])
+def test_corners_on_spark(spark, tmp_path, place, parts, shards):
+    """One half of them, side by side in one query."""
+    case = together({program.__name__: Case(program, data) for program, data in CORNERS[place::2]})
+    query = agree(spark, case.build(), case.data, tmp_path, shards=shards, parts=parts, seed=shards)
+    if place == 0:
+        found = query.view("large_sums sums")
+        assert found.value() == {("a", 7): 1, ("b", 7): 1, ("c", 2**64 - 2): 1}, "64 bits are not enough on the way"
+        assert found.frame(spark).schema["1"].dataType.simpleString() == "decimal(38,0)"
+        assert query.view("batches running").value() == [1, 3, 6, 10, 15]
+        assert query.view("batches sums").value() == [[3], [7]]
+    else:
+        assert query.view("floats batches").value()[0] == [1.0], "rounded once"

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,19 +33,24 @@ def test_more_in_tasks(tmp_path, seed):
     agree_drawn(seed, tmp_path)
 
 
-@pytest.mark.parametrize("seed", range(100, 120))
+def sampled(seeds: range, count: int) -> list[Any]:
+    """The first of them; the rest in `make thorough`. Tasks run many more."""
+    return [*seeds[:count], *(pytest.param(seed, marks=pytest.mark.thorough) for seed in seeds[count:])]
+
+
+@pytest.mark.parametrize("seed", sampled(range(100, 120), 4))
 def test_as_one_job(spark, seed):
     agree_as_one_job(spark, drawn(seed, bounded=True), (1, 2, 7)[seed % 3])
 
 
-@pytest.mark.parametrize("seed", range(200, 203))
+@pytest.mark.parametrize("seed", sampled(range(200, 206), 2))
 def test_streaming(spark, tmp_path, seed):
     case = drawn(seed, bounded=False)
     agree(spark, case.build(), case.data, tmp_path, shards=(1, 2, 7)[seed % 3], parts=2, seed=seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hash_seed", ["1", "2"])
+@pytest.mark.parametrize("hash_seed", ["1"])
 def test_the_hash_seed_changes_nothing(tmp_path, hash_seed):
     """Sets of texts stand in another order in every process that draws its own."""
     code = "import sys; from pathlib import Path; from tests.spark import test_random, test_programs\n"

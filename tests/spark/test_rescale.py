@@ -39,7 +39,10 @@ def tenth_of(sale: Sale) -> int:
     return sale.price // 10
 
 
-MORE = [pytest.param(*pair, marks=pytest.mark.slow) for pair in [(1, 3), (2, 7), (7, 2), (3, 4)]]
+MORE = [
+    pytest.param(2, 7, marks=pytest.mark.slow),
+    *(pytest.param(*pair, marks=pytest.mark.thorough) for pair in [(1, 3), (7, 2), (3, 4)]),
+]
 
 
 @pytest.mark.parametrize(("before", "after"), [(3, 1), *MORE])

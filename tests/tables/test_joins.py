@@ -83,7 +83,7 @@ def on_its_tables(operator: Any, types: Any = TYPES) -> None:
 
 @pytest.mark.parametrize("keys", KEYS)
 @given(chunks)
-@tried(15)
+@tried(8)
 def test_joins_on_keys_of_every_making(keys, chunks):
     for kind in (Join, SemiJoin, AntiJoin, LeftJoin, FullJoin):
         on_its_tables(kind(*keys))
@@ -91,7 +91,7 @@ def test_joins_on_keys_of_every_making(keys, chunks):
 
 
 @given(chunks)
-@tried(20)
+@tried(10)
 def test_joins_of_whole_rows_and_what_they_become(chunks):
     for operator in (
         Join(),

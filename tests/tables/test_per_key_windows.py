@@ -15,6 +15,7 @@ import flo
 from flo.core.graph import setinput
 from flo.core.semantics import attempt
 from flo.core.typing import initial
+from tests.quick import is_quick, times
 from tests.tables.harness import agree, on_tables
 from tests.tables.test_per_key import on_values
 
@@ -120,18 +121,12 @@ def check(body, kind, seeds):
 
 @pytest.mark.parametrize("body", BODIES)
 def test_whole_times(body):
-    check(BODIES[body], Event, 2)
+    check(BODIES[body], Event, 2 if is_quick() else times(4))
 
 
 @pytest.mark.parametrize("body", FLOATS)
 def test_floats(body):
     check(FLOATS[body], Measured, 3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("body", BODIES)
-def test_whole_times_at_length(body):
-    check(BODIES[body], Event, 8)
 
 
 def test_times_near_the_largest_ints():

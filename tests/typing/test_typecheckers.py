@@ -7,58 +7,74 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("type checkers")]  # in one process, which keeps what they said
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 
 
-def mypy_errors(file: Path) -> dict[int, str]:
+Errors = dict[str, dict[int, str]]
+"""The message of each line, by the name of the file."""
+
+
+@cache
+def errors(checker: str) -> Errors:
+    """What a type checker finds in both files: it is started once."""
+    return CHECKERS[checker](HERE / "accepted.py", HERE / "refused.py")
+
+
+def _mypy(*files: Path) -> Errors:
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context", str(file)],
+        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context", *map(str, files)],
         capture_output=True, text=True, cwd=ROOT, check=False,
     )  # fmt: skip
-    found = re.findall(rf"{file.name}:(\d+): error: (.*)", done.stdout)
     assert done.returncode in (0, 1), done.stdout + done.stderr
-    return {int(line): message for line, message in found}
+    return {
+        file.name: {int(line): message for line, message in re.findall(rf"{file.name}:(\d+): error: (.*)", done.stdout)}
+        for file in files
+    }
 
 
-def pyright_errors(file: Path) -> dict[int, str]:
+def _pyright(*files: Path) -> Errors:
     done = subprocess.run(
-        [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, str(file)],
+        [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, *map(str, files)],
         capture_output=True, text=True, cwd=ROOT, check=False,
         env={**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"},
     )  # fmt: skip
     report = json.loads(done.stdout)
-    return {
-        item["range"]["start"]["line"] + 1: item["message"]
-        for item in report["generalDiagnostics"]
-        if item["severity"] == "error"
-    }
+    assert report["summary"]["filesAnalyzed"] == len(files), report["summary"]
+    found: Errors = {file.name: {} for file in files}
+    for item in report["generalDiagnostics"]:
+        if item["severity"] == "error":
+            found[Path(item["file"]).name][item["range"]["start"]["line"] + 1] = item["message"]
+    return found
 
 
-CHECKERS = {"mypy": mypy_errors, "pyright": pyright_errors}
+CHECKERS = {"mypy": _mypy, "pyright": _pyright}
 
 
 @pytest.mark.parametrize("checker", CHECKERS)
 def test_right_programs_are_accepted(checker: str) -> None:
-    assert CHECKERS[checker](HERE / "accepted.py") == {}
+    assert errors(checker)["accepted.py"] == {}
 
 
 @pytest.mark.parametrize("checker", CHECKERS)
 def test_wrong_programs_are_refused(checker: str) -> None:
     lines = (HERE / "refused.py").read_text().splitlines()
     expected = {number for number, line in enumerate(lines, start=1) if line.endswith("# refused")}
-    errors = CHECKERS[checker](HERE / "refused.py")
-    assert set(errors) == expected, errors
+    found = errors(checker)["refused.py"]
+    assert set(found) == expected, found
 
 
 @pytest.mark.parametrize("checker", CHECKERS)
 def test_the_hanging_fold_is_refused_for_its_boundedness(checker: str) -> None:
     lines = (HERE / "refused.py").read_text().splitlines()
     fold = next(number for number, line in enumerate(lines, start=1) if line.startswith("open_numbers.fold("))
-    message = CHECKERS[checker](HERE / "refused.py")[fold]
+    message = errors(checker)["refused.py"][fold]
     assert "Bounded" in message
     assert "Unbounded" in message

@@ -91,8 +91,14 @@ def test_lattice(lattice):
     written(lattice_row(lattice, report))
 
 
+MANY = {"nest", "wire"}
+"""Operators with so many cases that `make test` checks a part of them."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.thorough) if name in MANY else name for name in names()]
+)
 def test_operator(name):
     """All laws, on all small inputs in all cases, and on some larger ones; every rule that the operator names fires."""
     found = reports(name, TRIES)
@@ -102,6 +108,16 @@ def test_operator(name):
     assert rules(name) <= fired_rules(found)
     assert not any(report.never_fired - fired_rules(found) for report in found)
     written(operator_row(name, found))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(MANY))
+def test_operator_of_many_cases(name):
+    """Every fourth case."""
+    for case in cases(name)[::4]:
+        for report in case.check(TRIES):
+            assert report.ok, report
+            assert not report.strength.limits
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=str)
