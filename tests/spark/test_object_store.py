@@ -87,7 +87,7 @@ def test_the_cache_is_bounded(s3: str, tmp_path: Path, monkeypatch: pytest.Monke
     for number in range(5):
         folder(s3).keep(f"runs/{number}", lambda sink: sink.write(b"x" * 1000))
     assert len(list((tmp_path / "cache").iterdir())) == 3
-    assert folder(s3).kept("runs/0").to_pybytes() == b"x" * 1000
+    assert folder(s3).map_file("runs/0").to_pybytes() == b"x" * 1000
 
 
 def test_the_lease_on_s3(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,7 +82,7 @@ def test_a_loop_by_hand() -> None:
     assert loop.pull("prices").to_pydict() == {"value": [5], "_weight": [1]}
     loop.push(orders={Order(1, 5): -1})
     assert loop.pull("prices").to_pydict() == {"value": [5], "_weight": [-1]}
-    with pytest.raises(flo.ElementError, match="`users` has ended, and takes no more data"):
+    with pytest.raises(flo.ElementError, match="`users` has ended and takes no more data"):
         loop.push(users=[User(2, "b")])
     assert loop.result()["prices"].num_rows == 0
 
@@ -150,7 +150,7 @@ def test_what_is_refused() -> None:
         joined().on(flo.here).run(order=[], users=[])
     with pytest.raises(flo.TypeMismatch, match="`on` takes a place to run on"):
         joined().on("here")  # type: ignore[arg-type]
-    with pytest.raises(flo.TypeMismatch, match="`on_error` is 'ignore'"):
+    with pytest.raises(flo.TypeMismatch, match="`on_error` must be one of 'raise', 'divert'; got 'ignore'"):
         joined().on(flo.here).run(users=[], on_error="ignore")  # type: ignore[arg-type]
     flow = flo.Flow("sequence")
     flow.output("same", flow.input("numbers", flo.Sequence[int]))

@@ -68,7 +68,7 @@ def test_a_weight_below_zero() -> None:
 def test_in_a_loop_changes_may_be_below_zero_and_the_result_may_not() -> None:
     loop = zset(int).on(flo.here).loop()
     loop.push(rows={1: -1})
-    with pytest.raises(flo.ElementError, match="taken back"):
+    with pytest.raises(flo.ElementError, match="retracted"):
         loop.result()
     assert loop.pull("rows")["_weight"].to_pylist() == [-1]
     loop.push(rows={2: -1})

@@ -178,7 +178,7 @@ def test_a_damaged_manifest_and_state(tmp_path: Path) -> None:
     assert "lacks the file `states/" in refused(tmp_path)
     (manifest,) = (tmp_path / "manifests").iterdir()
     manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "flo": 9}))
-    assert "of version 9" in refused(tmp_path)
+    assert "has version 9" in refused(tmp_path)
     manifest.write_text("{")
     assert "`manifests/00000001.json` of the checkpoint is truncated" in refused(tmp_path)
     assert "there is no checkpoint in" in refused(tmp_path / "elsewhere")

@@ -47,7 +47,7 @@ from flo.spark.plan.stages import MOST_SHARDS
 from flo.spark.session import export_s3_settings, hold_settings, snapshot, task_settings
 from flo.spark.tasks.input_task import row_collection
 from flo.spark.tasks.output_files import PARTS, VIEW, Output
-from flo.tables.here import one_of
+from flo.tables.here import expect_one_of
 from flo.tables.io.diverted import OnError
 from flo.tables.io.files import WEIGHTS
 from flo.tables.operator import columnar, plain
@@ -109,7 +109,7 @@ class OnSpark:
             frames = self._checked(inputs)
             _expect_shards(shards)
             _expect_trigger(trigger or {})
-            divert = one_of("on_error", on_error, OnError) == "divert"
+            divert = expect_one_of("on_error", on_error, OnError) == "divert"
             sinks = self._sinks(outputs or {}, self._diverted_outputs if divert else [])
             folder = str(checkpoint) if "://" in str(checkpoint) else str(Path(checkpoint).absolute())
             if Path(folder).is_file():
@@ -173,7 +173,7 @@ class OnSpark:
             kinds = {n: PARTS if isinstance(t.collection, Columns) else VIEW for n, t in self._output_types.items()}
             outputs = self._planned_outputs(kinds)
             batches = MicroBatches(self._spark, self._plan, outputs, folder, shards or self._parallelism())
-            divert = one_of("on_error", on_error, OnError) == "divert"
+            divert = expect_one_of("on_error", on_error, OnError) == "divert"
             bound = self._bind_inputs(frames, order or {}, divert)
             blobs = [batches.add_input(name, each, divert) for name, each in bound.items()]
             with hold_settings(self._spark, task_settings(batches.narrow)):

@@ -75,7 +75,9 @@ class OnHere:
 
     def loop(self, *, on_error: OnError = "raise", negative: Negative = "refuse") -> TableLoop:
         """The event loop, to push and pull by hand. `negative` applies to `result`; what is pulled may retract rows."""
-        return TableLoop(self, one_of("on_error", on_error, OnError), one_of("negative", negative, Negative))
+        return TableLoop(
+            self, expect_one_of("on_error", on_error, OnError), expect_one_of("negative", negative, Negative)
+        )
 
     def run(self, /, *, on_error: OnError = "raise", negative: Negative = "refuse", **inputs: Any) -> TableResult:
         """Runs on this data: tables, frames, files, folders, iterators of them, or plain Python.
@@ -255,7 +257,7 @@ def _as_table(stream: StreamType) -> StreamType:
     return (None if isinstance(stream.collection, Keyed) else columnar(stream)) or stream
 
 
-def one_of(name: str, given: Any, options: Any) -> Any:
+def expect_one_of(name: str, given: Any, options: Any) -> Any:
     """The value of an argument. Raises unless it is one of the options."""
     if given not in options.__args__:
         raise TypeMismatch(

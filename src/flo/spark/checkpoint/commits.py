@@ -11,7 +11,7 @@ from typing import Any
 from flo.core.errors import CheckpointError
 from flo.spark.tasks.state import VERSIONS, StateVersions
 from flo.tables.checkpoint.folders import folder
-from flo.tables.checkpoint.store import MENDING, create_sealed, damaged, numbers_in, read_sealed, write_sealed
+from flo.tables.checkpoint.store import MENDING, create_sealed, damaged, numbered_files, read_sealed, write_sealed
 
 COMMITS, STATE_VERSIONS = "commits", "state_versions"
 READABLE = VERSIONS - 1
@@ -20,7 +20,7 @@ READABLE = VERSIONS - 1
 
 def committed_versions(where: str) -> list[int]:
     """The versions that readers may see, in order."""
-    return numbers_in(folder(where), COMMITS)
+    return numbered_files(folder(where), COMMITS)
 
 
 def commit_version(

@@ -21,7 +21,7 @@ from typing import Any
 from flo.core.errors import CheckpointError
 from flo.spark.checkpoint.commits import commit_epoch, committed_versions
 from flo.tables.checkpoint.folders import folder
-from flo.tables.checkpoint.store import create_sealed, damaged, missing, numbers_in, read_sealed, write_sealed
+from flo.tables.checkpoint.store import create_sealed, damaged, missing, numbered_files, read_sealed, write_sealed
 
 LEASES = "leases"
 HOLDER = {"run": str, "query": str, "user": str, "host": str, "pid": int, "started": str, "since": str}
@@ -122,7 +122,7 @@ def read_lease(where: str, epoch: int) -> Any:
 
 def epochs(where: str) -> list[int]:
     """The epochs of all leases, in order. The newest one counts."""
-    return numbers_in(folder(where), LEASES)
+    return numbered_files(folder(where), LEASES)
 
 
 def _newest(where: str) -> Any:
@@ -171,7 +171,7 @@ def _is_alive(lease: Any) -> bool:
 
 
 def _start_time(pid: int) -> str:
-    """When a process started, to tell it from a later one with the same id, also after a reboot; empty if it ended."""
+    """The start of a process, which distinguishes it from later ones with the same id; empty if it has ended."""
     if not Path("/proc/self/stat").exists():
         shown = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
         return shown.stdout.strip()

@@ -41,7 +41,7 @@ ON_CLUSTER = 64
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one micro-batch did."""
+    """The result of one micro-batch."""
 
     version: int
     rows: dict[str, int]
@@ -123,7 +123,7 @@ class MicroBatches:
         return found
 
     def micro_batch(self, version: int, ended: set[int]) -> MicroBatch:
-        """What tasks are told of a micro-batch. `ended` are the inputs that have ended."""
+        """The description of a micro-batch for its tasks. `ended` are the inputs that have ended."""
         ended = ended | set(self.plan.literals)
         done = frozenset(stream for stream, inputs in self.plan.sources.items() if inputs <= ended)
         versions = self.state_versions(version - 1)

@@ -36,7 +36,7 @@ def python_error(error: Exception) -> Exception:
 
 
 def _task_error(error: PySparkException) -> EngineError | None:
-    """What a task raised, read from the traceback in Spark's message."""
+    """The error that a task raised, read from the traceback in Spark's message."""
     _, found, text = str(error).rpartition(_TRACEBACK)
     if not found:
         return None

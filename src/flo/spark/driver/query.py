@@ -191,7 +191,7 @@ class Query:
         return self._query.isActive
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits until the query ends, or for so many seconds; returns whether it has ended. Raises what ended it."""
+        """Waits for the query to end, at most `timeout` seconds; returns whether it has ended. Raises its error."""
         try:
             done = self._query.awaitTermination(timeout)  # type: ignore[arg-type]  # fractions are fine
         except PySparkException as error:

@@ -149,7 +149,7 @@ class RowReader(Generic[T]):
         try:
             rows, places, misfits = fitted(Piece(table), self.of)
         except Unfit as error:
-            raise Diverted(None, f"does not fit: {error}").refused(self.name, self.of) from None
+            raise Diverted(None, f"does not fit: {error}").to_error(self.name, self.of) from None
         for misfit in misfits:
             self._divert(Diverted(table.slice(misfit.place, 1).to_pylist()[0], misfit.reason))
         if misfits:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from flo.core.stream_type import StreamType
 from flo.tables.checkpoint.folders import Local, folder
-from flo.tables.checkpoint.store import damaged, missing, numbers_in, read_sealed, write_sealed
+from flo.tables.checkpoint.store import damaged, missing, numbered_files, read_sealed, write_sealed
 from flo.tables.io.diverted import SCHEMA, Diverted, DivertedRows
 from flo.tables.io.outputs import table_of
 
@@ -88,7 +88,7 @@ def read_part(where: str, name: str, is_sound: Callable[[Any], bool] = lambda da
     """The rows of a file. Raises an error that names the file if it is missing or damaged."""
     parts = folder(where)
     try:
-        data = parts.kept(name) if isinstance(parts, Local) else parts.read(name)
+        data = parts.map_file(name) if isinstance(parts, Local) else parts.read(name)
         if is_sound(data):
             return pa.ipc.open_file(data).read_all()
     except FileNotFoundError:
@@ -152,7 +152,7 @@ def _read_diverted_file(where: str, file: str) -> pa.Table:
 
 def _files_by_version(where: str, name: str) -> dict[int, list[str]]:
     mine = folder(where)
-    versions = numbers_in(mine, f"{DIVERTED}/{name}")
+    versions = numbered_files(mine, f"{DIVERTED}/{name}")
     return {version: read_sealed(mine, _manifest(name, version), files=list)["files"] for version in versions}
 
 

@@ -1,4 +1,4 @@
-"""What a shard records beside the state of its operators: views, ended deliveries, and last positions."""
+"""The record of a shard, besides the state of its operators: views, ended deliveries and last positions."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ class StageTask:
 
 @dataclass
 class TaskReport:
-    """What a task did in a micro-batch, over all of its shards: its report to the driver."""
+    """A task's report to the driver on one micro-batch, over all of its shards."""
 
     version: int
     level: int

@@ -22,7 +22,7 @@ from flo.core.term import Lowering
 from flo.core.typing import program
 from flo.tables.checkpoint.folders import Folder, Local, folder
 from flo.tables.checkpoint.store import Saved, Store, run_file
-from flo.tables.checkpoint.storing import Mapped, Storing, collections
+from flo.tables.checkpoint.storing import Loading, Storing, collections_in
 from flo.tables.state.run import Run
 
 VERSIONS = 3
@@ -91,7 +91,7 @@ class Shard:
         self.lowering = Lowering()
         self.lowering(graph)
         self.names: Mapping[str, Any] = names(graph)
-        self.known: list[Collection] = collections(program(graph, types))
+        self.known: list[Collection] = collections_in(program(graph, types))
 
     def load(self, version: int, next_version: int) -> tuple[Graph, Any, Any]:
         """Reads a version to continue from it. Removes stray files, and versions that failed micro-batches wrote."""
@@ -105,7 +105,7 @@ class Shard:
     def read(self, version: int) -> tuple[Graph, Any, Any]:
         """The graph with its state, the views of the shard record, and the rest of the record as JSON."""
         state, more = self.store.read(version)
-        graph, views = Mapped(self.names, self.store, self.known)(decode(state))
+        graph, views = Loading(self.names, self.store, self.known)(decode(state))
         return with_origins(graph, self.graph), views, more
 
     def save(self, version: int, graph: Graph, views: Any, more: Any) -> Saved:
@@ -153,7 +153,7 @@ class CachedStore(Store):
     def content(self, columns: tuple[str, ...], name: str) -> pa.Buffer:
         """The file of a run. Files that another process of this start has just written are not verified."""
         if self.trusts_files and isinstance(self.folder, Local):
-            return self.folder.kept(run_file(name))
+            return self.folder.map_file(run_file(name))
         return super().content(columns, name)
 
     def read(self, number: int) -> tuple[bytes, Any]:

@@ -48,11 +48,11 @@ class Folder(ABC):
         """Writes a new file. Raises FileExistsError if it exists, even if another process has just written it."""
 
     @abstractmethod
-    def keep(self, name: str, write: Callable[[Any], Any]) -> int:
+    def write_with(self, name: str, write: Callable[[Any], Any]) -> int:
         """Writes a file that is named by its content. `write` is called with the sink."""
 
     @abstractmethod
-    def kept(self, name: str) -> pa.Buffer:
+    def map_file(self, name: str) -> pa.Buffer:
         """The content of a file that is named by its content, memory-mapped."""
 
     @abstractmethod
@@ -95,12 +95,12 @@ class Local(Folder):
         return (self.path / name).read_bytes()
 
     def write(self, name: str, data: bytes | pa.Buffer) -> int:
-        return self.keep(name, lambda sink: sink.write(data))
+        return self.write_with(name, lambda sink: sink.write(data))
 
     def create(self, name: str, data: bytes) -> None:
         self._put(name, lambda sink: sink.write(data), _rename_if_free)
 
-    def keep(self, name: str, write: Callable[[Any], Any]) -> int:
+    def write_with(self, name: str, write: Callable[[Any], Any]) -> int:
         return self._put(name, write, os.replace)
 
     def _put(self, name: str, write: Callable[[Any], Any], rename: Callable[[Path, Path], Any]) -> int:
@@ -127,7 +127,7 @@ class Local(Folder):
             os.close(folder)
         return size
 
-    def kept(self, name: str) -> pa.Buffer:
+    def map_file(self, name: str) -> pa.Buffer:
         if not (self.path / name).stat().st_size:
             return pa.py_buffer(b"")  # an empty file cannot be mapped
         return pa.memory_map(str(self.path / name)).read_buffer()
@@ -225,17 +225,17 @@ class Remote(Folder):
         if self.read(name) != data:
             raise FileExistsError(name)
 
-    def keep(self, name: str, write: Callable[[Any], Any]) -> int:
+    def write_with(self, name: str, write: Callable[[Any], Any]) -> int:
         cached = name.rpartition("/")[2]
-        _cache().keep(cached, write)
-        size = self.write(name, _cache().kept(cached))
+        _cache().write_with(cached, write)
+        size = self.write(name, _cache().map_file(cached))
         _evict(_cache())
         return size
 
-    def kept(self, name: str) -> pa.Buffer:
+    def map_file(self, name: str) -> pa.Buffer:
         cached = name.rpartition("/")[2]
         try:
-            found = _cache().kept(cached)
+            found = _cache().map_file(cached)
             os.utime(_cache().path / cached)
         except FileNotFoundError:
             return self.refetch(name)
@@ -245,7 +245,7 @@ class Remote(Folder):
         data, cached = self.read(name), name.rpartition("/")[2]
         _cache().write(cached, data)
         _evict(_cache())
-        return _cache().kept(cached)
+        return _cache().map_file(cached)
 
     def exists(self, name: str) -> bool:
         return bool(self.filesystem.get_file_info(self._at(name)).type != fs.FileType.NotFound)

@@ -17,7 +17,7 @@ from flo.core.graph import Graph
 from flo.core.stream_type import StreamTypes
 from flo.core.typing import program
 from flo.tables.checkpoint.folders import TEMPORARY, Folder, folder
-from flo.tables.checkpoint.storing import Mapped, Storing, collections
+from flo.tables.checkpoint.storing import Loading, Storing, collections_in
 from flo.tables.state.run import Content, Run, read_ipc, write_ipc
 
 VERSION, SUM = "flo", "sum"
@@ -129,7 +129,7 @@ class Store:
         beside: Iterable[Run] = (),
     ) -> Saved:
         """Writes the next checkpoint, with the runs `beside` those of the program."""
-        storing = Storing(self, collections(program(whole, inputs)))
+        storing = Storing(self, collections_in(program(whole, inputs)))
         state = save(whole, inputs, ends, running, storing.naming)
         for run in beside:
             storing.put(run)
@@ -150,8 +150,8 @@ class Store:
         if number is None:
             raise CheckpointError(f"there is no checkpoint in {str(self.folder)!r}")
         state, more = self.read(number)
-        known = collections(program(whole, inputs))
-        return load(whole, inputs, ends, state, lambda names: Mapped(names, self, known)), more
+        known = collections_in(program(whole, inputs))
+        return load(whole, inputs, ends, state, lambda names: Loading(names, self, known)), more
 
     def read(self, number: int) -> tuple[bytes, Any]:
         """The state that a manifest names, and the JSON stored with it."""
@@ -171,12 +171,12 @@ class Store:
         return read_sealed(self.folder, _manifest(number), number=number, state=str, runs=list)
 
     def numbers(self) -> list[int]:
-        return numbers_in(self.folder, MANIFESTS)
+        return numbered_files(self.folder, MANIFESTS)
 
     def put(self, run: Run) -> int:
         """Writes a run unless it exists; returns the number of bytes written."""
         name = run_file(run.name)
-        return 0 if self.folder.exists(name) else self.folder.keep(name, lambda sink: write_ipc(run, sink))
+        return 0 if self.folder.exists(name) else self.folder.write_with(name, lambda sink: write_ipc(run, sink))
 
     def get(self, columns: tuple[str, ...], name: str) -> Run:
         """A run, memory-mapped."""
@@ -191,7 +191,7 @@ class Store:
 
     def content(self, columns: tuple[str, ...], name: str) -> pa.Buffer:
         """The file of a run, with its checksum verified."""
-        data: pa.Buffer | None = self.folder.kept(run_file(name))
+        data: pa.Buffer | None = self.folder.map_file(run_file(name))
         if _name(columns, data) != name:
             data = self.folder.refetch(run_file(name))
             if data is None or _name(columns, data) != name:
@@ -235,7 +235,7 @@ class Store:
                     self.folder.remove(f"{under}/{name}")
 
 
-def numbers_in(folder: Folder, under: str) -> list[int]:
+def numbered_files(folder: Folder, under: str) -> list[int]:
     """The numbers of files such as `00000003.json`, in order. Other files are ignored."""
     names = [name.removesuffix(".json") for name in folder.names(under) if name.endswith(".json")]
     return [int(name) for name in names if name.isdecimal()]

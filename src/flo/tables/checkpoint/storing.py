@@ -78,7 +78,7 @@ class Storing(Lowering):
         return run.name
 
 
-class Mapped(Lifting):
+class Loading(Lifting):
     """Lifts names of runs to memory-mapped runs from a store."""
 
     def __init__(self, names: Mapping[str, Any], store: Runs, known: list[Collection]) -> None:
@@ -106,7 +106,7 @@ class Mapped(Lifting):
         return self.store.get((), name).table if isinstance(name, str) else empty
 
 
-def collections(derivation: Derivation) -> list[Collection]:
+def collections_in(derivation: Derivation) -> list[Collection]:
     """All collections of the streams of a program, in a fixed order."""
     found: dict[Collection, None] = {}
     waiting = [derivation]

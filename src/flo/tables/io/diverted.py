@@ -26,7 +26,7 @@ class Diverted:
     file: str | None = None
     number: int | None = None
 
-    def refused(self, name: str, of: Any) -> ElementError:
+    def to_error(self, name: str, of: Any) -> ElementError:
         """The error for a row that does not fit."""
         what = "{input}" if self.number is None else f"row {self.number} of {{input}}"
         if self.number is None and self.file is not None:
@@ -40,7 +40,7 @@ class Diverted:
         error.input_name = f"`{name}`"
         return error
 
-    def blamed(self, error: FloError, name: str) -> FloError:
+    def add_origin(self, error: FloError, name: str) -> FloError:
         """Adds the origin of the row to an error that it has caused in a function."""
         numbered = name if self.number is None else f"{name}, row {self.number}"
         facts = (("row", _text(self.row, 120)), ("input", numbered), ("file", self.file))

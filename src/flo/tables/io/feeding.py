@@ -131,7 +131,7 @@ class Feeder:
     def _divert(self, name: str, row: Diverted) -> None:
         """Diverts a row that does not fit; raises if rows are not diverted."""
         if self.on_error == "raise":
-            raise row.refused(name, self._of(name))
+            raise row.to_error(name, self._of(name))
         self.diverted.add(name, row)
 
     def _of(self, name: str) -> Any:
@@ -286,7 +286,7 @@ class Feeder:
 
     def _blame(self, name: str, row: Diverted, error: FloError) -> None:
         if self.on_error == "raise":
-            raise row.blamed(error, name) from error.__cause__
+            raise row.add_origin(error, name) from error.__cause__
         self.diverted.add(name, replace(row, reason=error.summary.replace("{input}", f"`{name}`")))
 
 

@@ -9,7 +9,7 @@ from flo.columns.indices import Numbers, Places, one_chunk
 from flo.tables.state.trace import alike
 
 FEW = 16
-"""Up to so many distinct values, searching for each is faster than sorting."""
+"""With at most this many distinct values, searching for each is faster than sorting."""
 
 
 def arranged(numbers: Places | Numbers) -> Places:

@@ -139,7 +139,7 @@ def leading(runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Ar
 
 
 WORTH_A_SEARCH = 16
-"""With at most so many rows of a group in a run, a scan is faster than a binary search."""
+"""With at most this many rows of a group in a run, a scan is faster than a binary search."""
 
 
 class _Seen(NamedTuple):
