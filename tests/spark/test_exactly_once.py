@@ -170,7 +170,7 @@ def test_a_start_that_fails_writes_nothing(tmp_path, monkeypatch, streaming):
     def does_not_fit(*_):
         raise flo.TypeMismatch("does not fit")
 
-    monkeypatch.setattr(OnSpark, "_checked", lambda *_: {"sales": SimpleNamespace(isStreaming=streaming)})
+    monkeypatch.setattr(OnSpark, "_check_frames", lambda *_: {"sales": SimpleNamespace(isStreaming=streaming)})
     monkeypatch.setattr(OnSpark, "_bind_inputs", does_not_fit)
     with pytest.raises(flo.FloError, match="does not fit" if streaming else "needs a streaming DataFrame"):
         OnSpark(sums(), NO_SPARK).start({}, checkpoint=tmp_path)

@@ -85,7 +85,7 @@ def test_a_damaged_file_on_s3_is_refused_by_name(s3: str, tmp_path: Path) -> Non
 def test_the_cache_is_bounded(s3: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "CACHE_BYTES", 3000)
     for number in range(5):
-        folder(s3).keep(f"runs/{number}", lambda sink: sink.write(b"x" * 1000))
+        folder(s3).write_with(f"runs/{number}", lambda sink: sink.write(b"x" * 1000))
     assert len(list((tmp_path / "cache").iterdir())) == 3
     assert folder(s3).map_file("runs/0").to_pybytes() == b"x" * 1000
 

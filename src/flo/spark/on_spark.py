@@ -106,7 +106,7 @@ class OnSpark:
         """
         here, lease = Origin.here(), None
         try:
-            frames = self._checked(inputs)
+            frames = self._check_frames(inputs)
             _expect_shards(shards)
             _expect_trigger(trigger or {})
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
@@ -168,7 +168,7 @@ class OnSpark:
         here = Origin.here()
         folder = tempfile.mkdtemp(prefix="flo-")
         try:
-            frames = self._checked(inputs)
+            frames = self._check_frames(inputs)
             _expect_shards(shards)
             kinds = {n: PARTS if isinstance(t.collection, Columns) else VIEW for n, t in self._output_types.items()}
             outputs = self._planned_outputs(kinds)
@@ -203,7 +203,8 @@ class OnSpark:
     def _parallelism(self) -> int:
         return max(1, self._spark.sparkContext.defaultParallelism)
 
-    def _checked(self, inputs: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
+    def _check_frames(self, inputs: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
+        """The DataFrames in the order of the inputs. Raises if one is missing, unknown or of the wrong kind."""
         _expect_session(self._spark)
         for name, frame in inputs.items():
             stream = self._inputs[known(name, self._inputs, "input")]

@@ -99,7 +99,7 @@ class MicroBatches:
         return col("shard")  # modulo the number of tasks, it is the number of the task
 
     def _deliveries(self, streams: Iterable[int]) -> tuple[Any, ...]:
-        return tuple(each for stream in streams for each in self.plan.sent(stream))
+        return tuple(each for stream in streams for each in self.plan.deliveries_of(stream))
 
     def add_input(self, name: str, given: BoundInput, divert: bool = False) -> DataFrame:
         """The rows of an input as blobs, addressed to shards."""

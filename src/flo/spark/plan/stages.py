@@ -85,8 +85,7 @@ class Plan:
     vertices: list[tuple[int, Vertex]] = field(default_factory=list)
     """Every operator, with its level."""
 
-    def sent(self, stream: int) -> list[Delivery]:
-        """The deliveries of a stream."""
+    def deliveries_of(self, stream: int) -> list[Delivery]:
         return [each for each in self.deliveries if each.stream == stream]
 
 
