@@ -1,4 +1,4 @@
-"""Batches and the paper's windows on tables: where inner streams end is found without looking at every row."""
+"""The paper's windows on tables: where inner streams end is found without looking at every row."""
 
 from __future__ import annotations
 
@@ -22,28 +22,27 @@ from flo.tables.state.run import Run
 from flo.tables.streams import Streams, inner_of, numbered
 from flo.tables.translate import form_of
 from flo.tables.values import layout_of, schema_of
-from flo.values.operators.sequences import Batch, Window
+from flo.values.operators.sequences import Window
 
 NOTHING = Arranged(())
 
 
+@final
 @dataclass(frozen=True)
-class CutTables(OnTables):
-    """`opened` has the rows of the inner stream that is not complete."""
+class SpanTables(OnTables):
+    """window(interval) of values and their times, which may go back. `opened` has the rows of the window that is open.
+
+    The first row of a window is later than all before it, or it would be in the window before. So which row is the
+    first that is too late for a window is the same for the largest times so far, and these are sorted.
+    """
 
     opened: Arranged = field(default=NOTHING)
+
+    name = "span_tables"
 
     @property
     def rule(self) -> str:  # type: ignore[override]
         return self.like.name
-
-    def ends(self, table: pa.Table) -> list[int]:
-        """How many of these rows have come when an inner stream ends, for each that does."""
-        raise NotImplementedError
-
-    def inner(self, table: pa.Table) -> pa.Table:
-        """The rows as inner streams have them."""
-        return table
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         ends = self.ends(table)
@@ -65,31 +64,8 @@ class CutTables(OnTables):
         table = pa.concat_tables(more if opened is None else [opened, *more])
         return Streams(of, len(counts), (numbered(self.inner(table), np.repeat(np.arange(len(counts)), counts)),))
 
-
-@final
-@dataclass(frozen=True)
-class BatchTables(CutTables):
-    """batch(n)."""
-
-    name = "batch_tables"
-
     def ends(self, table: pa.Table) -> list[int]:
-        count: int = self.like.count  # type: ignore[attr-defined]
-        return list(range(count - self.opened.rows, table.num_rows + 1, count))
-
-
-@final
-@dataclass(frozen=True)
-class SpanTables(CutTables):
-    """window(interval) of values and their times, which may go back.
-
-    The first row of a window is later than all before it, or it would be in the window before. So which row is the
-    first that is too late for a window is the same for the largest times so far, and these are sorted.
-    """
-
-    name = "span_tables"
-
-    def ends(self, table: pa.Table) -> list[int]:
+        """How many of these rows have come when a window ends, for each that does."""
         interval = microseconds(self.like.interval)  # type: ignore[attr-defined]
         times = _times(table)
         reached = np.fmax.accumulate(times).tolist()
@@ -105,6 +81,7 @@ class SpanTables(CutTables):
             first = reached[at]
 
     def inner(self, table: pa.Table) -> pa.Table:
+        """The rows as inner streams have them."""
         (of,) = inner_of(self.outputs[0])  # type: ignore[arg-type]
         values = one_chunk(table["0"])
         columns = [values] if layout_of(of).form == "value" else values.flatten()
@@ -116,11 +93,6 @@ def _times(table: pa.Table) -> npt.NDArray[Any]:
     numbers = column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
     found: npt.NDArray[Any] = numbers.to_numpy(zero_copy_only=False)
     return found
-
-
-@form_of(Batch)
-def batch(like: Batch, inputs: StreamTypes) -> Operator | None:
-    return BatchTables(like)
 
 
 @form_of(Window)

@@ -6,9 +6,9 @@ streams. Before it, `KeysTables` says which keys are new.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeAlias, final
+from typing import Any, Self, final
 
 import numpy as np
 import pyarrow as pa
@@ -49,6 +49,7 @@ from flo.tables.operators.sequences import EnumerateTables, ScanTables, TakeTabl
 from flo.tables.operators.sets import DistinctTables, FromZSetTables, IntersectionTables, NewTables
 from flo.tables.operators.topk import TopKTables
 from flo.tables.operators.weights import NOTHING, chosen, new_rows, totals, weights_in, weights_of
+from flo.tables.operators.windows import WindowTables
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.trace import Trace, alike, weighing
 from flo.tables.streams import NUMBER, KeyedStreamColumns, KeyedStreams, Streams, keyed_form, numbers
@@ -158,21 +159,9 @@ BY_KEY = (
     FoldLatticeTables,
     NestTables,
     FlattenTables,
+    WindowTables,
 )
 """The operators that group by key columns: see `OnTables.keys`."""
-Make: TypeAlias = Callable[[Any, StreamTypes], Operator | None]
-EVERY_KEY: dict[type[Operator], Make] = {}
-"""What makes the form of an operator that runs for every key, where it has one of its own."""
-
-
-def every_key(*kinds: type[Operator]) -> Callable[[Make], Make]:
-    """Registers the form for every key of these operators."""
-
-    def registered(make: Make) -> Make:
-        EVERY_KEY.update(dict.fromkeys(kinds, make))
-        return make
-
-    return registered
 
 
 @dataclass(frozen=True)
@@ -464,8 +453,6 @@ def _one(
 
 
 def _form(operator: Operator, inputs: StreamTypes) -> Operator | None:
-    if type(operator) in EVERY_KEY:
-        return EVERY_KEY[type(operator)](operator, inputs)
     form: Any = None
     if isinstance(operator, (Nest, Flatten)):  # of whole streams
         form = CHOICES[type(operator)](operator, tuple(map(given, inputs)))  # type: ignore[arg-type]
