@@ -52,11 +52,6 @@ def ids_of(groups: Groups) -> Places:
     return np.repeat(np.arange(len(groups.counts)), groups.counts)
 
 
-def to_rows(groups: Groups, values: Any) -> Any:
-    """The value of each row's group. Of one group it is that value alone, which numpy broadcasts."""
-    return values if len(values) == 1 else np.repeat(values, groups.counts)
-
-
 def running_max(values: Times, ids: Places | None) -> Times:
     """The largest value up to each row, among the rows of its group; groups stand one after the other."""
     found: Times
@@ -91,8 +86,8 @@ class Reading:
         largest = running_max(times, None if len(groups.counts) == 1 else ids_of(groups))
         if not self.known.any():
             return largest
-        found: Times = np.maximum(largest, to_rows(groups, self.latest))
-        return found if self.known.all() else np.where(to_rows(groups, self.known), found, largest)
+        found: Times = np.maximum(largest, groups.beside(self.latest))
+        return found if self.known.all() else np.where(groups.beside(self.known), found, largest)
 
     def moved(self, latest: Times, zoned: bool, closed: Any) -> Reading:
         """After a row of each group."""
@@ -229,11 +224,11 @@ class Axis(ABC):
         return times if largest / smallest < EXACT else times.astype(object)
 
     def bounds(self, moments: Times) -> Times:
-        """Moments that are not behind a watermark, as times; one before all times is the first of them."""
+        """Moments as times; one before all times, or behind them, is the first of them, or the last."""
         if self.kind is float:
             return moments.astype(np.float64)
         if moments.dtype == object:
-            return np.array([max(moment, -(1 << 63)) for moment in moments], np.int64)
+            return np.array([min(max(moment, -(1 << 63)), (1 << 63) - 1) for moment in moments], np.int64)
         return moments
 
 
@@ -295,7 +290,7 @@ class RowNumbers(Axis):
         return (self.size,)
 
     def times(self, groups: Groups, before: Reading) -> tuple[bool, Times]:
-        return False, groups.positions() + to_rows(groups, np.where(before.known, before.latest + 1, 0))
+        return False, groups.positions() + groups.beside(np.where(before.known, before.latest + 1, 0))
 
     def watermark(self, latest: Times) -> Times:
         marks: Times = self.exact(latest) + 1

@@ -34,7 +34,6 @@ from flo.tables.operators.clocks import (
     ids_of,
     microseconds,
     running_max,
-    to_rows,
 )
 from flo.tables.operators.weights import totals
 from flo.tables.state.panes import TIME, Panes, in_time_order, no_keys
@@ -115,7 +114,7 @@ class Assigned:
     waits: Any
     """Whether each row of the delta is in a window that is open still."""
     closing: Closing
-    opened: OpenSessions
+    opened: OpenSessions | None
     closed: Any
     """The last time of the last session of each group that has closed; see `Reading.closed`."""
 
@@ -133,12 +132,14 @@ class Windower(ABC):
     axis: Axis
 
     @abstractmethod
-    def assign(self, delta: Timed, opened: OpenSessions, panes: Panes) -> Assigned:
+    def assign(self, delta: Timed, opened: OpenSessions | None, panes: Panes) -> Assigned:
         """The windows of the rows of a delta, and those that close when their watermark has come. Here, and nowhere
         else, it is decided which rows are late."""
 
     @abstractmethod
-    def remaining(self, keys: Run, before: Reading, opened: OpenSessions, panes: Panes) -> tuple[Closing, OpenSessions]:
+    def remaining(
+        self, keys: Run, before: Reading, opened: OpenSessions | None, panes: Panes
+    ) -> tuple[Closing, OpenSessions | None]:
         """(all windows of these keys that are open, what is open without them): their streams have ended."""
 
     @abstractmethod
@@ -221,10 +222,10 @@ class Grid(Windower):
             late = late[within < opened]
         return first, last, late
 
-    def assign(self, delta: Timed, opened: OpenSessions, panes: Panes) -> Assigned:
+    def assign(self, delta: Timed, opened: OpenSessions | None, panes: Panes) -> Assigned:
         first, last, late = self._open(delta.exact, delta.marks)  # refuses a time that is too large for its window
         stops = self.after(self.axis.watermark(delta.latest))
-        stop = to_rows(delta.groups, stops)
+        stop = delta.groups.beside(stops)
         closes = first < stop
         if len(late):
             closes &= first <= last
@@ -253,7 +254,9 @@ class Grid(Windower):
         """The first window that is open, for each of these largest times."""
         return self.after(self.axis.watermark(latest)) if len(latest) else np.zeros(0, np.int64)
 
-    def remaining(self, keys: Run, before: Reading, opened: OpenSessions, panes: Panes) -> tuple[Closing, OpenSessions]:
+    def remaining(
+        self, keys: Run, before: Reading, opened: OpenSessions | None, panes: Panes
+    ) -> tuple[Closing, OpenSessions | None]:
         return self._closing(before, None), opened
 
     def gone(self, reading: Reading) -> Times:
@@ -491,8 +494,9 @@ class Sessions(Windower):
     axis: Axis
     gap: Any
 
-    def assign(self, delta: Timed, opened: OpenSessions, panes: Panes) -> Assigned:
+    def assign(self, delta: Timed, opened: OpenSessions | None, panes: Panes) -> Assigned:
         groups, times, marks = delta.groups, delta.times, delta.marks
+        opened = opened or NO_SESSIONS
         assert marks is not None
         one_by_one = np.ones(1, bool)  # one group of all rows: its open sessions are in order, and few are looked at
         before = _no_spans(times.dtype)
@@ -560,8 +564,10 @@ class Sessions(Windower):
         lowest = -np.inf if self.axis.kind is float else -(1 << 63)
         return np.where(np.ma.getmaskarray(closed), lowest, ends)
 
-    def remaining(self, keys: Run, before: Reading, opened: OpenSessions, panes: Panes) -> tuple[Closing, OpenSessions]:
-        dtype = before.latest.dtype
+    def remaining(
+        self, keys: Run, before: Reading, opened: OpenSessions | None, panes: Panes
+    ) -> tuple[Closing, OpenSessions | None]:
+        opened, dtype = opened or NO_SESSIONS, before.latest.dtype
         if keys is not ONE:
             spans = opened.of(keys, dtype)
             opened = opened.changed(keys, spans, spans.of(slice(0))) if len(spans) else opened

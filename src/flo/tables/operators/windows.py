@@ -1,4 +1,4 @@
-"""Windows on tables: tumbling, sliding, session and, for each key, batch.
+"""Windows on tables: tumbling, sliding, session and batch.
 
 A window operator groups its rows by key columns (none: all rows are one group; `per_key` adds the user's key), and has
 three parts.
@@ -17,21 +17,19 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Places, expanded, taken
-from flo.core.collection import End
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.groups import Groups
 from flo.tables.operator import Grouping, OnTables, Placement
 from flo.tables.operators.clocks import Clock, Times, has_numbers, ids_of, new_clock
-from flo.tables.operators.per_key import FormOfEveryKey, every_key
 from flo.tables.operators.weights import chosen
-from flo.tables.operators.windowers import NO_SESSIONS, WINDOWERS, Assigned, Closing, OpenSessions, Timed, Windower
+from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, OpenSessions, Timed, Windower
 from flo.tables.state.keys import Keys
 from flo.tables.state.packing import arranged, grouped
 from flo.tables.state.panes import ARRIVAL, TIME, Panes
 from flo.tables.state.run import Run
-from flo.tables.streams import StreamColumns, Streams, inner_of, numbered
+from flo.tables.streams import Streams, inner_of, numbered
 from flo.tables.translate import form_of
 from flo.tables.values import layout_of
 from flo.values.operators.windows import TimeWindows
@@ -51,7 +49,8 @@ class WindowTables(OnTables[TimeWindows]):
     """How many rows have come."""
     opened: Panes = Panes()  # noqa: RUF009
     """The rows of open windows."""
-    sessions: OpenSessions = NO_SESSIONS
+    sessions: OpenSessions | None = None
+    """Where windows are sessions: those that are open."""
 
     name = "window_tables"
 
@@ -69,14 +68,6 @@ class WindowTables(OnTables[TimeWindows]):
 
     def _deltas(self, closed: Streams | None, late: pa.Table | None) -> Deltas:
         return (closed, self.emitted(late, 1)) if len(self.outputs) > 1 else (closed,)
-
-    def ended(self, place: int = 0) -> Any:
-        of: Any = self.outputs[place]
-        return super().ended(place) if place else StreamColumns(of).bottom().fix()
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        done = super().finish(*ends)
-        return done and (self.reset(), done[1])
 
     def added(self, groups: Groups, own: Any = None) -> tuple[Self, Streams | None, pa.Table | None]:
         """(the operator after these rows, the windows that have closed, the rows that are late).
@@ -165,8 +156,8 @@ class WindowTables(OnTables[TimeWindows]):
         if self.keys:
             order, ids, windows, counts = _by_window(ids, first)
         else:
-            order, windows, counts = grouped(first)
-        rows = taken(pa.concat_tables(tables), places[order])
+            order, windows, counts = _grouped(first)
+        rows = _take(pa.concat_tables(tables), places[order])
         streams = np.repeat(np.arange(len(windows)), counts)
         whole = self._streams(rows, streams, closing, windows)
         return replace(whole, owners=taken(groups.keys.table, ids)) if self.keys else whole
@@ -200,9 +191,25 @@ def _by_window(ids: Places, windows: Places) -> tuple[Places, Places, Places, Pl
     if span * (int(ids.max()) + 1) >= 1 << 62:
         different, windows = np.unique(windows, return_inverse=True)
         low, span = 0, len(different)
-    order, pairs, counts = grouped(ids * span + (windows - low))
+    order, pairs, counts = _grouped(ids * span + (windows - low))
     groups, numbers = np.divmod(pairs, span)
     return order, groups, numbers + low if different is None else different[numbers], counts
+
+
+def _grouped(numbers: Places) -> tuple[Places, Places, Places]:
+    """(the places of the numbers in their order, equal ones as they stand; each one there is; how often)."""
+    if (numbers[1:] < numbers[:-1]).any():
+        return grouped(numbers)
+    firsts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+    return np.arange(len(numbers)), numbers[firsts], np.diff(firsts, append=len(numbers))
+
+
+def _take(table: pa.Table, places: Places) -> pa.Table:
+    """These rows; where they stand one after the other, without a copy."""
+    count = len(places)
+    if places[-1] - places[0] == count - 1 and bool(np.all(np.diff(places) == 1)):
+        return table.slice(int(places[0]), count)
+    return taken(table, places)
 
 
 def _column(moments: Times, kind: pa.DataType) -> pa.Array:
@@ -213,13 +220,6 @@ def _column(moments: Times, kind: pa.DataType) -> pa.Array:
         raise ElementError("the bounds of a window do not fit the 64 bits of their columns") from None
 
 
-@form_of(*(kind for kind in WINDOWERS if issubclass(kind, TimeWindows)))
+@form_of(*WINDOWERS)
 def windows(like: Any, inputs: StreamTypes) -> Operator | None:
-    return WindowTables(like) if has_numbers(like) else None
-
-
-@every_key(*WINDOWERS)
-def windows_of_every_key(like: Any, inputs: StreamTypes) -> Operator | None:
-    if isinstance(like, TimeWindows) and not has_numbers(like):
-        return None
-    return FormOfEveryKey(like, WindowTables(like))
+    return WindowTables(like) if not isinstance(like, TimeWindows) or has_numbers(like) else None

@@ -143,6 +143,10 @@ class Panes(Trace):
         table = pa.concat_tables([run.table for run in found])
         return taken(table, arranged(table[ARRIVAL].to_numpy()))
 
+    def table(self) -> pa.Table | None:
+        """All rows that its runs hold, as they came; under keys with those that are gone."""
+        return self.live(_none_gone)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Panes) and self.is_same(other, _none_gone)
 
