@@ -146,6 +146,17 @@ def test_one_key_waits_for_no_other():
     assert loop.pull("out 1") == {"a": [Event("a", 3)], "b": []}
 
 
+@pytest.mark.parametrize("lateness", [1, 3])
+def test_what_is_over_is_there_at_once(lateness):
+    """As soon as the watermark of its key has come to its end, and no row earlier."""
+    for body, last in ((lambda s: s.session(5, "at", lateness), 6), (lambda s: s.tumbling(5, "at", lateness), 5)):
+        loop = program(lambda s, body=body: counts(body(s)), Event, bounded=False).on(flo.here).loop()
+        loop.push(events=[Event("a", 1), Event("b", 1), Event("a", last + lateness - 1)])
+        assert loop.pull("out 0") == {"a": [], "b": []}
+        loop.push(events=[Event("a", last + lateness)])
+        assert loop.pull("out 0") == {"a": [1]}
+
+
 @pytest.mark.parametrize(
     "body", [lambda s: counts(s.session(5, "at", 20)), lambda s: counts(s.tumbling(5, "at")), lambda s: s.batch(50)]
 )

@@ -127,3 +127,16 @@ def test_a_checkpoint_of_many_open_sessions_writes_what_is_new(tmp_path):
         each.push(events=pa.table({"at": [8, 60_005, 1 << 41], "what": ["y"] * 3}))  # the first joins two sessions
         counts = [row["value"] for row in each.pull("counts").to_pylist()]
         assert counts == [5, *[2] * 5998, 1]
+
+
+def test_sessions_that_are_a_gap_apart_stay_apart_after_a_restart(tmp_path):
+    flow = flo.Flow("sessions")
+    sessions = flow.input("events", flo.Sequence[Event]).session(5, "at", 20)
+    flow.output("counts", sessions.nest(lambda events: events.count()).flatten())
+    loop, again = flow.on(flo.here).loop(), flow.on(flo.here).loop()
+    loop.push(events=[Event(time, "x") for time in (0, 5, 9, 14, 20)])
+    loop.checkpoint(tmp_path)
+    again.restore(tmp_path)
+    for each in (loop, again):
+        each.push(events=[Event(100, "y")])
+        assert each.pull("counts").to_pylist() == [{"value": count} for count in (1, 2, 1, 1)]
