@@ -41,9 +41,12 @@ class LVars:
 class FoldLatticeTables(OnTables[FoldLattice]):
     """The join of all rows, on columns where the lattice has a join of them."""
 
+    placement = Placement.ANYWHERE  # a join of joins is the join of all
+    grouping = Grouping.ANY
+    keeps_positions = False
+
     name = "fold_lattice_tables"
     rule = "fold-lattice"
-    placement = Placement.ANYWHERE  # a join of joins is the join of all
 
     @property
     def by_row(self) -> bool:
@@ -74,6 +77,10 @@ class FoldLatticeTables(OnTables[FoldLattice]):
 @dataclass(frozen=True)
 class SumLatticeTables(OnTables[SumLattice]):
     """The largest sum so far, exact."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
 
     total: int | Fraction = 0
 
