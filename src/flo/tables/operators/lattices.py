@@ -15,7 +15,7 @@ from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import by_columns, elements_of, result_layout, results
 from flo.tables.groups import Groups
-from flo.tables.operator import OnTables, Placement
+from flo.tables.operator import Grouping, OnTables, Placement
 from flo.tables.operators.lattice_columns import finite, joined, natural, proper, reducible
 from flo.tables.state.limbs import BITS, Limbs, has_digits, limbs_of, pieces, summed
 from flo.tables.state.totals import numbers_in
