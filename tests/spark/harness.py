@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql.pandas.types import from_arrow_schema
 
 import flo
 from flo.spark.driver.query import Query
@@ -28,6 +29,12 @@ def table(of: Any, data: Any, start: int = 0) -> pa.Table:
 
 def frame(spark: Any, of: Any, data: Any) -> Any:
     return spark.createDataFrame(table(of, data))
+
+
+def reading(spark: Any, folder: Path) -> Any:
+    """A stream of the files in a folder, one for each micro-batch. Their schema is read here: Spark would run a job."""
+    schema = from_arrow_schema(pq.read_schema(min(folder.iterdir())), prefer_timestamp_ntz=True)
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
 
 
 def cut(data: Any, parts: int, rng: random.Random) -> list[Any]:
@@ -60,9 +67,7 @@ def streamed(
             file = source / f"{number:03}.parquet"
             pq.write_table(rows, file)
             os.utime(file, (number, number))  # Spark takes the oldest file first
-        schema = spark.read.parquet(str(source)).schema
-        reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).option("latestFirst", "false")
-        inputs[stream.name] = reader.parquet(str(source))
+        inputs[stream.name] = reading(spark, source)
     query = flow.on(spark).start(
         inputs, checkpoint=folder / "checkpoint", order=order, shards=shards, trigger={"availableNow": True}
     )

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from flo.core.collection import Collection
-from tests.spark.harness import table
+from tests.spark.harness import reading, table
 
 
 def files(spark: Any, turns: list[pa.Table], folder: Path) -> Any:
@@ -21,8 +21,7 @@ def files(spark: Any, turns: list[pa.Table], folder: Path) -> Any:
         if not file.exists():
             pq.write_table(rows, file)
             os.utime(file, (number, number))  # Spark takes the oldest file first
-    schema = spark.read.parquet(str(folder)).schema
-    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+    return reading(spark, folder)
 
 
 def stream(spark: Any, of: Any, turns: list[Any], folder: Path) -> Any:

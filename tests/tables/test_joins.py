@@ -109,7 +109,7 @@ def test_joins_of_whole_rows_and_what_they_become(chunks):
 
 
 @given(st.lists(st.tuples(deltas, deltas), max_size=4))
-@tried(18)
+@tried(8)
 def test_numbers_that_many_keys_share(chunks):
     """Keys are told apart by their columns where their numbers are equal."""
 
@@ -127,7 +127,7 @@ def test_numbers_that_many_keys_share(chunks):
 
 
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2)), max_size=8), st.integers(1, 40))
-@tried(18)
+@tried(8)
 def test_a_key_that_has_nearly_all_rows(moves, many):
     start = {Row(0, str(number)): 1 for number in range(many)}
     chunks = [(start, start), *(({Row(0, "1"): one}, {Row(0, "2"): other}) for one, other in moves)]
