@@ -108,6 +108,8 @@ class Report:
     """Rules that the operators name, and that no input enabled."""
     parts: tuple[Report, ...] = ()
     """Of a flow: what was found of the functions in it whose algebra matters."""
+    caveats: tuple[str, ...] = ()
+    """What no input can settle: a call of a clock, a size that is never reached."""
 
     def __post_init__(self) -> None:
         """Without a counterexample of its own, that of the first part that has one."""
@@ -128,7 +130,8 @@ class Report:
     @property
     def gaps(self) -> tuple[str, ...]:
         """What the verdict says nothing about, where there is one."""
-        return tuple(f"rule {rule} never fired" for rule in sorted(self.never_fired))
+        never = (f"rule {rule} never fired" for rule in sorted(self.never_fired))
+        return tuple(dict.fromkeys([*never, *self.caveats, *(gap for part in self.parts for gap in part.gaps)]))
 
     @property
     def verdict(self) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from functools import reduce
+from itertools import cycle, islice
 from operator import or_
+from random import Random
 from typing import Any, get_args
 
 from flo.core.collection import Collection
@@ -13,6 +15,7 @@ from flo.core.elements import belongs, type_name
 from flo.core.errors import FloError, LawError, Origin, brief
 from flo.values.lattice import Lattice
 from flo.verify.data import examples as plain
+from flo.verify.data.constants import LADDER, constants, integers, sizes
 from flo.verify.data.examples import DEPTH, PLAIN, named_fields, resolved
 
 
@@ -57,14 +60,22 @@ FEW = 8
 
 
 class Given:
-    """A mapping from types to lists of values or Hypothesis strategies; `constants` are those of the subject.
+    """A mapping from types to lists of values or Hypothesis strategies; the constants and integers of the subject.
 
     What is given for a type is used wherever the type occurs: in tuples, in fields, as elements of collections.
     """
 
-    def __init__(self, values: Mapping[Any, Any] | None = None, constants: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self,
+        values: Mapping[Any, Any] | None = None,
+        constants: tuple[Any, ...] = (),
+        integers: tuple[int, ...] = (),
+    ) -> None:
         self.values = {} if values is None else values
         self.constants = constants
+        """Tried as elements."""
+        self.integers = integers
+        """Tried as sizes and as weights."""
         self.made: dict[type, Any] = {}
         """The strategies of classes, each once: a class may contain itself."""
         self.where = Origin.here()
@@ -77,8 +88,12 @@ class Given:
             )
 
     def with_constants_of(self, function: Any) -> Given:
-        """With what the function speaks of."""
-        return Given(self.values, tuple(plain.constants(function)))
+        """With the constants that the function mentions."""
+        return Given(self.values, tuple(constants(function)), tuple(integers(function)))
+
+    def sizes(self, ladder: tuple[int, ...] = LADDER) -> list[int]:
+        """How many elements larger inputs have."""
+        return sizes(self.integers, ladder)
 
     def own(self, kind: Any) -> Any:
         """What was given for this type: a list that was looked at, or a strategy that is looked at as it goes."""
@@ -112,6 +127,19 @@ class Given:
     def examples(self, kind: Any) -> list[Any]:
         """A few values: the user's own, else those that Flo knows, and constants of the function."""
         return plain.examples(kind, self._known)
+
+    def different(self, kind: Any, count: int) -> list[Any]:
+        """So many elements in no order, as different as they can be made; none if the type does not say how."""
+        numbers = Random(count).sample(range(count), count)
+        origin, parts = plain.shape(resolved(kind))
+        if self.own(kind) is None:
+            if origin in (int, float):
+                return [origin(number) for number in numbers]
+            if origin is str:
+                return [f"a{number}" for number in numbers]
+            if origin is tuple and parts and parts[-1] is not ... and parts != ((),):
+                return list(zip(*(self.different(part, count) for part in parts), strict=False))
+        return list(islice(cycle(self.examples(kind)), count))
 
     def _known(self, kind: Any) -> list[Any] | None:
         own = self.own(kind)

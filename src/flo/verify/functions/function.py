@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from flo.core.elements import type_name
@@ -10,6 +11,7 @@ from flo.core.errors import LawError, Origin, brief
 from flo.core.labels import label
 from flo.values.lattice import Lattice
 from flo.verify import laws as law
+from flo.verify.data.constants import impure_calls
 from flo.verify.data.given import Given
 from flo.verify.effort import Effort
 from flo.verify.functions.domains import NO_START, function_domains, guessed_types, known_types, parameters
@@ -107,7 +109,9 @@ def check_function(
             raise endless(label(f), up, where) from None
         problems = function_problems(f, chosen, domains, inverse)
     admissible = _admissible(problems, start, given)
-    return Trials(label(f), problems, effort, limits, admissible, where).report(chosen)
+    report = Trials(label(f), problems, effort, limits, admissible, where).report(chosen)
+    calls = [] if report.strength.proved else impure_calls(f)
+    return replace(report, caveats=tuple(f"it calls {call}, which gives another result later" for call in calls))
 
 
 def _admissible(problems: list[Problem], start: Any, given: Given) -> Callable[[Values], Iterable[Values]]:

@@ -15,7 +15,7 @@ from flo.core.errors import FloError, LawError, brief
 from flo.core.labels import label
 from flo.values.lattice import Lattice
 from flo.verify import laws
-from flo.verify.data.examples import inner_values
+from flo.verify.data.constants import inner_values
 from flo.verify.data.given import Given
 from flo.verify.functions.domains import NO_START, candidates, function_domains, takes
 from flo.verify.functions.equations import Function, lattice_equations, same

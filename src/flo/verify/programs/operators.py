@@ -23,7 +23,7 @@ from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify import laws
-from flo.verify.effort import Effort
+from flo.verify.effort import Effort, caveats
 from flo.verify.exploration.replay import again, flow_again
 from flo.verify.functions.obligations import hard, obligations
 from flo.verify.programs.graphs import OF_GRAPHS, OF_OPERATORS, GraphLaws
@@ -51,7 +51,7 @@ def check_operator(
             instead=(("@dataclass(frozen=True)", f"class {type(operator).__name__}(flo.Operator)"),),
             where=Origin.here(),
         )
-    effort = effort.around([operator])
+    effort = effort.with_constants_in([operator])
     if types:
         phases = Phases([_subject(operator, each, effort) for each in named_signatures(operator, types)], effort)
         broken = phases.run()
@@ -63,7 +63,16 @@ def check_operator(
         for obligation in dict.fromkeys(o for s in phases.subjects for o in obligations(operator, s.types))
     )
     never = frozenset() if broken is not None else named - phases.fired()
-    return Report(f"`{operator.name}`", laws.OPERATOR_LAWS, phases.strength(), broken, phases.fired(), never, parts)
+    return Report(
+        f"`{operator.name}`",
+        laws.OPERATOR_LAWS,
+        phases.strength(),
+        broken,
+        phases.fired(),
+        never,
+        parts,
+        caveats([operator]),
+    )
 
 
 def _subject(operator: Operator, types: StreamTypes, effort: Effort) -> GraphLaws:
@@ -199,7 +208,8 @@ class Checkable(Protocol):
 
 def check_flow(program: Program, effort: Effort | None = None) -> Report:
     """Tries the laws of graphs on every small input and at random, and what operators ask of the functions in it."""
-    effort = (effort or Effort()).around(operator for operator, _ in program.operators)
+    operators = [operator for operator, _ in program.operators]
+    effort = (effort or Effort()).with_constants_in(operators)
     types = tuple(program.inputs.values())
 
     def line(given: Input, trace: str) -> str:
@@ -213,5 +223,12 @@ def check_flow(program: Program, effort: Effort | None = None) -> Report:
     named = frozenset(rule for operator, inputs in program.operators for rule in named_rules(operator, inputs))
     never = frozenset() if broken is not None else named - phases.fired()
     return Report(
-        f"the flow `{program.name}`", laws.GRAPH_LAWS, phases.strength(), broken, phases.fired(), never, parts
+        f"the flow `{program.name}`",
+        laws.GRAPH_LAWS,
+        phases.strength(),
+        broken,
+        phases.fired(),
+        never,
+        parts,
+        caveats(operators),
     )

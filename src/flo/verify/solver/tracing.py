@@ -20,7 +20,7 @@ from fractions import Fraction
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar
 
-from flo.verify.data.examples import unwrapped
+from flo.verify.data.constants import unwrapped
 from flo.verify.solver.paths import Path
 from flo.verify.solver.symbolic import Symbol
 
