@@ -41,7 +41,7 @@ def test_a_replay_records_its_steps() -> None:
 def test_the_line_to_paste_shows_the_second_outcome(operator: flo.Operator) -> None:
     found = flo.verify.check(operator).counterexample
     assert found is not None
-    again = pasted(found.reproduce)
+    again = pasted(found.reproduce, **{type(operator).__name__: type(operator)})
     assert [str(plain) for plain in again.outputs.values()] == [found.outcomes[1].removesuffix(" ⊗")]
     assert again.events[-len(found.columns[1]) :] == found.columns[1]
 
@@ -50,7 +50,7 @@ def test_the_line_to_paste_shows_the_second_outcome(operator: flo.Operator) -> N
 def test_the_line_to_paste_takes_the_step_that_breaks_a_law(operator: flo.Operator) -> None:
     found = flo.verify.check(operator).counterexample
     assert found is not None
-    again = pasted(found.reproduce)
+    again = pasted(found.reproduce, **{type(operator).__name__: type(operator)})
     assert again.events == found.columns[0]
 
 
@@ -151,7 +151,7 @@ def test_an_input_may_be_called_like_a_rule() -> None:
 
 
 def test_what_is_no_trace_is_refused() -> None:
-    with pytest.raises(flo.UnknownNameError, match="a trace is a text, and NoneType is none"):
+    with pytest.raises(flo.UnknownNameError, match="`trace` must be a str; got NoneType"):
         race().replay(None, largest=[1])  # type: ignore[arg-type]
     with pytest.raises(flo.ElementError, match="`largest`"):
         race().replay("largest", largest=["a"])

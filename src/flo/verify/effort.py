@@ -1,4 +1,7 @@
-"""How hard a check tries: how many elements, how many random inputs, from which seed, and how much work in all."""
+"""The budget of a check: input sizes, number of random inputs, seed, work, and the constants to try.
+
+Also the caveats of an operator: what its code mentions and no check can settle.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ from flo.verify.data.constants import LARGEST, beside, constants, impure_calls, 
 from flo.verify.data.given import Given
 
 WORK = 200_000
-"""About ten seconds of a usual operator on a usual machine."""
+"""About ten seconds for a typical operator on a typical machine."""
 LEAST_WORK = 5_000
-"""For what has not been tried at all when the rest is used up."""
+"""The minimum for a phase that has not run when the budget is used up."""
 SECONDS = 5.0
 SMALL_SHARE = 0.6
-"""The part of the work that is for small inputs; what they leave is for larger ones."""
+"""The share of the work for small inputs; the rest is for larger ones."""
 
 
 @dataclass
@@ -41,24 +44,24 @@ class Effort:
     """Random inputs."""
     seed: int = 0
     work: int = WORK
-    """What may be done in all, as the meter counts it."""
+    """The budget, in units of the meter."""
     seconds: float = SECONDS
-    """The processor time that one call of a function may take before it is given up."""
+    """The processor time after which one call of a function is aborted."""
     meter: Meter = field(default_factory=Meter)
 
     def over(self) -> bool:
-        """Whether all the work is done."""
+        """Whether the budget is used up."""
         return self.left() <= 0
 
     def left(self) -> int:
         return self.work - self.meter.done
 
     def rest(self) -> Effort:
-        """What is left, or a little for what has not been tried at all."""
+        """The remaining budget, but at least the minimum."""
         return replace(self, work=max(LEAST_WORK, self.left()), meter=Meter())
 
     def with_constants_of(self, function: Any) -> Effort:
-        """With the values that the function speaks of."""
+        """With the constants that the function mentions."""
         return replace(self, given=self.given.with_constants_of(function))
 
     def with_constants_in(self, operators: Iterable[Operator]) -> Effort:
@@ -70,7 +73,7 @@ class Effort:
         return replace(self, given=given)
 
     def small_over(self) -> bool:
-        """Whether that for small inputs is."""
+        """Whether the share for small inputs is used up."""
         return self.left() <= (1 - SMALL_SHARE) * self.work
 
 

@@ -1,4 +1,7 @@
-"""What can be told of Python types: that of some values, and what a type holds."""
+"""The values that a check draws from: the user's examples, constants of the subject, and Flo's own examples.
+
+Also what can be told of Python types: the common type of some values, and whether a type holds floats.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,7 @@ class Given:
         self.where = Origin.here()
         if not isinstance(self.values, Mapping):
             raise LawError(
-                f"examples are a mapping from types to values, and these are {type(self.values).__name__}",
+                f"`examples` must be a mapping from types to values; got {type(self.values).__name__}",
                 facts=(("given", brief(self.values)),),
                 instead=(("examples={int: [1, 2, 3]}", "values of each type, or a Hypothesis strategy"),),
                 where=self.where,
@@ -107,7 +110,7 @@ class Given:
             return values.map(lambda value: self._expect(value, kind))
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
             raise LawError(
-                f"the examples of {type_name(kind)} are neither a list nor a strategy",
+                f"the examples of {type_name(kind)} must be a list or a strategy",
                 facts=(("given", brief(values)),),
                 where=self.where,
             )
@@ -117,7 +120,7 @@ class Given:
         reason = _stranger(value, kind)
         if reason is not None:
             raise LawError(
-                f"the examples of {type_name(kind)} have a value that is none: {brief(value)}",
+                f"the examples of {type_name(kind)} contain a value of another type: {brief(value)}",
                 facts=(("given", f"{brief(value)}, {reason}"), ("expected", type_name(kind))),
                 instead=((f"examples={{{type_name(kind)}: …}}", "values, or a strategy that makes only such values"),),
                 where=self.where,
@@ -147,7 +150,7 @@ class Given:
             few = drawn(own, FEW) if is_strategy(own) else own
             if not few:
                 raise LawError(
-                    f"the examples of {type_name(kind)} are none",
+                    f"the examples of {type_name(kind)} are empty",
                     facts=(("given", brief(self.values)),),
                     instead=((f"examples={{{type_name(kind)}: […]}}", "at least one value"),),
                     where=self.where,

@@ -1,4 +1,7 @@
-"""The types of a function's arguments: those that were given, those that it names, or guesses that it takes."""
+"""The arguments that a function is tried on: their types (given, annotated or guessed) and their values.
+
+The first argument of a fold ranges over the accumulators that the fold can reach.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ def known_types(f: Function, types: tuple[Any, ...], start: Any) -> tuple[Any, .
             return (type(start), *types)
         if len(types) != count:
             raise LawError(
-                f"`{label(f)}` takes {count} argument{'s' * (count != 1)}, and {len(types)} types were given",
+                f"`{label(f)}` takes {count} argument{'s' * (count != 1)}; got {len(types)} types",
                 facts=(("types", ", ".join(map(type_name, types))),),
                 where=Origin.here(),
             )
@@ -74,7 +77,7 @@ def guessed_types(f: Function, kinds: tuple[Any, ...], start: Any, given: Given)
         if takes(f, tried, start, given):
             return tried
     raise LawError(
-        f"`{label(f)}` takes none of the types that are tried",
+        f"`{label(f)}` fails on every type that was tried",
         facts=(("tried", ", ".join(map(type_name, GUESSES))),),
         instead=(("check(f, int, str)", "name the types of its arguments"),),
         where=Origin.here(),

@@ -1,4 +1,4 @@
-"""Which laws are tried on a function: those that were asked for, or those that suit what is known of it."""
+"""Checks a function: chooses the laws, turns them into equations, and tries or proves them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def chosen_laws(
     """One law or several; with an `inverse` also that it is one."""
     chosen = default_laws(f, types, start, lattices) if asked is None else _several(asked)
     if not chosen:
-        raise _refused(f"there is no law to try on `{label(f)}`: `laws` is empty")
+        raise _refused(f"no law to try on `{label(f)}`: `laws` is empty")
     known = law.FUNCTION_LAWS if lattices is None else OF_LATTICES
     for each in chosen:
         if each == law.MONOTONE and lattices is None:
@@ -47,7 +47,7 @@ def chosen_laws(
             raise _refused(f"whether `{label(f)}` has an inverse cannot be tried without it", instead)
         if each not in known:
             shown = f"`{each}`" if isinstance(each, Law) else brief(each)
-            raise _refused(f"{shown} is none of the laws {', '.join(one.name for one in known)}")
+            raise _refused(f"unknown law {shown}; expected one of {', '.join(one.name for one in known)}")
     return chosen if inverse is None or law.INVERSE in chosen else (*chosen, law.INVERSE)
 
 
@@ -62,7 +62,7 @@ def _several(asked: Any) -> tuple[Law, ...]:
     if isinstance(asked, Law):
         return (asked,)
     if isinstance(asked, (str, bytes)) or not isinstance(asked, Iterable):
-        raise _refused(f"`laws` are those of `flo.verify.laws`, and {brief(asked)} is none")
+        raise _refused(f"`laws` must be laws of `flo.verify.laws`; got {brief(asked)}")
     return tuple(asked)
 
 

@@ -1,4 +1,7 @@
-"""What a few values show of an obligation, with bounded work: for the moment when a program is built."""
+"""Refuses, when a program is built, a function or lattice that breaks a law its operator requires.
+
+It is tried on a few values with bounded work, and the result is remembered.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of collections: on every small value with every small delta, and then on larger ones at random."""
+"""The laws of collections: on every pair of small values, on values of larger sizes, and at random."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Larger inputs at random, and the smallest of those that break a law."""
+"""Inputs larger than the exhaustive ones: of sizes and weights in the code, of a fixed ladder, and at random.
+
+Random inputs grow, and a counterexample among them is shrunk to the smallest.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of an operator: on input types that are named, or on those that it accepts."""
+"""Checks an operator on given or guessed input types, and a flow on the types of its inputs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def check_operator(
     expect_name(operator, Origin.here())
     if not is_dataclass(operator):
         raise LawError(
-            f"`{operator.name}` is no dataclass: the fields of an operator are its expression, and its state",
+            f"`{operator.name}` must be a dataclass: its fields are its expression and its state",
             instead=(("@dataclass(frozen=True)", f"class {type(operator).__name__}(flo.Operator)"),),
             where=Origin.here(),
         )
@@ -135,7 +135,7 @@ def guessed_signatures(operator: Operator) -> list[list[StreamTypes]]:
     found = [signatures for signatures in each if signatures]
     if not found:
         raise LawError(
-            f"`{operator.name}` takes none of the types that are tried",
+            f"`{operator.name}` rejects every input type that was tried",
             facts=tuple(("refused", reason) for reason in islice(refused, MOST_REFUSALS)),
             instead=((f"check(operator{', flo.Sequence[str]' * operator.arity[0]})", "name the types of its inputs"),),
             where=Origin.here(),

@@ -1,4 +1,4 @@
-"""The phases of a check: every small input, the smallest first, then sizes in the code, then larger ones at random."""
+"""The phases of a check: small inputs, sizes in the code, random inputs, large inputs, checkpoints."""
 
 from __future__ import annotations
 

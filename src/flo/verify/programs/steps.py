@@ -1,4 +1,7 @@
-"""Copies of operators, so that what a check does to one that changes itself is not done to the user's own."""
+"""The laws of a single step: preservation, one result, and no changes to the operator or its input.
+
+A check works on copies of operators, so that one that changes itself does not change the user's own.
+"""
 
 from __future__ import annotations
 
