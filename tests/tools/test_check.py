@@ -180,7 +180,7 @@ def test_a_file_can_say_what_it_is_tried_on(run: Run) -> None:
     assert "pipeline.py:9: ok: " in out
     status, out, _ = run(pipeline=programs.PARSER + "flo_examples = {str: [3]}\n")
     assert status == 1
-    assert "the examples of str have a value that is none: 3" in out
+    assert "the examples of str contain a value of another type: 3" in out
 
 
 def test_an_error_of_the_whole_flow(run: Run) -> None:
@@ -343,7 +343,7 @@ def test_an_operator_that_takes_no_type_that_is_tried_is_no_error(run: Run) -> N
     status, out, _ = run(pipeline=source)
     assert status == 0
     assert out.startswith(
-        "pipeline.py:9: note: LawError: `how_many_there_are` takes none of the types that are tried\n"
+        "pipeline.py:9: note: LawError: `how_many_there_are` rejects every input type that was tried\n"
     )
 
 

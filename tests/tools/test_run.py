@@ -37,7 +37,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
             ["--input", "rows=missing"],
             "there is no file or folder `missing`\n  instead   missing:   if it is a format of Spark\n",
         ),
-        (["--input", "rows"], "`rows` is no NAME=VALUE\n"),
+        (["--input", "rows"], "expected NAME=VALUE; got `rows`\n"),
         (
             ["--input", "rows=rate:", "--output", "sum=noop"],
             "the flow has no output called `sum`\n  outputs   sums\n",

@@ -219,8 +219,8 @@ def test_a_measure_is_spoken_of_as_it_is_defined() -> None:
     assert (
         found(Idle(), OPEN).instead == "consume something of the input at each step, or define a `measure` that falls"
     )
-    assert found(Rising(), OPEN).instead.startswith("let every step lower what `measure` gives")
-    assert found(Sinking(), OPEN).instead == "let `measure` give a tuple of whole numbers, 0 or more"
+    assert found(Rising(), OPEN).instead.startswith("make every step lower the result of `measure`")
+    assert found(Sinking(), OPEN).instead == "return a tuple of integers ≥ 0 from `measure`"
 
 
 def test_one_rule_cannot_exclude_itself() -> None:

@@ -17,7 +17,8 @@ import pytest
 
 import flo
 from flo.core.elements import belongs
-from flo.verify.data.examples import constants, examples
+from flo.verify.data.constants import constants
+from flo.verify.data.examples import examples
 from flo.verify.data.given import Given
 from flo.verify.data.strategies import strategy
 

@@ -153,7 +153,7 @@ def test_data_of_an_input_that_is_called_like_an_option() -> None:
 
 
 def test_what_cannot_be_explored_is_refused_on_the_line() -> None:
-    with pytest.raises(flo.LawError, match="at least one state, and most_states is 0"):
+    with pytest.raises(flo.LawError, match="`most_states` must be an integer ≥ 1; got 0"):
         race().explore(largest=[1], most_states=0)
     flow = flo.Flow()
     flow.output("out", flow.input("x", flo.Sequence[int]).map(increment))

@@ -192,9 +192,9 @@ def test_types_come_from_the_call_then_from_annotations_then_from_guesses() -> N
     assert guessed.ok
     assert "types guessed: int, int" in guessed.strength.limits
     assert "types guessed: int, str" in str(check(lambda a, x: a + len(x)))
-    with pytest.raises(flo.LawError, match="takes 2 arguments, and 3 types were given"):
+    with pytest.raises(flo.LawError, match="takes 2 arguments; got 3 types"):
         check(joined, int, int, int)
-    with pytest.raises(flo.LawError, match="takes none of the types that are tried"):
+    with pytest.raises(flo.LawError, match="fails on every type that was tried"):
         check(lambda a, x: a.nothing + x)
 
 

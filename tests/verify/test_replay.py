@@ -151,7 +151,7 @@ def test_an_input_may_be_called_like_a_rule() -> None:
 
 
 def test_what_is_no_trace_is_refused() -> None:
-    with pytest.raises(flo.UnknownNameError, match="a trace is a text, and NoneType is none"):
+    with pytest.raises(flo.UnknownNameError, match="`trace` must be a str; got NoneType"):
         race().replay(None, largest=[1])  # type: ignore[arg-type]
     with pytest.raises(flo.ElementError, match="`largest`"):
         race().replay("largest", largest=["a"])

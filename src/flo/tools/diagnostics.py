@@ -1,4 +1,4 @@
-"""What is wrong, as a compiler says it: file, line, kind, the line with carets, and what more there is to know."""
+"""Diagnostics in the style of a compiler: file, line, level, the source line with carets, and details."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's file as a module: found, imported as Python would import it, and forgotten again."""
+"""Loads a user's file as a module, as Python would import it, and unloads it again."""
 
 from __future__ import annotations
 

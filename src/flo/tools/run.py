@@ -90,7 +90,7 @@ def flow_in(module: Any, name: str) -> Flow:
 def _named(text: str) -> tuple[str, str]:
     name, equals, rest = text.partition("=")
     if not equals or not name or not rest:
-        raise FloError(f"`{text}` is no NAME=VALUE")
+        raise FloError(f"expected NAME=VALUE; got `{text}`")
     return name, rest
 
 

@@ -1,4 +1,4 @@
-"""`flo state show|verify|rescale CHECKPOINT`: what a checkpoint of a flow on Spark holds, without its program."""
+"""`flo state show|verify|rescale CHECKPOINT`: inspects a Spark checkpoint without its program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be checked in a module: flows, functions that make them, and operators, lattices and collections."""
+"""Finds what to check in a module: flows, functions that return them, operators, lattices and collections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a long run has come: rows, rate, state, time left. Nothing is shown where nobody looks."""
+"""Terminal views: the progress of a long run, and tables of traces."""
 
 from __future__ import annotations
 

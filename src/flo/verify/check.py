@@ -1,4 +1,7 @@
-"""What `check` is told, looked at before anything is tried."""
+"""`flo.verify.check`: validates the options, then tries every law of the subject.
+
+The subject may be an operator, a flow, a collection, a lattice or a function; each kind has its own laws.
+"""
 
 from __future__ import annotations
 
@@ -28,33 +31,31 @@ from flo.verify.report import Report
 
 
 def expect_numbers(*, most: Any, tries: Any, seed: Any, work: Any, seconds: Any) -> None:
-    """Refuses what is no number of elements, of tries, of units of work, or of seconds."""
+    """Rejects options that are not numbers in their range."""
     for name, given, least in (("most", most, 0), ("tries", tries, 0), ("seed", seed, None), ("work", work, 1)):
         if type(given) is not int or (least is not None and given < least):
-            raise _refused(name, given, "a whole number" if least is None else f"a whole number, {least} or more")
+            raise _refused(name, given, "an integer" if least is None else f"an integer ≥ {least}")
     if type(seconds) not in (int, float) or not 0 < seconds < math.inf:
-        raise _refused("seconds", seconds, "a number above 0")
+        raise _refused("seconds", seconds, "a number > 0")
 
 
 def _refused(name: str, given: Any, expected: str) -> LawError:
-    return LawError(
-        f"`{name}` is {expected}, and {brief(given)} is none", facts=(("given", brief(given)),), where=Origin.here()
-    )
+    return LawError(f"`{name}` must be {expected}; got {brief(given)}", where=Origin.here())
 
 
 def expect_none(of_function: dict[str, Any]) -> None:
-    """Refuses options that only the check of a function has, and that would do nothing."""
+    """Rejects options that apply only to functions."""
     for name, given in of_function.items():
         if given is not None and given is not NO_START:
             raise LawError(
-                f"`{name}` is for the check of a function: what else there is has laws of its own, and all are tried",
+                f"`{name}` applies only to the check of a function; for other subjects all laws are tried",
                 facts=(("given", brief(given)),),
                 where=Origin.here(),
             )
 
 
 def expect_hashable(collection: Collection, given: Given) -> None:
-    """Refuses a collection that counts elements, or finds them by a key, of which none can be hashed."""
+    """Rejects a bag, set, z-set or keyed collection whose elements or keys cannot be hashed."""
     kind = collection.key if isinstance(collection, Keyed) else None
     if isinstance(collection, (Bag, Set, ZSet)):
         assert isinstance(collection, ElementCollection)
@@ -62,9 +63,9 @@ def expect_hashable(collection: Collection, given: Given) -> None:
     known = [] if kind is None else given.examples(kind)
     if known and not any(map(_hashed, known)):
         raise LawError(
-            f"{collection.name} holds what can be hashed, and {type_name(kind)} cannot",
+            f"elements of {collection.name} must be hashable; {type_name(kind)} is not",
             facts=(("given", brief(known[0])),),
-            instead=(("tuple[int, ...]", "in the place of list[int], frozenset in that of set"),),
+            instead=(("tuple[int, ...]", "instead of list[int]; frozenset instead of set"),),
             where=Origin.here(),
         )
 
@@ -92,13 +93,13 @@ def check(
 ) -> Report:
     """Tries the laws of a flow, an operator, a collection, a lattice or a function.
 
-    All inputs of up to `most` elements first, in every schedule and with every cut, then larger ones: of the sizes that
-    the code speaks of, and so many `tries` at random by a `seed`. `work` bounds all of it, counted in states, steps and
-    calls, so that the result is the same on every machine. One call that uses so many `seconds` of processor time is
-    given up. `types` are those of an operator's inputs (a collection stands for bounded
-    and unbounded), or of a function's arguments. `examples` are values of your own by type, or Hypothesis strategies.
-    `laws` are those that a function is to satisfy; `start` is where a fold with it starts; `inverse` takes back what it
-    adds. Two lattices in the place of types are those that a monotone function leads from and to.
+    First all inputs of up to `most` elements, in every schedule and with every split of the data. Then larger inputs:
+    of the sizes that the code mentions, and `tries` random ones from `seed`. `work` bounds the total, counted in
+    states, steps and calls, so the result is the same on every machine. A call that uses `seconds` of processor time
+    is aborted. `types` are the types of an operator's inputs (a collection means both bounded and unbounded) or of a
+    function's arguments. `examples` maps types to your own values or to Hypothesis strategies. `laws` are the laws that
+    a function must satisfy; `start` is the initial value of a fold with it; `inverse` undoes it. For a monotone
+    function, pass its two lattices instead of types.
     """
     expect_numbers(most=most, tries=tries, seed=seed, work=work, seconds=seconds)
     effort = Effort(Given({} if examples is None else examples), most, tries, seed, work, seconds)
@@ -130,8 +131,8 @@ def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: 
         return check_function(subject, types, effort, **of_function)
     if _is_a(subject, Operator):
         raise LawError(
-            f"the laws of an operator bind an instance, and {subject.__name__} is the class",
-            instead=((f"check({subject.__name__}(…))", "with what it is made of"),),
+            f"`check` needs an instance of an operator; got the class {subject.__name__}",
+            instead=((f"check({subject.__name__}(…))", "with its arguments"),),
             where=Origin.here(),
         )
     raise LawError(
@@ -143,7 +144,7 @@ def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: 
 
 
 def explained(fault: FunctionError, cause: BaseException | None = None) -> FunctionError:
-    """What a function raised, with the line of the user that did, and how to try other values."""
+    """The error of a function, with the user's line that raised it, and how to try other values."""
     cause = cause or fault.__cause__
     if cause is not None:
         line = Origin.innermost(cause.__traceback__)

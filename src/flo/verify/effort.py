@@ -1,4 +1,7 @@
-"""How hard a check tries: how many elements, how many random inputs, from which seed, and how much work in all."""
+"""The budget of a check: input sizes, number of random inputs, seed, work, and the constants to try.
+
+Also the caveats of an operator: what its code mentions and no check can settle.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,16 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from flo.core.operator import Operator
-from flo.verify.data.examples import beside, constants
+from flo.verify.data.constants import LARGEST, beside, constants, impure_calls, integers
 from flo.verify.data.given import Given
 
 WORK = 200_000
-"""About ten seconds of a usual operator on a usual machine."""
+"""About ten seconds for a typical operator on a typical machine."""
 LEAST_WORK = 5_000
-"""For what has not been tried at all when the rest is used up."""
+"""The minimum for a phase that has not run when the budget is used up."""
 SECONDS = 5.0
 SMALL_SHARE = 0.6
-"""The part of the work that is for small inputs; what they leave is for larger ones."""
+"""The share of the work for small inputs; the rest is for larger ones."""
 
 
 @dataclass
@@ -41,33 +44,36 @@ class Effort:
     """Random inputs."""
     seed: int = 0
     work: int = WORK
-    """What may be done in all, as the meter counts it."""
+    """The budget, in units of the meter."""
     seconds: float = SECONDS
-    """The processor time that one call of a function may take before it is given up."""
+    """The processor time after which one call of a function is aborted."""
     meter: Meter = field(default_factory=Meter)
 
     def over(self) -> bool:
-        """Whether all the work is done."""
+        """Whether the budget is used up."""
         return self.left() <= 0
 
     def left(self) -> int:
         return self.work - self.meter.done
 
     def rest(self) -> Effort:
-        """What is left, or a little for what has not been tried at all."""
+        """The remaining budget, but at least the minimum."""
         return replace(self, work=max(LEAST_WORK, self.left()), meter=Meter())
 
     def with_constants_of(self, function: Any) -> Effort:
-        """With the values that the function speaks of."""
+        """With the constants that the function mentions."""
         return replace(self, given=self.given.with_constants_of(function))
 
-    def around(self, operators: Iterable[Operator]) -> Effort:
-        """Also with the values that these operators speak of, in their fields, functions and methods."""
-        spoken = dict.fromkeys(value for operator in operators for value in spoken_of(operator))
-        return replace(self, given=Given(self.given.values, (*self.given.constants, *spoken)))
+    def with_constants_in(self, operators: Iterable[Operator]) -> Effort:
+        """Also with the values that these operators mention in their fields, functions and methods."""
+        found = list(operators)
+        mentioned = dict.fromkeys(value for operator in found for value in constants_in(operator))
+        numbers = dict.fromkeys(value for operator in found for item in code_of(operator) for value in integers(item))
+        given = Given(self.given.values, (*self.given.constants, *mentioned), (*self.given.integers, *numbers))
+        return replace(self, given=given)
 
     def small_over(self) -> bool:
-        """Whether that for small inputs is."""
+        """Whether the share for small inputs is used up."""
         return self.left() <= (1 - SMALL_SHARE) * self.work
 
 
@@ -76,14 +82,48 @@ def is_shipped(kind: type) -> bool:
     return kind.__module__.startswith(("flo.core.", "flo.values.", "flo.columns.", "flo.tables."))
 
 
-def spoken_of(operator: Operator) -> Iterator[Any]:
-    """Numbers and strings in an operator: its fields and their functions, and what the user wrote into its class."""
+def code_of(operator: Operator) -> list[Any]:
+    """Where an operator may mention constants: the values of its fields, and what the user wrote into its class."""
+    names: list[str] = [each.name for each in fields(operator)] if is_dataclass(operator) else []
+    return [*(getattr(operator, name) for name in names), *_written(type(operator))]
+
+
+def _written(kind: type) -> Iterator[Any]:
+    """The attributes and methods of those of its classes that Flo does not ship."""
+    for owner in kind.__mro__:
+        if not is_shipped(owner) and owner.__module__ not in ("abc", "builtins", "typing"):
+            yield from (item for name, item in vars(owner).items() if name not in ("name", "arity", "__firstlineno__"))
+
+
+def integers_in(kind: type) -> list[int]:
+    """The integers that the user wrote into a class."""
+    return [number for item in _written(kind) for number in integers(item)]
+
+
+def constants_in(operator: Operator) -> Iterator[Any]:
+    """Numbers and strings in an operator."""
     names: list[str] = [each.name for each in fields(operator)] if is_dataclass(operator) else []
     for part in (getattr(operator, name) for name in names):
         yield from constants(part)
         for value in part if isinstance(part, tuple) else (part,):
             yield from beside(value)
-    for kind in type(operator).__mro__:
-        if not is_shipped(kind) and kind.__module__ not in ("abc", "builtins", "typing"):
-            for item in vars(kind).values():
-                yield from constants(item) or beside(item if not isinstance(item, str) else None)
+    for item in _written(type(operator)):
+        yield from constants(item) or beside(item if not isinstance(item, str) else None)
+
+
+def caveats(operators: Iterable[Operator]) -> tuple[str, ...]:
+    """What no check can settle: calls that depend on more than their arguments, and sizes that are never reached.
+
+    Sizes count only in classes of the user: those that Flo ships are tested with it.
+    """
+    found = list(operators)
+    parts = [(operator, part) for operator in found for part in code_of(operator)]
+    calls = (
+        f"`{operator.name}` calls {call}, which gives another result later"
+        for operator, part in parts
+        for call in impure_calls(part)
+    )
+    numbers = {number for operator in found for number in integers_in(type(operator))}
+    large = sorted(number for number in numbers if number > LARGEST)
+    sizes = [f"no input of {' or '.join(f'{size:,}' for size in large)} elements was tried"] if large else []
+    return (*dict.fromkeys(calls), *sizes)

@@ -1,4 +1,4 @@
-"""The laws of the paper as data: what binds collections, operators, graphs, functions and lattices, by name."""
+"""The laws of the paper as data: name, section, statement and advice for each."""
 
 from __future__ import annotations
 

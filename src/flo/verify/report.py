@@ -1,4 +1,4 @@
-"""What a check found: a value, for people and for programs."""
+"""The result of a check: a verdict, how hard the laws were tried, and a counterexample if one broke."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ class Counterexample:
 
     law: Law
     about: str
-    """What it was tried on."""
+    """The input on which it broke."""
     columns: tuple[tuple[str, ...], ...]
     outcomes: tuple[str, ...]
     reproduce: str = ""
     """A line to paste that shows it again."""
     advice: str = ""
-    """What to do here, where that is not what is to be done about the law in general."""
+    """A fix for this case, where the general advice of the law does not fit."""
 
     @property
     def instead(self) -> str:
-        """What to do about it."""
+        """How to fix it."""
         return self.advice or self.law.instead
 
     def __str__(self) -> str:
@@ -45,13 +45,13 @@ class Strength:
     """How hard the laws were tried; `attempts` are the inputs, values or pairs of them that were looked at."""
 
     proved: bool = False
-    """For all values there are, by the solver."""
+    """By the solver, for all values."""
     exhaustive: int = 0
     """Small inputs, every one of them."""
     up_to: int = 0
     """How many elements the largest of those has."""
     sized: int = 0
-    """Inputs of the sizes and weights that the code speaks of."""
+    """Inputs of given sizes and weights: those in the code, and a few large ones."""
     random: int = 0
     """Larger inputs, generated."""
     longest: int = 0
@@ -61,7 +61,7 @@ class Strength:
     takes_data: bool = False
     """Whether there are inputs, so that those without elements say little."""
     limits: tuple[str, ...] = ()
-    """What was not done, and why: the work was enough, a library is missing, a function could not be traced."""
+    """What was skipped, and why: the budget was used up, a library is missing, a function could not be traced."""
 
     @property
     def attempts(self) -> int:
@@ -105,9 +105,11 @@ class Report:
     fired: frozenset[str] = frozenset()
     """The rules of the operators that were taken."""
     never_fired: frozenset[str] = frozenset()
-    """Rules that the operators name, and that no input enabled."""
+    """Rules in the code that no input enabled."""
     parts: tuple[Report, ...] = ()
     """Of a flow: what was found of the functions in it whose algebra matters."""
+    caveats: tuple[str, ...] = ()
+    """What no input can settle: a call of a clock, a size that is never reached."""
 
     def __post_init__(self) -> None:
         """Without a counterexample of its own, that of the first part that has one."""
@@ -127,8 +129,9 @@ class Report:
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """What the verdict says nothing about, where there is one."""
-        return tuple(f"rule {rule} never fired" for rule in sorted(self.never_fired))
+        """What the verdict does not cover."""
+        never = (f"rule {rule} never fired" for rule in sorted(self.never_fired))
+        return tuple(dict.fromkeys([*never, *self.caveats, *(gap for part in self.parts for gap in part.gaps)]))
 
     @property
     def verdict(self) -> str:

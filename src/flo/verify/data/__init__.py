@@ -1,1 +1,1 @@
-"""Values to try: made from types, given by the user, or generated."""
+"""Values to try: built from types, given by the user, read from the code, or generated."""

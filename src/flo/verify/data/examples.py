@@ -1,20 +1,21 @@
-"""A few telling values of every Python type, always the same ones; and those that a function itself speaks of."""
+"""A few representative values of every Python type, always the same ones.
+
+`PLAIN` lists those of the built-in types; `examples` combines them for tuples, unions, dataclasses and so on.
+"""
 
 from __future__ import annotations
 
 import collections.abc
 import dataclasses
-import inspect
 import math
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property, partial
-from itertools import islice, product
+from itertools import product
 from random import Random
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, is_typeddict
 from uuid import UUID
@@ -48,7 +49,6 @@ _ABSTRACT: dict[Any, Any] = {
     collections.abc.MutableMapping: dict,
     collections.abc.MutableSequence: list,
 }
-WRAPPERS = (staticmethod, classmethod, property, cached_property)
 MOST = 27
 DEPTH = 4
 """How deep types are followed into their parts: a type may contain itself."""
@@ -184,70 +184,3 @@ def _alternating(lists: list[list[Any]]) -> list[Any]:
 
 def _hashable(values: list[Any]) -> list[Any]:
     return [value for value in values if isinstance(value, collections.abc.Hashable)]
-
-
-def constants(function: Any) -> list[Any]:
-    """Numbers and strings that the function speaks of, and the numbers beside them: where it may change its mind."""
-    found: dict[tuple[type, Any], None] = {}
-    for value in islice(_mentioned(function, 2), 24):
-        found.update(((type(each), each), None) for each in beside(value))
-    return [value for _, value in islice(found, 24)]
-
-
-def beside(value: Any) -> list[Any]:
-    """A number and those next to it, or a string; nothing of other values."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return [value, value - 1, value + 1] if math.isfinite(value) else []
-    return [value] if isinstance(value, str) else []
-
-
-def _mentioned(function: Any, depth: int) -> Iterator[Any]:
-    """What stands in its code, its defaults, its closure and its globals; and in the functions it calls."""
-    if isinstance(function, partial):
-        yield from (*function.args, *function.keywords.values())
-        function = function.func
-    function = unwrapped(getattr(function, "__func__", function))
-    function = inspect.unwrap(function) if callable(function) else None
-    code = getattr(function, "__code__", None)
-    if code is None or code.co_qualname.startswith("__create_fn__"):  # which `@dataclass` wrote
-        return
-    yield from (value for value in _literals(code) if value != function.__doc__)
-    inside = inner_values(function)
-    yield from inside
-    if depth:
-        for value in inside:
-            if isinstance(value, types.FunctionType):
-                yield from _mentioned(value, depth - 1)
-
-
-def unwrapped(item: Any) -> Any:
-    """The function of a method, a property and the like."""
-    if isinstance(item, WRAPPERS):
-        wrapped: Any = item
-        return getattr(wrapped, "fget", None) or getattr(wrapped, "func", None) or getattr(wrapped, "__func__", None)
-    return item
-
-
-def inner_values(function: Any) -> list[Any]:
-    """What a function depends on beside its arguments: defaults, closure, and the globals that it names."""
-    cells = [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
-    named = [function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__]
-    return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *cells, *named]
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
-
-
-def _literals(code: types.CodeType) -> Iterator[Any]:
-    for value in code.co_consts:
-        if isinstance(value, types.CodeType):
-            yield from _literals(value)
-        elif isinstance(value, (tuple, frozenset)):
-            yield from value
-        else:
-            yield value

@@ -1,11 +1,16 @@
-"""What can be told of Python types: that of some values, and what a type holds."""
+"""The values that a check draws from: the user's examples, constants of the subject, and Flo's own examples.
+
+Also what can be told of Python types: the common type of some values, and whether a type holds floats.
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
 from functools import reduce
+from itertools import cycle, islice
 from operator import or_
+from random import Random
 from typing import Any, get_args
 
 from flo.core.collection import Collection
@@ -13,6 +18,7 @@ from flo.core.elements import belongs, type_name
 from flo.core.errors import FloError, LawError, Origin, brief
 from flo.values.lattice import Lattice
 from flo.verify.data import examples as plain
+from flo.verify.data.constants import LADDER, constants, integers, sizes
 from flo.verify.data.examples import DEPTH, PLAIN, named_fields, resolved
 
 
@@ -57,28 +63,40 @@ FEW = 8
 
 
 class Given:
-    """A mapping from types to lists of values or Hypothesis strategies; `constants` are those of the subject.
+    """A mapping from types to lists of values or Hypothesis strategies; the constants and integers of the subject.
 
     What is given for a type is used wherever the type occurs: in tuples, in fields, as elements of collections.
     """
 
-    def __init__(self, values: Mapping[Any, Any] | None = None, constants: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self,
+        values: Mapping[Any, Any] | None = None,
+        constants: tuple[Any, ...] = (),
+        integers: tuple[int, ...] = (),
+    ) -> None:
         self.values = {} if values is None else values
         self.constants = constants
+        """Tried as elements."""
+        self.integers = integers
+        """Tried as sizes and as weights."""
         self.made: dict[type, Any] = {}
         """The strategies of classes, each once: a class may contain itself."""
         self.where = Origin.here()
         if not isinstance(self.values, Mapping):
             raise LawError(
-                f"examples are a mapping from types to values, and these are {type(self.values).__name__}",
+                f"`examples` must be a mapping from types to values; got {type(self.values).__name__}",
                 facts=(("given", brief(self.values)),),
                 instead=(("examples={int: [1, 2, 3]}", "values of each type, or a Hypothesis strategy"),),
                 where=self.where,
             )
 
     def with_constants_of(self, function: Any) -> Given:
-        """With what the function speaks of."""
-        return Given(self.values, tuple(plain.constants(function)))
+        """With the constants that the function mentions."""
+        return Given(self.values, tuple(constants(function)), tuple(integers(function)))
+
+    def sizes(self, ladder: tuple[int, ...] = LADDER) -> list[int]:
+        """How many elements larger inputs have."""
+        return sizes(self.integers, ladder)
 
     def own(self, kind: Any) -> Any:
         """What was given for this type: a list that was looked at, or a strategy that is looked at as it goes."""
@@ -92,7 +110,7 @@ class Given:
             return values.map(lambda value: self._expect(value, kind))
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
             raise LawError(
-                f"the examples of {type_name(kind)} are neither a list nor a strategy",
+                f"the examples of {type_name(kind)} must be a list or a strategy",
                 facts=(("given", brief(values)),),
                 where=self.where,
             )
@@ -102,7 +120,7 @@ class Given:
         reason = _stranger(value, kind)
         if reason is not None:
             raise LawError(
-                f"the examples of {type_name(kind)} have a value that is none: {brief(value)}",
+                f"the examples of {type_name(kind)} contain a value of another type: {brief(value)}",
                 facts=(("given", f"{brief(value)}, {reason}"), ("expected", type_name(kind))),
                 instead=((f"examples={{{type_name(kind)}: …}}", "values, or a strategy that makes only such values"),),
                 where=self.where,
@@ -113,13 +131,26 @@ class Given:
         """A few values: the user's own, else those that Flo knows, and constants of the function."""
         return plain.examples(kind, self._known)
 
+    def different(self, kind: Any, count: int) -> list[Any]:
+        """So many elements in no order, as different as they can be made; none if the type does not say how."""
+        numbers = Random(count).sample(range(count), count)
+        origin, parts = plain.shape(resolved(kind))
+        if self.own(kind) is None:
+            if origin in (int, float):
+                return [origin(number) for number in numbers]
+            if origin is str:
+                return [f"a{number}" for number in numbers]
+            if origin is tuple and parts and parts[-1] is not ... and parts != ((),):
+                return list(zip(*(self.different(part, count) for part in parts), strict=False))
+        return list(islice(cycle(self.examples(kind)), count))
+
     def _known(self, kind: Any) -> list[Any] | None:
         own = self.own(kind)
         if own is not None:
             few = drawn(own, FEW) if is_strategy(own) else own
             if not few:
                 raise LawError(
-                    f"the examples of {type_name(kind)} are none",
+                    f"the examples of {type_name(kind)} are empty",
                     facts=(("given", brief(self.values)),),
                     instead=((f"examples={{{type_name(kind)}: […]}}", "at least one value"),),
                     where=self.where,

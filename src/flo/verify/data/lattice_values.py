@@ -1,4 +1,4 @@
-"""The laws of lattices: tried on all triples of a few values, proved where the solver can, then tried at random."""
+"""A few values of a lattice: those of its type, constants of its join, and joins of them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The state space of a program on given data: every schedule and every cut, and ways through it."""
+"""The state space of a program on given data: every schedule and every split of the data, and runs through it."""

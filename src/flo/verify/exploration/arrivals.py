@@ -1,4 +1,4 @@
-"""Data that arrives: plain data cut into the smallest deltas, which come one by one."""
+"""Splits plain data into the smallest deltas, which arrive one by one on channels."""
 
 from __future__ import annotations
 

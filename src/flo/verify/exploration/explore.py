@@ -1,4 +1,4 @@
-"""Through the states of a program: breadth first and all of them, or along one way that is chosen."""
+"""Explores the states of a program: all of them, breadth first, or along random runs (`flow.explore`)."""
 
 from __future__ import annotations
 
@@ -169,8 +169,8 @@ def explore(
     """
     if type(most_states) is not int or most_states < 1:
         raise LawError(
-            f"`explore` sees at least one state, and most_states is {brief(most_states)}",
-            instead=((f"most_states={MOST_STATES:_}", "as many as it sees by itself"),),
+            f"`most_states` must be an integer ≥ 1; got {brief(most_states)}",
+            instead=((f"most_states={MOST_STATES:_}", "the default"),),
             where=Origin.here(),
         )
     space = Space(graph, program(graph, input_types).outputs, names)

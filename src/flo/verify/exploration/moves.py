@@ -1,4 +1,4 @@
-"""What leads from one state of a program to the next, by name and for people."""
+"""Moves between states, small steps and arrivals, with their names in traces; and runs made of moves."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def replayed(
     """Runs a graph along a trace; `outputs` are the names of its outputs."""
     if not isinstance(trace, str):
         raise UnknownNameError(
-            f"a trace is a text, and {type(trace).__name__} is none",
+            f"`trace` must be a str; got {type(trace).__name__}",
             facts=(("given", brief(trace)),),
             instead=(("replay(found.traces[0], …)", "a trace that `explore` or `check` has shown"),),
             where=Origin.here(),

@@ -1,4 +1,4 @@
-"""Equal, for what a program can see: nan is nan, wherever two results, states or outputs are compared."""
+"""Equality of states: NaN equals NaN, and equal values of different types (1, 1.0, True) are kept apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values as people write them, in counterexamples."""
+"""Writes values for counterexamples: as readable text, and as Python source that can be pasted."""
 
 from __future__ import annotations
 

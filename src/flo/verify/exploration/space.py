@@ -1,4 +1,4 @@
-"""Whether a measure falls in an order in which nothing falls for ever."""
+"""The states of a program, numbered and computed on demand; and whether a measure falls at every step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def why_not_falling(before: Any, after: Any) -> str | None:
     """What is wrong with the measures before and after a step, if anything is."""
     for each in (before, after):
         if not isinstance(each, tuple) or not is_measure(each):
-            return f"a measure is a tuple of naturals, or of such tuples, and is {brief(each)}"
+            return f"`measure` must return a tuple of integers ≥ 0, or of such tuples; got {brief(each)}"
     return None if falls(before, after) else NOT_FALLING
 
 
@@ -34,8 +34,8 @@ def measure_advice(operator: Operator, reason: str) -> str:
     if type(operator).measure is Operator.measure:
         return "consume something of the input at each step, or define a `measure` that falls"
     if reason != NOT_FALLING:
-        return "let `measure` give a tuple of whole numbers, 0 or more"
-    return "let every step lower what `measure` gives: the first number that changes gets smaller"
+        return "return a tuple of integers ≥ 0 from `measure`"
+    return "make every step lower the result of `measure`: the first number that changes must get smaller"
 
 
 def is_measure(place: Any) -> bool:

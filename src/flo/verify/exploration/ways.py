@@ -1,4 +1,4 @@
-"""Ways through the states of a program: as text that can be replayed, and two of them side by side."""
+"""Paths through the states of a program: as text that can be replayed, and two of them side by side."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The laws of functions and lattices, tried and proved; and what operators ask of the functions they are given."""
+"""The laws of functions and lattices, tried and proved; and those that operators require of their functions."""

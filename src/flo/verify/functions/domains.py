@@ -1,4 +1,7 @@
-"""The types of a function's arguments: those that were given, those that it names, or guesses that it takes."""
+"""The arguments that a function is tried on: their types (given, annotated or guessed) and their values.
+
+The first argument of a fold ranges over the accumulators that the fold can reach.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from flo.core.elements import belongs, type_name
 from flo.core.errors import LawError, Origin
 from flo.core.labels import label
 from flo.verify import laws as law
+from flo.verify.data.constants import LARGEST, LEAST, beside
 from flo.verify.data.given import Given, common_kind
 from flo.verify.data.strategies import strategy
 from flo.verify.functions.equations import Function, function_equations, same
@@ -51,7 +55,7 @@ def known_types(f: Function, types: tuple[Any, ...], start: Any) -> tuple[Any, .
             return (type(start), *types)
         if len(types) != count:
             raise LawError(
-                f"`{label(f)}` takes {count} argument{'s' * (count != 1)}, and {len(types)} types were given",
+                f"`{label(f)}` takes {count} argument{'s' * (count != 1)}; got {len(types)} types",
                 facts=(("types", ", ".join(map(type_name, types))),),
                 where=Origin.here(),
             )
@@ -73,7 +77,7 @@ def guessed_types(f: Function, kinds: tuple[Any, ...], start: Any, given: Given)
         if takes(f, tried, start, given):
             return tried
     raise LawError(
-        f"`{label(f)}` takes none of the types that are tried",
+        f"`{label(f)}` fails on every type that was tried",
         facts=(("tried", ", ".join(map(type_name, GUESSES))),),
         instead=(("check(f, int, str)", "name the types of its arguments"),),
         where=Origin.here(),
@@ -114,7 +118,7 @@ NO_START = _Start.NONE
 def function_domains(f: Function, kinds: tuple[Any, ...], start: Any, given: Given) -> list[Domain]:
     """What the arguments range over."""
     rest = [domain_of(kind, given) for kind in (kinds if start is NO_START else kinds[1:])]
-    return rest if start is NO_START else [accumulators(f, start, rest), *rest]
+    return rest if start is NO_START else [accumulators(f, start, rest, given), *rest]
 
 
 def domain_of(kind: Any, given: Given) -> Domain:
@@ -128,9 +132,9 @@ def domain_of(kind: Any, given: Given) -> Domain:
     return Domain(few, kind, lambda: strategy(kind, given))
 
 
-def accumulators(f: Function, start: Any, rest: list[Domain]) -> Domain:
+def accumulators(f: Function, start: Any, rest: list[Domain], given: Given) -> Domain:
     """What a fold comes to: the start, and what f makes of it. Other values are none that f must cope with."""
-    few = reached(f, start, rest)
+    few = reached(f, start, rest, given)
     kind = common_kind(few)
     closed = kind is not None and all(belongs(value, kind) for value in few)
 
@@ -169,8 +173,8 @@ def called(f: Function, *arguments: Any) -> Any:
         raise
 
 
-def reached(f: Function, start: Any, rest: list[Domain]) -> list[Any]:
-    """A few accumulators: along the first elements, and one step from the start with the last, the constants of f."""
+def reached(f: Function, start: Any, rest: list[Domain], given: Given) -> list[Any]:
+    """A few accumulators: after the first elements, after one of the constants of f, and after many elements."""
     steps = list(zip(*(domain.few for domain in rest), strict=False))
     found = [start]
     for acc_at, arguments in [(-1, step) for step in steps[:3]] + [(0, step) for step in steps[5:][-3:]]:
@@ -180,4 +184,27 @@ def reached(f: Function, start: Any, rest: list[Domain]) -> list[Any]:
             continue
         if not any(same(acc, known) for known in found):
             found.append(acc)
+    for acc in _after_many(f, start, rest, given):
+        if not any(same(acc, known) for known in found):
+            found.append(acc)
     return found
+
+
+MANY = 6
+"""How many accumulators of many elements are tried."""
+
+
+def _after_many(f: Function, start: Any, rest: list[Domain], given: Given) -> Iterator[Any]:
+    """The accumulators after as many different elements as the integers that f mentions."""
+    wanted = sorted({each for number in given.integers for each in beside(number) if LEAST <= each <= LARGEST})[:MANY]
+    if not wanted or not hasattr(start, "__len__"):  # numbers are tried around the constants themselves
+        return
+    acc = start
+    try:
+        columns = [given.different(domain.kind, wanted[-1]) for domain in rest]
+        for count, arguments in enumerate(zip(*columns, strict=False), start=1):
+            acc = called(f, acc, *arguments)
+            if count in wanted:
+                yield acc
+    except (Exception, SystemExit):  # the equations will say so
+        return

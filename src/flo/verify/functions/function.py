@@ -1,8 +1,9 @@
-"""Which laws are tried on a function: those that were asked for, or those that suit what is known of it."""
+"""Checks a function: chooses the laws, turns them into equations, and tries or proves them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from flo.core.elements import type_name
@@ -10,6 +11,7 @@ from flo.core.errors import LawError, Origin, brief
 from flo.core.labels import label
 from flo.values.lattice import Lattice
 from flo.verify import laws as law
+from flo.verify.data.constants import impure_calls
 from flo.verify.data.given import Given
 from flo.verify.effort import Effort
 from flo.verify.functions.domains import NO_START, function_domains, guessed_types, known_types, parameters
@@ -34,7 +36,7 @@ def chosen_laws(
     """One law or several; with an `inverse` also that it is one."""
     chosen = default_laws(f, types, start, lattices) if asked is None else _several(asked)
     if not chosen:
-        raise _refused(f"there is no law to try on `{label(f)}`: `laws` is empty")
+        raise _refused(f"no law to try on `{label(f)}`: `laws` is empty")
     known = law.FUNCTION_LAWS if lattices is None else OF_LATTICES
     for each in chosen:
         if each == law.MONOTONE and lattices is None:
@@ -45,7 +47,7 @@ def chosen_laws(
             raise _refused(f"whether `{label(f)}` has an inverse cannot be tried without it", instead)
         if each not in known:
             shown = f"`{each}`" if isinstance(each, Law) else brief(each)
-            raise _refused(f"{shown} is none of the laws {', '.join(one.name for one in known)}")
+            raise _refused(f"unknown law {shown}; expected one of {', '.join(one.name for one in known)}")
     return chosen if inverse is None or law.INVERSE in chosen else (*chosen, law.INVERSE)
 
 
@@ -60,7 +62,7 @@ def _several(asked: Any) -> tuple[Law, ...]:
     if isinstance(asked, Law):
         return (asked,)
     if isinstance(asked, (str, bytes)) or not isinstance(asked, Iterable):
-        raise _refused(f"`laws` are those of `flo.verify.laws`, and {brief(asked)} is none")
+        raise _refused(f"`laws` must be laws of `flo.verify.laws`; got {brief(asked)}")
     return tuple(asked)
 
 
@@ -107,7 +109,9 @@ def check_function(
             raise endless(label(f), up, where) from None
         problems = function_problems(f, chosen, domains, inverse)
     admissible = _admissible(problems, start, given)
-    return Trials(label(f), problems, effort, limits, admissible, where).report(chosen)
+    report = Trials(label(f), problems, effort, limits, admissible, where).report(chosen)
+    calls = [] if report.strength.proved else impure_calls(f)
+    return replace(report, caveats=tuple(f"it calls {call}, which gives another result later" for call in calls))
 
 
 def _admissible(problems: list[Problem], start: Any, given: Given) -> Callable[[Values], Iterable[Values]]:

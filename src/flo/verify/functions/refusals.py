@@ -1,4 +1,7 @@
-"""What a few values show of an obligation, with bounded work: for the moment when a program is built."""
+"""Refuses, when a program is built, a function or lattice that breaks a law its operator requires.
+
+It is tried on a few values with bounded work, and the result is remembered.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from flo.core.errors import FloError, LawError, brief
 from flo.core.labels import label
 from flo.values.lattice import Lattice
 from flo.verify import laws
-from flo.verify.data.examples import inner_values
+from flo.verify.data.constants import inner_values
 from flo.verify.data.given import Given
 from flo.verify.functions.domains import NO_START, candidates, function_domains, takes
 from flo.verify.functions.equations import Function, lattice_equations, same

@@ -1,4 +1,4 @@
-"""An equation tried on values: whether its sides are equal, and if not, the counterexample."""
+"""Tries equations on values: exhaustively on small ones, by the solver, and at random; with counterexamples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of collections: on every small value with every small delta, and then on larger ones at random."""
+"""The laws of collections: on every pair of small values, on values of larger sizes, and at random."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ from typing import Any
 from flo.core.collection import Collection, Value
 from flo.core.term import Lifting, Lowering
 from flo.verify import laws
+from flo.verify.data.given import Given
 from flo.verify.data.strategies import NO_HYPOTHESIS, smallest
-from flo.verify.effort import Effort
+from flo.verify.effort import Effort, integers_in
 from flo.verify.exploration.arrivals import pieces
 from flo.verify.exploration.source import shown
 from flo.verify.laws import Law
 from flo.verify.programs.inputs import exactly
-from flo.verify.programs.larger_inputs import plain_data
+from flo.verify.programs.larger_inputs import of_size, plain_data
 from flo.verify.report import Counterexample, Report, Strength
 
 MOST_VALUES = 100
+FEW = 4
+"""How many small deltas are added to each large value."""
 
 
 def check_collection(collection: Collection, effort: Effort | None = None) -> Report:
     """Tries every law on pairs of a value and a delta."""
     effort = effort or Effort()
     values, up_to = small_values(collection, effort)
-    broken, exhaustive, random, limits = None, 0, 0, list[str]()
+    broken, exhaustive, sized, longest, random, limits = None, 0, 0, 0, 0, list[str]()
     if up_to < effort.most:
         limits.append(f"not all values of {up_to + 1} elements, as there are too many")
     for value in values:
@@ -43,11 +46,15 @@ def check_collection(collection: Collection, effort: Effort | None = None) -> Re
         broken = broken or absorbs_all(collection, value, values)
         if broken is not None:
             break
+    if broken is None:
+        sized, longest, broken = _of_sizes(collection, values, effort)
     if broken is None and effort.tries and find_spec("hypothesis") is None:
         limits.append(NO_HYPOTHESIS)
     elif broken is None and effort.tries:
         random, broken = _at_random(collection, effort)
-    strength = Strength(exhaustive=exhaustive, up_to=up_to, random=random, limits=tuple(limits))
+    strength = Strength(
+        exhaustive=exhaustive, up_to=up_to, sized=sized, random=random, longest=longest, limits=tuple(limits)
+    )
     return Report(f"`{collection}`", laws.COLLECTION_LAWS, strength, broken)
 
 
@@ -70,6 +77,24 @@ def forms(collection: Collection, data: Any) -> Iterator[Value]:
     yield value
     yield value.fix()
     yield value.fix().take()[0]
+
+
+def _of_sizes(collection: Collection, small: list[Value], effort: Effort) -> tuple[int, int, Counterexample | None]:
+    """Values of the sizes in the code and of the ladder, with a few deltas: how many, the largest size, what broke."""
+    mentioned = [number for kind in {type(collection), type(small[0])} for number in integers_in(kind)]
+    given = Given(effort.given.values, effort.given.constants, tuple(mentioned))
+    tried = longest = 0
+    for size in given.sizes() if effort.given.own(collection) is None else ():
+        for data in of_size(collection, size, given):
+            for value, delta in product(forms(collection, data), [*small[:FEW], small[-1]]):
+                if effort.over():
+                    return tried, longest, None
+                tried, longest = tried + 1, size
+                effort.meter.done += 1
+                broken = broken_law(collection, value, delta)
+                if broken is not None:
+                    return tried, longest, broken
+    return tried, longest, None
 
 
 def _at_random(collection: Collection, effort: Effort) -> tuple[int, Counterexample | None]:

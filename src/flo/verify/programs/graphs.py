@@ -40,10 +40,11 @@ from flo.verify.report import Counterexample
 
 MOST_STATES = 20_000
 MOST_KEPT = 200_000
-OFTEN = 16
-"""So often a step is tried that may give something else each time."""
+OFTEN = 400
+"""How often the steps of a run are repeated in all, where one of them may give another result each time."""
 
 PASS_THE_END = "pass the end on: a rule for the end of the input is missing, or does not always apply"
+SAME_BEFORE_THE_END = "treat elements the same whether or not the end of the input has arrived"
 ONE_RULE = "let it not matter which element the rule takes first, or take an input that has an order"
 SAME_NAME = "a `name` of its own: without one, the class that it inherits its name from is restored"
 
@@ -95,6 +96,11 @@ class GraphLaws:
         """Operators with their inputs that were saved and restored."""
         self.longest = self.heaviest = 0
         """How many elements the largest input has had, and how often one element came in it."""
+
+    @property
+    def shipped(self) -> bool:
+        """Whether all operators come with Flo."""
+        return all(is_shipped(type(node.operator)) for node in self.space.nodes)
 
     @property
     def fired(self) -> frozenset[str]:
@@ -197,7 +203,11 @@ class GraphLaws:
                 self._walk(arrivals(self.space, ending))
             except StepBroken as broken:
                 return self._step(broken, ended, ending)
-            advice = PASS_THE_END if alike(_fixed(ended_outputs), _fixed(outputs)) else laws.OUTPUT_MAXIMALITY.instead
+            advice = laws.OUTPUT_MAXIMALITY.instead
+            if alike(_fixed(ended_outputs), _fixed(outputs)):
+                advice = PASS_THE_END
+            elif sum(value.size() for value in ended_outputs) <= sum(value.size() for value in outputs):
+                advice = SAME_BEFORE_THE_END
             return self._side_by_side("maximal", ended, stays, self._way(ending), advice)
         return None
 
@@ -245,7 +255,7 @@ class GraphLaws:
         for count, state in enumerate(way, start=1):
             for slot, number in enumerate(state[: len(self.space.nodes)]):
                 try:
-                    self.space.small_steps(self.space.slots[slot].things[number], times=OFTEN)
+                    self.space.small_steps(self.space.slots[slot].things[number], times=max(16, OFTEN // len(way)))
                 except StepBroken as broken:
                     return self._step(broken, given, way[:count])
         return None

@@ -1,4 +1,4 @@
-"""Small inputs for the checkers: every one with few elements, as plain data, the smallest first."""
+"""Small inputs: every input of a few elements, as plain data, smallest first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Larger inputs at random, and the smallest of those that break a law."""
+"""Inputs larger than the exhaustive ones: of sizes and weights in the code, of a fixed ladder, and at random.
+
+Random inputs grow, and a counterexample among them is shrunk to the smallest.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
-from flo.verify.data.examples import resolved, shape
+from flo.verify.data.constants import LADDER, LARGEST, LEAST, beside
 from flo.verify.data.given import Given
 from flo.verify.data.lattice_values import lattice_values
 from flo.verify.data.strategies import LONGEST, data, smallest, strategy
@@ -28,10 +31,16 @@ from flo.verify.report import Counterexample
 
 GROWING = ((0, 6, 0.5), (4, 12, 0.3), (10, 24, 0.2))
 """How many elements there are at least and at most, on all inputs, and the part of all tries that is for so many."""
+LARGEST_RANDOM = GROWING[-1][1]
 MOVES = 6
 """So many moves are chosen for each element; after them the first that is enabled is taken."""
 HEAVIEST = 16
-"""Numbers in the code up to this one are tried as weights."""
+"""Integers in the code up to this one are drawn as weights at random."""
+WIDEST = 64
+"""How many different elements an unordered input has at most: every state has a step for each of them. Programs that
+are made only of Flo's operators get no larger inputs either."""
+LARGE_WEIGHT, LARGEST_WEIGHT = 1_000, 100_000
+"""A weight that is always tried, and the largest that is."""
 
 
 def sample(
@@ -99,7 +108,7 @@ def plain_data(collection: Collection, given: Given, least: int = 0, longest: in
     element = st.one_of(st.sampled_from(few), element) if few else element
     if isinstance(collection, Set):
         return st.lists(element, min_size=least, max_size=longest)
-    spoken = [sign * size for size in sizes(given) if size <= HEAVIEST for sign in (1, -1)]
+    spoken = [sign * each for each in given.integers if LEAST <= each <= HEAVIEST for sign in (1, -1)]
     unit = st.tuples(element, st.sampled_from([1, -1, 2, *spoken])).map(lambda pair: dict([pair]))
     return st.lists(unit, min_size=least, max_size=longest)
 
@@ -112,88 +121,107 @@ def _hashable(element: Any) -> bool:
     return True
 
 
-LARGEST = 64
-"""Inputs of more elements are not made."""
-LEAST = 4
-"""All inputs that are smaller are tried anyway."""
-
-
-def sizes(given: Given) -> list[int]:
-    """The whole numbers that the code speaks of, and their doubles, as far as inputs of so many elements are made."""
-    spoken = {value for value in given.constants if type(value) is int and LEAST <= value <= LARGEST}
-    return sorted(spoken | {2 * value for value in spoken if 2 * value <= LARGEST})
-
-
-def sized_inputs(types: StreamTypes, given: Given) -> Iterator[tuple[Input, tuple[int, ...]]]:
-    """Inputs of these sizes, the smallest first, each with choices of what happens next."""
+def sized_inputs(types: StreamTypes, given: Given, largest: int = LARGEST) -> Iterator[tuple[Input, tuple[int, ...]]]:
+    """Inputs of the sizes and weights in the code, each with choices of what happens next."""
     ends = tuple(kind.bounded for kind in types)
     if all(given.own(kind.collection) is not None for kind in types):
         return  # there is nothing to make larger
-    for size in sizes(given):
-        each = [list(_of_size(kind.collection, size, given)) for kind in types]
+    for size in (size for size in given.sizes(ladder=()) if size <= largest):
+        each = [list(of_size(kind.collection, size, given)) for kind in types]
         choices = tuple(Random(size).choices(range(8), k=2 * size))
         for place in range(max(map(len, each))):
             whole = Input(tuple(found[place % len(found)] for found in each), ends)
             yield whole, ()
             yield whole, choices
+    if any(isinstance(_base(kind.collection), ZSet) for kind in types):
+        for weight in weights(given):
+            each = [list(_of_weight(kind.collection, weight, given)) for kind in types]
+            for place in range(max(map(len, each))):
+                yield Input(tuple(found[place % len(found)] for found in each), ends), ()
+
+
+def large_inputs(types: StreamTypes, given: Given, sizes: tuple[int, ...] = LADDER) -> Iterator[tuple[Input, int]]:
+    """Inputs of sizes that the code does not mention, each with its size; none where they would have too many steps."""
+    ends = tuple(kind.bounded for kind in types)
+    ordered = all(isinstance(_base(kind.collection), (Sequence, LVar)) for kind in types)
+    if types and (ordered or len(types) == 1) and all(given.own(kind.collection) is None for kind in types):
+        for size in sizes:
+            each = [list(of_size(kind.collection, size, given)) for kind in types]
+            for place in range(max(map(len, each))):
+                yield Input(tuple(found[place % len(found)] for found in each), ends), size
+
+
+def weights(given: Given) -> list[int]:
+    """The integers in the code, those next to them, and a large one, as far as they are used as weights."""
+    near = {each for number in given.integers for each in beside(abs(number))}
+    return sorted(weight for weight in {*near, LARGE_WEIGHT} if LEAST <= weight <= LARGEST_WEIGHT)
+
+
+def _of_weight(collection: Collection, weight: int, given: Given) -> Iterator[Any]:
+    """Deltas of a z-set with such a weight, alone and beside others; small data of other collections."""
+    base = _base(collection)
+    if not isinstance(base, ZSet) or given.own(collection) is not None:
+        yield next(of_size(collection, 1, given))
+        return
+    one, other = elements(base.element, given)[0], different(base.element, LEAST, given)[0]
+    for sign in (1, -1):
+        yield [{one: sign * weight}, {one: 1}, {one: -1}]
+        yield [{one: sign * weight}, {one: sign}, {other: sign}]
+        yield [{one: sign * weight}, {one: sign * weight}]
+
+
+def _base(collection: Collection) -> Collection:
+    return collection.base if isinstance(collection, Form) else collection
 
 
 def different(kind: Any, count: int, given: Given) -> list[Any]:
-    """So many elements in no order, as different as elements of the type can be made."""
-    numbers = Random(count).sample(range(count), count)
-    origin, parts = shape(resolved(kind))
-    if given.own(kind) is None:
-        if origin in (int, float):
-            return [origin(number) for number in numbers]
-        if origin is str:
-            return [f"a{number}" for number in numbers]
-        if origin is tuple and parts and parts[-1] is not ... and parts != ((),):
-            return list(zip(*(different(part, count, given) for part in parts), strict=True))
-    return list(islice(cycle(given.examples(kind) or elements(kind, given)), count))
+    return given.different(kind, count) or list(islice(cycle(elements(kind, given)), count))
 
 
-def _of_size(collection: Collection, size: int, given: Given) -> Iterator[Any]:
+def of_size(collection: Collection, size: int, given: Given) -> Iterator[Any]:
     """Plain data: of many different elements, and of few that come often."""
     if given.own(collection) is not None:
         yield from sorted(given.examples(collection), key=lambda data: len(data) if hasattr(data, "__len__") else 1)[
             -1:
         ]
         return
+    wide = size <= WIDEST
     match collection:
         case Form(base=base):
-            yield from _of_size(base, size, given)
+            yield from of_size(base, size, given)
         case LVar(lattice=lattice):
             values = lattice_values(lattice, given) or [lattice.bottom()]
             yield list(islice(cycle(values), size))
         case Nested(inner=inner):
-            of_one = [next(_of_size(stream.collection, size, given)) for stream in inner]
-            small = [next(_of_size(stream.collection, 1, given)) for stream in inner]
+            of_one = [next(of_size(stream.collection, size, given)) for stream in inner]
+            small = [next(of_size(stream.collection, 1, given)) for stream in inner]
             yield [_plain(inner, of_one)]
-            yield [_plain(inner, small)] * size
+            if wide:
+                yield [_plain(inner, small)] * size
         case Keyed():
-            keys = different(collection.key, size, given)
-            plain = collection.inner.base if isinstance(collection.inner, Form) else collection.inner
-            many, one = next(_of_size(plain, size, given)), next(_of_size(plain, 1, given))
+            keys = different(collection.key, size if wide else 1, given)
+            plain = _base(collection.inner)
+            many, one = next(of_size(plain, size, given)), next(of_size(plain, 1, given))
             yield {keys[0]: _inside(plain, many)}
-            yield dict.fromkeys(keys, _inside(plain, one))
+            if wide:
+                yield dict.fromkeys(keys, _inside(plain, one))
         case Sequence():
             yield different(collection.element, size, given)
             yield list(islice(cycle(elements(collection.element, given)[::-1]), size))
         case Set():
-            yield different(collection.element, size, given)
+            yield different(collection.element, min(size, WIDEST), given)
         case Bag():
-            yield Counter(different(collection.element, size, given))
             yield Counter({elements(collection.element, given)[0]: size})
+            if wide:
+                yield Counter(different(collection.element, size, given))
         case ZSet():
-            one = elements(collection.element, given)[0]
-            many = different(collection.element, size, given)
-            yield [{element: 1} for element in many]
-            yield [{element: -1} for element in many]
-            yield [{element: (-1) ** place} for place, element in enumerate(many)]
-            yield [{one: 1}] * size
-            for sign in (1, -1):
-                yield [{one: sign * size}, {one: 1}, {one: -1}]
-                yield [{one: sign * size}, {one: sign}, {many[0]: sign}]
+            yield [{elements(collection.element, given)[0]: 1}] * size
+            many = different(collection.element, size, given) if wide else []
+            if many:
+                yield [{element: 1} for element in many]
+            if many and size in given.sizes(ladder=()):
+                yield [{element: -1} for element in many]
+                yield [{element: (-1) ** place} for place, element in enumerate(many)]
 
 
 def _plain(inner: StreamTypes, data: list[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""The laws of an operator: on input types that are named, or on those that it accepts."""
+"""Checks an operator on given or guessed input types, and a flow on the types of its inputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify import laws
-from flo.verify.effort import Effort
+from flo.verify.effort import Effort, caveats
 from flo.verify.exploration.replay import again, flow_again
 from flo.verify.functions.obligations import hard, obligations
 from flo.verify.programs.graphs import OF_GRAPHS, OF_OPERATORS, GraphLaws
@@ -47,11 +47,11 @@ def check_operator(
     expect_name(operator, Origin.here())
     if not is_dataclass(operator):
         raise LawError(
-            f"`{operator.name}` is no dataclass: the fields of an operator are its expression, and its state",
+            f"`{operator.name}` must be a dataclass: its fields are its expression and its state",
             instead=(("@dataclass(frozen=True)", f"class {type(operator).__name__}(flo.Operator)"),),
             where=Origin.here(),
         )
-    effort = effort.around([operator])
+    effort = effort.with_constants_in([operator])
     if types:
         phases = Phases([_subject(operator, each, effort) for each in named_signatures(operator, types)], effort)
         broken = phases.run()
@@ -63,7 +63,16 @@ def check_operator(
         for obligation in dict.fromkeys(o for s in phases.subjects for o in obligations(operator, s.types))
     )
     never = frozenset() if broken is not None else named - phases.fired()
-    return Report(f"`{operator.name}`", laws.OPERATOR_LAWS, phases.strength(), broken, phases.fired(), never, parts)
+    return Report(
+        f"`{operator.name}`",
+        laws.OPERATOR_LAWS,
+        phases.strength(),
+        broken,
+        phases.fired(),
+        never,
+        parts,
+        caveats([operator]),
+    )
 
 
 def _subject(operator: Operator, types: StreamTypes, effort: Effort) -> GraphLaws:
@@ -126,7 +135,7 @@ def guessed_signatures(operator: Operator) -> list[list[StreamTypes]]:
     found = [signatures for signatures in each if signatures]
     if not found:
         raise LawError(
-            f"`{operator.name}` takes none of the types that are tried",
+            f"`{operator.name}` rejects every input type that was tried",
             facts=tuple(("refused", reason) for reason in islice(refused, MOST_REFUSALS)),
             instead=((f"check(operator{', flo.Sequence[str]' * operator.arity[0]})", "name the types of its inputs"),),
             where=Origin.here(),
@@ -199,7 +208,8 @@ class Checkable(Protocol):
 
 def check_flow(program: Program, effort: Effort | None = None) -> Report:
     """Tries the laws of graphs on every small input and at random, and what operators ask of the functions in it."""
-    effort = (effort or Effort()).around(operator for operator, _ in program.operators)
+    operators = [operator for operator, _ in program.operators]
+    effort = (effort or Effort()).with_constants_in(operators)
     types = tuple(program.inputs.values())
 
     def line(given: Input, trace: str) -> str:
@@ -213,5 +223,12 @@ def check_flow(program: Program, effort: Effort | None = None) -> Report:
     named = frozenset(rule for operator, inputs in program.operators for rule in named_rules(operator, inputs))
     never = frozenset() if broken is not None else named - phases.fired()
     return Report(
-        f"the flow `{program.name}`", laws.GRAPH_LAWS, phases.strength(), broken, phases.fired(), never, parts
+        f"the flow `{program.name}`",
+        laws.GRAPH_LAWS,
+        phases.strength(),
+        broken,
+        phases.fired(),
+        never,
+        parts,
+        caveats(operators),
     )

@@ -1,4 +1,4 @@
-"""The phases of a check: every small input, the smallest first, then sizes in the code, then larger ones at random."""
+"""The phases of a check: small inputs, sizes in the code, random inputs, large inputs, checkpoints."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from importlib.util import find_spec
 from itertools import islice
 
 from flo.core.errors import ElementError, FunctionError, LawError, Origin, brief
+from flo.verify.data.constants import LARGEST
 from flo.verify.data.strategies import NO_HYPOTHESIS
 from flo.verify.effort import Effort
 from flo.verify.programs.graphs import OF_OPERATORS, GraphLaws
 from flo.verify.programs.inputs import Input, small_inputs
-from flo.verify.programs.larger_inputs import sample, sized_inputs
+from flo.verify.programs.larger_inputs import LARGEST_RANDOM, WIDEST, large_inputs, sample, sized_inputs
 from flo.verify.programs.steps import functions_of
 from flo.verify.report import Counterexample, Strength
 from flo.verify.within import TimeUp, within
@@ -45,13 +46,16 @@ class Phases:
     def run(self) -> Counterexample | None:
         """What breaks a law, the smallest that was found. A function that hangs is given up."""
         try:
-            with within(self.effort.seconds, self.effort.meter.progress):
-                found = self._small() or self._sized() or self._random() or self._resumed()
+            with within(self.effort.seconds, self._progress):
+                found = self._small() or self._sized() or self._random() or self._large() or self._resumed()
         except TimeUp as up:
             raise self._endless(up) from None
         if found is None and self.refused and not self.exhaustive:
             raise self.refused[0]
         return found
+
+    def _progress(self) -> int:
+        return self.effort.meter.done + sum(subject.space.meter.done for subject in self.subjects)
 
     def strength(self) -> Strength:
         many = sum(subject.cut_short for subject in self.subjects)
@@ -109,7 +113,7 @@ class Phases:
         """Inputs of the sizes that the code speaks of."""
         for subject in self.subjects:
             self.current = subject
-            for given, choices in sized_inputs(subject.types, self.effort.given):
+            for given, choices in self._sized_inputs(subject):
                 if self.effort.over():
                     self.limits.append(f"not all sizes that the code speaks of, {self._enough}")
                     return None
@@ -128,13 +132,52 @@ class Phases:
                     return subject.broken_by(given) or broken
         return None
 
+    def _sized_inputs(self, subject: GraphLaws) -> Iterator[tuple[Input, tuple[int, ...]]]:
+        return sized_inputs(subject.types, self.effort.given, WIDEST if subject.shipped else LARGEST)
+
+    def _large(self) -> Counterexample | None:
+        """Inputs of sizes that the code does not mention; last, as random inputs lead to smaller counterexamples."""
+        for subject in self.subjects:
+            self.current = subject
+            for given, size in large_inputs(subject.types, self.effort.given) if not subject.shipped else ():
+                if self.effort.over():
+                    return None
+                try:
+                    broken = subject.broken_along(given, ())
+                except ElementError as refused:
+                    self.refused.append(refused)
+                    continue
+                except FunctionError as fault:
+                    if not self.guessed:
+                        raise
+                    self.faults.append(fault)
+                    break
+                self.sized += 1
+                if broken is not None:
+                    return self._smaller(subject, size) or broken
+        return None
+
+    def _smaller(self, subject: GraphLaws, broken: int) -> Counterexample | None:
+        """The same with the fewest elements that break a law, found by halving."""
+        found, holds = None, LARGEST_RANDOM
+        while holds + 1 < broken:
+            size = (holds + broken) // 2
+            tried = (
+                subject.broken_along(given, ()) for given, _ in large_inputs(subject.types, self.effort.given, (size,))
+            )
+            one = next(filter(None, tried), None)
+            found, holds, broken = (found, size, broken) if one is None else (one, holds, size)
+        return found
+
     def _resumed(self) -> Counterexample | None:
         """What is lost in a checkpoint of an operator: looked for last, as other laws say more about a state."""
+        least = self.effort.rest()  # the rest of the work, or a little if nothing is left: the law must be tried
         for subject in self.subjects:
             self.current = subject
             subject.space.forget()
+            subject.space.meter = least.meter
             for given in self._to_resume(subject):
-                if self.effort.over():
+                if least.over():
                     self.limits.append(f"not all checkpoints, {self._enough}")
                     return None
                 try:
@@ -150,7 +193,7 @@ class Phases:
         if subject.laws is OF_OPERATORS:
             for size in range(self.effort.most + 1):
                 yield from islice(small_inputs(subject.types, size, self.effort.given), MOST_RESUMED)
-            largest = {given.data.__repr__(): given for given, _ in sized_inputs(subject.types, self.effort.given)}
+            largest = {given.data.__repr__(): given for given, _ in self._sized_inputs(subject)}
             yield from islice(largest.values(), MOST_RESUMED)
 
     def _ends_elsewhere(self, subject: GraphLaws) -> set[tuple[bool, ...]]:

@@ -1,4 +1,4 @@
-"""The rules that an operator names in its code: so that a report can say which of them never fired."""
+"""Reads the rule names in an operator's code, so that a report can list the rules that never fired."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Copies of operators, so that what a check does to one that changes itself is not done to the user's own."""
+"""The laws of a single step: preservation, one result, and no changes to the operator or its input.
+
+A check works on copies of operators, so that one that changes itself does not change the user's own.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,20 @@ from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from flo.core.collection import Collection, Form
 from flo.core.errors import FloError
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.labels import label
+from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.semantics import GraphStep
 from flo.core.stream_type import StreamTypes
 from flo.core.term import Lowerable, Lowering
 from flo.core.typing import derive
+from flo.values.element_value import ElementCollection
+from flo.values.keyed import Keyed
+from flo.values.operators.shapes import lasting
+from flo.verify.data.examples import examples
 from flo.verify.effort import is_shipped
 from flo.verify.exploration.moves import Move, StepBroken, step_move
 from flo.verify.exploration.sameness import alike
@@ -52,6 +61,7 @@ def _copied(part: Any) -> Any:
 
 NEW_STATE = "a frozen dataclass, whose new state goes into the step: Step(…, replace(self, …), …)"
 KEEP_TYPES = "leave the inputs, and the fields of the operator, in their types: `type` gives the same after each step"
+NEW_ELEMENT = "emit a new value, and leave the elements of the input as they are"
 CLOSED = "a collection that is closed under ++, as flo.verify.check(collection) tries"
 
 
@@ -62,6 +72,8 @@ class LawfulSpace(Space):
         self.judged: list[tuple[StreamTypes, StreamTypes]] = []
         super().__init__(graph, self._judge(graph, types), names)
         self.lawful: set[tuple[int, int]] = set()
+        self.mutable = any(holds_mutable(kind.collection) for inputs, _ in self.judged for kind in inputs)
+        """Whether an operator could change the elements that it is given."""
 
     def _judge(self, graph: Graph, types: StreamTypes) -> StreamTypes:
         """The types on both sides of every operator, left to right."""
@@ -83,7 +95,14 @@ class LawfulSpace(Space):
         """The steps, which must be the same each time."""
         name, own = node.operator.name, not is_shipped(type(node.operator))  # those of Flo do not change themselves
         before = copied_operator(node.operator) if own else node.operator
+        held = _copied(node.state) if own and self.mutable else node.state
         found = super().small_steps(node)
+        if not alike(held, node.state):
+            reason = f"`{name}` changes an element of its input"
+            move = step_move(found[0]) if found else Move(name, name, name)
+            raise StepBroken(
+                "function", reason, move, (shown_all(held or ()), shown_all(node.state or ())), NEW_ELEMENT
+            )
         if not alike(before, node.operator):
             reason = f"`{name}` has changed its own state without a step: it holds something that can be changed"
             move = step_move(found[0]) if found else Move(name, name, name)
@@ -118,6 +137,20 @@ class LawfulSpace(Space):
                     "preservation", f"an output of type {output} holds {shown_all([thing])}: {reason}", move
                 )
         self.lawful.add((slot, number))
+
+
+def holds_mutable(collection: Collection) -> bool:
+    """Whether the elements of a collection are lists, dicts or other values that can be changed."""
+    match collection:
+        case Form(base=base):
+            return holds_mutable(base)
+        case Keyed():
+            return holds_mutable(collection.inner)
+        case Nested(inner=inner):
+            return any(holds_mutable(stream.collection) for stream in inner)
+        case ElementCollection(element=kind):
+            return not all(map(lasting, examples(kind)))
+    return False
 
 
 def _difference(node: Node, found: list[GraphStep], again: list[GraphStep]) -> tuple[Move, tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Symbols for the values of a Python type, and back to plain values."""
+"""Makes symbols for the values of a Python type, and turns them back into plain values."""
 
 from __future__ import annotations
 

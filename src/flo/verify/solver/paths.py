@@ -1,4 +1,4 @@
-"""One way through functions that are run on symbols: which of the conditions that they test hold."""
+"""A path through functions that run on symbols: which of the conditions that they test hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equations handed to a solver (z3): proved for all values, or refuted by some."""
+"""Proves equations with a solver (z3), for all values, or refutes them with some."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _counterexample(path: Path, sides: Sides, arguments: list[Any]) -> Verdict:
         return Unknown(str(refused))
     except Exception as error:
         return Unknown(f"it raises {type(error).__name__} for some values")
-    return Unknown("the solver's counterexample is none in Python")
+    return Unknown("the solver's counterexample does not hold in Python")
 
 
 def _constants(terms: list[Any]) -> Iterator[Any]:

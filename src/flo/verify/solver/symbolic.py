@@ -1,4 +1,4 @@
-"""Symbols stand for all values of a type: what is done with one becomes a term for the solver, or is refused."""
+"""The base of all symbols. A symbol stands for every value of a type; operations on it build terms for the solver."""
 
 from __future__ import annotations
 

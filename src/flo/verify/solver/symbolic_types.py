@@ -1,4 +1,4 @@
-"""Symbols for numbers: ints of any size, fractions, and floats as IEEE doubles."""
+"""Symbols for ints, fractions, floats (as IEEE doubles), booleans, strings and sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What traced functions may read and call: constants, functions that are seen when called, and a few built-in ones."""
+"""Traces functions that run on symbols: decides what they may read and call, and observes what they do.
+
+Constants, pure functions and a few built-ins are allowed. Anything else is refused, and the law is not proved.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from fractions import Fraction
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar
 
-from flo.verify.data.examples import unwrapped
+from flo.verify.data.constants import unwrapped
 from flo.verify.solver.paths import Path
 from flo.verify.solver.symbolic import Symbol
 
@@ -87,7 +90,7 @@ class Readable:
 
     def _fields(self, value: Any) -> list[Any]:
         if not value.__dataclass_params__.frozen or isinstance(value, (list, dict, set, bytearray)):
-            self.path.refuse(f"a {type(value).__name__} can change: it is no frozen data class")
+            self.path.refuse(f"a {type(value).__name__} is mutable: it is not a frozen dataclass")
         names = [field.name for field in dataclasses.fields(value)]
         return [*(getattr(value, name, None) for name in names), *getattr(value, "__dict__", {}).values()]
 
