@@ -22,17 +22,18 @@ from flo.tables.operators.per_key import EVERY_KEY
 from flo.tables.translate import CHOICES, ToColumns, ToValues, translated, values_of
 from flo.tables.whole import WHOLE
 from flo.values.keyed import Keyed
-from flo.values.operators.bags import Count
+from flo.values.operators.bags import Count, FoldUnordered, Sort, Sum
 from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.keyed_streams import Entries, KeyBy
+from flo.values.operators.lattices import FoldLattice
 from flo.values.operators.nested_streams import Flatten
 from flo.values.operators.pairs import UnionSequences
 from flo.values.operators.per_key import PerKey
-from flo.values.operators.sequences import Batch
+from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take
 from flo.values.operators.windows import Sliding, Tumbling
 from flo.values.operators.zset_aggregates import Aggregate, Linear
 from flo.values.operators.zset_joins import Join
-from flo.values.operators.zsets import MapWeights
+from flo.values.operators.zsets import MapWeights, ZSetToBag, ZSetToSet
 from flo.verify import check
 from flo.verify.data.given import Given
 from flo.verify.programs.inputs import Input, small_inputs
@@ -63,10 +64,17 @@ BODIES = [
 ]
 BODIES += each(Nest(sequence(one(KeyBy(sign)), one(PerKey(one(Count()))), one(Entries()))), Nested(BAG))
 """What runs on all inner streams at once, as a body."""
+KEEPING = (
+    *EVERY_KEY,
+    *(FoldLattice, Nest, Flatten),
+    *(Count, Sum, Fold, FoldUnordered, Last, Sort, ZSetToBag, ZSetToSet),
+    *(Enumerate, Take, Scan),
+)
+"""What keeps something for every key, and may give it when the stream of the key ends."""
 UNDER_KEYS = [
     Case(PerKey(one(case.operator)), tuple(Keyed(int, of) for of in case.over))
     for case in (*CASES, *MORE)
-    if type(case.operator) in EVERY_KEY
+    if type(case.operator) in KEEPING
 ]
 UNDER_KEYS += each(PerKey(sequence(one(Batch(2)), one(Nest(one(Count()))), one(Flatten()))), Keyed(int, INTS))
 """What runs under all keys at once."""

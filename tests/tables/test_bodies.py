@@ -119,13 +119,13 @@ BODIES = {
     "union of sequences": lambda w: w.filter(cheap).union(w),
     "to_bag of a z-set": lambda w: w.to_zset().to_bag(),
     "to_set of a z-set": lambda w: w.to_zset().to_set(),
+    "fold": lambda w: w.fold(0, added),
+    "fold of a bag": lambda w: w.to_bag().fold(0, added, commutative="a sum"),
+    "scan": lambda w: w.scan(0, added),
 }
 """Those that have a form on whole streams."""
 
 PYTHON = {
-    "fold": lambda w: w.fold(0, added),
-    "fold of a bag": lambda w: w.to_bag().fold(0, added, commutative="a sum"),
-    "scan": lambda w: w.scan(0, added),
     "merge": lambda w: w.sort(price).merge(w.filter(cheap).sort(price), price),
 }
 """Those that run on values between passes over tables."""

@@ -118,5 +118,5 @@ def test_last_lets_go_of_what_came_before():
     types = (StreamType(Sequence(int), bounded=True),)
     (form,) = forms(on_tables(Last(), types)[0])
     after, _ = form.consume(pa.table({"value": range(10_000)}))
-    assert after.kept.table["value"].to_pylist() == [9_999]
-    assert after.kept.table.get_total_buffer_size() < 100
+    assert after.kept.table()["value"].to_pylist() == [9_999]
+    assert after.kept.table().get_total_buffer_size() < 100

@@ -32,6 +32,11 @@ def by_columns(f: Any) -> bool:
     return f is None or isinstance(f, Expression)
 
 
+def has_results(f: Any) -> bool:
+    """Whether the results of the function have columns."""
+    return by_columns(f) or Layout.of(returned_type(f)) is not None
+
+
 @calling
 def applied(f: Callable[..., Any], collections: Collections, *tables: pa.Table) -> pa.Table:
     """The results of a function for every row, as the columns of the type that it says it returns.

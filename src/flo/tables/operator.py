@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import Enum
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -18,7 +18,9 @@ from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.tables.faults import piecewise, unit
 from flo.tables.functions import by_columns
+from flo.tables.groups import ONE
 from flo.tables.keyed import KeyedColumns, has_key_columns
+from flo.tables.state.run import Run
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import StreamColumns, has_columns
 from flo.tables.values import Columns, Rows, of_elements, plain_zeros
@@ -66,6 +68,15 @@ def given(stream: StreamType) -> StreamType | None:
 
 
 T = TypeVar("T")
+
+
+def add_deltas(one: Any, other: Any) -> Delta:
+    """One delta and then another: rows, whose columns may stand in another order, or whole streams."""
+    if one is None or other is None:
+        return other if one is None else one  # type: ignore[no-any-return]
+    if isinstance(one, Rows):
+        other = replace(other, table=other.table.select(one.table.column_names))
+    return one.concat(other)  # type: ignore[no-any-return]
 
 
 def functions_in(holder: Any) -> Iterator[Any]:
@@ -147,7 +158,15 @@ Op = TypeVar("Op", bound=Operator, covariant=True)
 
 @dataclass(frozen=True)
 class OnTables(Operator, Generic[Op]):
-    """Consumes all that has arrived in one step.
+    """Consumes all that has arrived in one step, for each of its groups.
+
+    Rows are grouped by the columns `keys`: none in the program itself (all rows are one group), the user's key in
+    `per_key`, the number of the inner stream in `nest`. The operator is the same in all three; they differ in who runs
+    it, and so in when a group ends:
+
+    - in the program: `steps`. The one group is closed at the end of the input.
+    - in `per_key`: `FormOfEveryKey`. A key is closed when its stream ends, or at the end of the input.
+    - in `nest`, on inner streams that are complete: `run_form`. All of them are closed after their rows.
 
     Its class says what it can do, by the attributes below and by `kept` beside each part of its state. Those without
     a default must be declared: see `undeclared`.
@@ -174,7 +193,7 @@ class OnTables(Operator, Generic[Op]):
     outputs: tuple[Collection, ...] = field(default=(), compare=False, kw_only=True)
     """What it reads and gives: `typed` fills them in."""
     keys: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
-    """The columns of a key, where it runs for every key at once: they tell rows apart, and pass to the results."""
+    """The key columns: they tell groups apart, and pass to the results. None if all rows are one group."""
 
     @property
     def arity(self) -> tuple[int, int]:  # type: ignore[override]
@@ -219,7 +238,32 @@ class OnTables(Operator, Generic[Op]):
 
     @abstractmethod
     def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
-        """The operator and its outputs after these rows: a table for each input."""
+        """The operator and its outputs after these rows, which have the columns `keys`: a table for each input.
+
+        The rows that it gives have them too. Of whole streams (`Streams`) that it gives, `owners` has the keys.
+        """
+
+    def close(self, groups: Run) -> tuple[Operator, Deltas]:
+        """The operator and its outputs when the streams of these groups have ended: what is due at their end, as a
+        count or a batch that is not full.
+
+        `groups` has the columns `keys`, and each group once; without key columns it is `ONE`. It has groups that no row
+        has come for: a count gives 0 for them. Who runs the operator closes a group once.
+        """
+        return self, (None,) * len(self.outputs)
+
+    def has_ended(self, groups: Run) -> Any:
+        """Which of these groups the operator has ended by itself, before the end of their input, as `take` does."""
+        raise NotImplementedError(self.name)
+
+    def consume_all(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
+        """The same as `consume` for rows of streams that are complete: no more will come."""
+        return self.consume(*tables)
+
+    def reset(self) -> Self:
+        """The operator as it began."""
+        own = {each.name: each.default for each in fields(self) if each.default is not MISSING and each.compare}
+        return replace(self, **own)
 
     def key_numbers(self, place: int, table: pa.Table) -> Numbers:
         """The numbers of the keys of rows on an input, where the placement is by key."""
@@ -235,9 +279,10 @@ class OnTables(Operator, Generic[Op]):
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
         """What is done when nothing is left but ends; None if another end must come first."""
-        if End.OPEN not in ends:
-            return self, tuple(self.ended(place) for place in range(len(self.outputs)))
-        return None
+        if End.OPEN in ends:
+            return None
+        after, last = self.close(ONE)
+        return after, tuple(self.ended(place) if delta is None else delta.fix() for place, delta in enumerate(last))
 
     def side_ended(self, place: int) -> Self | None:
         """The operator when this input has ended and the other has not, with what it still needs of the other; None if

@@ -54,6 +54,8 @@ class Streams(FormedValue):
     end: End = End.OPEN
     places: Any = None
     """Where each belongs in the nested stream, if others of it are elsewhere."""
+    owners: pa.Table | None = None
+    """The key of each, where an operator runs for every key at once: see `OnTables.keys`."""
 
     kind = "streams"
 
@@ -69,7 +71,8 @@ class Streams(FormedValue):
             for mine, theirs in zip(self.tables, delta.tables, strict=True)
         ]
         places = None if delta.places is None else np.concatenate([self.places, delta.places])
-        return Streams(self.of, self.count + delta.count, tuple(tables), delta.end, places)
+        owners = None if delta.owners is None else pa.concat_tables([self.owners, delta.owners])
+        return Streams(self.of, self.count + delta.count, tuple(tables), delta.end, places, owners)
 
     def in_place(self) -> Streams:
         """All of the nested stream that has come, in its order."""

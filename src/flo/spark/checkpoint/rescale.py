@@ -87,7 +87,7 @@ def _parts(runs: list[tuple[Run, _State]], gone: int, shards: int, shard: int) -
             yield Run((), Keys(run.keys.numbers[mine], exact=True), run.table.filter(pa.array(mine)))
 
 
-TRACES = ("trace", "totals", "ranked", "latest")
+TRACES = ("trace", "totals", "ranked", "latest", "arranged")
 VALUES = f"{COMPUTED}{COMPUTED}"
 """What the names of the columns of values begin with, where rows are sorted by group and value."""
 WHOLE = ("stored_rows", "stored_keyed_rows", "waiting")

@@ -21,8 +21,8 @@ from flo.tables.checkpoint.storing import Mapped, Storing, collections
 from flo.tables.state.run import Content, Run, read_ipc, write_ipc
 
 VERSION, SUM = "flo", "sum"
-NEWEST = 2
-"""Since 2, runs are named by SHA-256."""
+NEWEST = 3
+"""Since 2, runs are named by SHA-256; since 3, what is kept for every key is in the operator that runs for it."""
 MENDING = (
     ("a copy of the file, put back", "the checkpoint goes on"),
     ("another checkpoint", "begins anew"),

@@ -1,72 +1,81 @@
-"""Operators on whole streams: what bodies of `nest` over windows and batches are made of."""
+"""Operators on whole streams: what bodies of `nest` over windows and batches are made of.
+
+Most run as they do elsewhere, with the number of the stream as their group.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, one_chunk, taken
-from flo.columns.layout import VALUE, Layout
+from flo.columns.indices import taken
+from flo.columns.layout import Layout
 from flo.core.collection import Collection
-from flo.core.elements import returned_type
+from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.tables.functions import applied, by_columns
+from flo.tables.functions import applied, has_results
+from flo.tables.groups import stream_groups
 from flo.tables.keyed import KEY
+from flo.tables.operator import Grouping, OnTables, columnar
+from flo.tables.operators.results import weights_beside
 from flo.tables.state.packing import together
-from flo.tables.state.totals import Sums, as_array, sums_of
 from flo.tables.state.trace import weighing
 from flo.tables.streams import NUMBER, STREAM, numbered
-from flo.tables.values import WEIGHT, layout_of
-from flo.tables.whole import Outputs, Whole, Wholes, bounds, run_whole, whole_of, whole_types
+from flo.tables.translate import FORMS
+from flo.tables.values import Rows, layout_of, schema_of
+from flo.tables.whole import Outputs, Whole, Wholes, run_whole, whole_of, whole_types
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
-from flo.values.operators.bags import Count, Sum
+from flo.values.operators.bags import BagJoin, BagUnion, Count, FoldUnordered, Sort, Sum
+from flo.values.operators.bags import Distinct as SequenceDistinct
+from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.keyed_streams import Entries, KeyBy
+from flo.values.operators.pairs import UnionSequences, Zip
 from flo.values.operators.per_key import PerKey
+from flo.values.operators.sequences import Enumerate, Fold, Last, Scan, Take
+from flo.values.operators.sets import Difference, Intersection, SetJoin, SetUnion, ToBag, ToSet
+from flo.values.operators.zset_aggregates import Aggregate
+from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, SemiJoin
+from flo.values.operators.zset_ranking import TopK
+from flo.values.operators.zsets import Distinct, MapWeights, Minus, Negate, Plus, ToZSet, ZSetToBag, ZSetToSet
 
 
-def has_results(f: Any) -> bool:
-    return by_columns(f) or Layout.of(returned_type(f)) is not None
+def _form(operator: Operator, inputs: StreamTypes) -> OnTables[Operator] | None:
+    form = FORMS[type(operator)](operator, inputs)
+    return form if isinstance(form, OnTables) and form.grouping is not Grouping.NONE else None
 
 
-def weights_of(whole: Whole) -> Places:
-    if WEIGHT in whole.table.column_names:
-        found: Places = whole.table[WEIGHT].to_numpy()
-        return found
-    return np.ones(whole.table.num_rows, np.int64)
+@whole_of(
+    *(Map, Filter, FlatMap, ToBag, ToSet, ToZSet, ZSetToBag, ZSetToSet, Distinct, SequenceDistinct),
+    *(BagUnion, SetUnion, Plus, Minus, Negate, MapWeights, Intersection, Difference),
+    *(Join, BagJoin, SetJoin, LeftJoin, FullJoin, SemiJoin, AntiJoin, Aggregate, TopK),
+    *(Count, Sum, Fold, FoldUnordered, Last, Sort, Enumerate, Scan, Take, Zip, UnionSequences),
+    when=lambda operator, inputs: _form(operator, inputs) is not None,
+)
+def run_form(operator: Operator, given: Wholes, outputs: Outputs) -> Wholes:
+    """Runs the operator on tables with the number of the stream as its group, and closes all streams."""
+    types: StreamTypes = tuple(StreamType(each.of, bounded=True) for each in given)
+    form: Any = _form(operator, types)
+    form = replace(form.typed(tuple(map(columnar, types))), keys=(STREAM,))
+    deltas: list[Deltas] = []
+    if any(each.table.num_rows for each in given):
+        form, found = form.consume_all(*(each.table for each in given))
+        deltas.append(found)
+    if type(form).close is not OnTables.close:
+        deltas.append(form.close(stream_groups(given[0].count))[1])
+    parts: list[list[Any]] = [[delta for delta in each if delta is not None] for each in zip(*deltas, strict=True)]
+    return tuple(
+        _whole(of, given[0].count, each) for of, each in zip(outputs, parts or [[]] * len(outputs), strict=True)
+    )
 
 
-@whole_of(Count)
-def counted(operator: Count, given: Wholes, outputs: Outputs) -> Wholes:
-    (whole,) = given
-    return (_one_each(pa.array(_sums(whole, [])[WEIGHT]), outputs[0]),)
-
-
-@whole_of(Sum)
-def summed(operator: Sum, given: Wholes, outputs: Outputs) -> Wholes:
-    (whole,) = given
-    kind = layout_of(outputs[0]).cells[0].arrow
-    sums = _sums(whole, [one_chunk(whole.table[VALUE])])
-    return (_one_each(as_array(sums, 0, kind, lambda place: f"inner stream {place}"), outputs[0]),)
-
-
-def _sums(whole: Whole, columns: list[pa.Array]) -> Sums:
-    """The sums of every stream: those without rows add up to zero."""
-    places = bounds(whole)
-    filled = np.flatnonzero(np.diff(places))
-    found = sums_of(weights_of(whole), columns, np.arange(len(whole.table)), places[filled])
-    sums = {name: np.zeros(whole.count, np.int64) for name in found}
-    for name, column in found.items():
-        sums[name][filled] = column
-    return sums
-
-
-def _one_each(results: pa.Array, of: Collection) -> Whole:
-    """One element for each stream."""
-    table = pa.Table.from_arrays([results], schema=layout_of(of).schema)
-    return Whole(of, len(results), numbered(table, np.arange(len(results))))
+def _whole(of: Any, count: int, parts: list[Rows]) -> Whole:
+    schema = pa.schema([NUMBER, *schema_of(of)])
+    tables = [pa.Table.from_arrays(part.table.select(schema.names).columns, schema=schema) for part in parts]
+    return Whole(of, count, pa.concat_tables([schema.empty_table(), *tables]))
 
 
 @whole_of(KeyBy, when=lambda operator, inputs: has_results(operator.f))
@@ -121,4 +130,4 @@ def entries(operator: Entries, given: Wholes, outputs: Outputs) -> Wholes:
     keys = whole.table.select(names).rename_columns([name.removeprefix(KEY) for name in names])
     pair = [key.as_array(keys), inner.as_array(whole.table)]
     table = pa.Table.from_arrays(pair, schema=layout_of(of).schema)
-    return (Whole(of, whole.count, numbered(weighing(table, weights_of(whole)), whole.streams)),)
+    return (Whole(of, whole.count, numbered(weighing(table, weights_beside(whole.table)), whole.streams)),)

@@ -14,6 +14,7 @@ from flo.columns.layout import VALUE
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import by_columns, elements_of, result_layout, results
+from flo.tables.groups import Groups
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.lattice_columns import finite, joined, natural, proper, reducible
 from flo.tables.state.limbs import BITS, Limbs, has_digits, limbs_of, pieces, summed
@@ -39,6 +40,14 @@ class IntoLVar(OnTables[Op]):
         return self.outputs[place].bottom().fix()
 
 
+@dataclass(frozen=True)
+class LVars:
+    """A delta of LVars by group, and the keys of the groups."""
+
+    owners: pa.Table
+    values: list[Any]
+
+
 @final
 @dataclass(frozen=True)
 class FoldLatticeTables(IntoLVar[FoldLattice]):
@@ -47,6 +56,7 @@ class FoldLatticeTables(IntoLVar[FoldLattice]):
     name = "fold_lattice_tables"
     rule = "fold-lattice"
     placement = Placement.ANYWHERE  # a join of joins is the join of all
+    grouping = Grouping.ANY
 
     @property
     def by_row(self) -> bool:
@@ -54,15 +64,23 @@ class FoldLatticeTables(IntoLVar[FoldLattice]):
         return not (by_columns(like.f) and reducible(like.lattice, result_layout(like.f, self.inputs[0])))
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        if not self.keys:
+            return self, (self._joined(table),)
+        groups = Groups.of(table, self.keys)
+        parts = zip(groups.firsts.tolist(), groups.counts.tolist(), strict=True)
+        values = [self._joined(groups.rows.slice(first, count)) for first, count in parts]
+        return self, (LVars(groups.keys.table, values),)  # type: ignore[return-value]
+
+    def _joined(self, table: pa.Table) -> Any:
+        """The join of these rows, as an LVar."""
         like: Any = self.like
         of = self.inputs[0]
         if not self.by_row:
             layout, found = result_layout(like.f, of), results(like.f, of, table)
             assert layout is not None
             if proper(like.lattice, layout, found):
-                return self, (LVarValue(like.lattice, joined(like.lattice, layout, found)),)
-        _, outputs = like.consume(elements_of(of, table), SequenceValue)
-        return self, outputs
+                return LVarValue(like.lattice, joined(like.lattice, layout, found))
+        return like.consume(elements_of(of, table), SequenceValue)[1][0]
 
 
 @final

@@ -8,17 +8,17 @@ from typing import Any, final
 
 import pyarrow as pa
 
+from flo.columns.indices import taken
 from flo.core.collection import End
 from flo.core.nest import Nest
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
 from flo.tables.faults import expect_of_a_row
-from flo.tables.functions import by_columns
+from flo.tables.functions import beside, by_columns
 from flo.tables.operator import Grouping, OnTables, Op, Placement, functions_in, plain
 from flo.tables.operators.nested import Choice, flatten_inner, moved, nest_one_by_one
-from flo.tables.streams import STREAM, StreamColumns, Streams, has_columns
+from flo.tables.streams import STREAM, StreamColumns, Streams, has_columns, numbers
 from flo.tables.translate import choice_of
-from flo.tables.values import Rows, of_elements
 from flo.tables.whole import Whole, in_order, operators_in, run_whole, whole_types
 from flo.values.operators.nested_streams import Flatten, NestedZip
 
@@ -28,7 +28,7 @@ class OnStreams(OnTables[Op]):
     """Reads one nested stream whose inner streams are complete."""
 
     placement = Placement.ONE_PLACE
-    grouping = Grouping.NONE
+    grouping = Grouping.ANY
     keeps_positions = False
     stream_by_stream = True
 
@@ -99,7 +99,7 @@ class NestTables(OnStreams[Nest]):
             for stream, table in zip(value.of.inner, value.tables, strict=True)
         )
         tables = tuple(each.table for each in run_whole(like.graph, inner))
-        return Streams(self.outputs[0], value.count, tables, places=value.places)  # type: ignore[arg-type]
+        return replace(value, of=self.outputs[0], tables=tables, end=End.OPEN)  # type: ignore[arg-type]
 
     def last(self) -> Any:
         return StreamColumns(self.outputs[0]).bottom().fix()  # type: ignore[arg-type]
@@ -125,8 +125,10 @@ class FlattenTables(OnStreams[Flatten]):
     rule = "flatten"
 
     def all_of(self, value: Streams) -> Delta:
-        rows = value.tables[0].drop_columns([STREAM])
-        return Rows(of_elements(self.outputs[0]), rows) if rows.num_rows else None
+        rows = value.tables[0]
+        if self.keys:
+            rows = beside(rows, taken(value.owners, numbers(rows)))
+        return self.emitted(rows.drop_columns([STREAM]))
 
 
 @choice_of(Flatten)

@@ -8,29 +8,30 @@ from typing import Any, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import one_chunk, taken
-from flo.core.collection import End
+from flo.columns.indices import Places, one_chunk, taken
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.core.term import Call, Lowering, Term, register
 from flo.tables.functions import elements_of, result_layout
+from flo.tables.groups import rows_of
 from flo.tables.operator import Grouping, OnTables, Placement
-from flo.tables.operators.ranking import by_key
-from flo.tables.state.keys import Keys
+from flo.tables.operators.ranking import by_key, ordering_columns
+from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.order import Order, shown_alike
 from flo.tables.state.python_order import comparisons
 from flo.tables.state.run import Run
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Trace, added, text_of, weighing
+from flo.tables.state.trace import Trace, added, alike, text_of, weighing
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, Rows, layout_of, of_elements, ordered
+from flo.tables.values import WEIGHT, layout_of, ordered
 from flo.values.operators.bags import Sort
 from flo.values.weighted import Set
 
 
 @dataclass(frozen=True, eq=False)
 class Arranged(Trace):
-    """Rows by these columns; where they are equal, or there are none, as they came. Rows with weights are added up."""
+    """Rows by group and in order; where they are equal, or there is no order, as they came. Rows with weights are added
+    up."""
 
     order: Order | None = None
     once: bool = False
@@ -42,18 +43,32 @@ class Arranged(Trace):
     def run(self, table: pa.Table, in_parts: bool = False) -> Run:
         """The rows in order; `in_parts` says that they are made of parts which are."""
         table = table.combine_chunks()
-        if WEIGHT in table.column_names:
-            table = self._added_up(table, in_parts)
-        elif self.order is not None:
-            compared = zip(self.order.comparisons, self.columns, strict=True)
-            table = taken(table, np.lexsort([of.numbers(one_chunk(table[name])) for of, name in compared][::-1]))
-        return Run(self.columns, Keys(np.zeros(table.num_rows, np.uint64), exact=False), table)
+        keys, groups = Keys(np.zeros(table.num_rows, np.uint64), exact=False), np.zeros(table.num_rows, np.int64)
+        if self.columns:
+            own = table.select(list(self.columns))
+            keys = keys_of(own.columns)
+            places, firsts = alike(own, keys)
+            groups[places] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(places)))
+        elif self.order is None:
+            return Run((), keys, table)
+        weights = None
+        if self.order is not None:
+            places, weights = self.sorted(table, groups, in_parts)
+        rows = taken(table, places)
+        return Run(
+            self.columns, Keys(keys.at(places), keys.exact), rows if weights is None else weighing(rows, weights)
+        )
 
-    def _added_up(self, table: pa.Table, in_parts: bool) -> pa.Table:
+    def sorted(self, table: pa.Table, groups: Places, in_parts: bool = False) -> tuple[Places, Places | None]:
+        """(the rows by group and in order, each once if they have weights; their weights, if they have)."""
         assert self.order is not None
-        places, firsts = self.order.sorted(table, np.zeros(table.num_rows, np.int64), in_parts)
+        if WEIGHT not in table.column_names:
+            compared = zip(self.order.comparisons, self.order.columns, strict=True)
+            numbers = [of.numbers(one_chunk(table[name])) for of, name in compared]
+            return np.lexsort((*numbers[::-1], groups) if groups.any() else numbers[::-1]), None
+        places, firsts = self.order.sorted(table, groups, in_parts)
         weights = np.ones(len(firsts), np.int64) if self.once else added(numbers_in(table, WEIGHT)[places], firsts)
-        return weighing(taken(table, places[firsts]), weights)
+        return places[firsts], weights
 
     def _content(self) -> dict[str, Any]:
         table = self.table()
@@ -74,7 +89,7 @@ class SortTables(OnTables[Sort]):
     """sort(key): equal keys stay in the order of a sequence, and are by their text otherwise."""
 
     placement = Placement.ONE_PLACE
-    grouping = Grouping.NONE
+    grouping = Grouping.ANY
     keeps_positions = False
 
     rows: Arranged = field(default=Arranged(()))
@@ -83,37 +98,35 @@ class SortTables(OnTables[Sort]):
     rule = "sort"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        table, columns = by_key(table, self.inputs[0], self.like.key)
-        kept = self._kept(columns)
+        table, _ = by_key(table, self.inputs[0], self.like.key)
+        kept = self._kept()
         return replace(self, rows=kept.extended(kept.run(table))), (None,)
 
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        ended, kept = replace(self, rows=Arranged(())), self._kept(self.rows.columns)
-        table, order = kept.table(), kept.order
-        if table is None or order is None:
-            return ended, (self.ended(),)
-        together, places = np.zeros(table.num_rows, np.int64), np.arange(table.num_rows)
-        if not ordered(self.inputs[0]):
-            places, _ = replace(order, by_text=True).sorted(table, together, in_parts=True)
-        if len(order.not_compared(table, together, places)):
-            self._refuse(table)
-        if not ordered(self.inputs[0]):
-            places = np.repeat(places, numbers_in(table, WEIGHT)[places])
-        found = taken(table.select(list(order.layout.names)), places)
-        return ended, (Rows(of_elements(self.outputs[0]), found, End.ARRIVED),)
+    def close(self, groups: Run) -> tuple[Operator, Deltas]:
+        table, which = rows_of(self.rows, groups)
+        if table is None or not table.num_rows:
+            return self, (None,)
+        table, kept = table.combine_chunks(), self._kept(by_text=not ordered(self.inputs[0]))
+        assert kept.order is not None
+        places, weights = kept.sorted(table, which, in_parts=True)
+        strange = kept.order.not_compared(table, which, places)
+        if len(strange):
+            self._refuse(taken(table, np.flatnonzero(which == strange[0])))
+        rows = taken(table, places if weights is None else np.repeat(places, weights))
+        return self, (self.emitted(rows.select([*self.keys, *kept.order.layout.names])),)
 
-    def _kept(self, columns: tuple[str, ...]) -> Arranged:
+    def _kept(self, by_text: bool = False) -> Arranged:
         """The rows, with what is known of them."""
-        of, layout = self.inputs[0], layout_of(self.inputs[0])
-        key = result_layout(self.like.key, of)
+        of, layout, by = self.inputs[0], layout_of(self.inputs[0]), self.like.key
+        columns, key = ordering_columns(of, by), result_layout(by, of)
         decisive = set(layout.names) <= set(columns)
-        order = Order(columns, descending=False, layout=layout, by_text=False, key=key, decisive=decisive)
-        return replace(self.rows, columns=columns, order=order, once=isinstance(of, Set))
+        order = Order(columns, descending=False, layout=layout, by_text=by_text, key=key, decisive=decisive)
+        return replace(self.rows, columns=self.keys, order=order, once=isinstance(of, Set))
 
     def _refuse(self, table: pa.Table) -> None:
         """What Python raises where it compares keys that cannot be compared."""
-        of, elements = of_elements(self.inputs[0]), elements_of(self.inputs[0], table)
-        self.like._sorted(of.value_class.of(elements if ordered(of) else [(each, 1) for each in elements]))
+        of, elements = self.inputs[0], elements_of(self.inputs[0], table)
+        self.like._sorted(of.value_class.of(elements if ordered(of) else [(each, 1) for each in elements]))  # type: ignore[attr-defined]
 
 
 @form_of(Sort)

@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar, final
 
+import numpy as np
 import pyarrow as pa
 
+from flo.columns.indices import Places
 from flo.columns.layout import Layout
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
-from flo.tables.operator import Grouping, OnTables, Op, Placement
+from flo.tables.groups import Groups, with_keys
+from flo.tables.operator import Grouping, OnTables, Op, Placement, add_deltas
 from flo.tables.operators.sequences import side_by_side
+from flo.tables.state.run import pairs
 from flo.tables.translate import form_of
 from flo.tables.values import Rows, layout_of
 from flo.values.operators.pairs import UnionSequences, Zip
@@ -62,6 +66,8 @@ def ending(value: Rows) -> bool:
 class ZipTables(PairTables[Zip]):
     """`done` is true when one side has ended: what comes on the other is consumed."""
 
+    grouping = Grouping.WHOLE
+
     done: bool = False
 
     name = "zip_tables"
@@ -73,14 +79,30 @@ class ZipTables(PairTables[Zip]):
             if left.size() or right.size():
                 yield Step(f"{self.rule}-drain", (left.take()[0], right.take()[0]), self, (None,))
         elif count:
-            pair = [
-                layout_of(of).as_array(side.table.slice(0, count)) for of, side in zip(self.inputs, sides, strict=True)
-            ]
-            found = self.emitted(side_by_side(self.outputs[0], *pair))
-            yield Step(self.rule, (rest(left, count), rest(right, count)), self, (found,))
+            _, found = self.consume(*(side.table.slice(0, count) for side in sides))
+            yield Step(self.rule, (rest(left, count), rest(right, count)), self, found)
         elif ending(left) or ending(right):
             after = tuple(side.passed() if ending(side) else side for side in sides)
             yield Step(f"{self.rule}-terminator", after, replace(self, done=True), (self.ended(),))
+
+    def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
+        """Pairs the rows of each group, as many as both sides have."""
+        sides = [Groups.of(side, self.keys) for side in (left, right)]
+        met = pairs(*(side.keys for side in sides))
+        shortest = np.minimum(*(side.counts[places] for side, places in zip(sides, met, strict=True)))
+        rows = [_first(side, places, shortest) for side, places in zip(sides, met, strict=True)]
+        columns = [layout_of(of).as_array(table) for of, table in zip(self.inputs, rows, strict=True)]
+        found = side_by_side(self.outputs[0], *columns)
+        return self, (self.emitted(with_keys(found, rows[0], self.keys)),)
+
+
+def _first(side: Groups, places: Places, counts: Places) -> pa.Table:
+    """The first rows of these groups, so many of each."""
+    most = np.zeros(side.keys.rows, np.int64)
+    most[places] = counts
+    if (most == side.counts).all():
+        return side.rows
+    return side.rows.filter(pa.array(side.positions() < np.repeat(most, side.counts)))
 
 
 @dataclass(frozen=True)
@@ -101,6 +123,16 @@ class InTurn(OnTables[T]):
             end = "turn" if waiting else "terminated"
             yield Step(f"{self.rule}-{end}", _placed(turn, value.passed(), other), *done)
 
+    def consume_all(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
+        first, nothing = self.like.awaited, [table.slice(0, 0) for table in tables]
+        after: Any = self
+        found: Deltas = (None,)
+        for turn in (first, 1 - first):
+            if tables[turn].num_rows:
+                after, more = after.consume(*_placed(turn, tables[turn], nothing[1 - turn]))
+                found = tuple(map(add_deltas, found, more))
+        return after, found
+
 
 def _placed(place: int, item: Any, other: Any) -> tuple[Any, Any]:
     """The item in its place, and the other one beside it."""
@@ -113,13 +145,14 @@ class OneThenOtherTables(InTurn[UnionSequences]):
     """union_sequences(): all of the left and then all of the right."""
 
     placement = Placement.ONE_PLACE
-    grouping = Grouping.NONE
+    grouping = Grouping.WHOLE
     keeps_positions = False
     name = "one_then_other_tables"
     rule = "union"
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
-        return self, (self.emitted(layout_of(self.outputs[0]).fitted(left if left.num_rows else right)),)
+        rows = left if left.num_rows else right
+        return self, (self.emitted(with_keys(layout_of(self.outputs[0]).fitted(rows), rows, self.keys)),)
 
 
 @form_of(Zip)

@@ -6,7 +6,7 @@ streams. Before it, `KeysTables` says which keys are new.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeAlias, final
 
@@ -14,24 +14,98 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import taken
+from flo.columns.indices import Places, taken
+from flo.core.collection import End
 from flo.core.errors import Origin
 from flo.core.graph import Graph, Node, Parallel, Sequential, nodes, sequence
-from flo.core.operator import Deltas, Operator
+from flo.core.nest import Nest
+from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire
-from flo.tables.keyed import ENDED, KeyedRows, has_key_columns, key_names, key_schema, noticed
-from flo.tables.operator import Grouping, OnTables, Op, columnar, given, plain
+from flo.tables.faults import expect_of_a_row
+from flo.tables.groups import Groups
+from flo.tables.keyed import ENDED, KeyedRows, has_key_columns, key_layout, key_names, key_schema, keys_in, noticed
+from flo.tables.operator import Grouping, OnTables, Op, add_deltas, columnar, given, plain
 from flo.tables.operators.keyed import OnKeyed, keyed_delta
-from flo.tables.operators.per_key_inputs import KeysTables
-from flo.tables.operators.weights import NOTHING, totals, weights_in, weights_of
-from flo.tables.state.trace import Trace, weighing
-from flo.tables.streams import keyed_form
-from flo.tables.translate import FORMS, converting, form_of
-from flo.values.keyed import Keyed
+from flo.tables.operators.lattices import LVars
+from flo.tables.operators.weights import NOTHING, chosen, new_rows, totals, weights_in, weights_of
+from flo.tables.state.run import Run, run_of
+from flo.tables.state.trace import Trace, alike, weighing
+from flo.tables.streams import NUMBER, KeyedStreamColumns, KeyedStreams, Streams, keyed_form, numbers
+from flo.tables.translate import CHOICES, FORMS, converting, form_of
+from flo.values.keyed import Keyed, KeyedValue
+from flo.values.lvar import LVar
 from flo.values.operators.keyed_streams import inner_types
+from flo.values.operators.nested_streams import Flatten
 from flo.values.operators.per_key import PerKey
 from flo.values.weighted import ZSet
+
+
+@final
+@dataclass(frozen=True)
+class KeysTables(OnKeyed[PerKey]):
+    """The inputs of `per_key`, and which keys are new: on all of them, whichever it was that brought the key."""
+
+    seen: Trace = field(default=NOTHING)
+    over: tuple[bool, ...] = ()
+    """Which inputs have ended, where not all have."""
+
+    name = "keys_tables"
+    rule = "per-key"
+
+    @property
+    def arity(self) -> tuple[int, int]:  # type: ignore[override]
+        count = self.like.arity[0]
+        return count, count
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        return inputs
+
+    @property
+    def by_row(self) -> bool:
+        return False
+
+    def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
+        names = key_names(values[0].of)
+        if values[0].of.cancels:  # keys that are there by their rows alone
+            return self, tuple(keyed_delta(value.of, value.table, value.keys) for value in values)
+        every = pa.concat_tables([table.select(list(names)) for value in values for table in (value.table, value.keys)])
+        new = new_rows(self.seen, weighing(every, np.ones(every.num_rows, np.int64)), names)
+        keys = noticed(new.table.select(list(names)))
+        outputs = []
+        for place, value in enumerate(values):
+            ended = [noticed(keys.select(list(names)), ended=True)] if self._is_over(place) else []
+            said = [keys, *ended, value.keys.filter(value.keys[ENDED])]
+            outputs.append(keyed_delta(value.of, value.table, pa.concat_tables(said)))
+        return replace(self, seen=self.seen.extended(new)), tuple(outputs)
+
+    def _is_over(self, place: int) -> bool:
+        return bool(self.over) and self.over[place]
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        values: Any = inputs
+        over = tuple(value.fixed() for value in values)
+        if any(value.has_content() for value in values) or all(over):
+            if any(value.size() for value in values):
+                yield from self._forward(values)
+        elif over != (self.over or (False,) * len(over)) and not values[0].of.cancels:
+            table = self.seen.table()
+            deltas = [
+                keyed_delta(value.of, None, noticed(table.select(list(key_names(value.of))), ended=True))
+                if now and not self._is_over(place) and table is not None
+                else None
+                for place, (value, now) in enumerate(zip(values, over, strict=True))
+            ]
+            rests = tuple(value.passed() if value.fixed() else value for value in values)
+            yield Step(f"{self.rule}-end", rests, replace(self, over=over), tuple(deltas))
+
+    def _forward(self, values: tuple[KeyedRows, ...]) -> Iterator[Step]:
+        if any(value.has_content() for value in values):
+            yield from self.taken_in(values, onwards=False)
+        else:
+            ends = tuple(self.ended(place) for place in range(len(values)))
+            yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), self, ends)
+
 
 Make: TypeAlias = Callable[[Any, StreamTypes], Operator | None]
 EVERY_KEY: dict[type[Operator], Make] = {}
@@ -92,37 +166,102 @@ class WithForm(OfEveryKey[Op]):
     def with_origins(self, like: Self) -> Self:
         return replace(super().with_origins(like), form=self.form.with_origins(like.form))
 
+    @property
+    def by_row(self) -> bool:
+        return bool(self.form.by_row)
+
 
 @final
 @dataclass(frozen=True)
 class FormOfEveryKey(WithForm[Operator]):
-    """A form that heeds the columns of the key. A stream ends when its inputs have: `ends` counts them by key."""
+    """Runs an operator for all keys at once, with the columns of the key as its groups.
+
+    The stream of a key ends when its inputs have: `ends` counts them by key. `open` has the keys that are to be closed.
+    """
 
     ends: Trace = field(default=NOTHING)
+    open: Trace = field(default=NOTHING)
 
     name = "form_of_every_key"
 
-    def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
-        form, found = self.form, (None,) * len(self.outputs)
-        if any(value.table.num_rows for value in values):
+    def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
+        form = self.form
+        found: Deltas = (None,) * len(self.outputs)
+        if isinstance(values[0], KeyedStreams):
+            if values[0].streams.count:
+                found = (form.all_of(replace(values[0].streams, owners=values[0].owners)),)
+        elif any(value.table.num_rows for value in values):
             form, found = self.form.consume(*(value.table for value in values))
-        after, keys = self._said(values)
-        outputs = [
-            keyed_delta(of, None if rows is None else rows.table, keys)
-            for of, rows in zip(self.outputs, found, strict=True)
-        ]
+        after, said = self, values[0].keys
+        if len(values) > 1:
+            after, said = self._ended_by_all(values)
+        if type(form).has_ended is not OnTables.has_ended:
+            said = self._ended_by_itself(form, values[0].table, said)
+        if type(form).close is not OnTables.close:
+            after, form, said, last = after._closed(form, said)
+            found = tuple(map(add_deltas, found, last))
+        outputs = [self._delta(place, delta, said) for place, delta in enumerate(found)]
         return replace(after, form=form), tuple(outputs)
+
+    def taken_in(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
+        if isinstance(values[0], KeyedStreams):
+            return self._streams_taken_in(values[0], onwards=onwards)
+        return super().taken_in(values, onwards=onwards)
+
+    def _streams_taken_in(self, value: KeyedStreams, *, onwards: bool) -> Iterator[Step]:
+        """All streams; if the operator raises, those of each key before the first at fault, and then what the namesake
+        raises."""
+        try:
+            operator, outputs = self.take_in(value)
+        except Exception as error:
+            expect_of_a_row(self, error)
+            faulty = self._at_fault(value)
+            good, held = _parts(value, faulty)
+            if good.has_content():
+                yield Step(self.rule, (held,), self, self.take_in(good)[1])
+                if not onwards:
+                    return
+            for _ in self.like.advance((_chosen(value, faulty[:1]).streams.value(),)):
+                pass
+            raise
+        else:
+            yield Step(self.rule, (value.drained(),), operator, outputs)
+
+    def _at_fault(self, value: KeyedStreams) -> Places:
+        """The streams that the operator raises on."""
+        found, waiting = [], [(0, value.streams.count)]
+        while waiting:
+            start, stop = waiting.pop()
+            try:
+                self.take_in(_chosen(value, np.arange(start, stop)))
+            except Exception:
+                middle = (start + stop) // 2
+                if stop - start > 1:
+                    waiting += [(middle, stop), (start, middle)]
+                else:
+                    found.append(start)
+        return np.array(found, np.int64)
 
     def side_ended(self, place: int) -> Self | None:
         form = self.form.side_ended(place)
         return None if form is None else replace(self, form=form)
 
-    def _said(self, values: tuple[KeyedRows, ...]) -> tuple[Self, pa.Table]:
-        """What passes on of the keys: all inputs say which are there, so one is enough."""
-        first, *others = values
-        if not others:
-            return self, first.keys
-        new = first.keys.filter(pc.invert(first.keys[ENDED]))
+    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
+        if End.OPEN in ends:
+            return None
+        table = self.open.table()
+        outputs = [self.ended(place) for place in range(len(self.outputs))]
+        if table is not None and table.num_rows:
+            keys = run_of(table.select(list(self.keys)), self.keys)
+            _, last = self.form.close(keys)
+            deltas = [self._delta(place, delta, noticed(keys.table)) for place, delta in enumerate(last)]
+            outputs = [delta.fix() for delta in deltas]  # type: ignore[union-attr]
+        return replace(self.reset(), form=self.form.reset()), tuple(outputs)
+
+    def _ended_by_all(self, values: tuple[KeyedRows, ...]) -> tuple[Self, pa.Table]:
+        """What is said of keys: all inputs say which are there, so one is enough; all must say that a key has ended."""
+        first = values[0].keys
+        new = first.filter(pc.invert(first[ENDED]))
         gone = pa.concat_tables([value.keys.filter(value.keys[ENDED]).select(list(self.keys)) for value in values])
         if not gone.num_rows:
             return self, new
@@ -130,6 +269,83 @@ class FormOfEveryKey(WithForm[Operator]):
         done = np.flatnonzero(weights_in(self.ends, delta) + weights_of(delta) == len(values))
         ended = noticed(taken(delta.table.select(list(self.keys)), done), ended=True)
         return replace(self, ends=self.ends.extended(delta)), pa.concat_tables([new, ended])
+
+    def _ended_by_itself(self, form: OnTables[Operator], table: pa.Table, said: pa.Table) -> pa.Table:
+        """What is said of keys, with the ends that the operator has just made, and without ends of what had ended."""
+        known, parts = Groups.of(said.filter(said[ENDED]), self.keys).keys, [said.filter(pc.invert(said[ENDED]))]
+        parts.append(noticed(chosen(known, np.flatnonzero(~form.has_ended(known))).table, ended=True))
+        if table.num_rows:
+            keys = Groups.of(table.select(list(self.keys)), self.keys).keys
+            now = form.has_ended(keys) & ~self.form.has_ended(keys)
+            parts.append(noticed(chosen(keys, np.flatnonzero(now)).table, ended=True))
+        return pa.concat_tables(parts)
+
+    def _closed(self, form: OnTables[Operator], said: pa.Table) -> tuple[Self, Any, pa.Table, Deltas]:
+        """(with what is said of keys, the operator when those that have ended are closed, what is said then, and what
+        was due)."""
+        new = said.filter(pc.invert(said[ENDED])).select(list(self.keys))
+        opened = self.open.extended(run_of(weighing(new, np.ones(new.num_rows, np.int64)), self.keys))
+        gone = Groups.of(said.filter(said[ENDED]), self.keys).keys
+        gone = chosen(gone, np.flatnonzero(weights_in(opened, gone)))
+        if not gone.rows:
+            return replace(self, open=opened), form, noticed(new), (None,) * len(self.outputs)
+        after, last = form.close(gone)
+        left = opened.extended(Run(gone.columns, gone.keys, weighing(gone.table, -np.ones(gone.rows, np.int64))))
+        said = pa.concat_tables([noticed(new), noticed(gone.table.select(list(self.keys)), ended=True)])
+        return replace(self, open=left), after, said, last
+
+    def _delta(self, place: int, delta: Any, said: pa.Table) -> Delta:
+        """An output of the operator, with what is said of keys."""
+        of: Any = self.outputs[place]
+        if isinstance(of.inner, LVar):
+            return _lvars(of, delta, said)
+        if has_key_columns(of):
+            return keyed_delta(of, None if delta is None else delta.table, said)
+        nothing = KeyedStreamColumns(of).bottom()
+        if delta is not None:
+            owners = delta.owners.cast(nothing.owners.schema)  # keys of a state may be null, as far as it knows
+            nothing = replace(nothing, streams=replace(delta, owners=None), owners=owners)
+        found = replace(nothing, keys=said)
+        return found if found.has_content() else None
+
+
+def _parts(value: KeyedStreams, faulty: Places) -> tuple[KeyedStreams, KeyedStreams]:
+    """What does not come behind a stream at fault of the same key, and what does. That a key is there, all may know."""
+    whose = pa.concat_tables([value.owners, value.keys.select(value.owners.column_names)])
+    order, firsts = alike(whose)  # of a key, ends come behind streams
+    marked = np.zeros(len(order), np.int64)
+    marked[faulty] = 1
+    running = np.cumsum(marked[order])
+    before = np.repeat((running - marked[order])[firsts], np.diff(firsts, append=len(order)))
+    held = np.zeros(len(order), bool)
+    held[order] = running > before
+    streams, said = held[: value.streams.count], held[value.streams.count :] & value.keys[ENDED].to_numpy()
+    good, rest = (_chosen(value, np.flatnonzero(which)) for which in (~streams, streams))
+    return replace(good, keys=value.keys.filter(pa.array(~said))), replace(rest, keys=value.keys.filter(pa.array(said)))
+
+
+def _chosen(value: KeyedStreams, places: Places) -> KeyedStreams:
+    """Some of the inner streams, in their order."""
+    number = np.full(value.streams.count, -1)
+    number[places] = np.arange(len(places))
+    tables = []
+    for table in value.streams.tables:
+        renumbered = number[numbers(table)]
+        rows = np.flatnonzero(renumbered >= 0)
+        tables.append(taken(table, rows).set_column(0, NUMBER, pa.array(renumbered[rows])))
+    streams = Streams(value.streams.of, len(places), tuple(tables))
+    return replace(value, streams=streams, owners=taken(value.owners, places))
+
+
+def _lvars(of: Keyed[Any, Any], delta: LVars | None, said: pa.Table) -> KeyedValue:
+    """LVars by key, which are Python values."""
+    layout = key_layout(of)
+    entries: dict[Any, Any] = dict.fromkeys(layout.to_elements(keys_in(of, said)), of.inner.bottom())
+    if delta is not None:
+        entries.update(zip(layout.to_elements(keys_in(of, delta.owners)), delta.values, strict=True))
+    for key in layout.to_elements(keys_in(of, said.filter(said[ENDED]))):
+        entries[key] = entries[key].fix()
+    return KeyedValue.of(entries)
 
 
 @form_of(PerKey)
@@ -193,7 +409,11 @@ def _one(
 def _form(operator: Operator, inputs: StreamTypes) -> Operator | None:
     if type(operator) in EVERY_KEY:
         return EVERY_KEY[type(operator)](operator, inputs)
-    make = FORMS.get(type(operator))
-    form = make and make(operator, inputs)
+    form: Any = None
+    if isinstance(operator, (Nest, Flatten)):  # of whole streams
+        form = CHOICES[type(operator)](operator, tuple(map(given, inputs)))  # type: ignore[arg-type]
+        form = form and form[1]
+    elif type(operator) in FORMS:
+        form = FORMS[type(operator)](operator, inputs)
     any_streams = isinstance(form, OnTables) and form.grouping is Grouping.ANY
     return FormOfEveryKey(operator, form) if any_streams else None

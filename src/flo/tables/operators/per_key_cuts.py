@@ -16,12 +16,13 @@ from flo.columns.indices import Places, expanded, taken
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
+from flo.tables.groups import Groups
 from flo.tables.keyed import ENDED, KeyedRows
 from flo.tables.operator import Op
 from flo.tables.operators.batches import BatchTables
 from flo.tables.operators.keyed import keyed_delta
 from flo.tables.operators.per_key import WithForm, every_key
-from flo.tables.operators.per_key_states import NO_TOTALS, ByKey
+from flo.tables.operators.results import NO_TOTALS
 from flo.tables.operators.waiting import ARRIVAL
 from flo.tables.operators.weights import NOTHING
 from flo.tables.state.run import Run, pairs, run_of
@@ -66,13 +67,13 @@ class CutOfEveryKey(WithForm[Op]):
         (value,) = values
         after, closed, late = self, self.nothing(), None
         if value.table.num_rows:
-            after, closed, late = self.added(ByKey.of(value.table, self.keys))
-        gone = ByKey.of(value.keys.filter(value.keys[ENDED]), self.keys).keys
+            after, closed, late = self.added(Groups.of(value.table, self.keys))
+        gone = Groups.of(value.keys.filter(value.keys[ENDED]), self.keys).keys
         if gone.rows:
             after, left = after.ending(gone)
             closed = closed.concat(left)
         streams = replace(closed, keys=value.keys)
-        others = [keyed_delta(of, late, value.keys) for of in self.outputs[1:]]
+        others = [keyed_delta(of, late, value.keys) for of in self.outputs[1:]]  # type: ignore[arg-type]
         return after, (streams if streams.has_content() else None, *others)
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
@@ -80,7 +81,7 @@ class CutOfEveryKey(WithForm[Op]):
         others = (self.ended(place) for place in range(1, len(self.outputs)))
         return self.cleared(), (left.fix(), *others)
 
-    def added(self, rows: ByKey) -> tuple[Self, KeyedStreams, pa.Table | None]:
+    def added(self, rows: Groups) -> tuple[Self, KeyedStreams, pa.Table | None]:
         """With these rows; the inner streams that are complete; rows that are in none."""
         raise NotImplementedError
 
@@ -173,7 +174,7 @@ class BatchOfEveryKey(CutOfEveryKey[Batch]):
 
     name = "batch_of_every_key"
 
-    def added(self, rows: ByKey) -> tuple[Self, KeyedStreams, pa.Table | None]:
+    def added(self, rows: Groups) -> tuple[Self, KeyedStreams, pa.Table | None]:
         counts, size = replace(self.counts, columns=self.keys), self.like.count
         before = counts.known(rows.keys)[WEIGHT]
         panes = (rows.positions() + np.repeat(before, rows.counts)) // size

@@ -16,9 +16,9 @@ from flo.columns.indices import Places, taken
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import beside
+from flo.tables.groups import Groups
 from flo.tables.operators.per_key import every_key
 from flo.tables.operators.per_key_cuts import Cuts, together
-from flo.tables.operators.per_key_states import ByKey
 from flo.tables.operators.per_key_windows import TIME, WindowsOfEveryKey, marks_of, reached
 from flo.tables.operators.sessions import Sessions, SessionTables
 from flo.tables.operators.weights import NOTHING, totals
@@ -97,7 +97,7 @@ class SessionsOfEveryKey(WindowsOfEveryKey[Session]):
 
     name = "sessions_of_every_key"
 
-    def added(self, rows: ByKey) -> tuple[Self, KeyedStreams, pa.Table | None]:
+    def added(self, rows: Groups) -> tuple[Self, KeyedStreams, pa.Table | None]:
         keys, gap = rows.keys, self.form.gap
         clocks, places, known = self.clocks_of(keys)
         zoned, moments = self.times(rows, clocks)

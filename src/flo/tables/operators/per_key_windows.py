@@ -13,9 +13,10 @@ from flo.columns.indices import Places, expanded, taken
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import beside
+from flo.tables.groups import Groups
 from flo.tables.operators.per_key import every_key
 from flo.tables.operators.per_key_cuts import PANE, CutOfEveryKey, Cuts, together
-from flo.tables.operators.per_key_states import NO_ROWS, ByKey
+from flo.tables.operators.results import NO_ROWS
 from flo.tables.operators.weights import chosen
 from flo.tables.operators.window_times import LARGE, NoTime, Times, exact
 from flo.tables.operators.windowing import W, counted
@@ -62,7 +63,7 @@ class WindowsOfEveryKey(CutOfEveryKey[W]):
         table = beside(keys.table, pa.table(columns))
         return replace(self.clocks, columns=self.keys).extended(Run(self.keys, keys.keys, table))
 
-    def times(self, rows: ByKey, clocks: Clocks) -> tuple[bool, Times]:
+    def times(self, rows: Groups, clocks: Clocks) -> tuple[bool, Times]:
         """(whether the times have a zone, the times of the rows)."""
         form = self.form
         if rows.rows.num_rows == 1 and clocks.known[0]:  # what is wrong with it may depend on those before
@@ -120,7 +121,7 @@ class AlignedOfEveryKey(WindowsOfEveryKey[AlignedWindows]):
     def exactly(self, times: Times) -> Times:
         return exact(times, (self.grid.size, self.grid.slide, self.form.lateness)) if len(times) else times
 
-    def added(self, rows: ByKey) -> tuple[Self, KeyedStreams, pa.Table | None]:
+    def added(self, rows: Groups) -> tuple[Self, KeyedStreams, pa.Table | None]:
         keys, grid = rows.keys, self.grid
         clocks, _, _ = self.clocks_of(keys)
         zoned, moments = self.times(rows, clocks)

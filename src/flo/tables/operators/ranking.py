@@ -133,12 +133,20 @@ def in_order(
 
 def by_key(table: pa.Table, of: Collection, key: Any) -> tuple[pa.Table, tuple[str, ...]]:
     """The rows with columns for a key, where they have none, and these columns."""
-    columns = plain_columns(key, of)
-    if columns is None:
+    columns = ordering_columns(of, key)
+    if plain_columns(key, of) is None:
         found = results(key, of, table.select(list(layout_of(of).names)))
-        columns = tuple(f"{KEY}{KEY}{name}" for name in found.column_names)
         table = beside(table, found.rename_columns(list(columns)))
     return table, columns
+
+
+def ordering_columns(of: Collection, key: Any) -> tuple[str, ...]:
+    """The columns of a key: the row's own, where it is made of nothing else."""
+    columns, layout = plain_columns(key, of), result_layout(key, of)
+    if columns is not None:
+        return columns
+    assert layout is not None
+    return tuple(f"{KEY}{KEY}{name}" for name in layout.names)
 
 
 @final

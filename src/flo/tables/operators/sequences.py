@@ -1,93 +1,81 @@
-"""Operators on sequences of rows: scan and fold call Python for every row, enumerate, take and last look at none."""
+"""Operators on sequences of rows that give rows as they come: running results, positions, the first ones."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import taken
-from flo.core.collection import Collection, End
+from flo.columns.indices import Places
+from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import elements_of, written
-from flo.tables.operator import Grouping, OnTables, Placement
-from flo.tables.operators.folds import TotalTables
+from flo.tables.functions import written
+from flo.tables.groups import ONE, Groups, by_groups, with_keys
+from flo.tables.operator import Grouping, OnTables, Op, Placement
+from flo.tables.operators.results import NO_TOTALS, Reaching
+from flo.tables.state.run import Run
+from flo.tables.state.totals import Totals, run_of_sums
 from flo.tables.translate import form_of
-from flo.tables.values import Rows, layout_of, of_elements, ordered
-from flo.values.operators.bags import FoldUnordered
-from flo.values.operators.sequences import Enumerate, Fold, Last, Scan, Take
-from flo.values.sequence import SequenceValue
+from flo.tables.values import WEIGHT, layout_of, of_elements
+from flo.values.operators.sequences import Enumerate, Scan, Take
 
 
 @final
 @dataclass(frozen=True)
-class ScanTables(OnTables[Scan]):
-    """`acc` is the last result."""
-
-    placement = Placement.ONE_PLACE
-    grouping = Grouping.NONE
-    keeps_positions = False
-
-    acc: Any
+class ScanTables(Reaching[Scan]):
+    """The running result of each group."""
 
     name = "scan_tables"
     rule = "scan"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        like: Any = self.like
-        after, (results,) = replace(like, acc=self.acc).consume(elements_of(self.inputs[0], table), SequenceValue)
-        found = written(results.all_units(), of_elements(self.outputs[0]).element)
-        return replace(self, acc=after.acc), (self.emitted(found),)
+        groups = Groups.of(table, self.keys)
+        after, outputs = self.called_by_group(groups)
+        found = written(
+            [result for output in outputs for result in output.all_units()], of_elements(self.outputs[0]).element
+        )
+        return after, (self.emitted(with_keys(found, groups.rows, self.keys)),)
 
 
-@final
 @dataclass(frozen=True)
-class FoldTables(TotalTables[Fold | FoldUnordered]):
-    """fold and fold_unordered. `acc` is the result so far."""
-
-    acc: Any
-
-    name = "fold_tables"
-
-    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        table, weights = self.weighted(table)
-        elements = elements_of(self.inputs[0], table)
-        units = elements if ordered(self.inputs[0]) else list(zip(elements, weights.tolist(), strict=True))
-        after, _ = self._now().consume(units, of_elements(self.inputs[0]).value_class)
-        return replace(self, acc=after.acc), (None,)
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        _, (result,) = self._now().finish(of_elements(self.inputs[0]).value_class)
-        table = written(result.all_units(), of_elements(self.outputs[0]).element)
-        return self, (Rows(of_elements(self.outputs[0]), table, End.ARRIVED),)
-
-    def _now(self) -> Any:
-        like: Any = self.like
-        return replace(like, acc=self.acc)
-
-
-@final
-@dataclass(frozen=True)
-class EnumerateTables(OnTables[Enumerate]):
-    """`position` is that of the next row."""
+class PlacedTables(OnTables[Op]):
+    """Goes by the position of an element in its group: `counts` has how many each group had."""
 
     placement = Placement.ONE_PLACE
-    grouping = Grouping.NONE
+    grouping = Grouping.ANY
     keeps_positions = False
 
-    position: int = 0
+    counts: Totals = field(default=NO_TOTALS)
+
+    def placed(self, table: pa.Table) -> tuple[Self, Groups, Places]:
+        """With these rows; they by group, and the position of each."""
+        groups = Groups.of(table, self.keys)
+        delta = run_of_sums(groups.keys.table, groups.keys.keys, {WEIGHT: groups.counts})
+        before = self.known(groups.keys)
+        after = replace(self, counts=by_groups(self.counts, groups.keys).extended(delta))
+        return after, groups, groups.positions() + np.repeat(before, groups.counts)
+
+    def known(self, groups: Run) -> Places:
+        """How many rows each group had."""
+        return by_groups(self.counts, groups).known(groups)[WEIGHT]
+
+
+@final
+@dataclass(frozen=True)
+class EnumerateTables(PlacedTables[Enumerate]):
+    """Every element with its position."""
 
     name = "enumerate_tables"
     rule = "enumerate"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        after = self.position + table.num_rows
-        places = pa.array(np.arange(self.position, after))
-        found = side_by_side(self.outputs[0], places, layout_of(self.inputs[0]).as_array(table))
-        return replace(self, position=after), (self.emitted(found),)
+        after, groups, positions = self.placed(table)
+        numbers = pa.array(positions + self.like.position)
+        found = side_by_side(self.outputs[0], numbers, layout_of(self.inputs[0]).as_array(groups.rows))
+        return after, (self.emitted(with_keys(found, groups.rows, self.keys)),)
 
 
 def side_by_side(pairs: Collection, one: pa.Array, other: pa.Array) -> pa.Table:
@@ -96,55 +84,26 @@ def side_by_side(pairs: Collection, one: pa.Array, other: pa.Array) -> pa.Table:
 
 @final
 @dataclass(frozen=True)
-class TakeTables(OnTables[Take]):
-    """`left` is how many rows are still to come."""
-
-    placement = Placement.ONE_PLACE
-    grouping = Grouping.NONE
-    keeps_positions = False
-
-    left: int
+class TakeTables(PlacedTables[Take]):
+    """The first elements of each group, and then the end of its stream."""
 
     name = "take_tables"
     rule = "take"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        found, left = table.slice(0, self.left), max(0, self.left - table.num_rows)
-        return replace(self, left=left), (
-            self.emitted(found) if left else Rows(of_elements(self.outputs[0]), found, End.ARRIVED),
-        )
+        after, groups, positions = self.placed(table)
+        found = self.emitted(groups.rows.filter(pa.array(positions < self.like.count)))
+        if not self.keys and after.has_ended(ONE)[0]:
+            return after, (self.ended() if found is None else found.fix(),)
+        return after, (found,)
 
-
-@final
-@dataclass(frozen=True)
-class LastTables(OnTables[Last]):
-    """`kept` has the last row, if any."""
-
-    placement = Placement.ONE_PLACE
-    grouping = Grouping.NONE
-    keeps_positions = False
-
-    kept: Rows | None = field(default=None)
-
-    name = "last_tables"
-    rule = "last"
-
-    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        newest = taken(table, np.array([table.num_rows - 1]))  # a copy: a slice would hold on to all of them
-        return replace(self, kept=Rows(of_elements(self.inputs[0]), newest)), (None,)
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        return self, (self.ended() if self.kept is None else self.kept.fix(),)
+    def has_ended(self, groups: Run) -> Any:
+        return self.known(groups) >= max(1, self.like.count)  # the end of nothing too
 
 
 @form_of(Scan)
 def scan(like: Scan, inputs: StreamTypes) -> Operator | None:
-    return ScanTables(like, like.acc)
-
-
-@form_of(Fold, FoldUnordered)
-def fold(like: Fold | FoldUnordered, inputs: StreamTypes) -> Operator | None:
-    return FoldTables(like, like.acc)
+    return ScanTables(like)
 
 
 @form_of(Enumerate)
@@ -154,9 +113,4 @@ def enumerated(like: Enumerate, inputs: StreamTypes) -> Operator | None:
 
 @form_of(Take)
 def take(like: Take, inputs: StreamTypes) -> Operator | None:
-    return TakeTables(like, like.count)
-
-
-@form_of(Last)
-def last(like: Last, inputs: StreamTypes) -> Operator | None:
-    return LastTables(like)
+    return TakeTables(like)

@@ -13,13 +13,14 @@ from flo.core.collection import End
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
+from flo.tables.groups import rows_of
 from flo.tables.operator import Cut, Grouping, OnTables, Op, Placement, kept
 from flo.tables.operators.elementwise import Stateless, counted, like_rows
 from flo.tables.operators.pairs import InTurn
 from flo.tables.operators.weights import NOTHING, chosen, flips, new_rows, totals, weights_in
 from flo.tables.state.keys import comparable, keys_of
-from flo.tables.state.run import Run
-from flo.tables.state.trace import Trace, weighing
+from flo.tables.state.run import Run, run_of
+from flo.tables.state.trace import Trace, added_up, weighing
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, Rows, layout_of, of_elements
 from flo.values.operators.bags import Distinct as SequenceDistinct
@@ -46,7 +47,7 @@ class Remembering(Stateless[Op]):
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
         done = OnTables.finish(self, *ends)
-        return done and (type(self)(self.like, inputs=self.inputs, outputs=self.outputs), done[1])
+        return done and (self.reset(), done[1])
 
 
 @final
@@ -97,23 +98,25 @@ class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
     rows: Trace = kept(NOTHING, Cut.BY_KEY)
 
     name = "from_zset_tables"
-    grouping = Grouping.WHOLE
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        return replace(self, rows=self.rows.extended(totals(table, self.names()))), (None,)
+        delta = totals(table, self.names())
+        if self.keys:  # rows are looked for by group
+            delta = run_of(delta.table, self.keys)
+        return replace(self, rows=self.rows.extended(delta)), (None,)
 
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        table = self.rows.table()
-        ended = type(self)(self.like, inputs=self.inputs, outputs=self.outputs)
-        if table is None or not table.num_rows:
-            return ended, (self.ended(),)
-        weights = table[WEIGHT].to_numpy()
+    def close(self, groups: Run) -> tuple[Operator, Deltas]:
+        rows, _ = rows_of(self.rows, groups)
+        found = None if rows is None else added_up(rows)
+        if found is None or not found.num_rows:
+            return self, (None,)
+        weights = found[WEIGHT].to_numpy()
         if (weights < 0).any():
-            below = layout_of(self.inputs[0]).to_elements(table.filter(pa.array(weights < 0)))
+            below = layout_of(self.inputs[0]).to_elements(found.filter(pa.array(weights < 0)))
             replace(self.like, weights=PersistentMap(dict.fromkeys(below, -1))).finish(ZSetValue)  # says what is wrong
         if isinstance(self.outputs[0], Set):
-            table = weighing(table, np.ones(table.num_rows, np.int64))
-        return ended, (Rows(of_elements(self.outputs[0]), table, End.ARRIVED),)
+            found = weighing(found, np.ones(found.num_rows, np.int64))
+        return self, (Rows(of_elements(self.outputs[0]), found),)
 
 
 @final

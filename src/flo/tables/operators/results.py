@@ -1,0 +1,232 @@
+"""One result for each group of rows, when its stream ends: how many there were, their sum, a fold, the last one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, TypeVar, final
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.calling import calling
+from flo.columns.indices import Places, one_chunk, taken
+from flo.columns.layout import VALUE, Layout
+from flo.core.elements import returned_type
+from flo.core.operator import Deltas, Operator
+from flo.core.stream_type import StreamTypes
+from flo.tables.functions import beside, elements_of, written
+from flo.tables.groups import Groups, by_groups, group_name, with_keys
+from flo.tables.operator import Grouping, OnTables, Op, Placement
+from flo.tables.operators.weights import NOTHING, new_rows
+from flo.tables.state.run import Run
+from flo.tables.state.totals import Sums, Totals, as_array, numbers_in, run_of_sums, sums_of
+from flo.tables.state.trace import Latest, Trace
+from flo.tables.translate import form_of
+from flo.tables.values import WEIGHT, layout_of, of_elements, ordered, schema_of
+from flo.values.operators.bags import Count, FoldUnordered, Sum
+from flo.values.operators.sequences import Fold, Last, Scan
+from flo.values.operators.shapes import as_declared
+from flo.values.weighted import Set
+
+F = TypeVar("F", bound=Fold | FoldUnordered | Scan, covariant=True)
+NO_TOTALS = Totals(())
+NO_ROWS = Latest(())
+
+
+@dataclass(frozen=True)
+class ResultTables(OnTables[Op]):
+    """Keeps something for each group. `seen` has the elements of sets, which may come again."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.ANY
+    keeps_positions = False
+
+    seen: Trace = field(default=NOTHING)
+
+    @abstractmethod
+    def added(self, groups: Groups) -> Self:
+        """With these rows."""
+
+    @abstractmethod
+    def results(self, groups: Run) -> pa.Table | None:
+        """The results of these groups, with the key columns."""
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        after = self
+        if isinstance(self.inputs[0], Set):
+            new = new_rows(self.seen, table, (*self.keys, *layout_of(self.inputs[0]).names))
+            after, table = replace(self, seen=self.seen.extended(new)), new.table
+        return (after.added(Groups.of(table, self.keys)) if table.num_rows else after), (None,)
+
+    def close(self, groups: Run) -> tuple[Operator, Deltas]:
+        return self, (self.emitted(self.results(groups)),)
+
+
+def weights_beside(table: pa.Table) -> Places:
+    """How often each row is there: in a sequence once."""
+    return numbers_in(table, WEIGHT) if WEIGHT in table.column_names else np.ones(table.num_rows, np.int64)
+
+
+@dataclass(frozen=True)
+class TotalTables(ResultTables[Op]):
+    """Sums of all rows of a group."""
+
+    totals: Totals = field(default=NO_TOTALS)
+
+    def summed(self, table: pa.Table) -> list[pa.Array]:
+        """The columns that are summed, beside the weights."""
+        return []
+
+    @abstractmethod
+    def total(self, sums: Sums, groups: Run) -> pa.Array:
+        """The results that these sums say."""
+
+    def added(self, groups: Groups) -> Self:
+        rows = groups.rows
+        sums = sums_of(weights_beside(rows), self.summed(rows), np.arange(rows.num_rows), groups.firsts)
+        delta = run_of_sums(groups.keys.table, groups.keys.keys, sums)
+        return replace(self, totals=by_groups(self.totals, groups.keys).extended(delta))
+
+    def results(self, groups: Run) -> pa.Table:
+        sums = by_groups(self.totals, groups).known(groups)
+        found = pa.Table.from_arrays([self.total(sums, groups)], schema=layout_of(self.outputs[0]).schema)
+        return with_keys(found, groups, self.keys)
+
+
+@final
+@dataclass(frozen=True)
+class CountTables(TotalTables[Count]):
+    """How many elements there were."""
+
+    name = "count_tables"
+    rule = "count"
+
+    def total(self, sums: Sums, groups: Run) -> pa.Array:
+        return pa.array(sums[WEIGHT])
+
+
+@final
+@dataclass(frozen=True)
+class SumTables(TotalTables[Sum]):
+    """The sum of all elements, rounded once."""
+
+    name = "sum_tables"
+    rule = "sum"
+
+    def summed(self, table: pa.Table) -> list[pa.Array]:
+        return [one_chunk(table[VALUE])]
+
+    def total(self, sums: Sums, groups: Run) -> pa.Array:
+        kind = layout_of(self.outputs[0]).cells[0].arrow
+        return as_array(sums, 0, kind, lambda place: group_name(groups, self.keys, place))
+
+
+@dataclass(frozen=True)
+class Reaching(OnTables[F]):
+    """Calls a function of the user with what it has reached, and with the next element.
+
+    What was reached is kept as Python gave it where all rows are one group (`one`), and else in columns, by group.
+    """
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.ANY
+    keeps_positions = False
+
+    one: tuple[Any, ...] = ()
+    reached: Latest = field(default=NO_ROWS)
+
+    def known(self, groups: Run) -> list[Any]:
+        """What was reached for each group; at first what the operator begins with."""
+        like = self.like
+        if not self.keys:
+            return [*self.one] or [like.acc]
+        found = [like.acc] * groups.rows
+        places, rows = by_groups(self.reached, groups).known(groups)
+        if rows is not None:
+            layout = Layout.of(returned_type(like.f))
+            assert layout is not None
+            for place, result in zip(places.tolist(), layout.to_elements(rows), strict=True):
+                found[place] = result
+        return found
+
+    def reaching(self, groups: Run, results: list[Any]) -> Self:
+        """With what was reached for some groups."""
+        if not self.keys:
+            return replace(self, one=tuple(results))
+        like = self.like
+        delta = Run(groups.columns, groups.keys, beside(groups.table, written(results, returned_type(like.f))))
+        return replace(self, reached=by_groups(self.reached, groups).extended(delta))
+
+    @calling
+    def called_by_group(self, groups: Groups) -> tuple[Self, list[Any]]:
+        """The operator after these rows, and what the namesake gives for each group."""
+        like = self.like
+        of = of_elements(self.inputs[0])
+        units = elements_of(of, groups.rows)
+        if not ordered(of):
+            units = list(zip(units, weights_beside(groups.rows).tolist(), strict=True))
+        reached, outputs = [], []
+        for acc, some in zip(self.known(groups.keys), groups.split(units), strict=True):
+            after, (output,) = replace(like, acc=acc).consume(some, of.value_class)
+            assert isinstance(after, (Fold, FoldUnordered, Scan))
+            reached.append(after.acc)
+            outputs.append(output)
+        return self.reaching(groups.keys, reached), outputs
+
+
+@final
+@dataclass(frozen=True)
+class FoldTables(ResultTables[Fold | FoldUnordered], Reaching[Fold | FoldUnordered]):
+    """fold of sequences, and of bags and sets where the order does not matter."""
+
+    name = "fold_tables"
+
+    def added(self, groups: Groups) -> Self:
+        return self.called_by_group(groups)[0]
+
+    @calling
+    def results(self, groups: Run) -> pa.Table:
+        found = self.known(groups)
+        as_declared(self.like.f, found)
+        return with_keys(written(found, of_elements(self.outputs[0]).element), groups, self.keys)
+
+
+@final
+@dataclass(frozen=True)
+class LastTables(ResultTables[Last]):
+    """The last element of each group, if there is one."""
+
+    kept: Latest = field(default=NO_ROWS)
+
+    name = "last_tables"
+    rule = "last"
+
+    def added(self, groups: Groups) -> Self:
+        newest = taken(groups.rows, np.cumsum(groups.counts) - 1)  # a copy: a slice would hold on to all of them
+        table = newest if self.keys else beside(newest, groups.keys.table)
+        return replace(self, kept=by_groups(self.kept, groups.keys).extended(replace(groups.keys, table=table)))
+
+    def results(self, groups: Run) -> pa.Table | None:
+        _, rows = by_groups(self.kept, groups).known(groups)
+        return None if rows is None else rows.select([*self.keys, *schema_of(self.inputs[0]).names])
+
+
+@form_of(Count)
+def count(like: Count, inputs: StreamTypes) -> Operator | None:
+    return CountTables(like)
+
+
+@form_of(Sum)
+def total(like: Sum, inputs: StreamTypes) -> Operator | None:
+    return SumTables(like)
+
+
+@form_of(Fold, FoldUnordered)
+def fold(like: Fold | FoldUnordered, inputs: StreamTypes) -> Operator | None:
+    return FoldTables(like)
+
+
+@form_of(Last)
+def last(like: Last, inputs: StreamTypes) -> Operator | None:
+    return LastTables(like)
