@@ -99,7 +99,9 @@ class Tried:
         return len(list(operators_in(self.case.operator))) > 1
 
     def kinds(self) -> set[type[Operator]]:
-        return {type(inner) for node in nodes(self.form) for inner in operators_in(node.operator)}
+        """The operators that run, also those that run for every key."""
+        every = [inner for node in nodes(self.form) for inner in operators_in(node.operator)]
+        return {type(each) for each in (*every, *(inner.form for inner in every if hasattr(inner, "form")))}
 
     def check(self, **how: Any) -> Report:
         how = {"examples": self.case.examples or None, "tries": 0, "seconds": 600, **how}

@@ -12,13 +12,16 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, expanded, taken
+from flo.columns.indices import Places, is_sorted, stable_order, taken
 from flo.core.errors import brief
+from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.functions import ALL, beside
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.run import Run, pairs, run_of
-from flo.tables.state.trace import Trace, alike
+from flo.tables.state.totals import Totals, run_of_sums
+from flo.tables.state.trace import Trace, alike, fitting
 from flo.tables.streams import NUMBER, STREAM, numbers
+from flo.tables.values import WEIGHT
 
 T = TypeVar("T", bound=Trace)
 
@@ -41,13 +44,12 @@ class Groups:
             return Groups(table, ONE, np.array([table.num_rows]))
         table = table.combine_chunks()
         keys = table.select(list(names))
-        if names == (STREAM,) and (found := _of_sorted_streams(table)) is not None:
-            return found
-        key_numbers = keys_of(keys.columns)
+        key_numbers = keys_by(keys, names)
         order, firsts = alike(keys, key_numbers)
         places = order[firsts]
-        run = Run(names, Keys(key_numbers.numbers[places], key_numbers.exact), taken(keys, places))
-        return Groups(taken(table, order), run, np.diff(firsts, append=len(order)))
+        run = Run(names, Keys(key_numbers.at(places), key_numbers.exact), taken(keys, places))
+        rows = table if is_sorted(key_numbers.numbers) else taken(table, order)
+        return Groups(rows, run, np.diff(firsts, append=len(order)))
 
     @property
     def firsts(self) -> Places:
@@ -56,7 +58,12 @@ class Groups:
 
     def positions(self) -> Places:
         """The position of each row among those of its group."""
-        return np.arange(self.rows.num_rows) - np.repeat(self.firsts, self.counts)
+        places = np.arange(self.rows.num_rows)
+        return places if len(self.counts) == 1 else places - self.beside(self.firsts)
+
+    def beside(self, items: Places) -> Places:
+        """What belongs to each group, beside its rows; where there is one group, once."""
+        return items if len(self.counts) == 1 else np.repeat(items, self.counts)
 
     def split(self, items: list[Any]) -> list[list[Any]]:
         """What stands beside the rows, for each group."""
@@ -64,26 +71,52 @@ class Groups:
         return [items[end - count : end] for end, count in zip(ends, self.counts.tolist(), strict=True)]
 
 
-def _of_sorted_streams(table: pa.Table) -> Groups | None:
-    """The rows of inner streams, where these stand one after the other: only the streams are sorted."""
-    streams = numbers(table)
-    changes = np.diff(streams)
-    if len(changes) and changes.min() < 0:
-        return None
-    firsts = np.flatnonzero(np.concatenate([[True], changes > 0])[: len(streams)])
-    found = pa.table([pa.array(firsts), pa.array(np.diff(firsts, append=len(streams)))], names=[_FIRST, _COUNT])
-    run = run_of(found.add_column(0, NUMBER, pa.array(streams[firsts])), (STREAM,))
-    counts = run.table[_COUNT].to_numpy()
-    rows = taken(table, expanded(run.table[_FIRST].to_numpy(), counts))
-    return Groups(rows, Run(run.columns, run.keys, run.table.select([STREAM])), counts)
+def keys_by(table: pa.Table, names: tuple[str, ...]) -> Keys:
+    """The numbers of the groups of rows: those of inner streams are in the order of the streams, so that rows by stream
+    stay where they are."""
+    if names == (STREAM,):
+        return Keys(numbers(table).astype(np.uint64) << np.uint64(32), exact=True)
+    return keys_of([table[name] for name in names])
 
 
-_FIRST, _COUNT = "first", "count"
+def run_by(table: pa.Table, names: tuple[str, ...]) -> Run:
+    """Rows sorted by group; those of one group stay in their order."""
+    keys = keys_by(table, names)
+    if is_sorted(keys.numbers):
+        return Run(names, keys, table)
+    order = stable_order(keys.numbers)
+    return Run(names, Keys(keys.at(order), keys.exact), taken(table, order))
 
 
 def stream_groups(count: int) -> Run:
     """The groups of so many inner streams."""
-    return run_of(pa.table([pa.array(np.arange(count))], schema=pa.schema([NUMBER])), (STREAM,))
+    return run_by(pa.table([pa.array(np.arange(count))], schema=pa.schema([NUMBER])), (STREAM,))
+
+
+@dataclass(frozen=True)
+class Counts(Lowerable):
+    """How many rows each group had: a number where all rows are one group, else sums by group."""
+
+    one: int = 0
+    each: Totals = Totals(())  # noqa: RUF009
+
+    def known(self, groups: Run) -> Places:
+        if groups is ONE:
+            return np.array([self.one])
+        return by_groups(self.each, groups).known(groups)[WEIGHT]
+
+    def added(self, groups: Run, counts: Places) -> Counts:
+        """With so many more of each of these groups."""
+        if groups is ONE:
+            return Counts(int(fitting(np.array([self.one]), counts)[0]))
+        delta = run_of_sums(groups.table, groups.keys, {WEIGHT: counts})
+        return Counts(0, by_groups(self.each, groups).extended(delta))
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("counts", (self.one, lower(self.each)))
+
+
+register("counts", Counts)
 
 
 def by_groups(trace: T, groups: Run) -> T:

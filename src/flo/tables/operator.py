@@ -281,8 +281,10 @@ class OnTables(Operator, Generic[Op]):
         """What is done when nothing is left but ends; None if another end must come first."""
         if End.OPEN in ends:
             return None
-        after, last = self.close(ONE)
-        return after, tuple(self.ended(place) if delta is None else delta.fix() for place, delta in enumerate(last))
+        _, last = self.close(ONE)
+        return self.reset(), tuple(
+            self.ended(place) if delta is None else delta.fix() for place, delta in enumerate(last)
+        )
 
     def side_ended(self, place: int) -> Self | None:
         """The operator when this input has ended and the other has not, with what it still needs of the other; None if
@@ -313,8 +315,11 @@ class OnTables(Operator, Generic[Op]):
             table = net_changes(table)
         return None if table is None or not table.num_rows else Rows(of_elements(of), plain_zeros(of, table))
 
-    def ended(self, place: int = 0) -> Rows:
-        return Columns(of_elements(self.outputs[place])).bottom().fix()
+    def ended(self, place: int = 0) -> Any:
+        """The end of an output."""
+        form = given(StreamType(self.outputs[place], bounded=True))
+        assert form is not None
+        return form.collection.bottom().fix()
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         values = all_rows(inputs)

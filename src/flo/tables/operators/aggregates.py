@@ -16,7 +16,6 @@ from flo.columns.cell import Cell
 from flo.columns.expression import Expression
 from flo.columns.indices import Numbers, Places, one_chunk, taken
 from flo.columns.layout import VALUE, Layout
-from flo.core.collection import End
 from flo.core.elements import returned_type
 from flo.core.errors import brief
 from flo.core.operator import Deltas, Operator
@@ -130,10 +129,6 @@ class AggregateTables(ByGroup[Aggregate]):
         before = groups.known(delta)
         changed = self._changed(delta, before, plus(before, sums))
         return replace(self, groups=groups.extended(delta)), (self.emitted(changed),)
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        done = super().finish(*ends)
-        return done and (replace(self, groups=Totals(())), done[1])
 
     def _numbers(self, table: pa.Table) -> list[pa.Array]:
         """The columns that are summed."""
@@ -278,10 +273,6 @@ class CountDistinctTables(ByGroup[Aggregate]):
         values = row_by_row(f, (of,), table)
         set(values)  # refuses what has no hash
         return pa.table({VALUE: pa.array([code_of(value) for value in values], pa.binary())})
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        done = super().finish(*ends)
-        return done and (replace(self, values=NOTHING, counts=NOTHING), done[1])
 
 
 def _counted(like: Aggregate) -> Of:

@@ -13,13 +13,13 @@ import pyarrow as pa
 
 from flo.columns.indices import one_chunk, taken
 from flo.columns.layout import Layout
-from flo.core.collection import End
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.ordering import Arranged
 from flo.tables.operators.window_times import microseconds
-from flo.tables.streams import StreamColumns, Streams, inner_of, numbered
+from flo.tables.state.run import Run
+from flo.tables.streams import Streams, inner_of, numbered
 from flo.tables.translate import form_of
 from flo.tables.values import layout_of, schema_of
 from flo.values.operators.sequences import Batch, Window
@@ -58,16 +58,13 @@ class CutTables(OnTables[Op]):
         after = replace(self, opened=NOTHING.extended(NOTHING.run(rest)))
         return after, (self._streams([table.slice(0, ends[-1])], counts),)
 
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        like: Any = self.like
-        count = [self.opened.rows] if like.flush and self.opened.rows else []
-        return replace(self, opened=NOTHING), (self._streams([], count).fix(),)
+    def close(self, groups: Run) -> tuple[Operator, Deltas]:
+        due = self.opened.rows if self.like.flush else 0  # type: ignore[attr-defined]
+        return replace(self, opened=NOTHING), (self._streams([], [due]) if due else None,)
 
     def _streams(self, more: list[pa.Table], counts: Any) -> Streams:
         """Inner streams of so many rows each, of those that are open and more."""
         of: Any = self.outputs[0]
-        if not len(counts):
-            return StreamColumns(of).bottom()
         opened = self.opened.table()
         table = pa.concat_tables(more if opened is None else [opened, *more])
         return Streams(of, len(counts), (numbered(self.inner(table), np.repeat(np.arange(len(counts)), counts)),))

@@ -19,7 +19,7 @@ from flo.columns.cell import Cell
 from flo.columns.expression import Expression
 from flo.columns.indices import Numbers, Places, one_chunk, taken
 from flo.columns.layout import Layout
-from flo.core.collection import Collection, End
+from flo.core.collection import Collection
 from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -88,11 +88,6 @@ class JoinedByKey(OnTables[J]):
     def grown(self, trace: Trace, place: int, delta: Run) -> Trace:
         """What is kept of a side with a delta: nothing more is, when the other has ended."""
         return trace if self.ended_side == 1 - place else trace.extended(delta)
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        done = super().finish(*ends)
-        fresh = type(self)(self.like, inputs=self.inputs, outputs=self.outputs)
-        return done and (fresh, done[1])
 
     def unit(self, of: Collection, part: pa.Table) -> str:
         return repr(layout_of(of).to_elements(part)[0])

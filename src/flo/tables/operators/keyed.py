@@ -60,9 +60,6 @@ class KeyByTables(OnTables[KeyBy]):
         rows = pa.Table.from_arrays(columns, schema=KeyedColumns(of).schema)
         return self, (KeyedRows(of, like_rows(rows, table.select(self.keys), self.keys), _no_keys(of)),)
 
-    def ended(self, place: int = 0) -> Any:
-        return KeyedColumns(self.outputs[place]).bottom().fix()  # type: ignore[arg-type]
-
 
 def _no_keys(of: Keyed[Any, Any]) -> pa.Table:
     return KeyedColumns(of).bottom().keys
@@ -209,10 +206,6 @@ class KeyedJoinTables(OnKeyed[KeyedJoin]):
     def side_ended(self, place: int) -> Self:
         kept = replace(self, right=NOTHING) if place == 0 else replace(self, left=NOTHING)
         return replace(kept, ended_side=place)
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        done = super().finish(*ends)
-        return done and (replace(self, left=NOTHING, right=NOTHING, ended_side=None), done[1])
 
 
 def _by_key(value: KeyedRows) -> Run:

@@ -15,7 +15,7 @@ from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import by_columns, elements_of, result_layout, results
 from flo.tables.groups import Groups
-from flo.tables.operator import Grouping, OnTables, Op, Placement
+from flo.tables.operator import Grouping, OnTables, Placement
 from flo.tables.operators.lattice_columns import finite, joined, natural, proper, reducible
 from flo.tables.state.limbs import BITS, Limbs, has_digits, limbs_of, pieces, summed
 from flo.tables.state.totals import numbers_in
@@ -29,18 +29,6 @@ from flo.values.weighted import BagValue
 
 
 @dataclass(frozen=True)
-class IntoLVar(OnTables[Op]):
-    """Gives an LVar, which is one Python value."""
-
-    placement = Placement.ONE_PLACE
-    grouping = Grouping.NONE
-    keeps_positions = False
-
-    def ended(self, place: int = 0) -> Any:
-        return self.outputs[place].bottom().fix()
-
-
-@dataclass(frozen=True)
 class LVars:
     """A delta of LVars by group, and the keys of the groups."""
 
@@ -50,13 +38,14 @@ class LVars:
 
 @final
 @dataclass(frozen=True)
-class FoldLatticeTables(IntoLVar[FoldLattice]):
+class FoldLatticeTables(OnTables[FoldLattice]):
     """The join of all rows, on columns where the lattice has a join of them."""
 
     name = "fold_lattice_tables"
     rule = "fold-lattice"
     placement = Placement.ANYWHERE  # a join of joins is the join of all
     grouping = Grouping.ANY
+    keeps_positions = False
 
     @property
     def by_row(self) -> bool:
@@ -85,8 +74,12 @@ class FoldLatticeTables(IntoLVar[FoldLattice]):
 
 @final
 @dataclass(frozen=True)
-class SumLatticeTables(IntoLVar[SumLattice]):
+class SumLatticeTables(OnTables[SumLattice]):
     """The largest sum so far, exact."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
 
     total: int | Fraction = 0
 

@@ -38,7 +38,7 @@ class OnStreams(OnTables[Op]):
         if value.count:
             yield self.take_in(value)
         elif value.end is End.ARRIVED:
-            yield Step(f"{self.rule}-terminated", (value.passed(),), self, (self.last(),))
+            yield Step(f"{self.rule}-terminated", (value.passed(),), self, (self.ended(),))
 
     def take_in(self, value: Streams) -> Step:
         return Step(self.rule, (value.drained(),), self, (self.all_of(value),))
@@ -48,9 +48,6 @@ class OnStreams(OnTables[Op]):
 
     def all_of(self, value: Streams) -> Delta:
         raise NotImplementedError
-
-    def last(self) -> Any:
-        return self.ended()
 
 
 @final
@@ -100,9 +97,6 @@ class NestTables(OnStreams[Nest]):
         )
         tables = tuple(each.table for each in run_whole(like.graph, inner))
         return replace(value, of=self.outputs[0], tables=tables, end=End.OPEN)  # type: ignore[arg-type]
-
-    def last(self) -> Any:
-        return StreamColumns(self.outputs[0]).bottom().fix()  # type: ignore[arg-type]
 
 
 @choice_of(Nest)
@@ -165,8 +159,7 @@ class ZipStreams(OnTables[NestedZip]):
             yield Step(self.rule, tuple(rest for rest, _ in cut), self, (zipped,))
         elif any(value.end is End.ARRIVED and not value.count for value in values):
             rests = tuple(value.passed() if value.fixed() else value.drained() for value in values)
-            ended = StreamColumns(self.outputs[0]).bottom().fix()  # type: ignore[arg-type]
-            yield Step(f"{self.rule}-terminated", rests, replace(self, done=True), (ended,))
+            yield Step(f"{self.rule}-terminated", rests, replace(self, done=True), (self.ended(),))
 
     def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
         raise NotImplementedError

@@ -13,10 +13,10 @@ from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.core.term import Call, Lowering, Term, register
 from flo.tables.functions import elements_of, result_layout
-from flo.tables.groups import rows_of
+from flo.tables.groups import keys_by, rows_of
 from flo.tables.operator import Grouping, OnTables, Placement
 from flo.tables.operators.ranking import by_key, ordering_columns
-from flo.tables.state.keys import Keys, keys_of
+from flo.tables.state.keys import Keys
 from flo.tables.state.order import Order, shown_alike
 from flo.tables.state.python_order import comparisons
 from flo.tables.state.run import Run
@@ -46,7 +46,7 @@ class Arranged(Trace):
         keys, groups = Keys(np.zeros(table.num_rows, np.uint64), exact=False), np.zeros(table.num_rows, np.int64)
         if self.columns:
             own = table.select(list(self.columns))
-            keys = keys_of(own.columns)
+            keys = keys_by(own, self.columns)
             places, firsts = alike(own, keys)
             groups[places] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(places)))
         elif self.order is None:
@@ -108,7 +108,9 @@ class SortTables(OnTables[Sort]):
             return self, (None,)
         table, kept = table.combine_chunks(), self._kept(by_text=not ordered(self.inputs[0]))
         assert kept.order is not None
-        places, weights = kept.sorted(table, which, in_parts=True)
+        places, weights = np.arange(table.num_rows), None
+        if len(self.rows.runs) > 1 or not ordered(self.inputs[0]):
+            places, weights = kept.sorted(table, which, in_parts=True)
         strange = kept.order.not_compared(table, which, places)
         if len(strange):
             self._refuse(taken(table, np.flatnonzero(which == strange[0])))

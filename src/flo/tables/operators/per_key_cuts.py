@@ -22,7 +22,6 @@ from flo.tables.operator import Op
 from flo.tables.operators.batches import BatchTables
 from flo.tables.operators.keyed import keyed_delta
 from flo.tables.operators.per_key import WithForm, every_key
-from flo.tables.operators.results import NO_TOTALS
 from flo.tables.operators.waiting import ARRIVAL
 from flo.tables.operators.weights import NOTHING
 from flo.tables.state.run import Run, pairs, run_of
@@ -170,7 +169,7 @@ def together(old: pa.Table | None, new: pa.Table) -> pa.Table:
 class BatchOfEveryKey(CutOfEveryKey[Batch]):
     """batch(n): a batch is a pane. `counts` has how many rows each key had."""
 
-    counts: Totals = field(default=NO_TOTALS)
+    counts: Totals = field(default=Totals(()))
 
     name = "batch_of_every_key"
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Places, taken
-from flo.core.collection import Collection, End
+from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
@@ -99,10 +99,6 @@ class InOrder(ByGroup[G]):
     def shown(self, heads: Run, order: Order) -> pa.Table:
         """The output rows of rows at the heads of groups."""
         raise NotImplementedError
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        done = super().finish(*ends)
-        return done and (replace(self, rows=Ranked(()), heads=Trace(())), done[1])
 
 
 def in_order(

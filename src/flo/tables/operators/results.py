@@ -16,12 +16,12 @@ from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import beside, elements_of, written
-from flo.tables.groups import Groups, by_groups, group_name, with_keys
+from flo.tables.groups import Counts, Groups, by_groups, group_name, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import NOTHING, new_rows
 from flo.tables.state.run import Run
-from flo.tables.state.totals import Sums, Totals, as_array, numbers_in, run_of_sums, sums_of
-from flo.tables.state.trace import Latest, Trace
+from flo.tables.state.totals import Totals, as_array, numbers_in, run_of_sums, sums_of
+from flo.tables.state.trace import Latest, Trace, added
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of, of_elements, ordered, schema_of
 from flo.values.operators.bags import Count, FoldUnordered, Sum
@@ -30,7 +30,6 @@ from flo.values.operators.shapes import as_declared
 from flo.values.weighted import Set
 
 F = TypeVar("F", bound=Fold | FoldUnordered | Scan, covariant=True)
-NO_TOTALS = Totals(())
 NO_ROWS = Latest(())
 
 
@@ -68,58 +67,49 @@ def weights_beside(table: pa.Table) -> Places:
     return numbers_in(table, WEIGHT) if WEIGHT in table.column_names else np.ones(table.num_rows, np.int64)
 
 
-@dataclass(frozen=True)
-class TotalTables(ResultTables[Op]):
-    """Sums of all rows of a group."""
-
-    totals: Totals = field(default=NO_TOTALS)
-
-    def summed(self, table: pa.Table) -> list[pa.Array]:
-        """The columns that are summed, beside the weights."""
-        return []
-
-    @abstractmethod
-    def total(self, sums: Sums, groups: Run) -> pa.Array:
-        """The results that these sums say."""
-
-    def added(self, groups: Groups) -> Self:
-        rows = groups.rows
-        sums = sums_of(weights_beside(rows), self.summed(rows), np.arange(rows.num_rows), groups.firsts)
-        delta = run_of_sums(groups.keys.table, groups.keys.keys, sums)
-        return replace(self, totals=by_groups(self.totals, groups.keys).extended(delta))
-
-    def results(self, groups: Run) -> pa.Table:
-        sums = by_groups(self.totals, groups).known(groups)
-        found = pa.Table.from_arrays([self.total(sums, groups)], schema=layout_of(self.outputs[0]).schema)
-        return with_keys(found, groups, self.keys)
-
-
 @final
 @dataclass(frozen=True)
-class CountTables(TotalTables[Count]):
+class CountTables(ResultTables[Count]):
     """How many elements there were."""
+
+    counts: Counts = field(default=Counts())
 
     name = "count_tables"
     rule = "count"
 
-    def total(self, sums: Sums, groups: Run) -> pa.Array:
-        return pa.array(sums[WEIGHT])
+    def added(self, groups: Groups) -> Self:
+        counts = groups.counts
+        if not ordered(self.inputs[0]):
+            counts = added(numbers_in(groups.rows, WEIGHT), groups.firsts)
+        return replace(self, counts=self.counts.added(groups.keys, counts))
+
+    def results(self, groups: Run) -> pa.Table:
+        found = pa.array(self.counts.known(groups))
+        return with_keys(pa.Table.from_arrays([found], schema=layout_of(self.outputs[0]).schema), groups, self.keys)
 
 
 @final
 @dataclass(frozen=True)
-class SumTables(TotalTables[Sum]):
+class SumTables(ResultTables[Sum]):
     """The sum of all elements, rounded once."""
+
+    totals: Totals = field(default=Totals(()))
 
     name = "sum_tables"
     rule = "sum"
 
-    def summed(self, table: pa.Table) -> list[pa.Array]:
-        return [one_chunk(table[VALUE])]
+    def added(self, groups: Groups) -> Self:
+        rows = groups.rows
+        places, values = np.arange(rows.num_rows), [one_chunk(rows[VALUE])]
+        delta = run_of_sums(
+            groups.keys.table, groups.keys.keys, sums_of(weights_beside(rows), values, places, groups.firsts)
+        )
+        return replace(self, totals=by_groups(self.totals, groups.keys).extended(delta))
 
-    def total(self, sums: Sums, groups: Run) -> pa.Array:
-        kind = layout_of(self.outputs[0]).cells[0].arrow
-        return as_array(sums, 0, kind, lambda place: group_name(groups, self.keys, place))
+    def results(self, groups: Run) -> pa.Table:
+        sums, layout = by_groups(self.totals, groups).known(groups), layout_of(self.outputs[0])
+        found = as_array(sums, 0, layout.cells[0].arrow, lambda place: group_name(groups, self.keys, place))
+        return with_keys(pa.Table.from_arrays([found], schema=layout.schema), groups, self.keys)
 
 
 @dataclass(frozen=True)

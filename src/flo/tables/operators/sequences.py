@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, final
 
-import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Places
@@ -13,13 +12,12 @@ from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import written
-from flo.tables.groups import ONE, Groups, by_groups, with_keys
+from flo.tables.groups import ONE, Counts, Groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement
-from flo.tables.operators.results import NO_TOTALS, Reaching
+from flo.tables.operators.results import Reaching
 from flo.tables.state.run import Run
-from flo.tables.state.totals import Totals, run_of_sums
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, layout_of, of_elements
+from flo.tables.values import layout_of, of_elements
 from flo.values.operators.sequences import Enumerate, Scan, Take
 
 
@@ -48,19 +46,14 @@ class PlacedTables(OnTables[Op]):
     grouping = Grouping.ANY
     keeps_positions = False
 
-    counts: Totals = field(default=NO_TOTALS)
+    counts: Counts = field(default=Counts())
 
     def placed(self, table: pa.Table) -> tuple[Self, Groups, Places]:
         """With these rows; they by group, and the position of each."""
         groups = Groups.of(table, self.keys)
-        delta = run_of_sums(groups.keys.table, groups.keys.keys, {WEIGHT: groups.counts})
-        before = self.known(groups.keys)
-        after = replace(self, counts=by_groups(self.counts, groups.keys).extended(delta))
-        return after, groups, groups.positions() + np.repeat(before, groups.counts)
-
-    def known(self, groups: Run) -> Places:
-        """How many rows each group had."""
-        return by_groups(self.counts, groups).known(groups)[WEIGHT]
+        before = groups.beside(self.counts.known(groups.keys))
+        after = replace(self, counts=self.counts.added(groups.keys, groups.counts))
+        return after, groups, groups.positions() + before
 
 
 @final
@@ -98,7 +91,7 @@ class TakeTables(PlacedTables[Take]):
         return after, (found,)
 
     def has_ended(self, groups: Run) -> Any:
-        return self.known(groups) >= max(1, self.like.count)  # the end of nothing too
+        return self.counts.known(groups) >= max(1, self.like.count)  # the end of nothing too
 
 
 @form_of(Scan)

@@ -9,17 +9,16 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Numbers
-from flo.core.collection import End
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
-from flo.tables.groups import rows_of
-from flo.tables.operator import Cut, Grouping, OnTables, Op, Placement, kept
+from flo.tables.groups import rows_of, run_by
+from flo.tables.operator import Cut, Grouping, Op, Placement, kept
 from flo.tables.operators.elementwise import Stateless, counted, like_rows
 from flo.tables.operators.pairs import InTurn
 from flo.tables.operators.weights import NOTHING, chosen, flips, new_rows, totals, weights_in
 from flo.tables.state.keys import comparable, keys_of
-from flo.tables.state.run import Run, run_of
+from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, added_up, weighing
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, Rows, layout_of, of_elements
@@ -44,10 +43,6 @@ class Remembering(Stateless[Op]):
 
     def names(self, side: int = 0) -> tuple[str, ...]:
         return (*self.keys, *layout_of(self.inputs[side]).names)
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        done = OnTables.finish(self, *ends)
-        return done and (self.reset(), done[1])
 
 
 @final
@@ -102,7 +97,7 @@ class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         delta = totals(table, self.names())
         if self.keys:  # rows are looked for by group
-            delta = run_of(delta.table, self.keys)
+            delta = run_by(delta.table, self.keys)
         return replace(self, rows=self.rows.extended(delta)), (None,)
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:

@@ -18,7 +18,7 @@ from flo.tables.operators.weights import NOTHING, totals
 from flo.tables.state.run import Run
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, net_changes, weighing
-from flo.tables.streams import STREAM, StreamColumns, Streams, inner_of, numbered, numbers
+from flo.tables.streams import STREAM, Streams, inner_of, numbered, numbers
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, schema_of
 from flo.values.operators.zset_streams import Differentiate, Integrate
@@ -42,8 +42,7 @@ class RunningTables(OnTables[Op]):
             sent = Streams(value.of, value.count, (table,))
             yield Step(f"{self.rule}-step", (value.drained(),), after, (sent,))
         elif value.end is End.ARRIVED:
-            ended = StreamColumns(value.of).bottom().fix()
-            yield Step(f"{self.rule}-terminated", (value.passed(),), replace(self, before=NOTHING), (ended,))
+            yield Step(f"{self.rule}-terminated", (value.passed(),), self.reset(), (self.ended(),))
 
     def all_of(self, value: Streams) -> tuple[Self, pa.Table]:
         """The operator, and the rows of all outputs, behind these inner z-sets."""
