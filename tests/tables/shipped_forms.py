@@ -18,7 +18,7 @@ from flo.core.semantics import finish
 from flo.core.stream_type import StreamTypes
 from flo.core.typing import initial
 from flo.tables.operator import given, in_tables
-from flo.tables.operators.per_key import EVERY_KEY
+from flo.tables.operators.windowers import WINDOWERS
 from flo.tables.translate import CHOICES, ToColumns, ToValues, translated, values_of
 from flo.tables.whole import WHOLE
 from flo.values.keyed import Keyed
@@ -65,7 +65,7 @@ BODIES = [
 BODIES += each(Nest(sequence(one(KeyBy(sign)), one(PerKey(one(Count()))), one(Entries()))), Nested(BAG))
 """What runs on all inner streams at once, as a body."""
 KEEPING = (
-    *EVERY_KEY,
+    *WINDOWERS,
     *(FoldLattice, Nest, Flatten),
     *(Count, Sum, Fold, FoldUnordered, Last, Sort, ZSetToBag, ZSetToSet),
     *(Enumerate, Take, Scan),

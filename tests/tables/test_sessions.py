@@ -32,7 +32,7 @@ from tests.tables.test_windows import (
     whole_time,
 )
 
-FORM = "session_tables"
+FORM = "window_tables"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import Annotated, NamedTuple
@@ -17,9 +18,11 @@ import flo
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
 from flo.core.stream_type import StreamType
-from flo.tables.operators.waiting import Waiting, waiting_run
-from flo.tables.operators.window_times import keys_of_times, times_of_keys
+from flo.tables.groups import ONE
+from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.packing import arranged, grouped, together
+from flo.tables.state.panes import Panes, in_time_order
+from flo.tables.state.run import run_of
 from flo.values.event_time import TimeWindow
 from flo.values.operators.windows import Session, Sliding, Tumbling
 from flo.values.sequence import Sequence
@@ -233,8 +236,7 @@ def test_the_type_of_bounds():
 def test_the_order_of_numbers(numbers):
     times = np.array(numbers, np.int64)
     expected = sorted(range(len(numbers)), key=lambda place: numbers[place])
-    assert arranged(times).tolist() == expected == arranged(keys_of_times(times)).tolist()
-    assert times_of_keys(keys_of_times(times), int).tolist() == numbers
+    assert arranged(times).tolist() == expected == in_time_order(times).tolist()
 
 
 @given(st.lists(st.integers(0, 5) | st.integers(0, 200) | st.integers(0, 1 << 40), min_size=1, max_size=60))
@@ -257,28 +259,42 @@ def test_rows_of_numbers_together(rows):
 @given(st.lists(st.floats(allow_nan=False), max_size=20))
 def test_the_order_of_floats(numbers):
     times = np.array(numbers, np.float64)
-    keys = keys_of_times(times)
-    assert arranged(keys).tolist() == sorted(range(len(numbers)), key=lambda place: numbers[place])
-    assert times_of_keys(keys, float).tolist() == numbers
+    assert in_time_order(times).tolist() == sorted(range(len(numbers)), key=lambda place: numbers[place])
 
 
+@pytest.mark.parametrize("columns", [(), ("k",)])
 @given(st.lists(st.lists(st.integers(0, 100), max_size=12), max_size=40), st.integers(0, 100))
 @few
-def test_what_waits_is_found_by_time(parts, bound):
-    waits, count, times = Waiting(), 0, []
+def test_what_waits_is_found_by_time(columns, parts, bound):
+    """The rows of all keys, of which those of odd ones leave up to a bound."""
+    gone = dict.fromkeys((0, 1), 0)
+
+    def bounds(keys):
+        found = [gone[key] for key in keys.table["k"].to_pylist()]
+        return np.array(found), np.zeros(len(found), bool)
+
+    waits, count, times = Panes(), 0, []
     for part in parts:
-        keys = keys_of_times(np.array(part, np.int64))
-        waits = waits.extended(waiting_run(pa.table({"x": part}), np.arange(len(part)), keys, count))
+        rows = pa.table({"x": np.array(part, np.int64), "k": np.array([x % 2 for x in part], np.int64)})
+        keys = keys_of([rows["k"]]) if columns else Keys(np.zeros(len(part), np.uint64), exact=True)
+        if part:
+            waits = waits.added(rows, np.arange(len(part)), rows["x"].to_numpy(), count, columns, keys, bounds)
         count, times = count + len(part), times + part
-    key = bound + (1 << 63)
-    assert sorted(x for run in waits.below(key) for x in run.table["x"].to_pylist()) == sorted(
-        time for time in times if time < bound
-    )
-    left = waits.without(key)
-    assert left.rows == sum(time >= bound for time in times)
-    assert (left.table()["x"].to_pylist() if left.rows else []) == [time for time in times if time >= bound]
+    keys = run_of(pa.table({"k": [1]}), ("k",)) if columns else ONE
+    asked = [time for time in times if not columns or time % 2]
+    gone[1] = bound
+    until = np.array([bound])
+    owners, rows, left = waits.closed(keys, np.zeros(1, np.int64), until, until, bounds)
+    found = [] if rows is None else rows["x"].to_pylist()
+    assert len(owners) == len(found)
+    assert sorted(found) == sorted(time for time in asked if time < bound)
+    stay = [time for time in times if time >= bound or time not in asked]
+    assert left.rows == len(stay)
+    assert (left.live(bounds)["x"].to_pylist() if left.rows else []) == stay
     assert sum(run.rows for run in left) <= 2 * left.rows
     assert len(waits.runs) < 8 * 4
+    uncounted = replace(left, left=()).counted(bounds)
+    assert not columns or uncounted.is_same(left, bounds)
 
 
 def loop_of(flow):

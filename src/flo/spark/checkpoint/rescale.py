@@ -1,13 +1,13 @@
-"""Rescaling: cuts the state of a checkpoint into another number of shards.
+"""Rescaling: the state of a checkpoint on another number of shards, without its program.
 
-Each class of operators declares how its state is cut: see `flo.tables.operator.Cut`. The rows of a window are in one
-shard, so which of them came first is known there; rows of different windows need no order.
+Each class of operators declares how its state is cut: see `flo.tables.operator.Cut`. Shards are ranges of key numbers,
+and runs are sorted by these: a shard's part of a run is a slice of it. What is in one place stays in shard 0. The new
+states are written beside the old ones, and at last `flo.json`, which says which count.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,11 +19,11 @@ from flo.core.checkpoint import decode, encode
 from flo.core.errors import CheckpointError
 from flo.core.operator import Operator
 from flo.core.structural import Wire
-from flo.core.term import Call, Lifting, Term
+from flo.core.term import Call, Term
 from flo.spark.checkpoint.files import add_standing, write_about
 from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_state, runs_in
 from flo.spark.checkpoint.lease import Lease
-from flo.spark.plan.spread import numbers_of
+from flo.spark.plan.spread import PANE
 from flo.spark.plan.stages import MOST_SHARDS, shard_of
 from flo.spark.tasks.kept import OUTPUTS, PLACE
 from flo.spark.tasks.state import STATE, VERSIONS, Standing, place_of, state_of
@@ -33,61 +33,13 @@ from flo.tables.checkpoint.storing import Storing
 from flo.tables.functions import KEY as COMPUTED
 from flo.tables.keyed import KEY
 from flo.tables.operator import Cut, OnTables, Part, Placement, operators_on_tables
-from flo.tables.operators.window_times import microseconds, times_of_keys
-from flo.tables.operators.windows import Grid
+from flo.tables.operators.weights import chosen
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.run import Run, merged, run_of
 from flo.tables.state.totals import Totals
 from flo.tables.values import WEIGHT
 
-Read = Callable[[int, Any], Run]
-"""A run of an old shard."""
-DEFAULTS: tuple[Any, ...] = (None, None, None, 0, Call("waiting"))
-"""Of the arguments of the operator: the program's own, its origin and latest time, its count, and what waits."""
-
-
-def cut_windows(old: tuple[Any, ...], shards: int, read: Read, write: Callable[[int, Run], Term]) -> list[Call]:
-    """The operator of every new shard, from those of the old ones."""
-    states = [_State(operator) for operator in old]
-    latest = [state.latest for state in states if state.latest is not None]
-    if not latest:
-        return [old[0]] * shards
-    runs = [(read(shard, term), state) for shard, state in enumerate(states) for term in state.runs]
-    gone = max(state.gone for state in states)
-    count = max(state.count for state in states)
-    some = next(state for state in states if state.latest is not None)
-    cut = []
-    for shard in range(shards):
-        parts = tuple(write(shard, part) for part in _parts(runs, gone, shards, shard))
-        cut.append(Call(old[0].name, (some.like, some.origin, max(latest), count, Call("waiting", (gone, parts)))))
-    return cut
-
-
-class _State:
-    """What an operator of one shard holds: arguments that have their default are not written."""
-
-    def __init__(self, operator: Any) -> None:
-        given = (*operator.args, *DEFAULTS[len(operator.args) :])
-        self.like, self.origin, self.latest, self.count, waiting = given
-        found: tuple[int, tuple[Any, ...]] = waiting.args or (0, ())
-        self.gone, self.runs = found
-        size = microseconds(Lifting()(self.like.args[0]))
-        self.grid = Grid(size, size)
-        self.kind = float if isinstance(self.latest, float) else int
-
-    def windows(self, run: Run) -> Any:
-        return self.grid.holding(times_of_keys(run.keys.numbers, self.kind))[1]
-
-
-def _parts(runs: list[tuple[Run, _State]], gone: int, shards: int, shard: int) -> Iterator[Run]:
-    for run, state in runs:
-        there = run.keys.numbers >= np.uint64(min(gone, (1 << 64) - 1))
-        mine = there & (shard_of(numbers_of(state.windows(run)), shards) == shard)
-        if mine.any():
-            yield Run((), Keys(run.keys.numbers[mine], exact=True), run.table.filter(pa.array(mine)))
-
-
-TRACES = ("trace", "totals", "ranked", "latest", "arranged")
+TRACES = ("trace", "totals", "ranked", "latest", "arranged", "clocks", "panes", "sessions")
 VALUES = f"{COMPUTED}{COMPUTED}"
 """What the names of the columns of values begin with, where rows are sorted by group and value."""
 WHOLE = ("stored_rows", "stored_keyed_rows", "waiting")
@@ -181,9 +133,28 @@ class _Cutting:
         return [old[0]] * self.shards
 
     def _by_window(self, old: list[Any]) -> list[Call]:
-        buffers, windows = zip(*(each.args for each in old), strict=True)
-        cut = cut_windows(windows, self.shards, self._run, lambda shard, run: self.new[shard](run))
-        return [Call("{}[]", (buffers[0], each)) for each in cut]
+        """Windows that are spread: the clock of all that has come the furthest, and the rows of each window, which were
+        in one shard, so that which of them came first is known there. Rows of different windows need no order."""
+        buffers, operators = zip(*(each.args for each in old), strict=True)
+        started = [operator.args for operator in operators if len(operator.args) > 1]
+        if not started:
+            return [old[0]] * self.shards
+        clock = max((args[1] for args in started), key=lambda clock: clock.args[0])
+        count = max(args[2] for args in started)
+        panes = [operator.args[3] if len(operator.args) > 3 else None for operator in operators]
+        made = [(started[0][0], clock, count, self._panes(shard, panes)) for shard in range(self.shards)]
+        return [Call("{}[]", (buffers[0], Call(operators[0].name, each))) for each in made]
+
+    def _panes(self, shard: int, given: list[Any]) -> Term:
+        """The rows that wait in a new shard: the last ones of each run, which is sorted by time, are left."""
+        parts = []
+        for old, each in enumerate(given):
+            for term, left in zip(*each.args[1:], strict=True) if each is not None else ():
+                run = self._run(old, term)
+                live = chosen(run, np.arange(run.rows - left, run.rows))
+                part = self._slice(shard, live, (PANE,))
+                parts += [self.new[shard](part)] if part.rows else []
+        return Call("panes", ((), tuple(parts)))
 
     def _by_key(self, described: Any, kind: type[OnTables[Operator]], old: list[Any]) -> list[Call]:
         """The operator of every new shard, part by part as its class declares them."""

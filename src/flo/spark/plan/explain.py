@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flo.api.explain import described
 from flo.core.graph import Node
 from flo.spark.plan.stages import KEY, KEYS, WINDOW, Delivery, Plan
-from flo.tables.operators.windowing import TimeWindowTables
+from flo.tables.operators.windows import WindowTables
 from flo.tables.plan import plan as operators
 
 ROW = tuple[str, str, str, str]
@@ -68,7 +68,7 @@ def _called(plan: Plan, delivery: Delivery, names: dict[int, str]) -> str:
     for _, vertex in plan.vertices:
         numbers = [stream.number for stream in vertex.outputs]
         if delivery.stream in numbers:
-            late = isinstance(vertex.operator, TimeWindowTables) and numbers.index(delivery.stream) == 1
+            late = isinstance(vertex.operator, WindowTables) and numbers.index(delivery.stream) == 1
             return str(getattr(vertex.operator, "like", vertex.operator).name) + (".late" if late else "")
     return "?"
 

@@ -6,22 +6,26 @@ shards close the same windows, and call the same rows late, as one place with al
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Self, final
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Numbers, taken
-from flo.core.graph import Graph, Node, Parallel, Sequential
+from flo.columns.indices import Numbers, Places
 from flo.core.operator import Deltas, Operator
-from flo.spark.plan.stages import POSITION, shard_of
+from flo.tables.groups import ONE, Groups
 from flo.tables.operator import Cut, Placement
-from flo.tables.operators.window_times import Times
+from flo.tables.operators.clocks import Times, new_clock
+from flo.tables.operators.windowers import Closing, Grid
 from flo.tables.operators.windows import WindowTables
 from flo.tables.state.keys import keys_of
 from flo.tables.streams import Streams
 from flo.values.operators.windows import Tumbling
+
+OWN, PANE = "own/", "pane/"
+"""The columns that say whether a row is for the windows of this shard, or for the clock alone; and, of rows that wait,
+the number of their window. No field of a Python class can have these names."""
 
 
 @final
@@ -29,44 +33,44 @@ from flo.values.operators.windows import Tumbling
 class SpreadWindows(WindowTables):
     """tumbling(…), for the windows of one shard. Its rows have their positions, and late ones keep them."""
 
-    shard: tuple[int, int] = field(default=(0, 1), compare=False, kw_only=True)
-    """Which one, of how many."""
-
     name = "spread_windows"
     placement = Placement.BY_WINDOW
     cut = Cut.BY_WINDOW
 
-    def with_origins(self, like: Self) -> Self:
-        found: Self = super().with_origins(like)  # type: ignore[arg-type]
-        return replace(found, shard=like.shard)
-
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        after, windows, late = self.placed(table.drop_columns([POSITION]))
-        return after, (windows, self.emitted(taken(table, late), 1) if len(late) else None)
+        own = table[OWN].to_numpy() if OWN in table.column_names else None
+        after, closed, late = self.added(Groups.of(table, ()), own)
+        return after, self._deltas(closed, None if late is None else late.drop_columns([OWN]))
 
-    def own(self, windows: Any) -> Any:
-        number, shards = self.shard
-        return shard_of(numbers_of(windows), shards) == number
+    def _kept(self, rows: pa.Table, times: Times) -> pa.Table:
+        return super()._kept(rows, times).append_column(PANE, pa.array(self._panes(times)))
 
-    def closed(self, rows: pa.Table, streams: Any, starts: Times, ends: Times) -> Streams:
-        return replace(super().closed(rows, streams, starts, ends), places=np.asarray(starts))
+    def _panes(self, times: Times) -> Places:
+        """The number of the window of each time."""
+        grid = self._grid
+        return grid.last(grid.axis.exact(times)).astype(np.int64)  # type: ignore[no-any-return]
+
+    def _streams(self, rows: pa.Table, streams: Places, closing: Closing, windows: Places) -> Streams:
+        starts, _ = closing.bounds(windows)
+        return replace(super()._streams(rows, streams, closing, windows), places=np.asarray(starts))
+
+    @property
+    def _grid(self) -> Grid:
+        assert isinstance(self.windower, Grid)
+        return self.windower
 
     def sent(self, table: pa.Table) -> tuple[Numbers, Any]:
-        """For rows in their order: the numbers of their windows, and which rows are for all shards.
+        """For rows in their order: the key numbers of their windows, and which rows are for all shards.
 
         The first and the last are among these, so that every shard sees how far the positions reach.
         """
-        _, moments = self.times(table)
-        times = self._exact(moments)
-        _, windows = self.grid.holding(times)
-        opened = self.grid.after(self.marks(times))
+        grid, groups = self._grid, Groups.of(table, ())
+        before = new_clock(()).read(ONE, grid.axis.kind)
+        _, times = grid.axis.times(groups, before)
+        opened = grid.after(grid.axis.watermark(before.reached(groups, times)))
         for_all = np.append(True, opened[1:] > opened[:-1])
         for_all[-1] = True
-        return numbers_of(windows), for_all
-
-
-def numbers_of(windows: Any) -> Numbers:
-    return keys_of([pa.chunked_array([pa.array(windows.astype(np.int64))])]).numbers
+        return keys_of([pa.chunked_array([pa.array(self._panes(times))])]).numbers, for_all
 
 
 def spread_of(operator: Operator) -> Operator:
@@ -74,15 +78,3 @@ def spread_of(operator: Operator) -> Operator:
     if isinstance(operator, WindowTables) and isinstance(operator.like, Tumbling):
         return SpreadWindows(operator.like, inputs=operator.inputs, outputs=operator.outputs)
     return operator
-
-
-def in_shard(graph: Graph, number: int, shards: int) -> Graph:
-    """The program of a stage, for one of so many shards."""
-    match graph:
-        case Sequential(left, right):
-            return Sequential(in_shard(left, number, shards), in_shard(right, number, shards))
-        case Parallel(left, right):
-            return Parallel(in_shard(left, number, shards), in_shard(right, number, shards))
-        case Node(_, SpreadWindows() as operator):
-            return replace(graph, operator=replace(operator, shard=(number, shards)))
-    return graph

@@ -15,7 +15,7 @@ from flo.columns.indices import Numbers
 from flo.core.collection import End, Value
 from flo.core.graph import Node
 from flo.core.semantics import attempt
-from flo.spark.plan.spread import SpreadWindows
+from flo.spark.plan.spread import OWN, SpreadWindows
 from flo.spark.plan.stages import ONE, POSITION, STAY, WINDOW, Delivery, shard_of
 from flo.spark.tasks.blobs import Blob, packed, parts
 from flo.tables.keyed import ENDED, KeyedRows
@@ -81,7 +81,9 @@ class Sending:
         numbers, for_all = _asked(delivery, table, _windows_of)
         shards = shard_of(numbers, self.shards)
         for shard in range(self.shards):
-            yield Parcel(delivery, shard, table.take(pa.array(np.flatnonzero(for_all | (shards == shard)))))
+            own = shards == shard
+            rows = np.flatnonzero(for_all | own)
+            yield Parcel(delivery, shard, table.take(pa.array(rows)).append_column(OWN, pa.array(own[rows])))
 
     def gather(self, parcels: Iterable[Parcel]) -> None:
         for delivery, shard, content in parcels:

@@ -15,7 +15,6 @@ from flo.core.errors import EngineError, FloError
 from flo.core.event_loop import EventLoop
 from flo.core.graph import with_origins
 from flo.core.operator import Delta
-from flo.spark.plan.spread import in_shard
 from flo.spark.plan.stages import ONE, POSITION, WINDOW, Delivery, Stage
 from flo.spark.tasks import context
 from flo.spark.tasks.arriving import InnerRows, one_stream
@@ -175,9 +174,8 @@ class Work:
         found = _shards.get(key)
         if found is None or found[0] != turn.run:
             types = tuple(each.type for each in stage.inputs)
-            program = in_shard(stage.graph, number, turn.shards)
-            shard = Shard(turn.folder, turn.shards, stage.level, number, program, types)
-            found = (turn.run, shard, -1, (program, Kept()))
+            shard = Shard(turn.folder, turn.shards, stage.level, number, stage.graph, types)
+            found = (turn.run, shard, -1, (stage.graph, Kept()))
         _, shard, version, (graph, kept) = found
         if turn.first:
             return shard, shard.graph, Kept()

@@ -1,4 +1,4 @@
-"""Batches and the paper's windows on tables: where inner streams end is found without looking at every row."""
+"""The paper's windows on tables: where inner streams end is found without looking at every row."""
 
 from __future__ import annotations
 
@@ -15,21 +15,26 @@ from flo.columns.indices import one_chunk, taken
 from flo.columns.layout import Layout
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.operator import Grouping, OnTables, Op, Placement
+from flo.tables.operator import Grouping, OnTables, Placement
+from flo.tables.operators.clocks import microseconds
 from flo.tables.operators.ordering import Arranged
-from flo.tables.operators.window_times import microseconds
 from flo.tables.state.run import Run
 from flo.tables.streams import Streams, inner_of, numbered
 from flo.tables.translate import form_of
 from flo.tables.values import layout_of, schema_of
-from flo.values.operators.sequences import Batch, Window
+from flo.values.operators.sequences import Window
 
 NOTHING = Arranged(())
 
 
+@final
 @dataclass(frozen=True)
-class CutTables(OnTables[Op]):
-    """`opened` has the rows of the inner stream that is not complete."""
+class SpanTables(OnTables[Window]):
+    """window(interval) of values and their times, which may go back. `opened` has the rows of the window that is open.
+
+    The first row of a window is later than all before it, or it would be in the window before. So which row is the
+    first that is too late for a window is the same for the largest times so far, and these are sorted.
+    """
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
@@ -37,17 +42,11 @@ class CutTables(OnTables[Op]):
 
     opened: Arranged = field(default=NOTHING)
 
+    name = "span_tables"
+
     @property
     def rule(self) -> str:
         return self.like.name
-
-    def ends(self, table: pa.Table) -> list[int]:
-        """How many of these rows have come when an inner stream ends, for each that does."""
-        raise NotImplementedError
-
-    def inner(self, table: pa.Table) -> pa.Table:
-        """The rows as inner streams have them."""
-        return table
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         ends = self.ends(table)
@@ -59,7 +58,7 @@ class CutTables(OnTables[Op]):
         return after, (self._streams([table.slice(0, ends[-1])], counts),)
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
-        due = self.opened.rows if self.like.flush else 0  # type: ignore[attr-defined]
+        due = self.opened.rows if self.like.flush else 0
         return replace(self, opened=NOTHING), (self._streams([], [due]) if due else None,)
 
     def _streams(self, more: list[pa.Table], counts: Any) -> Streams:
@@ -69,31 +68,8 @@ class CutTables(OnTables[Op]):
         table = pa.concat_tables(more if opened is None else [opened, *more])
         return Streams(of, len(counts), (numbered(self.inner(table), np.repeat(np.arange(len(counts)), counts)),))
 
-
-@final
-@dataclass(frozen=True)
-class BatchTables(CutTables[Batch]):
-    """batch(n)."""
-
-    name = "batch_tables"
-
     def ends(self, table: pa.Table) -> list[int]:
-        count: int = self.like.count
-        return list(range(count - self.opened.rows, table.num_rows + 1, count))
-
-
-@final
-@dataclass(frozen=True)
-class SpanTables(CutTables[Window]):
-    """window(interval) of values and their times, which may go back.
-
-    The first row of a window is later than all before it, or it would be in the window before. So which row is the
-    first that is too late for a window is the same for the largest times so far, and these are sorted.
-    """
-
-    name = "span_tables"
-
-    def ends(self, table: pa.Table) -> list[int]:
+        """How many of these rows have come when a window ends, for each that does."""
         interval = microseconds(self.like.interval)
         times = _times(table)
         reached = np.fmax.accumulate(times).tolist()
@@ -109,6 +85,7 @@ class SpanTables(CutTables[Window]):
             first = reached[at]
 
     def inner(self, table: pa.Table) -> pa.Table:
+        """The rows as inner streams have them."""
         (of,) = inner_of(self.outputs[0])  # type: ignore[arg-type]
         values = one_chunk(table["0"])
         columns = [values] if layout_of(of).form == "value" else values.flatten()
@@ -120,11 +97,6 @@ def _times(table: pa.Table) -> npt.NDArray[Any]:
     numbers = column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
     found: npt.NDArray[Any] = numbers.to_numpy(zero_copy_only=False)
     return found
-
-
-@form_of(Batch)
-def batch(like: Batch, inputs: StreamTypes) -> Operator | None:
-    return BatchTables(like)
 
 
 @form_of(Window)

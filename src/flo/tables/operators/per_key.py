@@ -6,9 +6,9 @@ streams. Before it, `KeysTables` says which keys are new.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeAlias, final
+from typing import Any, Self, final
 
 import numpy as np
 import pyarrow as pa
@@ -105,21 +105,6 @@ class KeysTables(OnKeyed[PerKey]):
         else:
             ends = tuple(self.ended(place) for place in range(len(values)))
             yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), self, ends)
-
-
-Make: TypeAlias = Callable[[Any, StreamTypes], Operator | None]
-EVERY_KEY: dict[type[Operator], Make] = {}
-"""What makes the form of an operator that runs for every key, where it has one of its own."""
-
-
-def every_key(*kinds: type[Operator]) -> Callable[[Make], Make]:
-    """Registers the form for every key of these operators."""
-
-    def registered(make: Make) -> Make:
-        EVERY_KEY.update(dict.fromkeys(kinds, make))
-        return make
-
-    return registered
 
 
 @dataclass(frozen=True)
@@ -407,8 +392,6 @@ def _one(
 
 
 def _form(operator: Operator, inputs: StreamTypes) -> Operator | None:
-    if type(operator) in EVERY_KEY:
-        return EVERY_KEY[type(operator)](operator, inputs)
     form: Any = None
     if isinstance(operator, (Nest, Flatten)):  # of whole streams
         form = CHOICES[type(operator)](operator, tuple(map(given, inputs)))  # type: ignore[arg-type]

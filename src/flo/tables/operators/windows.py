@@ -1,146 +1,235 @@
-"""Tumbling and sliding windows on tables: the windows of all rows of a delta at once, and which rows are late."""
+"""Windows on tables: tumbling, sliding, session and batch.
+
+A window operator groups its rows by key columns (none: all rows are one group; `per_key` adds the user's key), and has
+three parts.
+
+- The clock says how far time has come (clocks.py).
+- The windower says which windows a row belongs to, which close, and which rows are late (windowers.py).
+- The panes hold the rows of open windows, by key and time (state/panes.py).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, final
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Places, expanded, taken
-from flo.core.operator import Delta, Deltas, Operator
+from flo.core.collection import End
+from flo.core.errors import ElementError
+from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.operators.window_times import LARGE, Times, exact, key_of, number
-from flo.tables.operators.windowing import TimeWindowTables, counted
-from flo.tables.state.packing import grouped
+from flo.tables.groups import Groups
+from flo.tables.operator import Grouping, OnTables, Placement
+from flo.tables.operators.clocks import Clock, Times, has_numbers, ids_of, new_clock
+from flo.tables.operators.weights import chosen
+from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, OpenSessions, Timed, Windower
+from flo.tables.state.keys import Keys
+from flo.tables.state.packing import arranged, grouped
+from flo.tables.state.panes import ARRIVAL, TIME, Panes
+from flo.tables.state.run import Run
+from flo.tables.streams import StreamColumns, Streams, inner_of, numbered
 from flo.tables.translate import form_of
-from flo.values.event_time import place
-from flo.values.operators.windows import AlignedWindows, Sliding, Tumbling
-
-
-@final
-@dataclass(frozen=True)
-class Grid:
-    """Windows of one size at regular places, and the numbers of those that a time is in."""
-
-    size: Any
-    slide: Any
-
-    def start(self, windows: Any) -> Any:
-        return windows * self.slide
-
-    def end(self, windows: Any) -> Any:
-        next_start = self.start(windows + 1)
-        if self.slide == self.size:
-            return next_start
-        return np.maximum(self.start(windows) + self.size, next_start)  # no gap where floats are rounded
-
-    def holding(self, times: Times) -> tuple[Any, Any]:
-        """The first and the last window that hold each time."""
-        last = self._last(times)
-        return (last if self.slide == self.size else self.after(times)), last
-
-    def _last(self, times: Times) -> Any:
-        if times.dtype == np.int64:
-            return times // self.slide
-        if times.dtype == object:
-            return np.array([place(time, self.slide) for time in times], object)
-        windows = (times // self.slide).astype(np.int64)
-        windows -= self.start(windows) > times
-        return windows + (self.start(windows + 1) <= times)
-
-    def after(self, moments: Times) -> Any:
-        """The first window that ends behind each moment."""
-        windows = (moments - self.size) // self.slide + 1
-        if moments.dtype == np.int64:
-            return windows
-        windows = np.array([int(each) for each in windows], object) if windows.dtype == object else windows.astype(int)
-        while (low := self.end(windows) <= moments).any():
-            windows = windows + low
-        while (high := self.end(windows - 1) > moments).any():
-            windows = windows - high
-        return windows
-
-    def opened(self, times: Times, marks: Times) -> tuple[Any, Any, Places]:
-        """(the first window that holds each time and is open at its watermark, the last one, which times are late)."""
-        first, last = self.holding(times)
-        late = np.flatnonzero(times < marks)  # others are in no window that has ended
-        if len(late):
-            opened = self.after(marks[late])
-            within, first = first[late], first.copy()
-            first[late] = np.maximum(within, opened)
-            late = late[within < opened]
-        return first, last, late
+from flo.tables.values import layout_of
+from flo.values.operators.sequences import Batch
+from flo.values.operators.windows import TimeWindows
 
 
 @dataclass(frozen=True)
-class WindowTables(TimeWindowTables[AlignedWindows]):
-    """tumbling(…) and sliding(…): a row waits until no open window holds it."""
+class WindowTables(OnTables[TimeWindows | Batch]):
+    """The windows of all groups. A row waits once, whatever the number of windows that it is in."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.ANY
+    keeps_positions = False
+
+    clock: Clock | None = None
+    """None before the first row."""
+    count: int = 0
+    """How many rows have come."""
+    opened: Panes = Panes()  # noqa: RUF009
+    """The rows of open windows."""
+    sessions: OpenSessions | None = None
+    """Where windows are sessions: those that are open."""
 
     name = "window_tables"
 
     @property
-    def grid(self) -> Grid:
-        like: Any = self.like
-        return Grid(number(like.size), number(like.slide))
+    def rule(self) -> str:
+        return self.like.name
 
-    def _exact(self, times: Times) -> Times:
-        grid = self.grid
-        return exact(times, (grid.size, grid.slide, self.lateness))
+    @property
+    def windower(self) -> Windower:
+        return WINDOWERS[type(self.like)](self.like, self.inputs)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        after, windows, late = self.placed(table)
-        return after, (windows, self.emitted(taken(table, late), 1) if len(late) else None)
+        after, closed, late = self.added(Groups.of(table, self.keys))
+        return after, self._deltas(closed, late)
 
-    def placed(self, table: pa.Table) -> tuple[Operator, Delta, Places]:
-        """(the operator after these rows, the windows that have closed, which rows are late)."""
-        origin, moments = self.times(table)
-        times, grid = self._exact(moments), self.grid
-        marks = self.marks(times)
-        first, last, late = grid.opened(times, marks)  # refuses a time that is too large for its window
-        stop = grid.after(marks[-1:])[0]
-        own = self.own(last)
-        closing = np.flatnonzero(own & ((first < stop) & (first <= last) if len(late) else first < stop))
-        windows = self._closed(stop, table, closing, first[closing], None if last is first else last[closing])
-        waiting = self.waiting(table, moments, np.flatnonzero(own & (last >= stop)))
-        waiting = waiting.without(key_of(grid.start(stop), self.kind))
-        return self.after(table, origin, moments, waiting), windows, late[own[late]]
+    def _deltas(self, closed: Streams | None, late: pa.Table | None) -> Deltas:
+        return (closed, self.emitted(late, 1)) if len(self.outputs) > 1 else (closed,)
 
-    def own(self, windows: Any) -> Any:
-        """Which of these windows are to be closed here."""
-        return np.ones(len(windows), bool)
+    def ended(self, place: int = 0) -> Any:
+        of: Any = self.outputs[place]
+        return super().ended(place) if place else StreamColumns(of).bottom().fix()
 
-    def _closed(self, stop: Any, table: pa.Table | None, places: Places, first: Any, last: Any) -> Delta:
-        """The windows before `stop` that were open, with these rows of a delta, each in the windows from `first` to
-        `last`, or in the first alone; all windows if there is no `stop`."""
-        grid = self.grid
-        begin = None if self.latest is None else grid.after(self._exact(np.array([self.latest])) - self.lateness)[0]
-        if begin is not None and (stop is None or begin < stop):
-            old, order, times = self.oldest(None if stop is None else grid.end(stop - 1))
-            if old is not None:
-                old_first, old_last = grid.holding(self._exact(times))
-                first = np.concatenate([np.maximum(old_first, begin), first])
-                last = None if last is None else np.concatenate([old_last, last])
-                places = np.concatenate([order, places + old.num_rows])
-                table = old if table is None else pa.concat_tables([old, table])
+    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
+        done = super().finish(*ends)
+        return done and (self.reset(), done[1])
+
+    def added(self, groups: Groups, own: Any = None) -> tuple[Self, Streams | None, pa.Table | None]:
+        """(the operator after these rows, the windows that have closed, the rows that are late).
+
+        Where only some rows are its `own`, the others move the clock, and nothing else.
+        """
+        windower = self.windower
+        axis, clock = windower.axis, self.clock or new_clock(self.keys)
+        before = clock.read(groups.keys, axis.kind)
+        zoned, times = axis.times(groups, before)
+        reached = before.reached(groups, times)
+        latest = reached[np.cumsum(groups.counts) - 1]
+        delta = Timed(groups, times, axis.exact(times), axis.marks(groups, reached), before, latest)
+        assigned = windower.assign(delta, self.sessions, self.opened)
+        if own is not None:
+            assigned = assigned.only(own)
+        clock = clock.moved(groups.keys, before.moved(latest, zoned, assigned.closed))
+        panes, count = self.opened.counted(self._gone), self.count + len(times)
+        after = replace(self, clock=clock, count=count, opened=panes, sessions=assigned.opened)
+        owners, old, panes = after._found(groups.keys, assigned.closing)
+        closed = self._closed(delta.groups, assigned, owners, old)
+        waits = np.flatnonzero(assigned.waits)
+        if len(waits):
+            keys = Keys(np.zeros(len(waits), np.uint64), exact=True)
+            if self.keys:
+                keys = Keys(groups.keys.keys.numbers[delta.ids[waits]], groups.keys.keys.exact)
+            kept = self._kept(groups.rows, times)
+            panes = panes.added(kept, waits, times[waits], self.count, self.keys, keys, after._gone)
+        late = taken(groups.rows, assigned.late) if len(assigned.late) else None
+        return replace(after, opened=panes), closed, late
+
+    def close(self, groups: Run) -> tuple[Operator, Deltas]:
+        like = self.like
+        windower, clock = self.windower, self.clock or new_clock(self.keys)
+        before = clock.read(groups, windower.axis.kind)
+        closing, sessions = windower.remaining(groups, before, self.sessions, self.opened)
+        panes = self.opened.counted(self._gone)
+        after = replace(self, clock=clock.ended(groups), opened=panes, sessions=sessions)
+        owners, old, panes = after._found(groups, closing)
+        none = np.zeros(0, np.int64)
+        nothing = Assigned(none, none, none, None, none, closing, sessions, before.closed)
+        found = self._closed(Groups(pa.table({}), groups, none), nothing, owners, old) if like.flush else None
+        return replace(after, opened=panes), self._deltas(found, None)
+
+    def _gone(self, keys: Run) -> tuple[Times, Any]:
+        """The time before which the rows of each of these keys are gone, and which keys have ended."""
+        windower = self.windower
+        reading = (self.clock or new_clock(self.keys)).read(keys, windower.axis.kind)
+        return windower.gone(reading), reading.over
+
+    def _kept(self, rows: pa.Table, times: Times) -> pa.Table:
+        """Rows as they wait."""
+        return rows.select([*self.keys, *self._names])
+
+    @property
+    def _names(self) -> list[str]:
+        """The columns of an element."""
+        return list(layout_of(inner_of(self.outputs[0])[0]).names)  # type: ignore[arg-type]
+
+    def _found(self, keys: Run, closing: Closing) -> tuple[Places, pa.Table | None, Panes]:
+        """(the place of each row's group in `closing.groups`, the rows that waited for what closes, those left)."""
+        if not len(closing.groups):
+            return np.zeros(0, np.int64), None, self.opened
+        some = keys if len(closing.groups) == keys.rows else chosen(keys, closing.groups)
+        return self.opened.closed(some, closing.since, closing.until, closing.gone, self._gone)
+
+    def _closed(self, groups: Groups, assigned: Assigned, owners: Places, old: pa.Table | None) -> Streams | None:
+        """The windows that close, with rows that waited for them and rows of the delta."""
+        closing, first, counts, places = assigned.closing, assigned.first, assigned.counts, assigned.rows
+        ids = ids_of(groups)[places] if self.keys else places[:0]
+        tables = [groups.rows.select(self._names)] if len(places) else []
+        if old is not None:
+            order = arranged(old[ARRIVAL].to_numpy())
+            old_first, old_counts = closing.holding(owners[order], old[TIME].to_numpy()[order])
+            first = np.concatenate([old_first, first])
+            if old_counts is not None:
+                counts = old_counts if counts is None else np.concatenate([old_counts, counts])
+            places = np.concatenate([order, places + old.num_rows])
+            ids = np.concatenate([closing.groups[owners[order]], ids]) if self.keys else ids
+            tables = [old.select(self._names), *tables]
         if not len(places):
             return None
-        first = first.astype(np.int64, copy=False)
-        if last is not None:
-            counts = (last if stop is None else np.minimum(last, stop - 1)).astype(np.int64) - first + 1
+        if counts is not None:
             first, places = expanded(first, counts), np.repeat(places, counts)
-        order, numbers, counts = grouped(first)
-        if np.abs(numbers).max().item() * grid.slide + grid.size > LARGE:
-            numbers = numbers.astype(object)
-        streams = np.repeat(np.arange(len(numbers)), counts)
-        return self.closed(taken(table, places[order]), streams, grid.start(numbers), grid.end(numbers))
+            ids = np.repeat(ids, counts) if self.keys else ids
+        if self.keys:
+            order, ids, windows, counts = _by_window(ids, first)
+        else:
+            order, windows, counts = _grouped(first)
+        rows = _take(pa.concat_tables(tables), places[order])
+        streams = np.repeat(np.arange(len(windows)), counts)
+        whole = self._streams(rows, streams, closing, windows)
+        return replace(whole, owners=taken(groups.keys.table, ids)) if self.keys else whole
 
-    def remaining(self) -> Delta:
-        nothing = np.zeros(0, np.int64)
-        return self._closed(None, None, nothing, nothing, nothing if self.grid.slide < self.grid.size else None)
+    def _streams(self, rows: pa.Table, streams: Places, closing: Closing, windows: Places) -> Streams:
+        """Whole windows: their rows, which window each is in, and their numbers."""
+        tables = [numbered(rows, streams)]
+        of: Any = self.outputs[0]
+        if getattr(self.like, "bounds", False):
+            fields = layout_of(inner_of(of)[1]).schema
+            bounds = zip(closing.bounds(windows), fields, strict=True)
+            columns = [_column(each, field.type) for each, field in bounds]
+            tables.append(numbered(pa.Table.from_arrays(columns, schema=fields), np.arange(len(windows))))
+        return Streams(of, len(windows), tuple(tables))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WindowTables) or type(other) is not type(self):
+            return NotImplemented
+        mine, theirs = ((each.like, each.clock, each.count, each.sessions) for each in (self, other))
+        return mine == theirs and self.opened.is_same(other.opened, self._gone)
+
+    def __hash__(self) -> int:
+        return hash((self.like, self.count))
 
 
-@form_of(Tumbling, Sliding)
+def _by_window(ids: Places, windows: Places) -> tuple[Places, Places, Places, Places]:
+    """(rows by group and window, those of one window as they stand; the group and the number of each window that there
+    is; how many rows it has)."""
+    low, different = int(windows.min()), None
+    span = int(windows.max()) - low + 1
+    if span * (int(ids.max()) + 1) >= 1 << 62:
+        different, windows = np.unique(windows, return_inverse=True)
+        low, span = 0, len(different)
+    order, pairs, counts = _grouped(ids * span + (windows - low))
+    groups, numbers = np.divmod(pairs, span)
+    return order, groups, numbers + low if different is None else different[numbers], counts
+
+
+def _grouped(numbers: Places) -> tuple[Places, Places, Places]:
+    """(the places of the numbers in their order, equal ones as they stand; each one there is; how often)."""
+    if (numbers[1:] < numbers[:-1]).any():
+        return grouped(numbers)
+    firsts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+    return np.arange(len(numbers)), numbers[firsts], np.diff(firsts, append=len(numbers))
+
+
+def _take(table: pa.Table, places: Places) -> pa.Table:
+    """These rows; where they stand one after the other, without a copy."""
+    count = len(places)
+    if places[-1] - places[0] == count - 1 and bool(np.all(np.diff(places) == 1)):
+        return table.slice(int(places[0]), count)
+    return taken(table, places)
+
+
+def _column(moments: Times, kind: pa.DataType) -> pa.Array:
+    """Moments as a column: of datetimes they are microseconds from the epoch."""
+    try:
+        return pa.array(np.asarray(moments, np.float64 if pa.types.is_floating(kind) else np.int64)).cast(kind)
+    except OverflowError:
+        raise ElementError("the bounds of a window do not fit the 64 bits of their columns") from None
+
+
+@form_of(*WINDOWERS)
 def windows(like: Any, inputs: StreamTypes) -> Operator | None:
-    return WindowTables(like) if counted(like) else None
+    return WindowTables(like) if not isinstance(like, TimeWindows) or has_numbers(like) else None

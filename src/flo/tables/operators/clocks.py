@@ -1,0 +1,366 @@
+"""Clocks: how far time has come, for all rows or for each key.
+
+A window operator asks its `Axis` for the times of rows (event times, or row numbers), and its `Clock` for what was
+reached before. The watermark at each row is the largest time up to it, less the lateness; so a running maximum tells,
+for every row of a delta, what element by element would have told.
+
+To add a clock (one for each partition, say, or one that follows another stream), add a class beside `ClockOfAll` and
+`ClockPerKey` and return it from `new_clock`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Self, TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from flo.columns.expression import Expression
+from flo.columns.indices import Places, one_chunk, taken
+from flo.columns.layout import VALUE, Layout
+from flo.core.elements import returned_type
+from flo.core.errors import ElementError
+from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.tables.functions import Collections, applied, beside, elements_of, row_by_row
+from flo.tables.groups import Groups
+from flo.tables.operators.weights import chosen
+from flo.tables.state.run import Run
+from flo.tables.state.trace import Latest
+from flo.values.event_time import EPOCH, UTC_EPOCH, offset_of, origin_of
+from flo.values.operators.shapes import as_declared
+from flo.values.operators.windows import TimeWindows
+from flo.values.sequence import SequenceValue
+
+Times: TypeAlias = npt.NDArray[Any]
+"""int64 or float64 (of dates and datetimes microseconds from the epoch); Python's own numbers where those would
+overflow or be rounded."""
+MICROSECOND = timedelta(microseconds=1)
+EXACT = 1 << 53
+"""Up to here every whole number is a float."""
+LARGE = 1 << 60
+"""Sums of a few numbers up to here fit 64 bits."""
+LATEST, ZONED, CLOSED, OVER = "latest/", "zoned/", "closed/", "over/"
+"""The columns of a clock for each key. No field of a Python class can have these names."""
+
+
+def ids_of(groups: Groups) -> Places:
+    """The group of each row."""
+    return np.repeat(np.arange(len(groups.counts)), groups.counts)
+
+
+def running_max(values: Times, ids: Places | None) -> Times:
+    """The largest value up to each row, among the rows of its group; groups stand one after the other."""
+    found: Times
+    if ids is None or not len(values):
+        found = np.maximum.accumulate(values)
+        return found
+    low, high = values.min().item(), values.max().item()
+    if values.dtype == np.int64 and (high - low + 1) * (int(ids[-1]) + 1) < 1 << 62:
+        steps = ids * (high - low + 1) - low
+        found = np.maximum.accumulate(steps + values) - steps
+    else:
+        different, ranks = np.unique(values, return_inverse=True)
+        steps = ids * len(different)
+        found = different[np.maximum.accumulate(steps + ranks) - steps]
+    return found
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A clock as some groups see it: which of them have had a row, the largest time of each, whether its times have a
+    zone, and the last time of its last session that has closed, which is masked if none has."""
+
+    known: Any
+    latest: Times
+    zoned: Any
+    closed: Any
+    over: Any
+    """Which groups have ended. They are not among those known."""
+
+    def reached(self, groups: Groups, times: Times) -> Times:
+        """The largest time of its group at each row, with those that came before."""
+        largest = running_max(times, None if len(groups.counts) == 1 else ids_of(groups))
+        if not self.known.any():
+            return largest
+        found: Times = np.maximum(largest, groups.beside(self.latest))
+        return found if self.known.all() else np.where(groups.beside(self.known), found, largest)
+
+    def moved(self, latest: Times, zoned: bool, closed: Any) -> Reading:
+        """After a row of each group."""
+        count = len(latest)
+        return Reading(np.ones(count, bool), latest, np.full(count, zoned), closed, np.zeros(count, bool))
+
+
+class Clock(ABC):
+    """The state of a clock."""
+
+    @abstractmethod
+    def read(self, keys: Run, kind: type) -> Reading:
+        """How far time has come for these keys; `kind` is what times are counted in."""
+
+    @abstractmethod
+    def moved(self, keys: Run, reading: Reading) -> Self:
+        """After the rows of these keys."""
+
+    @abstractmethod
+    def ended(self, keys: Run) -> Self:
+        """When the streams of these keys have ended."""
+
+    @abstractmethod
+    def table(self) -> pa.Table | None:
+        """The keys that have had a row; None if there are none, or no key columns."""
+
+
+def new_clock(keys: tuple[str, ...]) -> Clock:
+    """The clock of an operator with these key columns."""
+    return ClockPerKey(keys) if keys else ClockOfAll()
+
+
+def _dtype(kind: type) -> Any:
+    return np.float64 if kind is float else np.int64
+
+
+@final
+@dataclass(frozen=True)
+class ClockOfAll(Clock, Lowerable):
+    """One clock for all rows."""
+
+    latest: Any = None
+    zoned: bool = False
+    closed: Any = None
+
+    def read(self, keys: Run, kind: type) -> Reading:
+        known, closed = self.latest is not None, self.closed is not None
+        times = np.array([self.latest if known else 0], _dtype(kind))
+        last = np.ma.array([self.closed if closed else 0], dtype=_dtype(kind), mask=[not closed])
+        return Reading(np.array([known]), times, np.array([self.zoned]), last, np.zeros(1, bool))
+
+    def moved(self, keys: Run, reading: Reading) -> ClockOfAll:
+        closed = None if reading.closed.mask.all() else reading.closed[0].item()
+        return ClockOfAll(reading.latest[0].item(), bool(reading.zoned[0]), closed)
+
+    def ended(self, keys: Run) -> ClockOfAll:
+        return self
+
+    def table(self) -> None:
+        return None
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("clock", (self.latest, self.zoned, self.closed))
+
+
+register("clock", ClockOfAll)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ClockPerKey(Latest, Clock):
+    """A clock for each key, as if the key were alone: one row for each."""
+
+    def read(self, keys: Run, kind: type) -> Reading:
+        places, rows = self.known(keys)
+        known, zoned, over = np.zeros((3, keys.rows), bool)
+        latest = np.zeros(keys.rows, _dtype(kind))
+        closed: Any = np.ma.array(latest.copy(), mask=np.ones(keys.rows, bool))
+        if rows is not None:
+            known[places], latest[places] = True, rows[LATEST].to_numpy()
+            zoned[places], over[places] = rows[ZONED].to_numpy(), rows[OVER].to_numpy()
+            there = np.flatnonzero(rows[CLOSED].is_valid().to_numpy())
+            closed[places[there]] = rows[CLOSED].drop_null().to_numpy()
+        return Reading(known & ~over, latest, zoned, closed, over)
+
+    def moved(self, keys: Run, reading: Reading) -> ClockPerKey:
+        closed = pa.array(reading.closed.filled(0), mask=np.ma.getmaskarray(reading.closed))
+        columns = {LATEST: reading.latest, ZONED: reading.zoned, CLOSED: closed, OVER: reading.over}
+        return self.extended(Run(keys.columns, keys.keys, beside(keys.table, pa.table(columns))))
+
+    def ended(self, keys: Run) -> ClockPerKey:
+        places, rows = self.known(keys)
+        if rows is None:
+            return self
+        rows = rows.set_column(rows.schema.get_field_index(OVER), OVER, pa.array(np.ones(len(places), bool)))
+        order = np.argsort(places)
+        return self.extended(Run(keys.columns, chosen(keys, np.sort(places)).keys, taken(rows, order)))
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("clocks", (self.columns, tuple(lower(run) for run in self.runs)))
+
+
+register("clocks", lambda columns, runs=(): ClockPerKey(tuple(columns), tuple(runs)))
+
+
+class Axis(ABC):
+    """What time is: how the time of a row is found, and where the watermark is."""
+
+    kind: type
+    """What times are counted in: int, float, or timedelta for microseconds."""
+    durations: tuple[Any, ...]
+    """The durations that are added to times or taken from them, as numbers."""
+
+    @abstractmethod
+    def times(self, groups: Groups, before: Reading) -> tuple[bool, Times]:
+        """(whether the times have a zone, the times of the rows)."""
+
+    @abstractmethod
+    def watermark(self, latest: Times) -> Times:
+        """Where the watermark is when these are the largest times. Windows that end there, or before, close."""
+
+    def marks(self, groups: Groups, reached: Times) -> Times | None:
+        """The watermark at each row, where rows can be late; `reached` is the largest time so far."""
+        return self.watermark(reached)
+
+    def exact(self, times: Times) -> Times:
+        """The times, such that what is computed of them and the durations is what Python computes."""
+        if not len(times):
+            return times
+        largest = max(abs(times.min().item()), abs(times.max().item()), *self.durations)
+        if times.dtype == np.int64:
+            return times if largest < LARGE else times.astype(object)
+        smallest = min([1, *(duration for duration in self.durations if duration)])
+        return times if largest / smallest < EXACT else times.astype(object)
+
+    def bounds(self, moments: Times) -> Times:
+        """Moments as times; one before all times, or behind them, is the first of them, or the last."""
+        if self.kind is float:
+            return moments.astype(np.float64)
+        if moments.dtype == object:
+            return np.array([min(max(moment, -(1 << 63)), (1 << 63) - 1) for moment in moments], np.int64)
+        return moments
+
+
+@dataclass(frozen=True)
+class EventTime(Axis):
+    """The time that a function of the user gives each row."""
+
+    like: TimeWindows
+    inputs: Collections
+
+    @property
+    def kind(self) -> type:  # type: ignore[override]
+        found = kind_of(self.like.time, durations_of(self.like))
+        assert found is not None
+        return found
+
+    @property
+    def durations(self) -> tuple[Any, ...]:  # type: ignore[override]
+        return (*map(microseconds, self.like.durations().values()), self.lateness)
+
+    @property
+    def lateness(self) -> Any:
+        return microseconds(self.like.lateness) if self.like.lateness else 0
+
+    def times(self, groups: Groups, before: Reading) -> tuple[bool, Times]:
+        origin = self._origin(before) if len(before.known) == 1 and before.known[0] else None
+        try:
+            origin, moments = times_of(self.like.time, self.inputs, groups.rows, origin)
+            zoned = origin == UTC_EPOCH
+            if (before.known & (before.zoned != zoned)).any():
+                raise NoTime("a time cannot be compared with earlier ones")
+        except NoTime:
+            if groups.rows.num_rows == 1:  # else the row at fault is searched for
+                latest = before.latest[0].item()
+                latest = timedelta(microseconds=latest) if self.kind is timedelta else latest
+                like: Any = replace(self.like, origin=origin, latest=latest if before.known[0] else None)
+                like.consume(elements_of(self.inputs[0], groups.rows), SequenceValue)
+            raise
+        return zoned, moments
+
+    def _origin(self, before: Reading) -> Any:
+        return UTC_EPOCH if before.zoned[0] else EPOCH if self.kind is timedelta else 0
+
+    def watermark(self, latest: Times) -> Times:
+        marks: Times = self.exact(latest) - self.lateness
+        return marks
+
+
+@dataclass(frozen=True)
+class RowNumbers(Axis):
+    """The number of each row among those of its group. No row is late; the clock says how many rows have come."""
+
+    size: int
+
+    kind = int
+
+    @property
+    def durations(self) -> tuple[Any, ...]:  # type: ignore[override]
+        return (self.size,)
+
+    def times(self, groups: Groups, before: Reading) -> tuple[bool, Times]:
+        return False, groups.positions() + groups.beside(np.where(before.known, before.latest + 1, 0))
+
+    def watermark(self, latest: Times) -> Times:
+        marks: Times = self.exact(latest) + 1
+        return marks
+
+    def marks(self, groups: Groups, reached: Times) -> None:
+        return None
+
+
+class NoTime(ElementError):
+    """A row has a time that is none: what that is called is for the operator on values to say."""
+
+
+def kind_of(time: Any, durations: list[Any]) -> type | None:
+    """int, float or timedelta: what the times are counted in; None if times or durations are neither of these alone."""
+    layout = time.layout if isinstance(time, Expression) else Layout.of(returned_type(time))
+    arrow = layout.cells[0].arrow if layout is not None and layout.form == "value" else pa.null()
+    kinds = set(map(type, durations))
+    if pa.types.is_integer(arrow) and arrow != pa.uint64():
+        return int if kinds == {int} else None
+    if pa.types.is_floating(arrow):
+        exact = kinds <= {int, float} and all(duration < EXACT for duration in durations)
+        return float if exact else None
+    if pa.types.is_date32(arrow) or (pa.types.is_timestamp(arrow) and arrow.unit != "ns"):
+        return timedelta if kinds == {timedelta} else None
+    return None
+
+
+def durations_of(like: TimeWindows) -> list[Any]:
+    """The durations that windows of this operator are made of."""
+    return [*like.durations().values(), *([like.lateness] if like.lateness else [])]
+
+
+def has_numbers(like: TimeWindows) -> bool:
+    """Whether the times are numbers of one kind. Bounds of datetimes have a column if it is known whether there is a
+    zone, which a Python function does not say."""
+    kind = kind_of(like.time, durations_of(like))
+    return kind is not None and not (like.bounds and kind is timedelta and not isinstance(like.time, Expression))
+
+
+def microseconds(duration: Any) -> Any:
+    """A duration in the unit of the time column: microseconds, or numbers as they are."""
+    return duration // MICROSECOND if isinstance(duration, timedelta) else duration
+
+
+def times_of(time: Any, collections: Collections, table: pa.Table, origin: Any) -> tuple[Any, Times]:
+    """(the origin, the times of the rows from there)."""
+    by_row = not isinstance(time, Expression)
+    if by_row and pa.types.is_temporal(Layout.of(returned_type(time)).cells[0].arrow):  # type: ignore[union-attr]
+        return _of_moments(time, row_by_row(time, collections, table), origin)
+    column = one_chunk(applied(time, collections, table)[VALUE])
+    if column.null_count:
+        raise NoTime("a time is null, or no number")
+    kind = column.type
+    if pa.types.is_floating(kind):
+        found = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        if not np.isfinite(found).all():
+            raise NoTime("a time is null, or no number")
+        return 0, found
+    if pa.types.is_integer(kind):
+        return 0, column.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    zone = kind.tz if pa.types.is_timestamp(kind) else None
+    found = column.cast(pa.timestamp("us", zone)).cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return (EPOCH if zone is None else UTC_EPOCH), found
+
+
+def _of_moments(time: Any, moments: list[Any], origin: Any) -> tuple[Any, Times]:
+    """Of datetimes with or without a zone: what a Python function gives is known only when it comes."""
+    as_declared(time, moments)
+    if None in moments:
+        raise NoTime("a time is null, or no number")
+    origin = origin_of(moments[0]) if origin is None else origin
+    return origin, np.array([offset_of(moment, origin) // MICROSECOND for moment in moments], np.int64)
