@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Places, expanded, taken
-from flo.core.collection import End
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -30,7 +29,7 @@ from flo.tables.state.keys import Keys
 from flo.tables.state.packing import arranged, grouped
 from flo.tables.state.panes import ARRIVAL, TIME, Panes
 from flo.tables.state.run import Run
-from flo.tables.streams import StreamColumns, Streams, inner_of, numbered
+from flo.tables.streams import Streams, inner_of, numbered
 from flo.tables.translate import form_of
 from flo.tables.values import layout_of
 from flo.values.operators.sequences import Batch
@@ -70,14 +69,6 @@ class WindowTables(OnTables[TimeWindows | Batch]):
 
     def _deltas(self, closed: Streams | None, late: pa.Table | None) -> Deltas:
         return (closed, self.emitted(late, 1)) if len(self.outputs) > 1 else (closed,)
-
-    def ended(self, place: int = 0) -> Any:
-        of: Any = self.outputs[place]
-        return super().ended(place) if place else StreamColumns(of).bottom().fix()
-
-    def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        done = super().finish(*ends)
-        return done and (self.reset(), done[1])
 
     def added(self, groups: Groups, own: Any = None) -> tuple[Self, Streams | None, pa.Table | None]:
         """(the operator after these rows, the windows that have closed, the rows that are late).
