@@ -23,7 +23,7 @@ from flo.tables.state.run import Run
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, added, alike, text_of, weighing
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, layout_of, ordered
+from flo.tables.values import WEIGHT, layout_of, of_elements, ordered
 from flo.values.operators.bags import Sort
 from flo.values.weighted import Set
 
@@ -127,8 +127,8 @@ class SortTables(OnTables[Sort]):
 
     def _refuse(self, table: pa.Table) -> None:
         """What Python raises where it compares keys that cannot be compared."""
-        of, elements = self.inputs[0], elements_of(self.inputs[0], table)
-        self.like._sorted(of.value_class.of(elements if ordered(of) else [(each, 1) for each in elements]))  # type: ignore[attr-defined]
+        of, elements = of_elements(self.inputs[0]), elements_of(self.inputs[0], table)
+        self.like._sorted(of.value_class.of(elements if ordered(of) else [(each, 1) for each in elements]))
 
 
 @form_of(Sort)

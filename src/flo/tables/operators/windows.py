@@ -29,7 +29,7 @@ from flo.tables.state.keys import Keys
 from flo.tables.state.packing import arranged, grouped
 from flo.tables.state.panes import ARRIVAL, TIME, Panes
 from flo.tables.state.run import Run
-from flo.tables.streams import Streams, inner_of, numbered
+from flo.tables.streams import Streams, inner_of, numbered, of_streams
 from flo.tables.translate import form_of
 from flo.tables.values import layout_of
 from flo.values.operators.sequences import Batch
@@ -126,7 +126,7 @@ class WindowTables(OnTables[TimeWindows | Batch]):
     @property
     def _names(self) -> list[str]:
         """The columns of an element."""
-        return list(layout_of(inner_of(self.outputs[0])[0]).names)  # type: ignore[arg-type]
+        return list(layout_of(inner_of(of_streams(self.outputs[0]))[0]).names)
 
     def _found(self, keys: Run, closing: Closing) -> tuple[Places, pa.Table | None, Panes]:
         """(the place of each row's group in `closing.groups`, the rows that waited for what closes, those left)."""
