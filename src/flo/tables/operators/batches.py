@@ -19,9 +19,9 @@ from flo.tables.operator import Grouping, OnTables, Placement
 from flo.tables.operators.clocks import microseconds
 from flo.tables.operators.ordering import Arranged
 from flo.tables.state.run import Run
-from flo.tables.streams import Streams, inner_of, numbered
+from flo.tables.streams import Streams, inner_of, numbered, of_streams
 from flo.tables.translate import form_of
-from flo.tables.values import layout_of, schema_of
+from flo.tables.values import layout_of, of_elements, schema_of
 from flo.values.operators.sequences import Window
 
 NOTHING = Arranged(())
@@ -86,7 +86,7 @@ class SpanTables(OnTables[Window]):
 
     def inner(self, table: pa.Table) -> pa.Table:
         """The rows as inner streams have them."""
-        (of,) = inner_of(self.outputs[0])  # type: ignore[arg-type]
+        (of,) = inner_of(of_streams(self.outputs[0]))
         values = one_chunk(table["0"])
         columns = [values] if layout_of(of).form == "value" else values.flatten()
         return pa.Table.from_arrays(columns, schema=schema_of(of))
@@ -102,7 +102,7 @@ def _times(table: pa.Table) -> npt.NDArray[Any]:
 @form_of(Window)
 def window(like: Window, inputs: StreamTypes) -> Operator | None:
     """Where times are numbers, or timestamps without a zone."""
-    layout = Layout.of(inputs[0].collection.element)  # type: ignore[attr-defined]
+    layout = Layout.of(of_elements(inputs[0].collection).element)
     if layout is None or layout.names != ("0", "1") or layout.cells[1].nullable:
         return None
     kind = layout.cells[1].arrow

@@ -18,7 +18,7 @@ from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.tables.functions import applied, has_results
 from flo.tables.groups import stream_groups
-from flo.tables.keyed import KEY
+from flo.tables.keyed import KEY, of_keys
 from flo.tables.operator import Grouping, OnTables, columnar
 from flo.tables.operators.results import weights_beside
 from flo.tables.state.packing import together
@@ -45,8 +45,7 @@ from flo.values.operators.zsets import Distinct, MapWeights, Minus, Negate, Plus
 
 def _form(operator: Operator, inputs: StreamTypes) -> OnTables[Operator] | None:
     form = FORMS[type(operator)](operator, inputs)
-    groups = isinstance(form, OnTables) and form.grouping is not Grouping.NONE
-    return form if isinstance(form, OnTables) and groups else None
+    return form if isinstance(form, OnTables) and form.grouping is not Grouping.NONE else None
 
 
 @whole_of(
@@ -91,7 +90,7 @@ def keyed(operator: KeyBy, given: Wholes, outputs: Outputs) -> Wholes:
 
 
 def _for_every_key(operator: PerKey, inputs: StreamTypes) -> bool:
-    types = tuple(StreamType(stream.collection.inner, bounded=True) for stream in inputs)  # type: ignore[attr-defined]
+    types = tuple(StreamType(of_keys(stream.collection).inner, bounded=True) for stream in inputs)
     return len(inputs) == 1 and whole_types(operator.graph, types) is not None  # type: ignore[arg-type]
 
 

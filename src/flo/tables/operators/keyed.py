@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from flo.columns.expression import Expression
 from flo.columns.indices import taken
-from flo.core.collection import Collection, End
+from flo.core.collection import End
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.stream_type import StreamTypes
 from flo.tables.faults import expect_of_a_row, piecewise_by_key
@@ -24,7 +24,6 @@ from flo.tables.keyed import (
     key_names,
     key_schema,
     keys_in,
-    of_keys,
 )
 from flo.tables.operator import Cut, Grouping, OnTables, Op, Placement
 from flo.tables.operators.elementwise import like_rows
@@ -40,9 +39,8 @@ from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, Keyed
 from flo.values.weighted import ZSet
 
 
-def keyed_delta(collection: Collection, table: pa.Table | None, keys: pa.Table | None = None) -> Delta:
+def keyed_delta(of: Keyed[Any, Any], table: pa.Table | None, keys: pa.Table | None = None) -> Delta:
     """An output of rows, whose columns stand in any order, and of keys; nothing if there are none."""
-    of = of_keys(collection)
     nothing = KeyedColumns(of).bottom()
     if table is not None and table.num_rows:
         schema = KeyedColumns(of).schema
@@ -141,7 +139,7 @@ class MapValuesTables(OnKeyed[MapValues]):
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         (value,), of = values, self.outputs[0]
         found = layout_of(of.inner).fitted(applied(self.like.f, (value.inner,), value.table))  # type: ignore[attr-defined]
-        return self, (keyed_delta(of, like_rows(found, value.table, key_names(value.of)), value.keys),)
+        return self, (keyed_delta(of, like_rows(found, value.table, key_names(value.of)), value.keys),)  # type: ignore[arg-type]
 
 
 @final

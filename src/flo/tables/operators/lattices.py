@@ -50,7 +50,7 @@ class FoldLatticeTables(OnTables[FoldLattice]):
 
     @property
     def by_row(self) -> bool:
-        like: Any = self.like
+        like = self.like
         return not (by_columns(like.f) and reducible(like.lattice, result_layout(like.f, self.inputs[0])))
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
@@ -63,7 +63,7 @@ class FoldLatticeTables(OnTables[FoldLattice]):
 
     def _joined(self, table: pa.Table) -> Any:
         """The join of these rows, as an LVar."""
-        like: Any = self.like
+        like = self.like
         of = self.inputs[0]
         if not self.by_row:
             layout, found = result_layout(like.f, of), results(like.f, of, table)
@@ -88,7 +88,7 @@ class SumLatticeTables(OnTables[SumLattice]):
     rule = "sum-lattice"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        like: Any = self.like
+        like = self.like
         sequence = ordered(self.inputs[0])
         array = one_chunk(table[VALUE])
         if array.null_count or not (finite(array) if sequence else natural(array)):
@@ -100,11 +100,11 @@ class SumLatticeTables(OnTables[SumLattice]):
 
     def _refused(self, table: pa.Table) -> tuple[Operator, Deltas]:
         """What the operator on values says."""
-        like: Any = self.like
+        like = self.like
         elements = elements_of(self.inputs[0], table)
         if ordered(self.inputs[0]):
-            return like.consume(elements, SequenceValue)  # type: ignore[no-any-return]
-        return like.consume(list(zip(elements, table[WEIGHT].to_pylist(), strict=True)), BagValue)  # type: ignore[no-any-return]
+            return like.consume(elements, SequenceValue)
+        return like.consume(list(zip(elements, table[WEIGHT].to_pylist(), strict=True)), BagValue)
 
 
 def _whole(array: pa.Array, weights: Any) -> Limbs:

@@ -69,7 +69,7 @@ class MergeTables(PairTables[MergeSorted]):
 
     def _merged(self, sides: Sides) -> tuple[tuple[int, int], Operator, pa.Table]:
         """How many rows of each side, the operator after them, and them in their order."""
-        like: Any = self.like
+        like = self.like
         keys = [results(like.key, of, side.table) for of, side in zip(self.inputs, sides, strict=True)]
         if any(map(self._odd, [*keys, self._table(*self.last)])):
             return self._merged_in_python(sides)
@@ -108,15 +108,16 @@ class MergeTables(PairTables[MergeSorted]):
 
     def _refuse(self, place: int, side: Rows, row: int, keys: pa.Table) -> None:
         """Says that the row is smaller than the one before it."""
-        like: Any = self.like
+        like = self.like
         (element,) = elements_of(side.of, side.table.slice(row, 1))
         like._key(place, element, tuple(self._layout.to_elements(keys.slice(row - 1, 1))) if row else self.last[place])
 
     def _merged_in_python(self, sides: Sides) -> tuple[tuple[int, int], Operator, pa.Table]:
         """Where a key is nan or None, only Python can say which comes first, if any."""
-        like: Any = self.like
-        values = [SequenceValue.of(elements_of(side.of, side.table), side.end) for side in sides]
-        merged, counts, last = replace(like, last=self.last)._merge(*values, sum(side.table.num_rows for side in sides))
+        like = self.like
+        left, right = (SequenceValue.of(elements_of(side.of, side.table), side.end) for side in sides)
+        most = sum(side.table.num_rows for side in sides)
+        merged, counts, last = replace(like, last=self.last)._merge(left, right, most)
         return counts, replace(self, last=last), layout_of(self.outputs[0]).to_table(merged)
 
     def _odd(self, keys: pa.Table) -> bool:

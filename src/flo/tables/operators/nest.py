@@ -17,7 +17,7 @@ from flo.tables.faults import expect_of_a_row
 from flo.tables.functions import beside, by_columns
 from flo.tables.operator import Grouping, OnTables, Op, Placement, functions_in, plain
 from flo.tables.operators.nested import Choice, flatten_inner, moved, nest_one_by_one
-from flo.tables.streams import STREAM, StreamColumns, Streams, has_columns, numbers
+from flo.tables.streams import STREAM, StreamColumns, Streams, has_columns, numbers, of_streams
 from flo.tables.translate import choice_of
 from flo.tables.whole import Whole, in_order, operators_in, run_whole, whole_types
 from flo.values.operators.nested_streams import Flatten, NestedZip
@@ -90,13 +90,13 @@ class NestTables(OnStreams[Nest]):
         return good
 
     def all_of(self, value: Streams) -> Delta:
-        like: Any = self.like
+        like = self.like
         inner = tuple(
             in_order(Whole(stream.collection, value.count, table))
             for stream, table in zip(value.of.inner, value.tables, strict=True)
         )
         tables = tuple(each.table for each in run_whole(like.graph, inner))
-        return replace(value, of=self.outputs[0], tables=tables, end=End.OPEN)  # type: ignore[arg-type]
+        return replace(value, of=of_streams(self.outputs[0]), tables=tables, end=End.OPEN)
 
 
 @choice_of(Nest)
@@ -155,7 +155,7 @@ class ZipStreams(OnTables[NestedZip]):
         elif count:
             cut = [value.send(count) if count < value.count else (value.drained(), value) for value in values]
             tables = tuple(table for _, sent in cut for table in sent.tables)
-            zipped = Streams(self.outputs[0], count, tables)  # type: ignore[arg-type]
+            zipped = Streams(of_streams(self.outputs[0]), count, tables)
             yield Step(self.rule, tuple(rest for rest, _ in cut), self, (zipped,))
         elif any(value.end is End.ARRIVED and not value.count for value in values):
             rests = tuple(value.passed() if value.fixed() else value.drained() for value in values)

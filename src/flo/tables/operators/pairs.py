@@ -19,7 +19,7 @@ from flo.tables.operator import Grouping, OnTables, Op, Placement, add_deltas
 from flo.tables.operators.sequences import side_by_side
 from flo.tables.state.run import pairs
 from flo.tables.translate import form_of
-from flo.tables.values import Rows, layout_of
+from flo.tables.values import Rows, layout_of, of_elements
 from flo.values.operators.pairs import UnionSequences, Zip
 from flo.values.operators.sets import Difference
 
@@ -66,10 +66,11 @@ def ending(value: Rows) -> bool:
 class ZipTables(PairTables[Zip]):
     """`done` is true when one side has ended: what comes on the other is consumed."""
 
+    grouping = Grouping.WHOLE
+
     done: bool = False
 
     name = "zip_tables"
-    grouping = Grouping.WHOLE
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         left, right = sides = both(inputs)
@@ -163,6 +164,6 @@ def zipped(like: Zip, inputs: StreamTypes) -> Operator | None:
 def one_then_other(like: UnionSequences, inputs: StreamTypes) -> Operator | None:
     """Where both have the columns of the result."""
     (output,) = like.type(inputs)
-    layouts = [Layout.of(stream.collection.element) for stream in (*inputs, output)]  # type: ignore[attr-defined]
+    layouts = [Layout.of(of_elements(stream.collection).element) for stream in (*inputs, output)]
     names = {layout and layout.names for layout in layouts}
     return OneThenOtherTables(like) if len(names) == 1 else None

@@ -24,7 +24,17 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire
 from flo.tables.faults import expect_of_a_row
 from flo.tables.groups import Groups
-from flo.tables.keyed import ENDED, KeyedRows, has_key_columns, key_layout, key_names, key_schema, keys_in, noticed
+from flo.tables.keyed import (
+    ENDED,
+    KeyedRows,
+    has_key_columns,
+    key_layout,
+    key_names,
+    key_schema,
+    keys_in,
+    noticed,
+    of_keys,
+)
 from flo.tables.operator import Grouping, OnTables, Op, add_deltas, columnar, given, plain
 from flo.tables.operators.keyed import OnKeyed, keyed_delta
 from flo.tables.operators.lattices import LVars
@@ -129,12 +139,12 @@ class OfEveryKey(OnKeyed[Op]):
 
 def key_of(inputs: StreamTypes) -> Any:
     """The type of the keys."""
-    return plain(inputs[0]).collection.key  # type: ignore[attr-defined]
+    return of_keys(plain(inputs[0]).collection).key
 
 
 def inner(inputs: StreamTypes) -> StreamTypes:
     """The types under each key."""
-    return tuple(StreamType(plain(stream).collection.inner, stream.bounded) for stream in inputs)  # type: ignore[attr-defined]
+    return tuple(StreamType(of_keys(plain(stream).collection).inner, stream.bounded) for stream in inputs)
 
 
 @dataclass(frozen=True)

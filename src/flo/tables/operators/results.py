@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, final
+from typing import Any, Self, TypeVar, final
 
 import numpy as np
 import pyarrow as pa
@@ -25,10 +25,11 @@ from flo.tables.state.trace import Latest, Trace, added
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of, of_elements, ordered, schema_of
 from flo.values.operators.bags import Count, FoldUnordered, Sum
-from flo.values.operators.sequences import Fold, Last
+from flo.values.operators.sequences import Fold, Last, Scan
 from flo.values.operators.shapes import as_declared
 from flo.values.weighted import Set
 
+F = TypeVar("F", bound=Fold | FoldUnordered | Scan, covariant=True)
 NO_ROWS = Latest(())
 
 
@@ -112,7 +113,7 @@ class SumTables(ResultTables[Sum]):
 
 
 @dataclass(frozen=True)
-class Reaching(OnTables[Op]):
+class Reaching(OnTables[F]):
     """Calls a function of the user with what it has reached, and with the next element.
 
     What was reached is kept as Python gave it where all rows are one group (`one`), and else in columns, by group.
@@ -127,7 +128,7 @@ class Reaching(OnTables[Op]):
 
     def known(self, groups: Run) -> list[Any]:
         """What was reached for each group; at first what the operator begins with."""
-        like: Any = self.like
+        like = self.like
         if not self.keys:
             return [*self.one] or [like.acc]
         found = [like.acc] * groups.rows
@@ -143,21 +144,22 @@ class Reaching(OnTables[Op]):
         """With what was reached for some groups."""
         if not self.keys:
             return replace(self, one=tuple(results))
-        like: Any = self.like
+        like = self.like
         delta = Run(groups.columns, groups.keys, beside(groups.table, written(results, returned_type(like.f))))
         return replace(self, reached=by_groups(self.reached, groups).extended(delta))
 
     @calling
     def called_by_group(self, groups: Groups) -> tuple[Self, list[Any]]:
         """The operator after these rows, and what the namesake gives for each group."""
-        like: Any = self.like
-        of = self.inputs[0]
+        like = self.like
+        of = of_elements(self.inputs[0])
         units = elements_of(of, groups.rows)
         if not ordered(of):
             units = list(zip(units, weights_beside(groups.rows).tolist(), strict=True))
         reached, outputs = [], []
         for acc, some in zip(self.known(groups.keys), groups.split(units), strict=True):
-            after, (output,) = replace(like, acc=acc).consume(some, of_elements(of).value_class)
+            after, (output,) = replace(like, acc=acc).consume(some, of.value_class)
+            assert isinstance(after, (Fold, FoldUnordered, Scan))
             reached.append(after.acc)
             outputs.append(output)
         return self.reaching(groups.keys, reached), outputs

@@ -29,14 +29,15 @@ from flo.tables.state.keys import Keys
 from flo.tables.state.packing import arranged, grouped
 from flo.tables.state.panes import ARRIVAL, TIME, Panes
 from flo.tables.state.run import Run
-from flo.tables.streams import Streams, inner_of, numbered
+from flo.tables.streams import Streams, inner_of, numbered, of_streams
 from flo.tables.translate import form_of
 from flo.tables.values import layout_of
+from flo.values.operators.sequences import Batch
 from flo.values.operators.windows import TimeWindows
 
 
 @dataclass(frozen=True)
-class WindowTables(OnTables[TimeWindows]):
+class WindowTables(OnTables[TimeWindows | Batch]):
     """The windows of all groups. A row waits once, whatever the number of windows that it is in."""
 
     placement = Placement.ONE_PLACE
@@ -100,7 +101,7 @@ class WindowTables(OnTables[TimeWindows]):
         return replace(after, opened=panes), closed, late
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
-        like: Any = self.like
+        like = self.like
         windower, clock = self.windower, self.clock or new_clock(self.keys)
         before = clock.read(groups, windower.axis.kind)
         closing, sessions = windower.remaining(groups, before, self.sessions, self.opened)
@@ -125,7 +126,7 @@ class WindowTables(OnTables[TimeWindows]):
     @property
     def _names(self) -> list[str]:
         """The columns of an element."""
-        return list(layout_of(inner_of(self.outputs[0])[0]).names)  # type: ignore[arg-type]
+        return list(layout_of(inner_of(of_streams(self.outputs[0]))[0]).names)
 
     def _found(self, keys: Run, closing: Closing) -> tuple[Places, pa.Table | None, Panes]:
         """(the place of each row's group in `closing.groups`, the rows that waited for what closes, those left)."""
