@@ -1,4 +1,7 @@
-"""zip_nested, and what operators on nested streams share."""
+"""Operators that make, combine and read nested streams: zip, last, flatten, repeat and nest_once.
+
+`nest`, which runs a graph on every inner stream, is in flo.core.nest.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from flo.values.weighted import Bag, Set, ZSet
 
 TO_NESTED = (
     ("{input}.batch(n)", "one inner stream for every n elements"),
-    ("{input}.repeat_nested(k)", "the whole stream k times"),
+    ("{input}.repeat_nested(k)", "the whole stream, k times"),
 )
 
 
@@ -34,12 +37,12 @@ def nested(value: Value) -> NestedValue:
 
 
 def without_tuples(value: NestedValue) -> NestedValue:
-    """Only the end. What may still extend the newest tuple arrives as a value that continues."""
+    """Return only the end. Later extensions of the newest tuple arrive as a value that continues."""
     return NestedValue(Elements(), end=value.end)
 
 
 def leftovers(values: Values) -> Measure:
-    """A measure for operators that drop what they have seen of a tuple: what is left, and the tuples it is in."""
+    """A measure for operators that drop what they have seen of a tuple: remaining size, and number of tuples."""
     return (sum(value.size() for value in values), sum(map(len, map(nested, values))))
 
 
@@ -48,8 +51,8 @@ def leftovers(values: Values) -> Measure:
 class NestedZip(Operator):
     """zip_nested(n): ([I₁], X), …, ([Iₙ], X) ↪ ([I₁ · … · Iₙ], X), inner streams side by side.
 
-    A tuple is opened when all inputs have their part of it, and what arrives in it is passed on as it comes. An input
-    that `continues` has at its front a part of the open tuple that may grow. The first input that ends, ends it all.
+    A tuple is opened when all inputs have their part of it; what arrives in it is passed on at once. The front of an
+    input that `continues` is a part of the open tuple that may still grow. The first input to end ends the output.
     """
 
     count: int = 2
@@ -97,13 +100,13 @@ class NestedZip(Operator):
 
     @staticmethod
     def _moves(value: NestedValue) -> bool:
-        """Whether there is more of the open tuple, or it can no longer grow."""
+        """Return whether more of the open tuple has arrived, or it can no longer grow."""
         front = value.oldest() or ()
         return value.has_next() or value.end is End.ARRIVED or any(stream.size() for stream in front)
 
     @staticmethod
     def _closed(value: NestedValue) -> bool:
-        """Whether the open tuple has all that it gets from this input."""
+        """Return whether this input has passed on all of its part of the open tuple."""
         return not value.continues or all(not s.size() and s.fixed() for s in value.oldest() or ())
 
     def _end(self, values: tuple[NestedValue, ...]) -> Step:
@@ -125,12 +128,12 @@ def exhausted(value: NestedValue) -> bool:
 
 
 def dropped(value: NestedValue) -> NestedValue:
-    """Without all that has arrived."""
+    """Return the value without anything that has arrived."""
     return value.passed() if value.fixed() else without_tuples(value)
 
 
 def front(value: NestedValue) -> tuple[NestedValue, Values]:
-    """What is left when all that arrived in the oldest tuple was taken, and that. It stays if it may grow."""
+    """Take everything that has arrived in the oldest tuple; return (the rest, that). A tuple that may grow stays."""
     taken = [stream.take() for stream in value.oldest() or ()]
     part = tuple(content for _, content in taken)
     if value.has_next():
@@ -150,7 +153,7 @@ class NestedLast(Operator):
 
     name = "last_nested"
     signature = "(Nested[C], bounded) -> (C, bounded)"
-    waits = "waits for the end, to know which inner stream is the last"
+    waits = "waits for the end to know which inner stream is the last"
 
     @property
     def arity(self) -> tuple[int, int]:  # type: ignore[override]
@@ -158,10 +161,10 @@ class NestedLast(Operator):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         inner = expect_nested(self, inputs[0]).inner
-        expect_bounded(self, inputs[0], instead=(("{input}.nest(…)", "to use every inner stream in its turn"),))
+        expect_bounded(self, inputs[0], instead=(("{input}.nest(…)", "processes the inner streams one by one"),))
         if len(inner) != self.count:
             raise TypeMismatch(
-                f"`last_nested({self.count})` gives {self.count} streams, and a tuple of {{input}} has {len(inner)}",
+                f"`last_nested({self.count})` requires {self.count} inner streams; {{input}} has {len(inner)}",
                 facts=(("{input}", inputs[0].described()),),
                 index=0,
             )
@@ -189,7 +192,7 @@ class NestedLast(Operator):
 @final
 @dataclass(frozen=True)
 class Flatten(Operator):
-    """flatten(): ([(C, Y)], X) ↪ (C, X), what all inner streams hold: sequences one after the other, others united."""
+    """flatten(): ([(C, Y)], X) ↪ (C, X): concatenates inner sequences; other collections are united."""
 
     bottom: Value | None = None
 
@@ -200,9 +203,9 @@ class Flatten(Operator):
         inner = expect_nested(self, inputs[0]).inner
         if len(inner) != 1 or not isinstance(inner[0].collection, (Sequence, Bag, Set, ZSet, LVar)):
             raise CollectionError(
-                "`flatten` works on inner streams of elements, or of LVars, and {input} has others",
+                "`flatten` requires one inner stream, a Sequence, Bag, Set, ZSet or LVar; {input} has others",
                 facts=(("{input}", inputs[0].described()),),
-                instead=(("{input}.nest(…).flatten()", "one inner stream, made from these"),),
+                instead=(("{input}.nest(…).flatten()", "makes one inner stream of these"),),
                 index=0,
             )
         return (StreamType(inner[0].collection, inputs[0].bounded),)
@@ -227,14 +230,14 @@ class Flatten(Operator):
 
 
 def copies(value: Value, count: int) -> NestedValue:
-    """⊗ after so many inner streams that hold the value."""
+    """Return `count` inner streams with the value, and the end."""
     return NestedValue.pushing(*[(value,)] * count).fix()
 
 
 @final
 @dataclass(frozen=True)
 class RepeatNested(Operator):
-    """repeat_nested(k): (C, B) ↪ ([(C, B)], B), k inner streams that each hold all of the input."""
+    """repeat_nested(k): (C, B) ↪ ([(C, B)], B), k inner streams, each with the whole input."""
 
     times: int
 
@@ -245,7 +248,7 @@ class RepeatNested(Operator):
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_bounded(self, inputs[0], instead=TO_NESTED[:1])
         if self.times < 0:
-            raise TypeMismatch(f"`repeat_nested({self.times})` cannot repeat a stream less than 0 times")
+            raise TypeMismatch(f"`repeat_nested` must get an integer ≥ 0; got {self.times}")
         return (StreamType(Nested(inputs[0]), bounded=True),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -258,7 +261,7 @@ class RepeatNested(Operator):
 @final
 @dataclass(frozen=True)
 class RepeatNestedBy(Operator):
-    """repeat_nested_by(): (C, B), (Sequence<int>, B) ↪ ([(C, B)], B), as often as the one number of the second says."""
+    """repeat_nested_by(): (C, B), (Sequence<int>, B) ↪ ([(C, B)], B), as often as the second input's number says."""
 
     name = "repeat_nested_by"
     signature = "(C, bounded), (Sequence[int], bounded) -> (Nested[C], bounded)"
@@ -273,11 +276,11 @@ class RepeatNestedBy(Operator):
             self,
             times,
             index=1,
-            instead=(("{input}.batch(1).nest(lambda n: …)", "one bounded inner stream for each number"),),
+            instead=(("{input}.batch(1).nest(lambda n: …)", "one bounded inner stream per number"),),
         )
         if not Sequence(int).accepts(times.collection):
             raise CollectionError(
-                "`repeat_nested` is told by an int how often, and {input} has other elements",
+                "the count of `repeat_nested` must be a Sequence[int]; {input} has other elements",
                 facts=(("{input}", times.described()),),
                 index=1,
             )
@@ -290,7 +293,7 @@ class RepeatNestedBy(Operator):
             numbers = times.all_units()
             if len(numbers) != 1 or numbers[0] < 0:
                 raise ElementError(
-                    "`repeat_nested` is told how often by one number that is not negative",
+                    "the count of `repeat_nested` must be exactly one integer ≥ 0",
                     facts=(("given", repr(numbers)[:80]),),
                 )
             rest, whole = value.take()
@@ -300,9 +303,9 @@ class RepeatNestedBy(Operator):
 @final
 @dataclass(frozen=True)
 class NestOnce(Operator):
-    """nest_once(): (C, B), ([…], X) ↪ ([(C, B)], X): the first inner stream holds all of the input, the rest nothing.
+    """nest_once(): (C, B), ([…], X) ↪ ([(C, B)], X): the first inner stream has the whole input, the others nothing.
 
-    There is one for each inner stream of the second input; the paper's is infinite (docs/deviations.md, 8).
+    There is one inner stream for each of the second input's; the paper's is infinite (docs/deviations.md, 8).
     """
 
     begun: bool = False
@@ -334,5 +337,5 @@ class NestOnce(Operator):
 
 
 def after_oldest(value: NestedValue) -> NestedValue:
-    """Without the oldest tuple, even if it may grow."""
+    """Return the value without the oldest tuple, even if it may grow."""
     return value.without_oldest() if value.has_next() else without_tuples(value)

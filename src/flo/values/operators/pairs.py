@@ -1,4 +1,4 @@
-"""Operators on two ordered sequences: zip, one after the other, and the merge of two that are sorted."""
+"""Operators on two ordered sequences: zip, concatenation, and the merge of two sorted sequences."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from flo.values.operators.shapes import ElementKind, Sides, either, evaluate_ahe
 from flo.values.sequence import Sequence, SequenceValue
 
 UNBOUNDED_MERGE = (
-    ("{input}.to_bag().union(other.to_bag())", "both together, without an order"),
-    ("{input}.tumbling(…)", "and the same of the other; then zip the windows and merge in a nest"),
+    ("{input}.to_bag().union(other.to_bag())", "both together, unordered"),
+    ("{input}.tumbling(…)", "on both sides; then zip the windows and merge in a nest"),
 )
 
 
@@ -29,7 +29,7 @@ def sequences(inputs: Values) -> tuple[SequenceValue, SequenceValue]:
 
 
 def rest(value: SequenceValue, count: int) -> SequenceValue:
-    """What is left when the oldest `count` elements are consumed."""
+    """Return the value without its oldest `count` elements."""
     return SequenceValue(value.elements.dropped(count), value.end)
 
 
@@ -38,8 +38,7 @@ def rest(value: SequenceValue, count: int) -> SequenceValue:
 class Zip(Operator):
     """zip(): (S<A>, X), (S<B>, X) ↪ (S<(A, B)>, X), until either side ends.
 
-    `done` is true from then on: what still comes on the other side has no partner and is consumed, so that it does
-    not pile up.
+    From then on `done` is true: elements that still arrive on the other side have no partner and are discarded.
     """
 
     done: bool = False
@@ -79,7 +78,7 @@ class Zip(Operator):
 @final
 @dataclass(frozen=True)
 class UnionSequences(Sides):
-    """union_sequences(): (S<T>, B), (S<T>, X) ↪ (S<T>, X), all of the left and then all of the right."""
+    """union_sequences(): (S<T>, B), (S<T>, X) ↪ (S<T>, X), all of the left, then all of the right."""
 
     name = "union_sequences"
     rule = "union"
@@ -90,11 +89,11 @@ class UnionSequences(Sides):
         expect_related(self, inputs)
         if not inputs[0].bounded:
             raise OrderError(
-                f"`{self.name}` puts the other sequence behind the end of {{input}}, which may never come",
+                f"`{self.name}` appends the other sequence after the end of {{input}}, which may never come",
                 facts=(("{input}", inputs[0].described()), (self.name, f"takes {left}, bounded, and then any {right}")),
                 instead=(
-                    ("{input}.to_bag().union(other.to_bag())", "both together, without an order"),
-                    ("other.union({input})", "the one that ends comes first"),
+                    ("{input}.to_bag().union(other.to_bag())", "both together, unordered"),
+                    ("other.union({input})", "the bounded one first"),
                 ),
                 index=0,
             )
@@ -105,16 +104,16 @@ class UnionSequences(Sides):
 
 
 Keys: TypeAlias = tuple[Any, ...]
-"""The key of the last element that was consumed; nothing at first."""
+"""The key of the last element consumed; empty at first."""
 
 
 @final
 @dataclass(frozen=True)
 class MergeSorted(Operator):
-    """merge_sorted(key): (S<T>, B), (S<T>, B) ↪ (S<T>, B), two sorted sequences as one.
+    """merge_sorted(key): (S<T>, B), (S<T>, B) ↪ (S<T>, B), merges two sorted sequences.
 
-    The smaller of the two oldest elements comes next, the left one if their keys are equal. A side that is empty
-    may still bring a smaller one, so both must be bounded. Without a key, elements are compared themselves.
+    The smaller of the two oldest elements comes next, the left one if their keys are equal. An empty side may still
+    receive a smaller element, so both must be bounded. Without a key, the elements themselves are compared.
     """
 
     key: Callable[[Any], Any] | None = None
@@ -149,7 +148,7 @@ class MergeSorted(Operator):
     def _merge(
         self, left: SequenceValue, right: SequenceValue, most: int
     ) -> tuple[list[Any], tuple[int, int], tuple[Keys, Keys]]:
-        """Up to `most` elements in their order, how many of each side, and the last key of each."""
+        """Merge up to `most` elements; return them, the count taken from each side, and the last key of each side."""
         merged: list[Any] = []
         (last, other_last), i, j = self.last, 0, 0
         head: Keys = ()
@@ -173,7 +172,7 @@ class MergeSorted(Operator):
         key = element if self.key is None else self.key(element)
         if last and key < last[0]:
             raise ElementError(
-                f"`{self.name}` takes sorted sequences, and {{input}} is not",
+                f"`{self.name}` needs sorted sequences; {{input}} is not sorted",
                 facts=(("element", repr(element)[:80]), ("its key", repr(key)[:80]), ("after", repr(last[0])[:80])),
                 index=index,
             )

@@ -1,7 +1,7 @@
-"""Aggregates of z-sets by group: each step takes back the rows that are no longer right and inserts the new ones.
+"""Aggregates of z-sets by group: each step retracts the rows that are no longer right and inserts the new ones.
 
-Linear aggregates (count, sum, avg and your own) keep a weight and totals for each group, and nothing of its rows. A
-group is there if the sum of its weights is not zero. Least and greatest are in zset_extremes.py.
+Linear aggregates (count, sum, avg and user-defined ones) keep a weight and totals for each group, but no rows. A group
+exists if the sum of its weights is not zero. `min` and `max` are in zset_ranking.py.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Units: TypeAlias = list[tuple[Any, int]]
 
 
 class Aggregator(Lowerable, ABC):
-    """What is computed of each group, from a state that what arrives is added to. Subclasses are frozen dataclasses."""
+    """Computes a result per group from a state that is updated incrementally. Subclasses are frozen dataclasses."""
 
     name: ClassVar[str]
     empty: ClassVar[Any]
@@ -35,18 +35,18 @@ class Aggregator(Lowerable, ABC):
 
     @abstractmethod
     def added(self, state: Any, units: Units) -> Any:
-        """The state with these elements and weights. Must not depend on the order in which they are added."""
+        """Return the state with these elements and weights added. Must not depend on their order."""
 
     @abstractmethod
     def result(self, state: Any) -> tuple[Any, ...]:
-        """(the result,), or () if the group is not there."""
+        """Return (the result,), or () if the group does not exist."""
 
     @abstractmethod
     def result_type(self, element: Any) -> Any:
-        """The type of results on elements of this type."""
+        """Return the type of results for elements of this type."""
 
     def typed(self, element: Any) -> Self:
-        """The aggregator with whatever it needs to know of the elements' type filled in."""
+        """Return the aggregator with whatever it needs to know about the element type filled in."""
         return self
 
     def lower(self, lower: Lowering) -> Term:
@@ -60,17 +60,17 @@ class Aggregator(Lowerable, ABC):
 
 
 class LinearAggregator(Aggregator):
-    """A state is (the sum of the weights, the sum of weight · number); numbers may come as a tuple of them."""
+    """A state is (the sum of the weights, the sum of weight · number). Numbers may be a tuple of numbers."""
 
     empty = (0, None)
 
     @abstractmethod
     def numbers(self, element: Any) -> Any:
-        """The number, or tuple of numbers, that the element adds for each unit of its weight."""
+        """Return the number, or tuple of numbers, that the element adds per unit of weight."""
 
     @abstractmethod
     def finished(self, weight: int, total: Any) -> Any:
-        """The result of a group that is there, from an `Exact` total or a tuple of them."""
+        """Return the result of an existing group from an `Exact` total or a tuple of them."""
 
     def added(self, state: Any, units: Units) -> Any:
         weight, total = state
@@ -84,13 +84,13 @@ class LinearAggregator(Aggregator):
 
 
 def summed(total: Any, terms: Units) -> Any:
-    """The total (None at first) with numbers, or tuples of as many numbers, each times its weight."""
+    """Add numbers, or equally long tuples of numbers, each times its weight, to the total (None at first)."""
     shapes = {len(numbers) if isinstance(numbers, tuple) else None for numbers, _ in terms}
     if total is not None:
         shapes.add(len(total) if isinstance(total, tuple) else None)
     if len(shapes) > 1:
-        shown = sorted("a number" if shape is None else f"a tuple of {shape}" for shape in shapes)
-        raise TypeError(f"a linear aggregate adds {' to '.join(shown)}")
+        found = sorted("a number" if shape is None else f"a tuple of length {shape}" for shape in shapes)
+        raise TypeError(f"a linear aggregate must return numbers, or tuples of one length; got {' and '.join(found)}")
     (shape,) = shapes
     if shape is None:
         return (total or Exact()).added(terms)
@@ -113,7 +113,7 @@ def value_type(value: Of, element: Any) -> Any:
 @final
 @dataclass(frozen=True)
 class Count(LinearAggregator):
-    """The sum of the weights."""
+    """count: the sum of the weights."""
 
     name = "zset_count"
 
@@ -129,7 +129,7 @@ class Count(LinearAggregator):
 
 @dataclass(frozen=True)
 class Summing(LinearAggregator):
-    """Of value(element), exact whatever the order, and rounded once. Without a function, of the elements."""
+    """Sums value(element), or the elements themselves: exact in any order, rounded once."""
 
     value: Of = None
 
@@ -140,7 +140,7 @@ class Summing(LinearAggregator):
 @final
 @dataclass(frozen=True)
 class Sum(Summing):
-    """Σ value(element) · weight."""
+    """sum: Σ value(element) · weight."""
 
     name = "zset_sum"
 
@@ -154,10 +154,10 @@ class Sum(Summing):
 @final
 @dataclass(frozen=True)
 class Avg(Summing):
-    """The sum divided by the sum of the weights: a float of ints and floats, of decimals a Decimal."""
+    """avg: the sum divided by the sum of the weights: a float for ints and floats, a Decimal for decimals."""
 
     places: int = field(default=PLACES, compare=False)
-    """How many places a Decimal is rounded to: it follows from the type of the elements."""
+    """The decimal places of a Decimal result, known from the element type."""
 
     name = "zset_avg"
 
@@ -174,7 +174,7 @@ class Avg(Summing):
 @final
 @dataclass(frozen=True)
 class Linear(LinearAggregator):
-    """finish(Σ of(element) · weight): `of` gives a number or a tuple of numbers, and `finish` takes the same."""
+    """finish(Σ of(element) · weight): `of` returns a number or a tuple of numbers, and `finish` gets the same."""
 
     of: Callable[[Any], Any]
     finish: Callable[[Any], Any] | None = None
@@ -190,6 +190,37 @@ class Linear(LinearAggregator):
 
     def result_type(self, element: Any) -> Any:
         return Any if self.finish is None else returned_type(self.finish)
+
+
+@final
+@dataclass(frozen=True)
+class CountDistinct(Aggregator):
+    """The number of distinct value(element) with a positive total weight; no row while there are none.
+
+    A state is (the weight of each value, the number of positive ones).
+    """
+
+    value: Of = None
+
+    name = "zset_count_distinct"
+    empty: ClassVar[Any] = (PersistentMap(), 0)
+
+    def added(self, state: Any, units: Units) -> Any:
+        weights, count = state
+        more: dict[Any, int] = {}
+        for element, weight in units:
+            value = canonical_element(read(self.value, element))
+            more[value] = more.get(value, 0) + weight
+        for value, weight in more.items():
+            before = weights.get(value, 0)
+            count += (before + weight > 0) - (before > 0)
+        return weights.added(more), count
+
+    def result(self, state: Any) -> tuple[Any, ...]:
+        return (state[1],) if state[1] else ()
+
+    def result_type(self, element: Any) -> Any:
+        return int
 
 
 @final
@@ -216,7 +247,7 @@ class Aggregate(Unary):
         return replace(self, aggregator=self.aggregator.typed(expect_zset(self, inputs[0])))
 
     def with_origins(self, like: Self) -> Self:
-        """A state does not hold the types."""
+        """Take the types from the program: a state does not have them."""
         return replace(self, aggregator=like.aggregator)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
@@ -239,36 +270,5 @@ class Aggregate(Unary):
 
 
 def one_nan(result: Any) -> Any:
-    """The result; every float nan as the same object, or the row that holds it could never be taken back."""
+    """Return the result, with one object for every float NaN; otherwise the row could never be retracted."""
     return NAN if isinstance(result, float) and result != result else result
-
-
-@final
-@dataclass(frozen=True)
-class CountDistinct(Aggregator):
-    """The number of different value(element) whose weights add up to more than zero; no row while there are none.
-
-    A state is (the weight of each value, how many of them are above zero).
-    """
-
-    value: Of = None
-
-    name = "zset_count_distinct"
-    empty: ClassVar[Any] = (PersistentMap(), 0)
-
-    def added(self, state: Any, units: Units) -> Any:
-        weights, count = state
-        more: dict[Any, int] = {}
-        for element, weight in units:
-            value = canonical_element(read(self.value, element))
-            more[value] = more.get(value, 0) + weight
-        for value, weight in more.items():
-            before = weights.get(value, 0)
-            count += (before + weight > 0) - (before > 0)
-        return weights.added(more), count
-
-    def result(self, state: Any) -> tuple[Any, ...]:
-        return (state[1],) if state[1] else ()
-
-    def result_type(self, element: Any) -> Any:
-        return int
