@@ -1,4 +1,4 @@
-"""What Python's own operators, functions, methods and attributes give, by the types of what they are given."""
+"""Result types of Python's own operators, functions, methods and attributes, by the types of their arguments."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from flo.values.exact import Int128, plain_type
 
 
 class Unclear(Exception):
-    """The type of a result cannot be derived; says why."""
+    """The type of a result cannot be derived; the message says why."""
 
 
 def members(kind: Any) -> list[Any]:
-    """The types that a union is made of, without what is noted beside them, but for the zone of a datetime and the
-    width of a sum."""
+    """Return the members of a union without annotations, except the zone of a datetime and the width of a sum."""
     if kind is None:
         return [NoneType]
     if isinstance(kind, NewType):
@@ -35,13 +34,13 @@ def members(kind: Any) -> list[Any]:
     if origin in (Union, UnionType):
         return [each for part in parts for each in members(part)]
     if kind is Any:
-        raise Unclear("the type of what it is given is not known")
+        raise Unclear("the type of its argument is unknown")
     return [kind]
 
 
 def joined(*kinds: Any) -> Any:
-    """The type of what may be any of these. Of tuples of one length, place by place; of numbers of two widths, the
-    wider."""
+    """Return the union of these types. Tuples of one length are merged component by component; of numbers with two
+    widths, the wider one is used."""
     found: list[Any] = []
     for kind in kinds:
         for part in get_args(kind) if get_origin(kind) in (Union, UnionType) else [NoneType if kind is None else kind]:
@@ -52,12 +51,12 @@ def joined(*kinds: Any) -> Any:
             else:
                 found.append(part)
     if not found:
-        raise Unclear("it gives nothing: it raises on everything")
+        raise Unclear("it returns nothing, because it always raises")
     return Union[tuple(found)]  # noqa: UP007
 
 
 def _merged(kind: Any, other: Any) -> Any:
-    """One type that has the values of both; None if there is none."""
+    """Return one type with the values of both; None if there is none."""
     if kind == other:
         return kind
     if is_fixed_tuple(kind) and is_fixed_tuple(other) and len(get_args(kind)) == len(get_args(other)):
@@ -86,11 +85,11 @@ _MOMENTS = {date, datetime}
 
 
 def operated(sign: str, left: Any, right: Any, exponent: Any = None) -> Any:
-    """The type of `left sign right`; of a power, `exponent` is its value where that is known."""
+    """Return the type of `left sign right`. For a power, `exponent` is its value if known."""
     found = []
     for one, other in product(members(left), members(right)):
         if NoneType in (one, other):
-            continue  # raises, and gives nothing
+            continue  # raises, so it has no result
         kind = _operated(sign, int if one == Int128 else one, int if other == Int128 else other, exponent)
         found.append(Int128 if kind is int and Int128 in (one, other) else kind)
     return joined(*found)
@@ -126,7 +125,7 @@ def _operated(sign: str, one: Any, other: Any, exponent: Any) -> Any:
     found = _of_moments(sign, one, other)
     if found is not None:
         return found
-    raise Unclear(f"`{sign}` of {shown(one)} and {shown(other)} is not known")
+    raise Unclear(f"the type of `{sign}` on {shown(one)} and {shown(other)} is unknown")
 
 
 def _power(one: Any, other: Any, exponent: Any) -> Any:
@@ -152,7 +151,7 @@ def _of_moments(sign: str, one: Any, other: Any) -> Any:
 
 
 def negated(sign: str, kind: Any) -> Any:
-    """The type of `-x`, `+x` and `~x`."""
+    """Return the type of `-x`, `+x` and `~x`."""
     found = []
     for each in members(kind):
         if each in _INTS:
@@ -160,12 +159,12 @@ def negated(sign: str, kind: Any) -> Any:
         elif each == Int128 or (each in (float, Decimal, timedelta) and sign != "~"):
             found.append(each)
         elif each is not NoneType:
-            raise Unclear(f"`{sign}` of {shown(each)} is not known")
+            raise Unclear(f"the type of `{sign}` on {shown(each)} is unknown")
     return joined(*found)
 
 
 def items_of(kind: Any) -> Any:
-    """The type of what iterating gives."""
+    """Return the element type of an iterable."""
     found = []
     for each in members(kind):
         parts = get_args(each)
@@ -176,7 +175,7 @@ def items_of(kind: Any) -> Any:
         elif parts and get_origin(each) in _ITERABLES:
             found.append(parts[0])
         elif each is not NoneType:
-            raise Unclear(f"what is in {shown(each)} is not known")
+            raise Unclear(f"the element type of {shown(each)} is unknown")
     return joined(*found)
 
 
@@ -197,15 +196,15 @@ def _rounded(kind: Any, digits: Any = None) -> Any:
         elif each in (float, Decimal):
             found.append(int if digits in (None, NoneType) else each)
         elif each is not NoneType:
-            raise Unclear(f"`round` of {shown(each)} is not known")
+            raise Unclear(f"the type of `round` on {shown(each)} is unknown")
     if digits is not None and int not in members(digits):
-        raise Unclear("`round` was given digits that are no int")
+        raise Unclear("the digits of `round` must be an int")
     return joined(*found)
 
 
 def _extreme(*kinds: Any, **named: Any) -> Any:
     if set(named) - {"key", "default"}:
-        raise Unclear("`min` and `max` were given something unknown")
+        raise Unclear("`min` or `max` has an unknown argument")
     found = joined(*kinds) if len(kinds) > 1 else items_of(kinds[0])
     return joined(found, named["default"]) if "default" in named else found
 
@@ -216,8 +215,8 @@ def _total(kind: Any, start: Any = int) -> Any:
     for part in parts:
         found = operated("+", found, part)
     if is_fixed_tuple(kind) or (start is int and found is float):
-        return found  # of no floats it is 0, which is a float as well
-    return joined(start, found)  # of nothing it is the start
+        return found  # a sum of no floats is 0, which is a valid float
+    return joined(start, found)  # an empty sum is the start
 
 
 def _sorted(kind: Any, **named: Any) -> Any:
@@ -273,7 +272,7 @@ GIVES: dict[Any, Any] = {
     math.isqrt: int,
     operator.not_: bool,
 }
-"""What these give, whatever they are given."""
+"""Result types that do not depend on the arguments."""
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     abs: _absolute,
     round: _rounded,
@@ -291,7 +290,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     dataclasses.replace: lambda kind, **named: kind,
     operator.neg: lambda kind: negated("-", kind),
 }
-"""What is given to these: the types of arguments, in their order and by name."""
+"""Functions from argument types, positional and by name, to the result type."""
 
 _FLOATS = (
     *(math.sqrt, math.exp, math.log, math.log2, math.log10, math.log1p, math.expm1, math.pow, math.fabs, math.sin),
