@@ -1,4 +1,4 @@
-"""The typed dataflow as a table for people: every operator, what it reads, what it gives, and where it was written."""
+"""The typed dataflow as a table: every operator, its inputs, its outputs and types, and its line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def explained(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) 
 def _rows(
     scope: Scope, vertices: list[Vertex], numbers: dict[Stream[Any, Any], str], indent: str
 ) -> Iterator[tuple[str, str, str, str, str]]:
-    """(what, result, reads, type, where) for every input and operator of the scope."""
+    """Yield (what, result, reads, type, where) for every input and operator of the scope."""
     for stream in scope.inputs:
         numbers[stream] = stream.name
         yield (f"{indent}input", stream.name, "", stream.type.described(), str(stream.origin or ""))
@@ -53,7 +53,7 @@ def _row(vertex: Vertex, numbers: dict[Stream[Any, Any], str], indent: str) -> t
 
 
 def described(operator: Operator) -> str:
-    """`fold(0, lambda n, x: n + x)`: the operator with what the user gave it."""
+    """Return the operator with its arguments: `fold(0, lambda n, x: n + x)`."""
     given = []
     for field in fields(operator):  # type: ignore[arg-type]
         value = getattr(operator, field.name)

@@ -91,8 +91,8 @@ class OnHere:
         for name, stream in self._inputs.items():
             if stream.bounded and name not in inputs:
                 raise UnknownNameError(
-                    f"`run` was not given the bounded input `{name}`",
-                    instead=((f"run({name}=[…])", "an empty list if there is nothing"),),
+                    f"`run` must get data for the bounded input `{name}`",
+                    instead=((f"run({name}=[…])", "an empty list if there is none"),),
                     where=Origin.here(),
                 )
         try:

@@ -84,7 +84,7 @@ class Feeding:
         found = source(data, of.element, (*layout.names, WEIGHTS), read)
         if found is not None and of.unordered and not layout.hashable:
             raise ElementError(
-                f"the elements of {{input}} are not hashable, and a {of.name} must tell equal elements apart",
+                f"the elements of {{input}} are not hashable, which elements of a {of.name} must be",
                 facts=(("{input}", str(of)),),
                 instead=(("tuple[int, ...] for list[int], a frozen dataclass", "have a hash"),),
             )
@@ -93,7 +93,7 @@ class Feeding:
     def taking(self, name: str, data: Any) -> Iterator[int]:
         """Takes the data in, part by part; says how many rows after each."""
         if self.inputs[name] in self.loop.ended:
-            error = ElementError("{input} has ended, and takes no more data", facts=(("given", brief(data)),))
+            error = ElementError("{input} has ended and takes no more data", facts=(("given", brief(data)),))
             error.input_name = f"`{name}`"
             raise error
         given = data if isinstance(data, Source) else self.opened(name, data)
