@@ -189,7 +189,7 @@ def test_other_verbs_with_columns():
 REFUSED = {
     "a column that is not there": (
         lambda rows: rows.map("prize"),
-        "`map` was given the column `prize` as `f`, and `rows` has no such column",
+        "`f` of `map` is the column `prize`, which `rows` does not have",
         "user, price, count, note",
     ),
     "one that an expression names": (
@@ -213,17 +213,17 @@ REFUSED = {
     "a format that is looked for": (
         lambda rows: rows.map(nw.col("user").str.to_datetime()),
         "each row by itself",
-        "`str.to_datetime` without a format looks for one in the other rows",
+        "`str.to_datetime` without a format infers one from other rows",
     ),
     "types that do not go together": (lambda rows: rows.map(nw.col("user") + 1), "does not fit its rows", "string"),
     "a filter that gives no truth": (
         lambda rows: rows.filter("price"),
-        "`filter` takes columns of type bool as `keep`, and these are int",
+        "`keep` of `filter` must be columns of type bool; got int",
         "col(price)",
     ),
     "weights that are no integers": (
         lambda rows: rows.map_weights(nw.col("weight") * 0.5),
-        "`map_weights` takes columns of type int as `f`, and these are float",
+        "`f` of `map_weights` must be columns of type int; got float",
         "weight",
     ),
     "no function of rows": (lambda rows: rows.flat_map("user"), "`flat_map` takes a function as `f`", "given"),

@@ -380,5 +380,5 @@ def test_a_result_of_another_type_than_was_derived() -> None:
     flow.output("out", flow.input("x", flo.Sequence[int]).map(lambda v: v * rate))
     program = flow.on(flo.here)
     rate = "x"
-    with pytest.raises(flo.FunctionError, match="int was derived from its source: annotate it"):
+    with pytest.raises(flo.FunctionError, match="must return int, derived from its source"):
         program.run(x=[2])

@@ -82,7 +82,7 @@ def test_a_loop_by_hand() -> None:
     assert loop.pull("prices").to_pydict() == {"value": [5], "_weight": [1]}
     loop.push(orders={Order(1, 5): -1})
     assert loop.pull("prices").to_pydict() == {"value": [5], "_weight": [-1]}
-    with pytest.raises(flo.ElementError, match="`users` has ended, and takes no more data"):
+    with pytest.raises(flo.ElementError, match="`users` has ended and takes no more data"):
         loop.push(users=[User(2, "b")])
     assert loop.result()["prices"].num_rows == 0
 
