@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
-from flo.columns.expression import Expression, maybe
+from flo.columns.expression import Expression, nullable_layout
 from flo.columns.layout import Layout
 from flo.core.checkpoint import decode, encode
 from flo.core.elements import returned_type
@@ -64,7 +64,7 @@ def test_two_rows_side_by_side():
     both = Expression({"user": "user", "more": nw.col("price_right") - nw.col("price")}, (ORDER, ORDER))
     assert both(A, B) == ("ann", 2)
     assert both.reads == (("user", "price"), ("price",))
-    alone = Expression({"user": "user", "other": "user_right"}, (ORDER, maybe(ORDER)))
+    alone = Expression({"user": "user", "other": "user_right"}, (ORDER, nullable_layout(ORDER)))
     assert alone(A, None) == ("ann", None)
     assert alone(A, B) == ("ann", "bob")
 

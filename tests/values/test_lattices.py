@@ -156,8 +156,8 @@ def test_values_are_changed_by_no_join():
     ],
 )
 def test_names(annotation, lattice, shown):
-    assert Lattice.given(annotation) == lattice
-    assert str(Lattice.given(annotation)) == shown == repr(lattice)
+    assert Lattice.from_annotation(annotation) == lattice
+    assert str(Lattice.from_annotation(annotation)) == shown == repr(lattice)
 
 
 def test_expressions_print():
@@ -168,7 +168,7 @@ def test_expressions_print():
 
 @pytest.mark.parametrize("annotation", [int, 3, Lattice, Lattice[int], "Max"])
 def test_what_is_no_lattice(annotation):
-    error = refusal(Lattice.given, annotation)
+    error = refusal(Lattice.from_annotation, annotation)
     assert isinstance(error, CollectionError)
     assert "is not a lattice" in str(error)
     assert "flo.Lattice.of(bottom, join)" in str(error)

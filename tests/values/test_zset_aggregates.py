@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.checkpoint import decode, encode
-from flo.core.data import canonical
+from flo.core.data import canonical_text
 from flo.core.errors import CollectionError, ElementError, FunctionError
 from flo.core.graph import Node
 from flo.core.semantics import advance
@@ -158,7 +158,7 @@ def test_nan_is_the_greatest(deltas, greatest):
 def top_oracle(total, count, key, by, descending):
     chosen = {}
     for members in whole_groups(there(total), by).values():
-        ranked = sorted(members, key=canonical)
+        ranked = sorted(members, key=canonical_text)
         ranked.sort(key=key, reverse=descending)
         places = [row for row in ranked for _ in range(members[row])][:count]
         for row in places:

@@ -9,8 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar, get_args, get_origin
 
-from flo.api.columns import Of, bound, described, is_expression, kind_of, stream_of
-from flo.api.scope import Scope, StreamBase, Vertex, named
+from flo.api.columns import Of, bind_columns, describe_row, is_expression, kind_of, stream_of
+from flo.api.scope import Scope, StreamBase, Vertex, name_input
 from flo.core.collection import Collection
 from flo.core.elements import belongs, returned_type, type_name
 from flo.core.errors import CollectionError, FloError, Origin, TypeMismatch, brief
@@ -21,7 +21,7 @@ from flo.values.operators.elementwise import Filter
 R = TypeVar("R")
 
 
-def function(
+def expect_function(
     verb: str, parameter: str, given: Any, *arguments: Any, columns: bool = True, gives: type | None = None
 ) -> Any:
     """Return the function if it can be called with these arguments.
@@ -30,22 +30,22 @@ def function(
     `columns` are allowed, they count as a function too; `gives` is the type that they must have.
     """
     if columns and is_expression(given):
-        return bound(verb, parameter, given, arguments, gives)
+        return bind_columns(verb, parameter, given, arguments, gives)
     expect_callable(verb, parameter, given)
     takes = len(arguments)
     if not takes_arguments(given, takes):
         raise TypeMismatch(
             f"`{parameter}` of `{verb}` must accept {takes} argument{'s' if takes != 1 else ''}",
-            facts=(("given", shown(given)),),
+            facts=(("given", describe_function(given)),),
             where=Origin.here(),
         )
     expect_parameters(verb, given, *arguments)
     return given
 
 
-def optional(verb: str, parameter: str, given: Any, *arguments: Any, columns: bool = True) -> Any:
+def expect_optional(verb: str, parameter: str, given: Any, *arguments: Any, columns: bool = True) -> Any:
     """Do the same for a function that may be omitted."""
-    return None if given is None else function(verb, parameter, given, *arguments, columns=columns)
+    return None if given is None else expect_function(verb, parameter, given, *arguments, columns=columns)
 
 
 def expect_callable(verb: str, parameter: str, given: Any) -> None:
@@ -56,10 +56,10 @@ def expect_callable(verb: str, parameter: str, given: Any) -> None:
             facts=(("given", brief(given)),),
             where=Origin.here(),
         )
-    if asynchronous(given):
+    if is_async(given):
         raise TypeMismatch(
             f"`{parameter}` of `{verb}` must return its result immediately; got a coroutine function",
-            facts=(("given", shown(given)),),
+            facts=(("given", describe_function(given)),),
             instead=(("loop.push(…)", "push the awaited results"),),
             where=Origin.here(),
         )
@@ -80,11 +80,15 @@ def expect_parameters(verb: str, given: Any, *arguments: Any) -> None:
         elif stream is not None and isinstance(argument, StreamBase):
             instead.append((f"{{input}}.map(…).{verb}(…)", f"convert the elements to {wanted} first"))
         error = TypeMismatch(
-            f"`{verb}` calls `{name}` with {described(argument)}: expected {wanted} as `{expected.name}`, got {found}",
-            facts=(("function", shown(given)), *([("{input}", stream.type.described())] if stream is not None else [])),
+            f"`{verb}` calls `{name}` with {describe_row(argument)}: expected {wanted} as `{expected.name}`, "
+            f"got {found}",
+            facts=(
+                ("function", describe_function(given)),
+                *([("{input}", stream.type.described())] if stream is not None else []),
+            ),
             instead=tuple(instead),
         )
-        raise named(error, stream).located(Origin.here())
+        raise name_input(error, stream).located(Origin.here())
 
 
 def is_narrowed(stream: Any, kind: Any) -> bool:
@@ -125,9 +129,9 @@ def _inside(scope: Scope | None) -> Iterator[Vertex]:
         scope = scope.parent
 
 
-def accumulating(verb: str, initial: Any, f: Any, stream: Any) -> Any:
+def expect_accumulator(verb: str, initial: Any, f: Any, stream: Any) -> Any:
     """Return the function of a state and an element, if it accepts the initial value and its own results as state."""
-    function(verb, "f", f, Of(Any), stream, columns=False)
+    expect_function(verb, "f", f, Of(Any), stream, columns=False)
     expected, _ = positional_parameters(f, 2)
     if expected is None:
         return f
@@ -136,7 +140,7 @@ def accumulating(verb: str, initial: Any, f: Any, stream: Any) -> Any:
         raise TypeMismatch(
             f"`{verb}` first calls `{name}` with `initial`: expected {wanted} as `{expected.name}`, "
             f"got {type(initial).__name__}",
-            facts=(("function", shown(f)), ("initial", brief(initial))),
+            facts=(("function", describe_function(f)), ("initial", brief(initial))),
             instead=((f"{verb}(initial, …)", f"with an initial value of type {wanted}"),),
             where=Origin.here(),
         )
@@ -144,14 +148,14 @@ def accumulating(verb: str, initial: Any, f: Any, stream: Any) -> Any:
         found = type_name(returned_type(f))
         raise TypeMismatch(
             f"`{verb}` calls `{name}` with its last result: expected {wanted} as `{expected.name}`, got {found}",
-            facts=(("function", shown(f)),),
+            facts=(("function", describe_function(f)),),
             instead=((f"{name}({expected.name}: {found}, …) -> {found}", "one type for the state"),),
             where=Origin.here(),
         )
     return f
 
 
-def number(verb: str, of: Any, stream: Any) -> Any:
+def expect_number(verb: str, of: Any, stream: Any) -> Any:
     """Return the function if it returns one number; without a function, the elements must be numbers."""
     kind = kind_of(stream) if of is None else returned_type(of)
     if overlaps(int | float | Decimal | Fraction, kind):
@@ -170,10 +174,10 @@ def number(verb: str, of: Any, stream: Any) -> Any:
         if columns
         else (),
     )
-    raise named(error, stream).located(Origin.here())
+    raise name_input(error, stream).located(Origin.here())
 
 
-def directions(verb: str, descending: Any, key: Any) -> bool | tuple[bool, ...]:
+def expect_directions(verb: str, descending: Any, key: Any) -> bool | tuple[bool, ...]:
     """Return the direction of the whole key, or of each of its columns. Raises if their number does not fit the key."""
     if isinstance(descending, bool):
         return descending
@@ -209,7 +213,7 @@ def value_of(stream: Any) -> Of:
 
 def lattice_of(verb: str, lattice: Any, stream: Any, f: Any) -> Lattice[Any]:
     """Return the lattice, if the elements, or what `f` returns for them, can be its values."""
-    found: Lattice[Any] = located(Lattice.given, lattice)
+    found: Lattice[Any] = call_located(Lattice.from_annotation, lattice)
     kind = kind_of(stream) if f is None else returned_type(f)
     if isinstance(found, Custom):
         value = stream if f is None else result_of(f, f"results of `{name_of(f)}`")
@@ -222,7 +226,7 @@ def lattice_of(verb: str, lattice: Any, stream: Any, f: Any) -> Lattice[Any]:
             facts=(("{input}", stream.type.described()),),
             instead=((f"{{input}}.{verb}({found}, f)", f"where f returns {type_name(found.ordinary)}"),),
         )
-        raise named(error, stream).located(Origin.here())
+        raise name_input(error, stream).located(Origin.here())
     return found
 
 
@@ -236,7 +240,7 @@ def is_plain(lattice: Lattice[Any]) -> bool:
     return type(lattice).value is Lattice.value and type(lattice).plain is Lattice.plain
 
 
-def claim(verb: str, parameter: str, given: Any) -> str | None:
+def expect_reason(verb: str, parameter: str, given: Any) -> str | None:
     """Return the user's reason why a law holds; None if there is none."""
     if given is None or (isinstance(given, str) and given.strip()):
         return given
@@ -247,7 +251,7 @@ def claim(verb: str, parameter: str, given: Any) -> str | None:
     )
 
 
-def asynchronous(given: Any) -> bool:
+def is_async(given: Any) -> bool:
     """Return whether calling it returns a coroutine or an async generator."""
     called = (given, type(given).__call__)
     return any(inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in called)
@@ -266,12 +270,12 @@ def name_of(given: Any) -> str:
     return str(getattr(given, "__name__", type(given).__name__))
 
 
-def shown(given: Callable[..., Any]) -> str:
+def describe_function(given: Callable[..., Any]) -> str:
     """Return the function's name and parameters."""
     return f"{name_of(given)}{signature_of(given) or ''}"
 
 
-def keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> tuple[Any, Any]:
+def expect_keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> tuple[Any, Any]:
     """Return the keys of both sides of a join: both or none."""
     if (on is None) != (other_on is None):
         given, missing = ("on", "other_on") if other_on is None else ("other_on", "on")
@@ -284,10 +288,12 @@ def keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> tuple[An
             ),
             where=Origin.here(),
         )
-    return optional(verb, "on", on, stream), optional(verb, "other_on", other_on, other)
+    return expect_optional(verb, "on", on, stream), expect_optional(verb, "other_on", other_on, other)
 
 
-def no_argument(verb: str, parameter: str, given: Any, why: str, instead: tuple[tuple[str, str], ...] = ()) -> None:
+def expect_no_argument(
+    verb: str, parameter: str, given: Any, why: str, instead: tuple[tuple[str, str], ...] = ()
+) -> None:
     """Raise if an argument is given that has no meaning on this collection."""
     if given is not None:
         raise TypeMismatch(f"`{verb}` does not take `{parameter}` here: {why}", instead=instead, where=Origin.here())
@@ -310,10 +316,10 @@ def expect_kind(
             instead=instead,
             index=0,
         )
-        raise named(error, stream).located(Origin.here())  # type: ignore[arg-type]
+        raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
 
 
-def located(make: Callable[..., R], *arguments: Any, about: str | None = None) -> R:
+def call_located(make: Callable[..., R], *arguments: Any, about: str | None = None) -> R:
     """Call a function; errors get the user's line, and `about` as the name of the input."""
     try:
         return make(*arguments)

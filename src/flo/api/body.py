@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import expect_callable, located
+from flo.api.arguments import call_located, expect_callable
 from flo.api.scope import Scope
 from flo.core.collection import Collection
 from flo.core.dag import compile_graph
@@ -44,10 +44,10 @@ class Loop:
     def read_defer(self, key: str, *, initial: Counter[T]) -> Stream[Bag[T], Bounded]: ...
     def read_defer(self, key: str, collection: Any = None, *, initial: Any) -> Any:
         """Return what `write_defer(key, …)` wrote for the previous inner stream; `initial` for the first one."""
-        kind = located(Collection.of, collection) if collection is not None else inferred(key, initial)
+        kind = call_located(Collection.of, collection) if collection is not None else infer_collection(key, initial)
         self._read.setdefault(key, Origin.here())
         (stream,) = self._scope.apply(
-            ReadDefer(key, kind, located(kind.value, initial, about=f"`read_defer({key!r})`").fix())
+            ReadDefer(key, kind, call_located(kind.value, initial, about=f"`read_defer({key!r})`").fix())
         )
         return stream
 
@@ -67,9 +67,9 @@ class Loop:
 
     def constant(self, collection: type[C] | C, data: Any) -> Stream[C, Bounded]:
         """Return a bounded stream of the given data, the same for every inner stream."""
-        kind = located(Collection.of, collection)
+        kind = call_located(Collection.of, collection)
         (stream,) = self._scope.apply(
-            Source(kind, located(kind.value, data, about="`constant`").fix()), verb="constant"
+            Source(kind, call_located(kind.value, data, about="`constant`").fix()), verb="constant"
         )
         return stream
 
@@ -80,7 +80,7 @@ class Loop:
         return error
 
 
-def inferred(key: str, initial: Any) -> Collection:
+def infer_collection(key: str, initial: Any) -> Collection:
     """Return the collection of plain data. Its element type is left open, because later writes may have another."""
     match initial:
         case set() | frozenset():
@@ -97,7 +97,7 @@ def inferred(key: str, initial: Any) -> Collection:
     )
 
 
-def build(
+def build_body(
     function: Callable[..., Any], parent: Scope, inner: StreamTypes, verb: str, *, loops: bool
 ) -> tuple[Graph, Scope, Loop]:
     """Call the user's function on inner streams of these types, and compile the graph that it built."""

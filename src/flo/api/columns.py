@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, TypeAlias, TypeVar
 
-from flo.api.scope import StreamBase, named
+from flo.api.scope import StreamBase, name_input
 from flo.core.elements import type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
 from flo.values.keyed import Keyed
@@ -69,7 +69,7 @@ def kind_of(row: Any) -> Any:
     return Optional[kind] if isinstance(row, Perhaps) and kind is not Any else kind  # noqa: UP045
 
 
-def described(row: Any) -> str:
+def describe_row(row: Any) -> str:
     """Return what a row is, for error messages."""
     if row is WEIGHTS:
         return "the weight of a row"
@@ -90,21 +90,21 @@ def _is_column(given: Any) -> bool:
     return isinstance(given, str) or (narwhals is not None and isinstance(given, narwhals.Expr))
 
 
-def bound(verb: str, parameter: str, given: Any, rows: tuple[Any, ...], gives: type | None = None) -> Any:
+def bind_columns(verb: str, parameter: str, given: Any, rows: tuple[Any, ...], gives: type | None = None) -> Any:
     """Return the function that the columns denote on one row of each stream; unchanged if one is not a stream."""
     streams = [getattr(row, "stream", row) for row in rows if row is not WEIGHTS]
     if not all(isinstance(stream, StreamBase) for stream in streams):
         return given  # the verb will raise
     try:
         layouts = tuple(_layout(verb, parameter, row) for row in rows)
-        expression = _made(verb, parameter, given, layouts)
+        expression = _make_expression(verb, parameter, given, layouts)
         if gives is not None and gives not in (expression.kind, *getattr(expression.kind, "__args__", ())):
             raise TypeMismatch(
                 f"`{parameter}` of `{verb}` must be columns of type {gives.__name__}; got {type_name(expression.kind)}",
                 facts=(("given", brief(expression)),),
             )
     except FloError as error:
-        raise named(error, streams[error.index or 0]).located(Origin.here()) from None
+        raise name_input(error, streams[error.index or 0]).located(Origin.here()) from None
     return expression
 
 
@@ -126,10 +126,10 @@ def _layout(verb: str, parameter: str, row: Any) -> Layout:
                 (f"{parameter}=lambda …", "a function"),
             ),
         )
-    return expression.maybe(layout) if isinstance(row, Perhaps) else layout
+    return expression.nullable_layout(layout) if isinstance(row, Perhaps) else layout
 
 
-def _made(verb: str, parameter: str, given: Any, layouts: tuple[Layout, ...]) -> Expression:
+def _make_expression(verb: str, parameter: str, given: Any, layouts: tuple[Layout, ...]) -> Expression:
     from flo.columns.expression import Expression
 
     known = Expression.names_of(layouts)
@@ -155,8 +155,8 @@ __all__ = [
     "KeyOf",
     "Of",
     "Perhaps",
-    "bound",
-    "described",
+    "bind_columns",
+    "describe_row",
     "is_expression",
     "kind_of",
     "stream_of",

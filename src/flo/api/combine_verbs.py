@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
-from flo.api.arguments import expect_kind, keys, no_argument, optional
+from flo.api.arguments import expect_keys, expect_kind, expect_no_argument, expect_optional
 from flo.api.columns import Asked, Columns
 from flo.api.scope import B_co, C_co, StreamBase, Wider
 from flo.core.collection import Collection
@@ -168,12 +168,12 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         """
         expect_kind("join", self, Set, Bag, ZSet, Keyed, instead=joinable(self.collection))
         if isinstance(self.collection, Keyed):
-            into = optional("join", "into", into, self, other, columns=False)
+            into = expect_optional("join", "into", into, self, other, columns=False)
             for parameter, key in (("on", on), ("other_on", other_on)):
-                no_argument("join", parameter, key, "keyed streams join on their keys", RE_KEY)
+                expect_no_argument("join", parameter, key, "keyed streams join on their keys", RE_KEY)
             return self._then(KeyedJoin(into), other)
-        into = optional("join", "into", into, self, other)
-        on, other_on = keys("join", on, other_on, self, other)
+        into = expect_optional("join", "into", into, self, other)
+        on, other_on = expect_keys("join", on, other_on, self, other)
         match self.collection:
             case Bag():
                 return self._then(BagJoin(on, other_on, into), other)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import accumulating, claim, expect_kind, function, no_argument, number, optional
+from flo.api.arguments import (
+    expect_accumulator,
+    expect_function,
+    expect_kind,
+    expect_no_argument,
+    expect_number,
+    expect_optional,
+    expect_reason,
+)
 from flo.api.columns import Asked, Columns
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.stream_type import Bounded, Unbounded
@@ -53,7 +61,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         Here, and in every verb that takes a function of elements, it may also be columns: a name, a Narwhals
         expression, a tuple of these, or a dict, which makes rows.
         """
-        return self._then(Map(function("map", "f", f, self)))
+        return self._then(Map(expect_function("map", "f", f, self)))
 
     @overload
     def filter(self: ElementVerbs[Sequence[T], B], keep: Asked[T]) -> Stream[Sequence[T], B]: ...
@@ -65,7 +73,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def filter(self: ElementVerbs[ZSet[T], B], keep: Asked[T]) -> Stream[ZSet[T], B]: ...
     def filter(self, keep: Any) -> Any:
         """Keep the elements for which `keep` is true."""
-        return self._then(Filter(function("filter", "keep", keep, self, gives=bool)))
+        return self._then(Filter(expect_function("filter", "keep", keep, self, gives=bool)))
 
     @overload
     def flat_map(self: ElementVerbs[Sequence[T], B], f: Callable[[T], Iterable[U]]) -> Stream[Sequence[U], B]: ...
@@ -77,7 +85,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def flat_map(self: ElementVerbs[ZSet[T], B], f: Callable[[T], Iterable[U]]) -> Stream[ZSet[U], B]: ...
     def flat_map(self, f: Any) -> Any:
         """Replace every element by the elements that `f` returns for it."""
-        return self._then(FlatMap(function("flat_map", "f", f, self, columns=False)))
+        return self._then(FlatMap(expect_function("flat_map", "f", f, self, columns=False)))
 
     @overload
     def fold(
@@ -105,8 +113,8 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         On unordered collections `f` must not depend on the order: it is tested on examples, and rejected with the
         smallest counterexample. `commutative="why"` records your reason, which `flo.verify.check` tries to refute.
         """
-        accumulating("fold", initial, f, self)
-        reason = claim("fold", "commutative", commutative)
+        expect_accumulator("fold", initial, f, self)
+        reason = expect_reason("fold", "commutative", commutative)
         if not isinstance(self.collection, (Bag, Set, ZSet)):
             return self._then(Fold(initial, f))
         return self._then(FoldUnordered(initial, f, reason))
@@ -141,10 +149,12 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         For a z-set it is a row that changes as rows come and go: the sum of `of(element)` times its weight.
         """
         if isinstance(self.collection, ZSet):
-            return self._then(Aggregate(None, ZSetSum(number("sum", optional("sum", "of", of, self), self))))
+            return self._then(
+                Aggregate(None, ZSetSum(expect_number("sum", expect_optional("sum", "of", of, self), self)))
+            )
         into_bag = ".to_bag()" if isinstance(self.collection, Set) else ""  # a set would drop equal numbers
         code = f"stream{into_bag}.map(of).sum()"
-        no_argument("sum", "of", of, "only z-sets support it", ((code, "sums the results of `of`"),))
+        expect_no_argument("sum", "of", of, "only z-sets support it", ((code, "sums the results of `of`"),))
         return self._then(Sum())
 
     @overload
@@ -155,7 +165,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def sort(self: ElementVerbs[Set[T], Bounded], key: Asked[T] | None = None) -> Stream[Sequence[T], Bounded]: ...
     def sort(self, key: Any = None) -> Any:
         """Sort the whole stream by `key`. This turns a bag or a set into a sequence."""
-        return self._then(Sort(optional("sort", "key", key, self)))
+        return self._then(Sort(expect_optional("sort", "key", key, self)))
 
     @overload
     def distinct(self: ElementVerbs[Sequence[T], B]) -> Stream[Sequence[T], B]: ...

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from flo.api.stream import Stream
 
 
-def explained(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> str:
+def explain_flow(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> str:
     numbers: dict[Stream[Any, Any], str] = {}
     rows = list(_rows(scope, live_vertices(scope.vertices, list(outputs.values())), numbers, ""))
     rows += [("output", output, numbers[stream], stream.type.described(), "") for output, stream in outputs.items()]
@@ -49,10 +49,10 @@ def _row(vertex: Vertex, numbers: dict[Stream[Any, Any], str], indent: str) -> t
     results = ", ".join(numbers[stream] for stream in vertex.outputs)
     reads = ", ".join(numbers.get(stream, stream.name) for stream in vertex.inputs)
     types = "; ".join(stream.type.described() for stream in vertex.outputs)
-    return (f"{indent}{described(vertex.operator)}", results, reads, types, str(vertex.origin or ""))
+    return (f"{indent}{describe_operator(vertex.operator)}", results, reads, types, str(vertex.origin or ""))
 
 
-def described(operator: Operator) -> str:
+def describe_operator(operator: Operator) -> str:
     """Return the operator with its arguments: `fold(0, lambda n, x: n + x)`."""
     given = []
     for field in fields(operator):  # type: ignore[arg-type]

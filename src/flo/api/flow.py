@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from flo.api.engines import Here, find_engine
-from flo.api.explain import explained
+from flo.api.explain import explain_flow
 from flo.api.running import FlowLoop, Result, known, schedule_of
 from flo.api.scope import Scope
 from flo.api.stream import Stream
@@ -111,7 +111,7 @@ class Flow:
     def explain(self) -> str:
         """Return the typed dataflow as a readable table."""
         self.type()
-        return explained(self.name, self._scope, self._outputs)
+        return explain_flow(self.name, self._scope, self._outputs)
 
     def loop(self, *, seed: int | None = None, schedule: Schedule | None = None, record: bool = False) -> FlowLoop:
         """Return an event loop. By default it runs as fast as possible; with a seed or a schedule, step by step."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import expect_kind, function
-from flo.api.body import build
+from flo.api.arguments import expect_function, expect_kind
+from flo.api.body import build_body
 from flo.api.columns import Asked, Columns, KeyOf
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.collection import Collection
@@ -51,7 +51,7 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     def key_by(self: KeyedVerbs[ZSet[T], B], key: Columns) -> Stream[Keyed[Any, ZSet[T]], B]: ...
     def key_by(self, key: Any) -> Any:
         """Split into one stream per key; the order within each key is kept."""
-        return self._then(KeyBy(function("key_by", "key", key, self)))
+        return self._then(KeyBy(expect_function("key_by", "key", key, self)))
 
     @overload
     def per_key(
@@ -72,7 +72,7 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
         for stream in streams:
             expect_kind("per_key", stream, Keyed, signature=PerKey.signature, instead=TO_KEYED)
         inner = tuple(StreamType(stream.collection.inner, stream.bounded) for stream in streams)
-        graph, scope, _ = build(body, self.scope, inner, "per_key", loops=False)
+        graph, scope, _ = build_body(body, self.scope, inner, "per_key", loops=False)
         outputs = self.apply(PerKey(graph), *others)
         outputs[0].source.body = scope
         return outputs[0] if len(outputs) == 1 else outputs
@@ -97,11 +97,11 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     def map_values(self: KeyedVerbs[Keyed[K, ZSet[T]], B], f: Columns) -> Stream[Keyed[K, ZSet[Any]], B]: ...
     def map_values(self, f: Any) -> Any:
         """Apply `f` to every element of every key."""
-        return self._then(MapValues(function("map_values", "f", f, self)))
+        return self._then(MapValues(expect_function("map_values", "f", f, self)))
 
     def filter_keys(self: KeyedVerbs[Keyed[K, C], B], keep: Asked[K]) -> Stream[Keyed[K, C], B]:
         """Keep the streams of the keys for which `keep` is true."""
-        return self._then(FilterKeys(function("filter_keys", "keep", keep, KeyOf(self), gives=bool)))
+        return self._then(FilterKeys(expect_function("filter_keys", "keep", keep, KeyOf(self), gives=bool)))
 
     @overload
     def entries(self: KeyedVerbs[Keyed[K, Sequence[T]], B]) -> Stream[Bag[tuple[K, T]], B]: ...

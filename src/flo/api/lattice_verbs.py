@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import claim, function, lattice_of, located, optional, value_of
+from flo.api.arguments import call_located, expect_function, expect_optional, expect_reason, lattice_of, value_of
 from flo.api.columns import Columns
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.stream_type import Bounded, Unbounded
@@ -48,7 +48,7 @@ class LatticeVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[LVar[Lattice[V]], B]: ...
     def fold_lattice(self, lattice: Any, f: Any = None) -> Any:
         """Return one growing value: the join of all elements, or of `f(element)`."""
-        f = optional("fold_lattice", "f", f, self)
+        f = expect_optional("fold_lattice", "f", f, self)
         return self._then(FoldLattice(lattice_of("fold_lattice", lattice, self, f), f))
 
     @overload
@@ -82,9 +82,9 @@ class LatticeVerbs(StreamBase[C_co, B_co]):
 
         `monotone="why"` records your reason, which `flo.verify.check` tries to refute; the run checks it too.
         """
-        target = located(Lattice.given, lattice)
-        reason = claim("map_monotone", "monotone", monotone)
-        f = function("map_monotone", "f", f, value_of(self), columns=False)
+        target = call_located(Lattice.from_annotation, lattice)
+        reason = expect_reason("map_monotone", "monotone", monotone)
+        f = expect_function("map_monotone", "f", f, value_of(self), columns=False)
         return self._then(MapLattice(f, target, monotone=reason))
 
     def to_sequence(self: LatticeVerbs[LVar[Lattice[V]], Bounded]) -> Stream[Sequence[V], Bounded]:

@@ -70,9 +70,9 @@ class Scope:
         verb = verb or operator.name
         for stream in inputs:
             self.expect_here(stream, verb, origin)
-        outputs = typed(operator, inputs, verb, origin)
+        outputs = type_operator(operator, inputs, verb, origin)
         operator = operator.typed(tuple(stream.type for stream in inputs))
-        lawful(operator, inputs, verb, origin)
+        expect_lawful(operator, inputs, verb, origin)
         vertex = Vertex(operator, inputs, origin=origin and replace(origin, verb=verb))
         name = origin.assigned_name if origin else None
         vertex.outputs = tuple(Stream(self, output, name or verb, origin, vertex) for output in outputs)
@@ -119,17 +119,19 @@ class Scope:
         return self if self.parent is None else self.parent.root()
 
 
-def typed(operator: Operator, inputs: tuple[Stream[Any, Any], ...], verb: str, where: Origin | None) -> StreamTypes:
+def type_operator(
+    operator: Operator, inputs: tuple[Stream[Any, Any], ...], verb: str, where: Origin | None
+) -> StreamTypes:
     """Return the types of the operator's outputs; an error names the stream at fault and the user's line."""
     try:
         return operator.judge(tuple(stream.type for stream in inputs)).outputs
     except FloError as error:
         at_fault = inputs[error.index or 0] if inputs else None
         error.renamed(operator.name, verb)
-        raise named(error, at_fault).located(where) from None
+        raise name_input(error, at_fault).located(where) from None
 
 
-def lawful(operator: Operator, inputs: tuple[Stream[Any, Any], ...], verb: str, where: Origin | None) -> None:
+def expect_lawful(operator: Operator, inputs: tuple[Stream[Any, Any], ...], verb: str, where: Origin | None) -> None:
     """Raise if a function or lattice breaks a law that the operator requires."""
     try:
         for obligation in obligations(operator, tuple(stream.type for stream in inputs)):
@@ -137,10 +139,10 @@ def lawful(operator: Operator, inputs: tuple[Stream[Any, Any], ...], verb: str, 
     except FloError as error:
         error.renamed(operator.name, verb)
         error.instead = tuple((code.replace(f"{operator.name}(", f"{verb}("), why) for code, why in error.instead)
-        raise named(error, inputs[0] if inputs else None).located(where) from None
+        raise name_input(error, inputs[0] if inputs else None).located(where) from None
 
 
-def named(error: FloError, stream: Stream[Any, Any] | None) -> FloError:
+def name_input(error: FloError, stream: Stream[Any, Any] | None) -> FloError:
     """Add the name of the stream at fault and the line that declares it to the error."""
     if stream is not None and error.input_name is None:
         error.input_name = stream.described_name

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import accumulating, expect_kind, expect_parameters, optional
-from flo.api.body import Loop, build
+from flo.api.arguments import expect_accumulator, expect_kind, expect_optional, expect_parameters
+from flo.api.body import Loop, build_body
 from flo.api.columns import Asked
 from flo.api.scope import B_co, C_co, StreamBase, Wider
 from flo.core.collection import Collection
@@ -33,7 +33,7 @@ B = TypeVar("B", bound=Unbounded)
 class SequenceVerbs(StreamBase[C_co, B_co]):
     def scan(self: SequenceVerbs[Sequence[T], B], initial: U, f: Callable[[U, T], U]) -> Stream[Sequence[U], B]:
         """Return the running result after each element."""
-        return self._then(Scan(initial, accumulating("scan", initial, f, self)))
+        return self._then(Scan(initial, expect_accumulator("scan", initial, f, self)))
 
     def enumerate(self: SequenceVerbs[Sequence[T], B]) -> Stream[Sequence[tuple[int, T]], B]:
         """Pair every element with its position, from 0."""
@@ -67,7 +67,7 @@ class SequenceVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[Sequence[U], Bounded]: ...
     def merge(self, other: Any, key: Any = None) -> Any:
         """Merge two bounded sequences that are sorted by `key`, or by their elements."""
-        key = optional("merge", "key", key, self)
+        key = expect_optional("merge", "key", key, self)
         if key is not None:
             expect_parameters("merge", key, other)
         return self._then(MergeSorted(key), other)
@@ -130,7 +130,7 @@ class NestedVerbs(StreamBase[C_co, B_co]):
         expect_kind("nest", self, Nested, signature=Nest.signature, instead=TO_NESTED)
         nested = self.collection
         assert isinstance(nested, Nested)
-        graph, scope, loop = build(body, self.scope, nested.inner, "nest", loops=True)
+        graph, scope, loop = build_body(body, self.scope, nested.inner, "nest", loops=True)
         try:
             output = self._then(Nest(graph))
         except DeferError as error:

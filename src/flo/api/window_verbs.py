@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from flo.api.arguments import function
+from flo.api.arguments import expect_function
 from flo.api.columns import Asked
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.operator import Operator
@@ -34,7 +34,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     ) -> Windowed[T, B]: ...
     def tumbling(self, size: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
         """Cut into adjacent windows of one size."""
-        return self._windows(Tumbling(size, function("tumbling", "time", time, self), lateness, bounds=bounds))
+        return self._windows(Tumbling(size, expect_function("tumbling", "time", time, self), lateness, bounds=bounds))
 
     @overload
     def sliding(
@@ -52,7 +52,9 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     ) -> Windowed[T, B]: ...
     def sliding(self, size: Any, slide: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
         """Cut into windows of one size that start every `slide`: an element may be in several."""
-        return self._windows(Sliding(size, slide, function("sliding", "time", time, self), lateness, bounds=bounds))
+        return self._windows(
+            Sliding(size, slide, expect_function("sliding", "time", time, self), lateness, bounds=bounds)
+        )
 
     @overload
     def session(
@@ -64,7 +66,7 @@ class WindowVerbs(StreamBase[C_co, B_co]):
     ) -> Windowed[T, B]: ...
     def session(self, gap: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
         """Cut into windows that end when nothing arrives for `gap`."""
-        return self._windows(Session(gap, function("session", "time", time, self), lateness, bounds=bounds))
+        return self._windows(Session(gap, expect_function("session", "time", time, self), lateness, bounds=bounds))
 
     def _windows(self, operator: Operator) -> Any:
         from flo.api.stream import Windowed  # here, because it is a stream and has the verbs of this module

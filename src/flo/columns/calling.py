@@ -27,7 +27,7 @@ def calling(function: F) -> F:
     return function
 
 
-def of_a_row(error: Exception) -> bool:
+def is_row_fault(error: Exception) -> bool:
     """Return whether a user's function raised, or an element was rejected, as it would be on values."""
     if isinstance(error, (FloError, OverflowError)) or (
         isinstance(error, pa.ArrowInvalid) and "overflow" in str(error)

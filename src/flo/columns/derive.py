@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Optional, TypeAlias, get_args, is_typeddict
 
-from flo.columns.function_types import Declared, kind_of, result_type
-from flo.columns.known_types import Unclear, is_fixed_tuple, items_of, joined, shown
+from flo.columns.function_types import Declared, constant_type, result_type
+from flo.columns.known_types import Unclear, describe_type, is_fixed_tuple, items_of, union_of
 from flo.columns.layout import Layout
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import Origin, TypeMismatch
@@ -46,17 +46,17 @@ Faults: TypeAlias = tuple[Fault | None, ...]
 """For every stream, the function to blame if its elements have no columns."""
 
 
-def derived(graph: Graph, inputs: StreamTypes, faults: Faults) -> tuple[Graph, StreamTypes, Faults]:
+def derive_types(graph: Graph, inputs: StreamTypes, faults: Faults) -> tuple[Graph, StreamTypes, Faults]:
     """Return the graph with return types added to its functions, and the types of its outputs."""
     match graph:
         case Sequential(left, right):
-            first, between, some = derived(left, inputs, faults)
-            second, outputs, found = derived(right, between, some)
+            first, between, some = derive_types(left, inputs, faults)
+            second, outputs, found = derive_types(right, between, some)
             return Sequential(first, second), outputs, found
         case Parallel(left, right):
             count = left.arity[0]
-            first, outputs, some = derived(left, inputs[:count], faults[:count])
-            second, others, more = derived(right, inputs[count:], faults[count:])
+            first, outputs, some = derive_types(left, inputs[:count], faults[:count])
+            second, others, more = derive_types(right, inputs[count:], faults[count:])
             return Parallel(first, second), outputs + others, some + more
         case Node(state, operator, origin):
             operator, fault = _declaring(operator, inputs, origin)
@@ -106,7 +106,7 @@ def _with(operator: Any, origin: Origin | None, **types: Callable[[], Any]) -> t
             kind = derive()
             item = item_type(kind) if isinstance(operator, FlatMap) else kind
             if Layout.of(item) is None:
-                raise Unclear(f"it returns {shown(item)}, which has no columns")
+                raise Unclear(f"it returns {describe_type(item)}, which has no columns")
         except Unclear as why:
             fault = fault or Fault(function, origin, str(why))
         else:
@@ -121,15 +121,15 @@ def _says(operator: Any, function: Any) -> bool:
 
 def _folded(initial: Any, f: Any, element: Any) -> Any:
     """Return the type of a fold's results: a fixed point, because results are passed in again."""
-    state = kind_of(initial)
+    state = constant_type(initial)
     for _ in range(4):
         found = result_type(f, (state, element))
-        if joined(state, found) == state:
+        if union_of(state, found) == state:
             break
-        state = joined(state, found)
+        state = union_of(state, found)
     else:
         raise Unclear("its results have more and more types")
-    return found if accepts(found, kind_of(initial)) else state
+    return found if accepts(found, constant_type(initial)) else state
 
 
 def _sides(operator: Any, inputs: StreamTypes) -> tuple[Any, Any]:
@@ -159,7 +159,7 @@ def _totals(of: Any) -> Any:
 
 
 def _body(operator: Any, inner: StreamTypes) -> tuple[Any, Fault | None]:
-    graph, _, faults = derived(operator.graph, inner, (None,) * len(inner))
+    graph, _, faults = derive_types(operator.graph, inner, (None,) * len(inner))
     return replace(operator, graph=graph), next((fault for fault in faults if fault is not None), None)
 
 
@@ -174,7 +174,7 @@ def giving_tables(graph: Graph, inputs: StreamTypes, names: Iterable[str]) -> Gr
     Raises if the elements of an output have no columns, because then it cannot be a table. Keyed streams, nested
     streams and lattice variables are never tables.
     """
-    graph, outputs, faults = derived(graph, inputs, (None,) * len(inputs))
+    graph, outputs, faults = derive_types(graph, inputs, (None,) * len(inputs))
     for name, output, fault in zip(names, outputs, faults, strict=True):
         if _is_table(output) or not isinstance(output.collection, ElementCollection):
             continue

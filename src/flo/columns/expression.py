@@ -39,7 +39,7 @@ WEIGHTS = replace(cast(Layout, Layout.of(int)), names=("weight",))
 """The weight of a row, as the second argument of a function."""
 
 
-def maybe(layout: Layout) -> Layout:
+def nullable_layout(layout: Layout) -> Layout:
     """Return the layout of a row that may be missing: its columns are null then."""
     cells = tuple(replace(cell, nullable=True) for cell in layout.cells)
     missing = (None,) * len(cells)
@@ -71,7 +71,7 @@ class Expression:
     def __init__(self, given: Any, inputs: tuple[Layout, ...]) -> None:
         self.given = given
         self.inputs = inputs
-        self.text = shown(given)
+        self.text = expression_text(given)
         self.__name__ = self.text if len(self.text) <= 80 else f"{self.text[:79]}…"
         self.takes = len(inputs)
         self._expect_of_each_row()
@@ -353,16 +353,16 @@ def _widened(arrow: pa.DataType, given: Any) -> pa.DataType:
     return pa.int64() if narrow and not isinstance(given, str) else arrow
 
 
-def shown(given: Any) -> str:
+def expression_text(given: Any) -> str:
     match given:
         case str():
             return f"col({given})"
         case tuple():
-            return f"({', '.join(map(shown, given))})"
+            return f"({', '.join(map(expression_text, given))})"
         case Mapping():
-            return f"{{{', '.join(f'{name}: {shown(each)}' for name, each in given.items())}}}"
+            return f"{{{', '.join(f'{name}: {expression_text(each)}' for name, each in given.items())}}}"
         case _:
             return repr(given)
 
 
-__all__ = ["RIGHT", "WEIGHTS", "Column", "Columns", "Expression", "maybe", "shown"]
+__all__ = ["RIGHT", "WEIGHTS", "Column", "Columns", "Expression", "nullable_layout", "expression_text"]

@@ -29,13 +29,13 @@ from flo.columns.known_types import (
     GIVES,
     METHODS,
     Unclear,
+    binary_type,
+    describe_type,
     is_fixed_tuple,
     items_of,
-    joined,
     members,
-    negated,
-    operated,
-    shown,
+    unary_type,
+    union_of,
 )
 from flo.core.elements import returned_type
 from flo.core.labels import label, source_of
@@ -117,25 +117,25 @@ def result_type(function: Any, arguments: tuple[Any, ...], deep: int = 0) -> Any
     if said is not Any:
         return said
     if isinstance(function, functools.partial) and not function.keywords:
-        return result_type(function.func, (*map(kind_of, function.args), *arguments), deep)
+        return result_type(function.func, (*map(constant_type, function.args), *arguments), deep)
     if isinstance(function, MethodDescriptorType):
         return _method(function.__objclass__, function.__name__)
     if isinstance(function, operator.itemgetter):
         places = function.__reduce__()[1]
-        found = [indexed(arguments[0], place) for place in places]
+        found = [item_type_at(arguments[0], place) for place in places]
         return found[0] if len(found) == 1 else tuple[tuple(found)]  # type: ignore[misc]
     if isinstance(function, FunctionType):
         return _Body(function, deep).result(arguments)
     raise Unclear(f"`{label(function)}` has no return annotation")
 
 
-def kind_of(thing: Any) -> Any:
+def constant_type(thing: Any) -> Any:
     """Return the type of a constant."""
     kind = type(thing)
     if kind in _CONSTANTS or isinstance(thing, Enum):
         return kind
     if kind is tuple and thing:
-        return tuple[tuple(map(kind_of, thing))]  # type: ignore[misc]
+        return tuple[tuple(map(constant_type, thing))]  # type: ignore[misc]
     if fields_of(kind) is not None and not isinstance(thing, type):
         return kind
     raise Unclear(f"the element type of a {kind.__name__} is unknown")
@@ -150,11 +150,11 @@ def _asked(rule: Any, function: Any, kinds: tuple[Any, ...], named: dict[str, An
 
 def _method(kind: Any, name: str) -> Any:
     if (kind, name) not in METHODS:
-        raise Unclear(f"the return type of `{name}` of {shown(kind)} is unknown")
+        raise Unclear(f"the return type of `{name}` of {describe_type(kind)} is unknown")
     return METHODS[kind, name]
 
 
-def indexed(kind: Any, place: Any) -> Any:
+def item_type_at(kind: Any, place: Any) -> Any:
     """Return the type of `x[place]` for a known place."""
     found = []
     for each in members(kind):
@@ -171,7 +171,7 @@ def indexed(kind: Any, place: Any) -> Any:
             found.append(tuple[parts[place]])  # type: ignore[valid-type]
         elif each is not NoneType:
             found.append(_somewhere(each, is_slice=isinstance(place, slice)))
-    return joined(*found)
+    return union_of(*found)
 
 
 def _somewhere(kind: Any, *, is_slice: bool) -> Any:
@@ -186,8 +186,8 @@ def _somewhere(kind: Any, *, is_slice: bool) -> Any:
     if origin is dict and len(parts) == 2 and not is_slice:
         return parts[1]
     if is_fixed_tuple(kind) and not is_slice:
-        return joined(*parts)
-    raise Unclear(f"the item type of {shown(kind)} is unknown")
+        return union_of(*parts)
+    raise Unclear(f"the item type of {describe_type(kind)} is unknown")
 
 
 class _Body:
@@ -222,7 +222,7 @@ class _Body:
             return self.kind(self.source.body)
         if self.block(self.source.body):
             self.returned.append(NoneType)
-        return joined(*self.returned)
+        return union_of(*self.returned)
 
     def block(self, statements: list[ast.stmt]) -> bool:
         """Follow the statements; return whether the end of the block is reached."""
@@ -265,7 +265,7 @@ class _Body:
 
     def _same(self, kinds: list[Any]) -> Any:
         first, *others = kinds
-        return first if all(each is first for each in others) else joined(*map(self.as_kind, kinds))
+        return first if all(each is first for each in others) else union_of(*map(self.as_kind, kinds))
 
     def assign(self, target: ast.expr, kind: Any) -> None:
         match target:
@@ -274,7 +274,7 @@ class _Body:
                 self.narrowed = {}
             case ast.Tuple(targets) if not any(isinstance(each, ast.Starred) for each in targets):
                 for place, each in enumerate(targets):
-                    self.assign(each, indexed(kind, place))
+                    self.assign(each, item_type_at(kind, place))
             case _:
                 raise Unclear(f"line {target.lineno} assigns to something other than a name")
 
@@ -293,7 +293,7 @@ class _Body:
 
     def _without_none(self, expression: ast.expr) -> dict[str, Any]:
         rest = [each for each in members(self.kind(expression)) if each is not NoneType]
-        return {ast.unparse(expression): joined(*rest)} if rest else {}
+        return {ast.unparse(expression): union_of(*rest)} if rest else {}
 
     def within(self, test: ast.expr, holds: bool, expression: ast.expr) -> Any:
         """Return the type of an expression where the test holds, or does not."""
@@ -305,7 +305,7 @@ class _Body:
             self.narrowed = before
 
     def as_kind(self, found: Any) -> Any:
-        return kind_of(found.thing) if isinstance(found, Known) else found
+        return constant_type(found.thing) if isinstance(found, Known) else found
 
     def kind(self, node: ast.expr) -> Any:
         """Return the type of an expression."""
@@ -329,7 +329,7 @@ class _Body:
             case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)) if not isinstance(value, bool):
                 return Known(-value)
             case ast.UnaryOp(sign, operand):
-                return negated(_UNARY[type(sign)], self.kind(operand))
+                return unary_type(_UNARY[type(sign)], self.kind(operand))
             case ast.BinOp(left, sign, right):
                 return self.operated(sign, self.kind(left), right)
             case ast.BoolOp(sign, parts):
@@ -337,11 +337,11 @@ class _Body:
             case ast.Compare(left, signs, others):
                 return self.compared([left, *others], signs)
             case ast.IfExp(test, body, orelse):
-                return joined(self.within(test, True, body), self.within(test, False, orelse))
+                return union_of(self.within(test, True, body), self.within(test, False, orelse))
             case ast.Tuple(parts):
                 return tuple[tuple(self.parts(parts))]  # type: ignore[misc]
             case ast.List(parts) if parts:
-                return list[joined(*self.parts(parts))]  # type: ignore[misc]
+                return list[union_of(*self.parts(parts))]  # type: ignore[misc]
             case ast.JoinedStr():
                 return str
             case ast.ListComp(element, loops):
@@ -389,25 +389,25 @@ class _Body:
             if not hasattr(base.thing, name):
                 raise Unclear(f"`{label(base.thing)}` has no `{name}`")
             return Known(getattr(base.thing, name))
-        return joined(*(_field(each, name) for each in members(self.as_kind(base)) if each is not NoneType))
+        return union_of(*(_field(each, name) for each in members(self.as_kind(base)) if each is not NoneType))
 
     def subscript(self, kind: Any, place: ast.expr) -> Any:
         if isinstance(place, ast.Slice):
             bounds = [None if each is None else self.value(each) for each in (place.lower, place.upper, place.step)]
             if all(each is None or isinstance(each, Known) for each in bounds):
-                return indexed(kind, slice(*(each and each.thing for each in bounds)))
-            return joined(*(_somewhere(each, is_slice=True) for each in members(kind) if each is not NoneType))
+                return item_type_at(kind, slice(*(each and each.thing for each in bounds)))
+            return union_of(*(_somewhere(each, is_slice=True) for each in members(kind) if each is not NoneType))
         found = self.value(place)
         if isinstance(found, Known):
-            return indexed(kind, found.thing)
-        return joined(*(_somewhere(each, is_slice=False) for each in members(kind) if each is not NoneType))
+            return item_type_at(kind, found.thing)
+        return union_of(*(_somewhere(each, is_slice=False) for each in members(kind) if each is not NoneType))
 
     def operated(self, sign: ast.operator, left: Any, right: ast.expr) -> Any:
         other = self.value(right)
         exponent = other.thing if isinstance(other, Known) else None
         if type(sign) not in _BINARY:
             raise Unclear(f"`{type(sign).__name__}` is not supported")
-        return operated(_BINARY[type(sign)], left, self.as_kind(other), exponent)
+        return binary_type(_BINARY[type(sign)], left, self.as_kind(other), exponent)
 
     def chosen(self, both: bool, parts: list[ast.expr]) -> Any:
         """`a and b` returns a if that is false, else b; `a or b` returns a if that is true, else b."""
@@ -416,7 +416,7 @@ class _Body:
             return self.kind(first)
         rest = ast.BoolOp(ast.And() if both else ast.Or(), others)
         kept = [each for each in members(self.kind(first)) if (_may_be_false(each) if both else each is not NoneType)]
-        return joined(*kept, self.within(first, both, rest))
+        return union_of(*kept, self.within(first, both, rest))
 
     def compared(self, sides: list[ast.expr], signs: list[ast.cmpop]) -> Any:
         for left, sign, right in zip(sides, signs, sides[1:], strict=False):
@@ -443,7 +443,7 @@ class _Body:
             base = self.value(function.value)
             if not (isinstance(base, Known) and isinstance(base.thing, (ModuleType, type))):
                 of = [each for each in members(self.as_kind(base)) if each is not NoneType]
-                return joined(*(self.method(each, function.attr, given, named) for each in of))
+                return union_of(*(self.method(each, function.attr, given, named) for each in of))
         target = self.value(function)
         if not isinstance(target, Known):
             raise Unclear(f"the return type of `{ast.unparse(function)}` is unknown")
@@ -493,7 +493,7 @@ def _field(kind: Any, name: str) -> Any:
         return ATTRIBUTES[plain_type(kind), name]
     plain = get_origin(kind) or kind
     if isinstance(plain, type) and issubclass(plain, Enum) and name in ("name", "value"):
-        return str if name == "name" else joined(*(kind_of(member.value) for member in plain))
+        return str if name == "name" else union_of(*(constant_type(member.value) for member in plain))
     if dataclasses.is_dataclass(plain) or hasattr(plain, "_fields"):
         hints = typing.get_type_hints(plain)
         if name in hints and not getattr(plain, "__parameters__", ()):
@@ -502,7 +502,7 @@ def _field(kind: Any, name: str) -> Any:
     function = getattr(found, "fget", None) or getattr(found, "func", None)
     if isinstance(found, (property, functools.cached_property)) and function is not None:
         return result_type(function, (kind,), 1)
-    raise Unclear(f"the type of `{name}` of {shown(kind)} is unknown")
+    raise Unclear(f"the type of `{name}` of {describe_type(kind)} is unknown")
 
 
 def _may_be_false(kind: Any) -> bool:
@@ -519,4 +519,4 @@ def _expect_truth(kind: Any, method: str) -> None:
         found = inspect.getattr_static(get_origin(each) or each, method, None)
         generated = isinstance(found, FunctionType) and found.__code__.co_filename.startswith("<")
         if isinstance(found, FunctionType) and not generated and returned_type(found) is not bool:
-            raise Unclear(f"`{method}` of {shown(each)} is not annotated to return bool")
+            raise Unclear(f"`{method}` of {describe_type(each)} is not annotated to return bool")

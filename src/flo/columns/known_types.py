@@ -38,7 +38,7 @@ def members(kind: Any) -> list[Any]:
     return [kind]
 
 
-def joined(*kinds: Any) -> Any:
+def union_of(*kinds: Any) -> Any:
     """Return the union of these types. Tuples of one length are merged component by component; of numbers with two
     widths, the wider one is used."""
     found: list[Any] = []
@@ -60,7 +60,7 @@ def _merged(kind: Any, other: Any) -> Any:
     if kind == other:
         return kind
     if is_fixed_tuple(kind) and is_fixed_tuple(other) and len(get_args(kind)) == len(get_args(other)):
-        return tuple[tuple(map(joined, get_args(kind), get_args(other)))]  # type: ignore[misc]
+        return tuple[tuple(map(union_of, get_args(kind), get_args(other)))]  # type: ignore[misc]
     if plain_type(kind) is plain_type(other) and plain_type(kind) in (int, float, Decimal):
         return Int128 if Int128 in (kind, other) else plain_type(kind)
     return None
@@ -71,7 +71,7 @@ def is_fixed_tuple(kind: Any) -> bool:
     return get_origin(kind) is tuple and bool(parts) and parts[-1] is not ...
 
 
-def shown(kind: Any) -> str:
+def describe_type(kind: Any) -> str:
     return " | ".join("None" if each is NoneType else type_name(each) for each in _split(kind))
 
 
@@ -84,7 +84,7 @@ _NUMBERS = {bool, int, float}
 _MOMENTS = {date, datetime}
 
 
-def operated(sign: str, left: Any, right: Any, exponent: Any = None) -> Any:
+def binary_type(sign: str, left: Any, right: Any, exponent: Any = None) -> Any:
     """Return the type of `left sign right`. For a power, `exponent` is its value if known."""
     found = []
     for one, other in product(members(left), members(right)):
@@ -92,7 +92,7 @@ def operated(sign: str, left: Any, right: Any, exponent: Any = None) -> Any:
             continue  # raises, so it has no result
         kind = _operated(sign, int if one == Int128 else one, int if other == Int128 else other, exponent)
         found.append(Int128 if kind is int and Int128 in (one, other) else kind)
-    return joined(*found)
+    return union_of(*found)
 
 
 def _operated(sign: str, one: Any, other: Any, exponent: Any) -> Any:
@@ -117,7 +117,7 @@ def _operated(sign: str, one: Any, other: Any, exponent: Any) -> Any:
     if sign == "+" and is_fixed_tuple(one) and is_fixed_tuple(other):
         return tuple[(*get_args(one), *get_args(other))]  # type: ignore[misc]
     if sign == "+" and get_origin(one) is get_origin(other) is list:
-        return list[joined(get_args(one)[0], get_args(other)[0])]  # type: ignore[misc]
+        return list[union_of(get_args(one)[0], get_args(other)[0])]  # type: ignore[misc]
     if sign == "*" and one in (str, bytes) and other in _INTS:
         return one
     if sign == "*" and other in (str, bytes) and one in _INTS:
@@ -125,7 +125,7 @@ def _operated(sign: str, one: Any, other: Any, exponent: Any) -> Any:
     found = _of_moments(sign, one, other)
     if found is not None:
         return found
-    raise Unclear(f"the type of `{sign}` on {shown(one)} and {shown(other)} is unknown")
+    raise Unclear(f"the type of `{sign}` on {describe_type(one)} and {describe_type(other)} is unknown")
 
 
 def _power(one: Any, other: Any, exponent: Any) -> Any:
@@ -133,7 +133,9 @@ def _power(one: Any, other: Any, exponent: Any) -> Any:
         return int if exponent >= 0 else float
     if one is float and other in _INTS:
         return float
-    raise Unclear(f"a power of {shown(one)} and {shown(other)} may be an int, a float or a complex number")
+    raise Unclear(
+        f"a power of {describe_type(one)} and {describe_type(other)} may be an int, a float or a complex number"
+    )
 
 
 def _of_moments(sign: str, one: Any, other: Any) -> Any:
@@ -150,7 +152,7 @@ def _of_moments(sign: str, one: Any, other: Any) -> Any:
     return timedelta if sign == "*" and other is timedelta and one in _NUMBERS else None
 
 
-def negated(sign: str, kind: Any) -> Any:
+def unary_type(sign: str, kind: Any) -> Any:
     """Return the type of `-x`, `+x` and `~x`."""
     found = []
     for each in members(kind):
@@ -159,8 +161,8 @@ def negated(sign: str, kind: Any) -> Any:
         elif each == Int128 or (each in (float, Decimal, timedelta) and sign != "~"):
             found.append(each)
         elif each is not NoneType:
-            raise Unclear(f"the type of `{sign}` on {shown(each)} is unknown")
-    return joined(*found)
+            raise Unclear(f"the type of `{sign}` on {describe_type(each)} is unknown")
+    return union_of(*found)
 
 
 def items_of(kind: Any) -> Any:
@@ -175,15 +177,15 @@ def items_of(kind: Any) -> Any:
         elif parts and get_origin(each) in _ITERABLES:
             found.append(parts[0])
         elif each is not NoneType:
-            raise Unclear(f"the element type of {shown(each)} is unknown")
-    return joined(*found)
+            raise Unclear(f"the element type of {describe_type(each)} is unknown")
+    return union_of(*found)
 
 
 _ITERABLES = (list, tuple, set, frozenset, Iterable, dict)
 
 
 def _absolute(kind: Any) -> Any:
-    return negated("-", kind)
+    return unary_type("-", kind)
 
 
 def _rounded(kind: Any, digits: Any = None) -> Any:
@@ -196,27 +198,27 @@ def _rounded(kind: Any, digits: Any = None) -> Any:
         elif each in (float, Decimal):
             found.append(int if digits in (None, NoneType) else each)
         elif each is not NoneType:
-            raise Unclear(f"the type of `round` on {shown(each)} is unknown")
+            raise Unclear(f"the type of `round` on {describe_type(each)} is unknown")
     if digits is not None and int not in members(digits):
         raise Unclear("the digits of `round` must be an int")
-    return joined(*found)
+    return union_of(*found)
 
 
 def _extreme(*kinds: Any, **named: Any) -> Any:
     if set(named) - {"key", "default"}:
         raise Unclear("`min` or `max` has an unknown argument")
-    found = joined(*kinds) if len(kinds) > 1 else items_of(kinds[0])
-    return joined(found, named["default"]) if "default" in named else found
+    found = union_of(*kinds) if len(kinds) > 1 else items_of(kinds[0])
+    return union_of(found, named["default"]) if "default" in named else found
 
 
 def _total(kind: Any, start: Any = int) -> Any:
     found = start
     parts = get_args(kind) if is_fixed_tuple(kind) else (items_of(kind),)
     for part in parts:
-        found = operated("+", found, part)
+        found = binary_type("+", found, part)
     if is_fixed_tuple(kind) or (start is int and found is float):
         return found  # a sum of no floats is 0, which is a valid float
-    return joined(start, found)  # an empty sum is the start
+    return union_of(start, found)  # an empty sum is the start
 
 
 def _sorted(kind: Any, **named: Any) -> Any:
@@ -280,7 +282,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     max: _extreme,
     sum: _total,
     sorted: _sorted,
-    divmod: lambda one, other: tuple[operated("//", one, other), operated("%", one, other)],  # type: ignore[misc]
+    divmod: lambda one, other: tuple[binary_type("//", one, other), binary_type("%", one, other)],  # type: ignore[misc]
     datetime: _moment,
     list: lambda kind: list[items_of(kind)],  # type: ignore[misc]
     tuple: lambda kind: kind if is_fixed_tuple(kind) else tuple[items_of(kind), ...],  # type: ignore[misc]
@@ -288,7 +290,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     enumerate: _numbered,
     zip: _paired,
     dataclasses.replace: lambda kind, **named: kind,
-    operator.neg: lambda kind: negated("-", kind),
+    operator.neg: lambda kind: unary_type("-", kind),
 }
 """Functions from argument types, positional and by name, to the result type."""
 
@@ -310,7 +312,7 @@ for _sign, _names in {
     "^": (operator.xor,),
 }.items():
     for _name in _names:
-        FUNCTIONS[_name] = lambda one, other, sign=_sign: operated(sign, one, other)
+        FUNCTIONS[_name] = lambda one, other, sign=_sign: binary_type(sign, one, other)
 
 _TEXTS = "capitalize casefold center expandtabs format join ljust lower lstrip removeprefix removesuffix replace rjust"
 _ASKS = "endswith isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric isspace istitle isupper"

@@ -122,8 +122,8 @@ def save(
     """Return the state of the program `whole`. `ends` names its inputs and outputs; `lowers` may externalize parts."""
     skeleton = text(Lowering()(whole), states=False)
     state = written(whole, (running.graph, running.outputs), lowers)
-    check(whole, inputs, running.graph, running.outputs)
-    return encode(Call("state", (skeleton, ends, functions(whole), tuple(sorted(running.ended)), state)))
+    check_state(whole, inputs, running.graph, running.outputs)
+    return encode(Call("state", (skeleton, ends, function_identities(whole), tuple(sorted(running.ended)), state)))
 
 
 def written(whole: Graph, state: Any, lowers: Callable[[Lowering], Lowering] = lambda lowering: lowering) -> Term:
@@ -155,15 +155,17 @@ def load(
         case Call("state", (str(skeleton), tuple(saved), tuple(texts), tuple(ended), (graph, outputs))):
             own = text(Lowering()(whole), states=False)
             if skeleton != own:
-                raise CheckpointError("the state belongs to another program", facts=difference(skeleton, own))
+                raise CheckpointError("the state belongs to another program", facts=describe_difference(skeleton, own))
             expect_same(saved, ends)
-            expect_same(texts, functions(whole), ("def name(…)", "a named function may change; a lambda is its text"))
+            expect_same(
+                texts, function_identities(whole), ("def name(…)", "a named function may change; a lambda is its text")
+            )
         case _:
             raise CheckpointError("the bytes are not the state of a running program")
     try:
         lifting = lifts(names(whole))
         restored, unsent = lifting(graph), lifting(outputs)
-        check(whole, inputs, restored, unsent)
+        check_state(whole, inputs, restored, unsent)
         return Running(with_origins(restored, whole), unsent, frozenset(ended))
     except CheckpointError:
         raise
@@ -173,7 +175,7 @@ def load(
         raise CheckpointError(f"the state is malformed: {error}") from error
 
 
-def check(whole: Graph, inputs: StreamTypes, graph: Graph, outputs: Values) -> None:
+def check_state(whole: Graph, inputs: StreamTypes, graph: Graph, outputs: Values) -> None:
     """Raise unless the state has the program's type. Also called before saving, so that a function that does not
     return its declared type is found while its results still exist."""
     found, expected = program(graph, inputs).outputs, program(whole, inputs).outputs
@@ -193,12 +195,12 @@ def expect_same(theirs: tuple[Any, ...], ours: tuple[str, ...], *instead: tuple[
             raise CheckpointError("the state belongs to another program", facts=facts, instead=instead)
 
 
-def functions(graph: Graph) -> tuple[str, ...]:
+def function_identities(graph: Graph) -> tuple[str, ...]:
     """Return what identifies each function of the program."""
     return tuple(identity(item) for item in names(graph).values() if not isinstance(item, type))
 
 
-def difference(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
+def describe_difference(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
     """Return the part where two programs differ, as facts of an error."""
     place = next((i for i, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), min(len(theirs), len(ours)))
     start = max(0, theirs.rfind("{", 0, place))

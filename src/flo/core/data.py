@@ -25,7 +25,7 @@ _known: dict[str, type] = {}
 """Classes that this program has named in a type or has lowered. They need not be importable."""
 
 
-def canonical(item: Any) -> str:
+def canonical_text(item: Any) -> str:
     """Return a text that is equal for equal data, regardless of the insertion order of sets and maps."""
     return repr(Lowering()(item))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, is_typeddict
 
-from flo.core.type_relations import WIDENED, resolved
+from flo.core.type_relations import WIDENED, resolve_type
 
 Test = Callable[[Any], bool]
 
@@ -26,7 +26,7 @@ def belongs(value: Any, kind: Any) -> bool:
     return _test(kind)(value)
 
 
-def first_stranger(values: Iterable[Any], kind: Any) -> int | None:
+def find_mismatch(values: Iterable[Any], kind: Any) -> int | None:
     """Return the position of the first value that does not belong to the type; None if all belong."""
     if kind is Any or kind is object:
         return None
@@ -58,7 +58,7 @@ def _returned_type(function: Any) -> Any:
 
 
 def _test(kind: Any) -> Test:
-    kind = resolved(kind)
+    kind = resolve_type(kind)
     try:
         return _cached_test(kind)
     except TypeError:  # an unhashable annotation

@@ -55,15 +55,15 @@ _FAMILIES: tuple[tuple[type, ...], ...] = (
 """Values of different families are never equal."""
 
 
-def resolved(kind: Any) -> Any:
+def resolve_type(kind: Any) -> Any:
     """Strip annotations, qualifiers and aliases from a type; None becomes its class."""
     if kind is None:
         return type(None)
     origin = get_origin(kind)
     if origin is Annotated or getattr(origin, "_name", None) in _QUALIFIERS:
-        return resolved(get_args(kind)[0])
+        return resolve_type(get_args(kind)[0])
     if type(kind).__name__ == "TypeAliasType":  # `type Name = …`, from Python 3.12
-        return resolved(kind.__value__)
+        return resolve_type(kind.__value__)
     return kind
 
 
@@ -73,7 +73,7 @@ def is_union(kind: Any) -> bool:
 
 def alternatives(kind: Any) -> Iterator[Any]:
     """Yield the members of a union, or the type itself."""
-    kind = resolved(kind)
+    kind = resolve_type(kind)
     if is_union(kind):
         for part in get_args(kind):
             yield from alternatives(part)

@@ -24,8 +24,8 @@ def derive(graph: Graph, inputs: StreamTypes) -> Derivation:
                 second.outputs,
                 (first, second),
                 first.reads + second.reads,
-                split(first.writes, second.writes),
-                subtypings(first.outputs, second.inputs),
+                merge_writes(first.writes, second.writes),
+                subtyping_rules(first.outputs, second.inputs),
             )
         case Parallel(left, right):
             count = left.arity[0]
@@ -36,13 +36,13 @@ def derive(graph: Graph, inputs: StreamTypes) -> Derivation:
                 first.outputs + second.outputs,
                 (first, second),
                 first.reads + second.reads,
-                split(first.writes, second.writes),
+                merge_writes(first.writes, second.writes),
             )
         case Node(state, operator, origin):
             try:
                 premise = operator.judge(inputs)
                 if state is not None:
-                    belongs(state, premise.inputs, operator.name)
+                    expect_state(state, premise.inputs, operator.name)
             except TypeMismatch as error:
                 raise error.located(origin) from None
             return Derivation(
@@ -52,11 +52,11 @@ def derive(graph: Graph, inputs: StreamTypes) -> Derivation:
                 (premise,),
                 premise.reads,
                 premise.writes,
-                subtypings(inputs, premise.inputs),
+                subtyping_rules(inputs, premise.inputs),
             )
 
 
-def split(left: Context, right: Context) -> Context:
+def merge_writes(left: Context, right: Context) -> Context:
     """W₁, W₂: merge the write contexts of two parts; no key may be written twice."""
     for key in dict(left).keys() & dict(right).keys():
         raise DeferError(
@@ -67,7 +67,7 @@ def split(left: Context, right: Context) -> Context:
     return left + right
 
 
-def subtypings(given: StreamTypes, expected: StreamTypes) -> tuple[str, ...]:
+def subtyping_rules(given: StreamTypes, expected: StreamTypes) -> tuple[str, ...]:
     """Return the subtyping rules by which the given types fit the expected ones."""
     if len(given) != len(expected):
         raise TypeMismatch(f"{len(expected)} inputs must get as many streams; got {len(given)}")
@@ -84,7 +84,7 @@ def subtypings(given: StreamTypes, expected: StreamTypes) -> tuple[str, ...]:
     return tuple(rules)
 
 
-def belongs(state: tuple[object, ...], types: StreamTypes, name: str) -> None:
+def expect_state(state: tuple[object, ...], types: StreamTypes, name: str) -> None:
     """type^C(sᵢ) = Sᵢ: raise unless the buffered inputs belong to the operator's input types."""
     if len(state) != len(types):
         raise TypeMismatch(f"the state of `{name}` must have {len(types)} inputs; got {len(state)}")

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.calling import of_a_row
+from flo.columns.calling import is_row_fault
 from flo.columns.indices import Places, taken
 from flo.core.errors import EngineError
 from flo.core.operator import Step
@@ -25,7 +25,7 @@ from flo.values.weighted import ZSet
 
 
 def expect_of_a_row(operator: Any, error: Exception) -> None:
-    if not of_a_row(error):
+    if not is_row_fault(error):
         raise EngineError(f"`{operator.like.name}` on tables raised {type(error).__name__}: {error}") from error
 
 

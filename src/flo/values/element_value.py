@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from flo.core.collection import Collection, End, Value, call
-from flo.core.elements import first_stranger, type_name
+from flo.core.elements import find_mismatch, type_name
 from flo.core.errors import ElementError, brief
 from flo.core.term import Lowering, Term
 from flo.core.type_relations import accepts
@@ -111,7 +111,7 @@ class ElementCollection(Collection, Generic[T_co]):
         if not isinstance(value, self.value_class):
             return f"a {value.kind} is not a {self}"
         elements = value.elements_list()
-        stranger = first_stranger(elements, self.element)
+        stranger = find_mismatch(elements, self.element)
         return None if stranger is None else f"{elements[stranger]!r} is not of type {type_name(self.element)}"
 
     def accepts(self, other: Collection) -> bool:
@@ -119,7 +119,7 @@ class ElementCollection(Collection, Generic[T_co]):
 
     def checked(self, elements: list[Any]) -> list[Any]:
         """Return the elements in canonical form. Raises at the first one that does not belong to the type."""
-        position = first_stranger(elements, self.element)
+        position = find_mismatch(elements, self.element)
         reason = f"not of type {type_name(self.element)}"
         if position is None and self.unordered:
             position = first_unhashable(elements)

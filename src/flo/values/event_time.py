@@ -73,7 +73,7 @@ def expect_durations(moment: Any, **durations: Any) -> None:
             raise TypeError(f"`{name}` must be {needed} because the time is {moment!r}; got {duration!r}")
 
 
-def above_zero(duration: Any) -> bool:
+def is_positive_duration(duration: Any) -> bool:
     try:
         return bool(duration > duration - duration)
     except TypeError:

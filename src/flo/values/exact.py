@@ -53,32 +53,32 @@ def plain_type(kind: Any) -> Any:
 
 def sum_type(kind: Any) -> Any:
     """Return the type of a sum: 128 bits for integers; 38 digits for decimals, with unchanged scale."""
-    plain, noted = plain_type(kind), digits_of(kind)
+    plain, digits = plain_type(kind), digits_of(kind)
     if plain in (int, bool):
         return Int128
-    if plain is Decimal and noted is not None:
-        return _decimals(noted.precision, noted.scale)
+    if plain is Decimal and digits is not None:
+        return _decimals(digits.precision, digits.scale)
     return plain if plain in (float, Decimal, Fraction) else Any
 
 
 def mean_type(kind: Any) -> Any:
     """Return the type of an average: float for integers and floats; for decimals, 38 digits with as many before the
     point as the column has, and up to 18 after it."""
-    plain, noted = plain_type(kind), digits_of(kind)
+    plain, digits = plain_type(kind), digits_of(kind)
     if plain in (int, bool):
         return float
-    if plain is Decimal and noted is not None:
-        return _decimals(noted.precision, mean_places(kind))
+    if plain is Decimal and digits is not None:
+        return _decimals(digits.precision, mean_places(kind))
     return plain if plain in (float, Decimal, Fraction) else Any
 
 
 def mean_places(kind: Any) -> int:
     """Return the number of decimal places of an average."""
-    noted = digits_of(kind)
-    if noted is None:
+    digits = digits_of(kind)
+    if digits is None:
         return PLACES
-    room = max(WIDEST, noted.precision) - (noted.precision - noted.scale)
-    return max(noted.scale, min(PLACES, room))
+    room = max(WIDEST, digits.precision) - (digits.precision - digits.scale)
+    return max(digits.scale, min(PLACES, room))
 
 
 def digits_of(kind: Any) -> Digits | None:

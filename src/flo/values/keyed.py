@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, final
 
 from flo.core.collection import Collection, End, Value, call
-from flo.core.elements import first_stranger, type_name
+from flo.core.elements import find_mismatch, type_name
 from flo.core.errors import CollectionError, ElementError, brief
 from flo.core.persistent import PersistentMap
 from flo.core.term import Lowering, Term
@@ -40,7 +40,7 @@ class KeyedValue(Value):
     @classmethod
     def of(cls, entries: Mapping[Any, Value], end: End = End.OPEN) -> KeyedValue:
         kept = ((key, value if end is End.OPEN else value.fix()) for key, value in entries.items())
-        return cls(PersistentMap((key, value) for key, value in kept if not vanished(value, end)), end)
+        return cls(PersistentMap((key, value) for key, value in kept if not is_absent(value, end)), end)
 
     @classmethod
     def terminator(cls) -> KeyedValue:
@@ -64,7 +64,7 @@ class KeyedValue(Value):
                 moved[key] = None
             else:
                 value = more.empty().concat(more)  # copy: see WeightedValue.concat
-            changes[key] = None if vanished(value, End.OPEN) else value
+            changes[key] = None if is_absent(value, End.OPEN) else value
         entries = self.entries.updated(changes, drop=None)
         if delta.end is not End.OPEN:
             return KeyedValue.of(entries.to_dict(), delta.end)
@@ -87,7 +87,7 @@ class KeyedValue(Value):
         """Return whether only the end is left to pass on."""
         return self.end is End.ARRIVED and not self.entries
 
-    def taken(self, keys: Iterable[Any]) -> tuple[KeyedValue, dict[Any, Value]]:
+    def take_keys(self, keys: Iterable[Any]) -> tuple[KeyedValue, dict[Any, Value]]:
         """Consume everything that has arrived for these keys; return (the rest, what was consumed)."""
         sent: dict[Any, Value] = {}
         rests: dict[Any, Value] = {}
@@ -102,7 +102,7 @@ class KeyedValue(Value):
     def take(self) -> tuple[KeyedValue, KeyedValue]:
         if self.end is not End.OPEN:
             return self.passed(), self
-        rest, sent = self.taken(self.entries)
+        rest, sent = self.take_keys(self.entries)
         return rest, KeyedValue(PersistentMap(sent))
 
     def send(self, at_most: int | None = None) -> tuple[KeyedValue, KeyedValue]:
@@ -132,7 +132,7 @@ class KeyedValue(Value):
         return cls(entries, End.lift(end), *behind)
 
 
-def vanished(value: Value, end: End) -> bool:
+def is_absent(value: Value, end: End) -> bool:
     """Return whether the key of this stream does not exist: an empty z-set that did not end before the others."""
     return isinstance(value, ZSetValue) and not value.weights and (end is not End.OPEN or not value.fixed())
 
@@ -174,7 +174,7 @@ class Keyed(Collection, Generic[K, C_co]):
             return f"a {value.kind} is not a {self}"
         for entries in (value.entries.to_dict(), value.behind.to_dict()):
             keys = list(entries)
-            stranger = first_stranger(keys, self.key)
+            stranger = find_mismatch(keys, self.key)
             if stranger is not None:
                 return f"the key {keys[stranger]!r} is not of type {type_name(self.key)}"
             for key, inner in entries.items():
@@ -195,7 +195,7 @@ class Keyed(Collection, Generic[K, C_co]):
                 facts=(("given", brief(data)), ("{input}", str(self))),
             )
         keys = list(data)
-        stranger = first_stranger(keys, self.key)
+        stranger = find_mismatch(keys, self.key)
         if stranger is not None:
             raise ElementError(
                 f"the key {keys[stranger]!r} of {{input}} is not of type {type_name(self.key)}",

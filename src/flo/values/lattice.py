@@ -127,7 +127,7 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
     @property
     def whole(self) -> Any:
         """Like `element`, with BOTTOM if that is the least value."""
-        return marked(self.element, Bottom) if self.bottom() is BOTTOM else self.element
+        return with_mark(self.element, Bottom) if self.bottom() is BOTTOM else self.element
 
     def value(self, data: Any) -> Any:
         """Return the lattice value of plain Python data."""
@@ -140,11 +140,11 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
     def accepts(self, other: Lattice[Any]) -> bool:
         """Return whether every value of `other` is in this lattice, with the same join."""
         return type(other) is type(self) and all(
-            fits(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
+            accepts_parameter(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
         )
 
     @staticmethod
-    def given(annotation: Any) -> Lattice[Any]:
+    def from_annotation(annotation: Any) -> Lattice[Any]:
         """Return the lattice that an annotation denotes: `Max[int]`, `Max` or `Max(int)`."""
         if isinstance(annotation, Lattice):
             return annotation
@@ -201,18 +201,18 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
             register(cls.name, cls)
 
 
-def fits(part: Any, other: Any) -> bool:
+def accepts_parameter(part: Any, other: Any) -> bool:
     """Return whether a parameter of one lattice accepts that of another."""
     if isinstance(part, Lattice):
         return part.accepts(other)
     if isinstance(part, tuple):
-        return len(part) == len(other) and all(map(fits, part, other))
+        return len(part) == len(other) and all(map(accepts_parameter, part, other))
     if part is Any or other is Any or isinstance(part, type) or get_origin(part) is not None:
         return accepts(part, other)
     return bool(part == other)
 
 
-def marked(kind: Any, mark: type[Enum]) -> Any:
+def with_mark(kind: Any, mark: type[Enum]) -> Any:
     """Return the type `kind | mark`, if `kind` is a type."""
     return kind if kind is Any or isinstance(kind, str) else kind | mark
 

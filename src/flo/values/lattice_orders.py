@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, final
 
 from flo.core.elements import belongs, type_name
 from flo.values.exact import terms, to_decimal, to_float
-from flo.values.lattice import ANYTHING, BOTTOM, TOP, Lattice, Top, marked
+from flo.values.lattice import ANYTHING, BOTTOM, TOP, Lattice, Top, with_mark
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -219,7 +219,7 @@ class Flat(Lattice[T_co | Top], Generic[T_co]):
 
     @property
     def element(self) -> Any:
-        return marked(self.agreed, Top)
+        return with_mark(self.agreed, Top)
 
     @property
     def ordinary(self) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar, TypeVarTuple, final
 
-from flo.core.elements import belongs, first_stranger, type_name
+from flo.core.elements import belongs, find_mismatch, type_name
 from flo.core.persistent import PersistentMap
 from flo.core.term import Call, Lowering, Term
 from flo.values.lattice import ANYTHING, BOTTOM, Lattice, V_co
@@ -45,7 +45,7 @@ class SetUnion(Lattice[Set[T_co]], Generic[T_co]):
         if not isinstance(value, frozenset):
             return f"{value!r} is not a set"
         members = list(value)
-        stranger = first_stranger(members, self.member)
+        stranger = find_mismatch(members, self.member)
         return None if stranger is None else f"{members[stranger]!r} is not of type {type_name(self.member)}"
 
     @property
@@ -69,7 +69,7 @@ class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
     @classmethod
     def parameterised(cls, *parameters: Any) -> Lattice[Any]:
         key, lattice = parameters
-        return cls(key, Lattice.given(lattice))
+        return cls(key, Lattice.from_annotation(lattice))
 
     def bottom(self) -> PersistentMap[K, Any]:
         return PersistentMap()
@@ -126,7 +126,7 @@ class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
     name = "Product"
 
     def __init__(self, *lattices: Any) -> None:
-        object.__setattr__(self, "lattices", tuple(map(Lattice.given, lattices)))
+        object.__setattr__(self, "lattices", tuple(map(Lattice.from_annotation, lattices)))
 
     def bottom(self) -> tuple[Any, ...]:
         return tuple(lattice.bottom() for lattice in self.lattices)
@@ -182,7 +182,7 @@ class Versioned(Lattice[tuple[T_co, Any]], Generic[T_co, L_co]):
     @classmethod
     def parameterised(cls, *parameters: Any) -> Lattice[Any]:
         version, lattice = parameters
-        return cls(version, Lattice.given(lattice))
+        return cls(version, Lattice.from_annotation(lattice))
 
     def bottom(self) -> Any:
         return BOTTOM

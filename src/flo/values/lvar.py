@@ -90,7 +90,7 @@ class LVar(Collection, Generic[L_co]):
     name = "LVar"
 
     def __init__(self, lattice: Any) -> None:
-        self.lattice = Lattice.given(lattice)
+        self.lattice = Lattice.from_annotation(lattice)
 
     @classmethod
     def parameterised(cls, *parameters: Any) -> LVar[Any]:

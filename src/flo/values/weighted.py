@@ -135,7 +135,7 @@ class Bag(ElementCollection[T_co]):
         if not isinstance(data, Mapping):
             data = Counter(self.checked(list(data)))
         self.checked(list(data))
-        negative = next((element for element, count in data.items() if not positive(count)), None)
+        negative = next((element for element, count in data.items() if not is_positive_count(count)), None)
         if negative is not None:
             raise ElementError(
                 f"the count of {negative!r} in {{input}} must be an integer ≥ 1; got {data[negative]!r}",
@@ -179,5 +179,5 @@ class ZSet(ElementCollection[T_co]):
         return value.weights.to_dict()
 
 
-def positive(count: Any) -> bool:
+def is_positive_count(count: Any) -> bool:
     return type(count) is int and count > 0

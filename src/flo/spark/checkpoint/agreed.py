@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from flo.core.checkpoint import difference, expect_same, functions
+from flo.core.checkpoint import describe_difference, expect_same, function_identities
 from flo.core.errors import CheckpointError
 from flo.core.graph import Graph, nodes, text
 from flo.core.operator import Operator
@@ -30,7 +30,7 @@ def content_of(name: str, graph: Graph, plan: Plan, inputs: list[str], outputs: 
     return {
         "flow": name,
         "program": text(Lowering()(graph), states=False),
-        "functions": list(functions(graph)),
+        "functions": list(function_identities(graph)),
         "inputs": [line for name, entry in zip(inputs, plan.entries, strict=False) for line in _input(name, entry)],
         "outputs": {output.name: output.how for output in outputs},
         "shards": shards,
@@ -111,7 +111,7 @@ def _is_same(before: Content, ours: Content) -> bool:
 
 def _compared(before: Content, ours: Content) -> None:
     if before["program"] != ours["program"]:
-        facts = difference(before["program"], ours["program"])
+        facts = describe_difference(before["program"], ours["program"])
         raise CheckpointError("the checkpoint belongs to another program", facts=facts)
     named = ("def name(…)", "a named function may change; a lambda is its text")
     expect_same(tuple(before["functions"]), tuple(ours["functions"]), named)

@@ -39,7 +39,7 @@ from flo.tables.state.trace import Latest, Trace, weighing
 from flo.tables.values import WEIGHT, layout_of, ordered
 from flo.values.operators.bags import Count, FoldUnordered, Sum
 from flo.values.operators.sequences import Fold, Last
-from flo.values.operators.shapes import as_declared, own
+from flo.values.operators.shapes import as_declared, copy_if_mutable
 from flo.values.weighted import Set
 
 
@@ -151,7 +151,7 @@ class FoldOfEveryKey(Final):
         found = []
         for acc, given in zip(known_results(reached, rows.keys, like), rows.each(elements), strict=True):
             flat = given if ordered(of) else [element for some in given for element in some]
-            found.append(reduce(like.f, flat, own(acc)))
+            found.append(reduce(like.f, flat, copy_if_mutable(acc)))
         return replace(self, reached=reached.extended(with_results(rows.keys, found, like)))
 
     def results(self, keys: Run) -> pa.Table:

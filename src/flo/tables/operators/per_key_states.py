@@ -27,7 +27,7 @@ from flo.tables.state.totals import Totals, grouped
 from flo.tables.state.trace import Latest, alike
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.sequences import Enumerate, Scan, Take
-from flo.values.operators.shapes import as_declared, own
+from flo.values.operators.shapes import as_declared, copy_if_mutable
 
 NO_TOTALS = Totals(())
 NO_ROWS = Latest(())
@@ -140,7 +140,7 @@ class ScanOfEveryKey(OfEveryKey):
         lasts: list[Any] = []
         for acc, elements in zip(known_results(results, rows.keys, like), given, strict=True):
             for element in elements:
-                found.append(acc := like.f(own(acc), element))
+                found.append(acc := like.f(copy_if_mutable(acc), element))
             lasts.append(acc)
         as_declared(like.f, found)
         table = beside(written(found, returned_type(like.f)), rows.rows.select(list(self.keys)))

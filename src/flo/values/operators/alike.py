@@ -11,7 +11,7 @@ from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.type_relations import are_related, may_be_equal
 from flo.values.element_value import ElementCollection
-from flo.values.operators.shapes import Sides, either
+from flo.values.operators.shapes import Sides, union_type
 from flo.values.weighted import Bag, Set, WeightedValue, ZSet
 
 CONVERSIONS = {
@@ -65,7 +65,7 @@ def expect_equal_keys(
         )
 
 
-class Alike(Operator):
+class SameKind(Operator):
     """((C<T>, X), (C<U>, X)) ↪ (C<V>, X), for an unordered collection C."""
 
     arity = (2, 1)
@@ -74,7 +74,7 @@ class Alike(Operator):
 
     def element(self, left: Any, right: Any) -> Any:
         """Return the type of the output elements."""
-        return either(left, right)
+        return union_type(left, right)
 
     def expect_kind(self, inputs: StreamTypes) -> None:
         for index, given in enumerate(inputs):
@@ -91,7 +91,7 @@ class Alike(Operator):
         return (StreamType(self.kind(element), all(given.bounded for given in inputs)),)
 
 
-class Union(Alike, Sides):
+class Union(SameKind, Sides):
     """Passes on what arrives on either side."""
 
     rule = "union"

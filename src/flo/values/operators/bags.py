@@ -20,7 +20,7 @@ from flo.values.operators.alike import Union, element_of
 from flo.values.operators.joins import WeightedJoin
 from flo.values.operators.sequences import UNBOUNDED_FOLD
 from flo.values.operators.sets import hashable, remember
-from flo.values.operators.shapes import ElementKind, Unary, as_declared, noted, own
+from flo.values.operators.shapes import ElementKind, Unary, as_declared, copy_if_mutable, noted
 from flo.values.operators.zset_ranking import comparable, tie_text
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, Set, SetValue
@@ -42,7 +42,7 @@ def expect_whole(operator: Operator, given: StreamType) -> None:
     expect_bounded(operator, given, instead=UNBOUNDED_SEQUENCE if ordered else UNBOUNDED_TOTAL)
 
 
-def weighted(units: list[Any], source: ElementKind) -> list[tuple[Any, int]]:
+def with_weights(units: list[Any], source: ElementKind) -> list[tuple[Any, int]]:
     """Return the elements with their counts."""
     return [(element, 1) for element in units] if source is SequenceValue else units
 
@@ -69,13 +69,13 @@ class Total(Unary):
     """Base class: one result for the whole input. A set is only read at its end: before, elements may arrive again."""
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        return iter(()) if open_set(inputs) else super().steps(inputs)
+        return iter(()) if is_open_set(inputs) else super().steps(inputs)
 
     def advance(self, inputs: Values) -> Iterator[Step]:
-        return iter(()) if open_set(inputs) else super().advance(inputs)
+        return iter(()) if is_open_set(inputs) else super().advance(inputs)
 
 
-def open_set(inputs: Values) -> bool:
+def is_open_set(inputs: Values) -> bool:
     return isinstance(inputs[0], SetValue) and inputs[0].end is End.OPEN
 
 
@@ -107,7 +107,7 @@ class FoldUnordered(Total):
         return (StreamType(Sequence(returned_type(self.f)), bounded=True),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        acc = own(self.acc)
+        acc = copy_if_mutable(self.acc)
         for element, count in units:
             acc = reduce(self.f, repeat(element, count), acc)
         return replace(self, acc=acc), (None,)
@@ -154,7 +154,7 @@ class Sum(Total):
         return (StreamType(Sequence(sum_type(element_of(inputs[0]))), bounded=True),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        return Sum(self.total.added(weighted(units, source))), (None,)
+        return Sum(self.total.added(with_weights(units, source))), (None,)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return self, (SequenceValue.of([self.total.value()], End.ARRIVED),)

@@ -16,7 +16,7 @@ from flo.core.operator import Delta, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.values.canonical import canonical_element
-from flo.values.operators.alike import Alike, element_of, expect_equal_keys
+from flo.values.operators.alike import SameKind, element_of, expect_equal_keys
 from flo.values.operators.shapes import ElementKind, Sides, evaluate_ahead
 from flo.values.weighted import SetValue
 
@@ -38,12 +38,12 @@ def pair(x: Any, y: Any) -> tuple[Any, Any]:
     return (x, y)
 
 
-def paired(some: Units, others: Units) -> list[tuple[tuple[Any, Any], int]]:
+def pair_units(some: Units, others: Units) -> list[tuple[tuple[Any, Any], int]]:
     """Return (x, y) for all x and y, weighted by the product."""
     return [((x, y), weight * other) for x, weight in some for y, other in others]
 
 
-def combined(into: Callable[[Any, Any], Any], pairs: Units) -> list[tuple[Any, int]]:
+def combine_pairs(into: Callable[[Any, Any], Any], pairs: Units) -> list[tuple[Any, int]]:
     """Return into(x, y) for each pair, with its weight."""
     found = []
     x = y = None
@@ -75,16 +75,16 @@ class KeptJoin(Sides):
     def combined_type(self, left: Any, right: Any) -> Any:
         return tuple[left, right] if self.into is None else returned_type(self.into)
 
-    def joined(self, side: int, arrived: dict[Any, dict[Any, int]]) -> tuple[Operator, dict[Any, list[Any]]]:
+    def join_arrived(self, side: int, arrived: dict[Any, dict[Any, int]]) -> tuple[Operator, dict[Any, list[Any]]]:
         """Return the operator after these elements of that side, and the results under each key."""
         mine, others = (self.left, self.right) if side == 0 else (self.right, self.left)
         results: dict[Any, list[Any]] = {}
         for key in arrived:
             if key in others:
                 both = arrived[key].items(), others[key].to_dict().items()
-                results[key] = paired(*(both if side == 0 else both[::-1]))
+                results[key] = pair_units(*(both if side == 0 else both[::-1]))
         combine_ahead(self.into, chain.from_iterable(results.values()))
-        results = {key: combined(self.combine, pairs) for key, pairs in results.items()}
+        results = {key: combine_pairs(self.combine, pairs) for key, pairs in results.items()}
         grown = {key: mine.get(key, NONE).added(elements) for key, elements in arrived.items()}
         mine = mine.updated(grown, drop=NONE)
         return replace(self, **{("left", "right")[side]: mine}), results  # type: ignore[type-var]
@@ -98,7 +98,7 @@ class KeptJoin(Sides):
 
 
 @dataclass(frozen=True)
-class WeightedJoin(KeptJoin, Alike):
+class WeightedJoin(KeptJoin, SameKind):
     """join(on, other_on, into): `into(left, right)` for all pairs with equal keys; weights are multiplied.
 
     Without `on` or `other_on` an element is its own key.
@@ -134,5 +134,5 @@ class WeightedJoin(KeptJoin, Alike):
             key = self.key(side, element)
             if source is not SetValue or element not in mine.get(key, ()):  # a set has no duplicates
                 arrived.setdefault(key, {})[element] = weight
-        operator, results = self.joined(side, arrived)
+        operator, results = self.join_arrived(side, arrived)
         return operator, source.of(chain.from_iterable(results.values()))

@@ -21,7 +21,15 @@ from flo.values.lattice import BOTTOM
 from flo.values.lvar import LVar, LVarValue
 from flo.values.operators.alike import expect_equal_keys
 from flo.values.operators.joins import Index, Into, KeptJoin
-from flo.values.operators.shapes import ElementKind, Portions, Unary, attempted, either, evaluate_ahead, leaps
+from flo.values.operators.shapes import (
+    ElementKind,
+    Portions,
+    Unary,
+    consume_each,
+    evaluate_ahead,
+    run_leaps,
+    union_type,
+)
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, BagValue, Set, ZSet, ZSetValue
 
@@ -112,20 +120,20 @@ class KeyedUnary(Operator):
         value = inputs[0]
         assert isinstance(value, KeyedValue)
         portions = key_portions(value, every=every)
-        for (_, rest), output in attempted(portions, lambda it: self.consume(it[0]), lambda it: key_note(it[0])):
+        for (_, rest), output in consume_each(portions, lambda it: self.consume(it[0]), lambda it: key_note(it[0])):
             yield Step(self.rule, (rest,), self, (output,))
         if value.ending():
             yield Step(f"{self.rule}-terminated", (value.passed(),), self, (self.finish(),))
 
     def advance(self, inputs: Values) -> Iterator[Step]:
-        return leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
+        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
 
 
 def key_portions(value: KeyedValue, *, every: bool) -> Iterator[tuple[dict[Any, Any], KeyedValue]]:
     """Yield what a step may consume, the content of one key or of all keys, with the rest of the value."""
     keys = list(value.entries)
     for portion in ([keys] if keys else []) if every else ([key] for key in keys):
-        rest, taken = value.taken(portion)
+        rest, taken = value.take_keys(portion)
         yield taken, rest
 
 
@@ -256,7 +264,7 @@ class KeyedJoin(KeptJoin):
         assert isinstance(b, ElementCollection)
         element = self.combined_type(a.element, b.element)
         inner: Collection = ZSet(element) if left.cancels else Bag(element)
-        key = either(left.key, right.key)
+        key = union_type(left.key, right.key)
         return (StreamType(Keyed(key, inner), all(given.bounded for given in inputs)),)
 
     def rules_on(self, source: Any) -> tuple[str, str]:
@@ -277,5 +285,5 @@ class KeyedJoin(KeptJoin):
             elif isinstance(value, ZSetValue):
                 kind = ZSetValue
             arrived[key] = value.weights.to_dict()
-        operator, results = self.joined(side, arrived)
+        operator, results = self.join_arrived(side, arrived)
         return operator, KeyedValue.of({key: kind.of(found) for key, found in results.items() if found})

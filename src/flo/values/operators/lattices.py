@@ -41,7 +41,7 @@ class FoldLattice(Unary):
     end_rule = "fold-lattice-terminated"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lattice", Lattice.given(self.lattice))
+        object.__setattr__(self, "lattice", Lattice.from_annotation(self.lattice))
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(self, inputs[0], Sequence, Bag, Set)

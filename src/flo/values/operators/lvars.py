@@ -34,7 +34,7 @@ def expect_lvar(operator: Operator, given: StreamType, index: int = 0) -> Lattic
     return given.collection.lattice
 
 
-def lvar(inputs: Values, index: int = 0) -> LVarValue:
+def as_lvar(inputs: Values, index: int = 0) -> LVarValue:
     value = inputs[index]
     assert isinstance(value, LVarValue)
     return value
@@ -58,14 +58,14 @@ class MapLattice(Operator):
     name = "map_monotone"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "target", Lattice.given(self.target))
+        object.__setattr__(self, "target", Lattice.from_annotation(self.target))
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_lvar(self, inputs[0])
         return (StreamType(LVar(self.target), inputs[0].bounded),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        value = lvar(inputs)
+        value = as_lvar(inputs)
         if not (self.seen and value.is_bottom()):
             grown = (self.seen[0] if self.seen else value.empty()).concat(replace(value, end=End.OPEN))
             image = self._image(grown)
@@ -96,7 +96,7 @@ class MapLattice(Operator):
         return LVarValue(self.target, image)
 
     def measure(self, inputs: Values) -> Measure:
-        return (0 if self.seen else 1, lvar(inputs).size())
+        return (0 if self.seen else 1, as_lvar(inputs).size())
 
 
 @final
@@ -124,7 +124,7 @@ class LVarToSequence(Operator):
         return (StreamType(Sequence(lattice.element), bounded=True),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        value = lvar(inputs)
+        value = as_lvar(inputs)
         if value.end is End.ARRIVED:
             final_value = [] if value.value is BOTTOM else [value.lattice.plain(value.value)]
             emitted = SequenceValue.of(final_value, End.ARRIVED)
@@ -153,7 +153,7 @@ class LVarUnion(Operator):
         return (StreamType(LVar(left if left.accepts(right) else right), bounded),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        left, right = lvar(inputs), lvar(inputs, 1)
+        left, right = as_lvar(inputs), as_lvar(inputs, 1)
         if not left.is_bottom():
             yield Step("lvar-union-left", (left.drained(), right), self, (replace(left, end=End.OPEN),))
         if not right.is_bottom():
@@ -219,7 +219,7 @@ class Threshold(Operator):
         )
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        value = lvar(inputs)
+        value = as_lvar(inputs)
         if value.end is End.PASSED:
             return
         lattice = value.lattice
@@ -244,7 +244,7 @@ class Threshold(Operator):
             yield Step("lvar-threshold-terminated", (value.passed(),), self, (SequenceValue.terminator(),))
 
     def measure(self, inputs: Values) -> Measure:
-        return (0 if self.passed or lvar(inputs).end is End.PASSED else 1,)
+        return (0 if self.passed or as_lvar(inputs).end is End.PASSED else 1,)
 
     def lower(self, lower: Lowering) -> Term:
         thresholds = lower(self.thresholds)
@@ -270,7 +270,7 @@ class Above(Operator):
         return (StreamType(LVar(Or()), inputs[0].bounded),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        value = lvar(inputs)
+        value = as_lvar(inputs)
         if value.end is End.PASSED:
             return
         if value.lattice.leq(value.lattice.value(self.threshold), value.value):
@@ -280,4 +280,4 @@ class Above(Operator):
             yield Step("lvar-above-terminated", (value.passed(),), self, (ended,))
 
     def measure(self, inputs: Values) -> Measure:
-        return (0 if lvar(inputs).end is End.PASSED else 1,)
+        return (0 if as_lvar(inputs).end is End.PASSED else 1,)

@@ -31,7 +31,7 @@ def expect_nested(operator: Operator, given: StreamType, index: int = 0) -> Nest
     return given.collection
 
 
-def nested(value: Value) -> NestedValue:
+def as_nested(value: Value) -> NestedValue:
     assert isinstance(value, NestedValue)
     return value
 
@@ -43,7 +43,7 @@ def without_tuples(value: NestedValue) -> NestedValue:
 
 def leftovers(values: Values) -> Measure:
     """A measure for operators that drop what they have seen of a tuple: remaining size, and number of tuples."""
-    return (sum(value.size() for value in values), sum(map(len, map(nested, values))))
+    return (sum(value.size() for value in values), sum(map(len, map(as_nested, values))))
 
 
 @final
@@ -77,25 +77,25 @@ class NestedZip(Operator):
         return replace(self, bottoms=tuple(tuple(s.collection.bottom() for s in kind.inner) for kind in kinds))
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        values = tuple(map(nested, inputs))
+        values = tuple(map(as_nested, inputs))
         if self.done:
             yield from self._drain(values)
             return
         for index, value in enumerate(values):
             if value.continues and self._moves(value):
-                rest, part = front(value)
+                rest, part = take_front(value)
                 parts = [*self.bottoms]
                 parts[index] = part
                 after = (*values[:index], rest, *values[index + 1 :])
                 yield Step("zip-nested-extend", after, self, (NestedValue.extending(sum(parts, ())),))
         if any(value.continues for value in values):
-            if any(map(exhausted, values)) and all(self._closed(value) for value in values):
+            if any(map(is_exhausted, values)) and all(self._closed(value) for value in values):
                 yield self._end(values)
         elif all(len(value) for value in values):
-            fronts = [front(value) for value in values]
+            fronts = [take_front(value) for value in values]
             opened = NestedValue.pushing(sum((part for _, part in fronts), ()))
             yield Step("zip-nested", tuple(rest for rest, _ in fronts), self, (opened,))
-        elif any(map(exhausted, values)):
+        elif any(map(is_exhausted, values)):
             yield self._end(values)
 
     @staticmethod
@@ -111,28 +111,28 @@ class NestedZip(Operator):
 
     def _end(self, values: tuple[NestedValue, ...]) -> Step:
         ended = NestedValue.pushing().fix()
-        return Step("zip-nested-terminated", tuple(map(dropped, values)), replace(self, done=True), (ended,))
+        return Step("zip-nested-terminated", tuple(map(drop_all, values)), replace(self, done=True), (ended,))
 
     def _drain(self, values: tuple[NestedValue, ...]) -> Iterator[Step]:
         for index, value in enumerate(values):
             if len(value) or value.end is End.ARRIVED:
-                after = (*values[:index], dropped(value), *values[index + 1 :])
+                after = (*values[:index], drop_all(value), *values[index + 1 :])
                 yield Step("zip-nested-drain", after, self, (None,))
 
     def measure(self, inputs: Values) -> Measure:
         return leftovers(inputs)
 
 
-def exhausted(value: NestedValue) -> bool:
+def is_exhausted(value: NestedValue) -> bool:
     return value.end is End.ARRIVED and not len(value)
 
 
-def dropped(value: NestedValue) -> NestedValue:
+def drop_all(value: NestedValue) -> NestedValue:
     """Return the value without anything that has arrived."""
     return value.passed() if value.fixed() else without_tuples(value)
 
 
-def front(value: NestedValue) -> tuple[NestedValue, Values]:
+def take_front(value: NestedValue) -> tuple[NestedValue, Values]:
     """Take everything that has arrived in the oldest tuple; return (the rest, that). A tuple that may grow stays."""
     taken = [stream.take() for stream in value.oldest() or ()]
     part = tuple(content for _, content in taken)
@@ -174,7 +174,7 @@ class NestedLast(Operator):
         return replace(self, bottoms=tuple(output.collection.bottom() for output in self.type(inputs)))
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        value = nested(inputs[0])
+        value = as_nested(inputs[0])
         if value.has_next():
             yield Step("last-nested", (value.without_oldest(),), self, (None,) * self.count)
         elif value.end is End.ARRIVED:
@@ -182,7 +182,7 @@ class NestedLast(Operator):
             yield Step("last-nested-terminated", (value.passed(),), self, tuple(stream.fix() for stream in last))
 
     def advance(self, inputs: Values) -> Iterator[Step]:
-        value = nested(inputs[0])
+        value = as_nested(inputs[0])
         if value.has_next():
             value = NestedValue(Elements(), value.newest, end=value.end)
             yield Step("last-nested", (value,), self, (None,) * self.count)
@@ -215,7 +215,7 @@ class Flatten(Operator):
         return Flatten(output.collection.bottom())
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        value = nested(inputs[0])
+        value = as_nested(inputs[0])
         if not value.size():
             return
         rest, sent = value.take()
@@ -229,7 +229,7 @@ class Flatten(Operator):
             yield Step("flatten", (rest,), self, (output,))
 
 
-def copies(value: Value, count: int) -> NestedValue:
+def repeat_value(value: Value, count: int) -> NestedValue:
     """Return `count` inner streams with the value, and the end."""
     return NestedValue.pushing(*[(value,)] * count).fix()
 
@@ -255,7 +255,7 @@ class RepeatNested(Operator):
         value = inputs[0]
         if value.fixed() and value.size():
             rest, whole = value.take()
-            yield Step("repeat-nested", (rest,), self, (copies(whole, self.times),))
+            yield Step("repeat-nested", (rest,), self, (repeat_value(whole, self.times),))
 
 
 @final
@@ -297,7 +297,7 @@ class RepeatNestedBy(Operator):
                     facts=(("given", repr(numbers)[:80]),),
                 )
             rest, whole = value.take()
-            yield Step("repeat-nested-by", (rest, times.passed()), self, (copies(whole, numbers[0]),))
+            yield Step("repeat-nested-by", (rest, times.passed()), self, (repeat_value(whole, numbers[0]),))
 
 
 @final
@@ -322,14 +322,14 @@ class NestOnce(Operator):
         return (StreamType(Nested(stream), driver.bounded),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        value, driver = inputs[0], nested(inputs[1])
+        value, driver = inputs[0], as_nested(inputs[1])
         if driver.continues:
             yield Step("nest-once-drain", (value, after_oldest(driver)), self, (None,))
         elif len(driver) and (self.begun or value.fixed()):
             rest, whole = (value, value.empty().fix()) if self.begun else value.take()
             rule = "nest-once" if self.begun else "nest-once-first"
             yield Step(rule, (rest, after_oldest(driver)), NestOnce(begun=True), (NestedValue.pushing((whole,)),))
-        elif exhausted(driver):
+        elif is_exhausted(driver):
             yield Step("nest-once-terminated", (value, driver.passed()), self, (NestedValue.pushing().fix(),))
 
     def measure(self, inputs: Values) -> Measure:

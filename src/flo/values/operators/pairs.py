@@ -12,7 +12,7 @@ from flo.core.operator import Delta, Operator, Step, Values, expect_bounded
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.operators.alike import expect_related
 from flo.values.operators.sequences import expect_sequence
-from flo.values.operators.shapes import ElementKind, Sides, either, evaluate_ahead, leaps
+from flo.values.operators.shapes import ElementKind, Sides, evaluate_ahead, run_leaps, union_type
 from flo.values.sequence import Sequence, SequenceValue
 
 UNBOUNDED_MERGE = (
@@ -21,14 +21,14 @@ UNBOUNDED_MERGE = (
 )
 
 
-def sequences(inputs: Values) -> tuple[SequenceValue, SequenceValue]:
+def as_sequences(inputs: Values) -> tuple[SequenceValue, SequenceValue]:
     left, right = inputs
     assert isinstance(left, SequenceValue)
     assert isinstance(right, SequenceValue)
     return left, right
 
 
-def rest(value: SequenceValue, count: int) -> SequenceValue:
+def drop_oldest(value: SequenceValue, count: int) -> SequenceValue:
     """Return the value without its oldest `count` elements."""
     return SequenceValue(value.elements.dropped(count), value.end)
 
@@ -56,7 +56,7 @@ class Zip(Operator):
         return self._steps(inputs, most=1)
 
     def _steps(self, inputs: Values, most: int) -> Iterator[Step]:
-        left, right = sequences(inputs)
+        left, right = as_sequences(inputs)
         if self.done:
             if left.size():
                 yield Step("zip-drain", (left.take()[0], right), self, (None,))
@@ -66,13 +66,13 @@ class Zip(Operator):
         count = min(len(left.elements), len(right.elements), most)
         if count:
             pairs = [(left.elements[at], right.elements[at]) for at in range(count)]
-            yield Step("zip", (rest(left, count), rest(right, count)), self, (SequenceValue.of(pairs),))
+            yield Step("zip", (drop_oldest(left, count), drop_oldest(right, count)), self, (SequenceValue.of(pairs),))
         elif left.ending() or right.ending():
             after = tuple(side.passed() if side.ending() else side for side in (left, right))
             yield Step("zip-terminator", after, Zip(done=True), (SequenceValue.terminator(),))
 
     def advance(self, inputs: Values) -> Iterator[Step]:
-        return leaps(self, inputs, lambda operator, values: operator._steps(values, sys.maxsize))
+        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, sys.maxsize))
 
 
 @final
@@ -97,7 +97,7 @@ class UnionSequences(Sides):
                 ),
                 index=0,
             )
-        return (StreamType(Sequence(either(left.element, right.element)), inputs[1].bounded),)
+        return (StreamType(Sequence(union_type(left.element, right.element)), inputs[1].bounded),)
 
     def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
         return self, source.of(units)
@@ -128,20 +128,20 @@ class MergeSorted(Operator):
         expect_related(self, inputs)
         for index, given in enumerate(inputs):
             expect_bounded(self, given, index=index, instead=UNBOUNDED_MERGE)
-        return (StreamType(Sequence(either(left, right)), bounded=True),)
+        return (StreamType(Sequence(union_type(left, right)), bounded=True),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         return self._steps(inputs, most=1)
 
     def _steps(self, inputs: Values, most: int) -> Iterator[Step]:
-        left, right = sequences(inputs)
+        left, right = as_sequences(inputs)
         if left.ending() and right.ending():
             ended = (left.passed(), right.passed())
             yield Step("merge-sorted-terminator", ended, self, (SequenceValue.terminator(),))
             return
         merged, taken, last = self._merge(left, right, most)
         if merged:
-            after = (rest(left, taken[0]), rest(right, taken[1]))
+            after = (drop_oldest(left, taken[0]), drop_oldest(right, taken[1]))
             rule = "merge-sorted-left" if taken[0] else "merge-sorted-right"
             yield Step(rule, after, replace(self, last=last), (SequenceValue.of(merged),))
 
@@ -181,4 +181,4 @@ class MergeSorted(Operator):
     def advance(self, inputs: Values) -> Iterator[Step]:
         for value in inputs:
             evaluate_ahead(self.key, value.elements_list())  # type: ignore[attr-defined]
-        return leaps(self, inputs, lambda operator, values: operator._steps(values, sys.maxsize))
+        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, sys.maxsize))

@@ -96,13 +96,13 @@ class PerKey(Operator):
         )
 
     def steps(self, values: Values) -> Iterator[Step]:
-        pending, is_stuck = arrived(values), True
+        pending, is_stuck = arrived_keys(values), True
         for key in pending:
             is_stuck = False
             rests, graphs = self._received(values, [key])
             rule = "per-key-receive" if key in self.running else "per-key-first"
             active = None if self.active is None else (*self._awake(), key)
-            yield Step(rule, rests, self._with(graphs, active), packed(self._announced([key])))
+            yield Step(rule, rests, self._with(graphs, active), pack_outputs(self._announced([key])))
         fault: FloError | None = None
         for key in self._awake():
             try:
@@ -111,7 +111,7 @@ class PerKey(Operator):
                     operator = self._with({key: step.graph}, self.active)
                     outputs = self._announced(())
                     self._emit(outputs, key, step.outputs)
-                    yield Step("per-key-run-graph", values, operator, packed(outputs), step.path)
+                    yield Step("per-key-run-graph", values, operator, pack_outputs(outputs), step.path)
             except (FunctionError, ElementError) as error:  # the other keys can still step
                 fault = fault or error
         if fault is not None:
@@ -128,7 +128,7 @@ class PerKey(Operator):
 
     def _leap(self, values: Values) -> Step | None:
         """Receive everything that has arrived, and run the affected graphs to their stuck states."""
-        pending = arrived(values)
+        pending = arrived_keys(values)
         rests, graphs = self._received(values, pending)
         outputs = self._announced(pending)
         moved, failed = bool(pending), []
@@ -145,7 +145,7 @@ class PerKey(Operator):
                 fault = fault or error
                 failed.append(key)
         if moved:
-            return Step("per-key-run-graph", rests, self._with(graphs, tuple(failed)), packed(outputs))
+            return Step("per-key-run-graph", rests, self._with(graphs, tuple(failed)), pack_outputs(outputs))
         if fault is not None:
             raise fault
         return next(self._finish(values), None)
@@ -156,7 +156,7 @@ class PerKey(Operator):
         deltas: dict[Any, list[Value | None]] = {key: [] for key in keys}
         for value in values:
             assert isinstance(value, KeyedValue)
-            rest, taken = value.taken([key for key in deltas if key in value.entries])
+            rest, taken = value.take_keys([key for key in deltas if key in value.entries])
             rests.append(rest)
             for key, row in deltas.items():
                 row.append(self._content(taken[key]) if key in taken else None)
@@ -227,7 +227,7 @@ class PerKey(Operator):
         return replace(self, graph=with_origins(self.graph, program), running=running)
 
 
-def arrived(values: Values) -> list[Any]:
+def arrived_keys(values: Values) -> list[Any]:
     """Return the keys for which something has arrived."""
     keys: dict[Any, None] = {}
     for value in values:
@@ -242,5 +242,5 @@ def with_ends(graph: Graph, ended: list[bool]) -> Graph:
     return setinput(graph, tuple(value.fix() if end else value for value, end in zip(values, ended, strict=True)))
 
 
-def packed(outputs: list[Emitted]) -> Deltas:
+def pack_outputs(outputs: list[Emitted]) -> Deltas:
     return tuple(KeyedValue.of(entries) if entries else None for entries in outputs)

@@ -14,7 +14,7 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.values.operators.shapes import ElementKind, Unary, as_declared, lasting, own
+from flo.values.operators.shapes import ElementKind, Unary, as_declared, copy_if_mutable, is_immutable
 from flo.values.sequence import Sequence, SequenceValue
 
 UNBOUNDED_FOLD = (
@@ -55,12 +55,12 @@ class Scan(Unary):
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         f = self.f
-        acc = f(own(self.acc), units[0])
+        acc = f(copy_if_mutable(self.acc), units[0])
         results = [acc]
-        if lasting(acc):
+        if is_immutable(acc):
             results += [acc := f(acc, unit) for unit in units[1:]]
         else:
-            results += [acc := f(own(acc), unit) for unit in units[1:]]
+            results += [acc := f(copy_if_mutable(acc), unit) for unit in units[1:]]
         as_declared(f, results)
         return replace(self, acc=acc), (SequenceValue.of(results),)
 
@@ -83,7 +83,7 @@ class Fold(Unary):
         return (StreamType(Sequence(returned_type(self.f)), bounded=True),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        return replace(self, acc=reduce(self.f, units, own(self.acc))), (None,)
+        return replace(self, acc=reduce(self.f, units, copy_if_mutable(self.acc))), (None,)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         as_declared(self.f, [self.acc])

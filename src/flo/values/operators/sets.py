@@ -15,7 +15,7 @@ from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.canonical import canonical_element
 from flo.values.element_value import first_unhashable
-from flo.values.operators.alike import Alike, Union, element_of
+from flo.values.operators.alike import SameKind, Union, element_of
 from flo.values.operators.joins import WeightedJoin, key_type
 from flo.values.operators.shapes import ElementKind, Sides, Unary
 from flo.values.sequence import Sequence, SequenceValue
@@ -153,7 +153,7 @@ class SetJoin(WeightedJoin):
 
 @final
 @dataclass(frozen=True)
-class Intersection(Alike, Sides):
+class Intersection(SameKind, Sides):
     """intersection(): (Set<T>, X), (Set<T>, X) ↪ (Set<T>, X). Monotone: an element of both sides stays."""
 
     left: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
@@ -182,7 +182,7 @@ class Intersection(Alike, Sides):
 
 @final
 @dataclass(frozen=True)
-class Difference(Alike, Sides):
+class Difference(SameKind, Sides):
     """difference(): (Set<T>, X), (Set<T>, B) ↪ (Set<T>, X), the elements of the left that are not in the right.
 
     An element is known to be missing from the right only when the right has ended. The left waits in the buffer.

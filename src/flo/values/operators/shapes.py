@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, Union, get_args, get_origi
 from uuid import UUID
 
 from flo.core.collection import End
-from flo.core.elements import first_stranger, returned_type, type_name
+from flo.core.elements import find_mismatch, returned_type, type_name
 from flo.core.errors import brief
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.term import ATOMS
@@ -30,19 +30,19 @@ from flo.values.weighted import BagValue, SetValue
 _LASTING = (*ATOMS, bytes, frozenset, Decimal, Fraction, complex, UUID, date, time, timedelta, Enum)
 
 
-def lasting(item: Any) -> bool:
+def is_immutable(item: Any) -> bool:
     """Return whether the item is immutable, all the way down."""
     if isinstance(item, tuple):
-        return all(map(lasting, item))
+        return all(map(is_immutable, item))
     parameters = getattr(type(item), "__dataclass_params__", None)
     if parameters is not None and parameters.frozen:
-        return all(lasting(getattr(item, field.name)) for field in dataclasses.fields(item))
+        return all(is_immutable(getattr(item, field.name)) for field in dataclasses.fields(item))
     return isinstance(item, _LASTING)
 
 
-def own(item: Any) -> Any:
+def copy_if_mutable(item: Any) -> Any:
     """Return the item, or a copy if a function could change it: other versions may share an operator's state."""
-    return item if lasting(item) else copy.deepcopy(item)
+    return item if is_immutable(item) else copy.deepcopy(item)
 
 
 def evaluate_ahead(f: Any, *arguments: list[Any]) -> None:
@@ -69,7 +69,7 @@ def as_declared(f: Any, results: list[Any]) -> None:
 
 def all_declared(f: Any, results: list[Any], kind: Any) -> None:
     """Raise unless the results have this type."""
-    stranger = first_stranger(results, kind)
+    stranger = find_mismatch(results, kind)
     if stranger is not None:
         said = type_name(returned_type(f))
         derived = getattr(f, "derived", False)
@@ -113,7 +113,7 @@ class Unary(Operator):
             try:
                 operator, outputs = self.consume([unit], source)
             except Exception as error:  # only this unit is held up
-                fault = fault or noted(error, *_shown(unit, source))
+                fault = fault or noted(error, *_argument_of(unit, source))
                 continue
             yield Step(self.rule_on(self.rule_for(unit), source), (rest,), operator, outputs)
         if fault is not None:
@@ -146,7 +146,7 @@ class Unary(Operator):
             yield operator._end(value)
 
 
-def _shown(unit: Any, source: ElementKind) -> tuple[str, Any]:
+def _argument_of(unit: Any, source: ElementKind) -> tuple[str, Any]:
     """Return the function's argument as text and as it is. For bags and sets it is the element without its count."""
     element = unit[0] if source in (BagValue, SetValue) else unit
     return repr(element), element
@@ -247,7 +247,7 @@ class Sides(Operator):
             if not waiting or side == self.awaited
             for units, rest in self.portions(value, every=every)
         )
-        for (side, _, rest), (operator, output) in attempted(
+        for (side, _, rest), (operator, output) in consume_each(
             portions, lambda it: self.consume(it[0], it[1], source), lambda it: self.note(it[1])
         ):
             after = (rest, right) if side == 0 else (left, rest)
@@ -266,10 +266,10 @@ class Sides(Operator):
                     yield Step(f"{rule}{SIDES[side]}-ended", one_passed(sides, side), ended, (None,))
 
     def advance(self, inputs: Values) -> Iterator[Step]:
-        return leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
+        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
 
 
-def attempted(portions: Iterable[P], consume: Callable[[P], R], note: Callable[[P], str]) -> Iterator[tuple[P, R]]:
+def consume_each(portions: Iterable[P], consume: Callable[[P], R], note: Callable[[P], str]) -> Iterator[tuple[P, R]]:
     """Consume each portion. A faulty one only holds up itself: its error is raised after the others."""
     fault: Exception | None = None
     for portion in portions:
@@ -283,7 +283,7 @@ def attempted(portions: Iterable[P], consume: Callable[[P], R], note: Callable[[
         raise fault
 
 
-def leaps(operator: Any, inputs: Values, steps: Callable[[Any, Values], Iterator[Step]]) -> Iterator[Step]:
+def run_leaps(operator: Any, inputs: Values, steps: Callable[[Any, Values], Iterator[Step]]) -> Iterator[Step]:
     """Take the first of these longer steps until there is none."""
     while True:
         try:
@@ -297,7 +297,7 @@ def leaps(operator: Any, inputs: Values, steps: Callable[[Any, Values], Iterator
         inputs, operator = step.inputs, step.operator
 
 
-def either(kind: Any, other: Any) -> Any:
+def union_type(kind: Any, other: Any) -> Any:
     """Return the type of values that have one type or the other."""
     if kind is Any or other is Any:
         return Any

@@ -18,7 +18,15 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.persistent import Elements, PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.values.event_time import TimeWindow, above_zero, expect_durations, offset_of, origin_of, place, window_type
+from flo.values.event_time import (
+    TimeWindow,
+    expect_durations,
+    is_positive_duration,
+    offset_of,
+    origin_of,
+    place,
+    window_type,
+)
 from flo.values.operators.sequences import Cut
 from flo.values.operators.shapes import ElementKind, as_declared
 from flo.values.ordered import Ordered
@@ -55,9 +63,9 @@ class TimeWindows(Cut):
     def type(self, inputs: StreamTypes) -> StreamTypes:
         inner = self.expect_input(inputs)
         for name, duration in self.durations().items():
-            if not above_zero(duration):
+            if not is_positive_duration(duration):
                 raise TypeMismatch(f"the {name} of `{self.name}` windows must be > 0; got {duration!r}")
-        if self.lateness and not above_zero(self.lateness):
+        if self.lateness and not is_positive_duration(self.lateness):
             raise TypeMismatch(f"the lateness of `{self.name}` windows must be a duration ≥ 0; got {self.lateness!r}")
         kind = window_type(self.time, list(self.durations().values()))
         streams = (inner, Sequence(kind)) if self.bounds else (inner,)
@@ -93,7 +101,7 @@ class TimeWindows(Cut):
         return elements, SequenceValue.of([TimeWindow(origin + start, origin + end)], End.ARRIVED)
 
 
-def emitted(closed: list[Values], late: list[Any]) -> Deltas:
+def make_deltas(closed: list[Values], late: list[Any]) -> Deltas:
     return (NestedValue.pushing(*closed) if closed else None), (SequenceValue.of(late) if late else None)
 
 
@@ -173,7 +181,7 @@ class AlignedWindows(TimeWindows):
         operator = replace(  # type: ignore[type-var]
             self, origin=origin, latest=latest, opened=opened.updated(changes, drop=None), order=order
         )
-        return operator, emitted(closed, late)
+        return operator, make_deltas(closed, late)
 
 
 @final
@@ -305,7 +313,7 @@ class Session(TimeWindows):
             for start in joined:
                 its_last, its_elements = session(start)
                 first, last = min(first, start), max(last, its_last)
-                elements = together(its_elements, elements)
+                elements = merge_elements(its_elements, elements)
             for start in joined:
                 if start != first:
                     order, changes[start] = order.removed(start), None
@@ -315,9 +323,9 @@ class Session(TimeWindows):
             count += 1
         opened = self.opened.updated(changes, drop=None)
         operator = replace(self, origin=origin, latest=latest, opened=opened, order=order, count=count, horizon=horizon)
-        return operator, emitted(closed, late)
+        return operator, make_deltas(closed, late)
 
 
-def together(elements: Elements[Any], others: Elements[Any]) -> Elements[Any]:
+def merge_elements(elements: Elements[Any], others: Elements[Any]) -> Elements[Any]:
     """Append the shorter one to the longer one, unsorted, so that repeated merges are cheap."""
     return elements.extended(others) if len(elements) >= len(others) else others.extended(elements)

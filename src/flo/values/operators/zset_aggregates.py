@@ -19,7 +19,7 @@ from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.canonical import canonical_element
 from flo.values.exact import NAN, PLACES, Exact, mean_places, mean_type, sum_type
 from flo.values.operators.shapes import ElementKind, Unary
-from flo.values.operators.zsets import changes, expect_zset, grouped
+from flo.values.operators.zsets import expect_zset, group_units, make_delta
 from flo.values.weighted import ZSet
 
 Of: TypeAlias = Callable[[Any], Any] | None
@@ -75,15 +75,15 @@ class LinearAggregator(Aggregator):
     def added(self, state: Any, units: Units) -> Any:
         weight, total = state
         weight += sum(more for _, more in units)
-        total = summed(total, [(self.numbers(element), more) for element, more in units])
-        return (weight, total) if weight or not cancelled(total) else self.empty
+        total = add_terms(total, [(self.numbers(element), more) for element, more in units])
+        return (weight, total) if weight or not is_cancelled(total) else self.empty
 
     def result(self, state: Any) -> tuple[Any, ...]:
         weight, total = state
         return (self.finished(weight, total),) if weight else ()
 
 
-def summed(total: Any, terms: Units) -> Any:
+def add_terms(total: Any, terms: Units) -> Any:
     """Add numbers, or equally long tuples of numbers, each times its weight, to the total (None at first)."""
     shapes = {len(numbers) if isinstance(numbers, tuple) else None for numbers, _ in terms}
     if total is not None:
@@ -98,7 +98,7 @@ def summed(total: Any, terms: Units) -> Any:
     return tuple(totals[place].added((numbers[place], weight) for numbers, weight in terms) for place in range(shape))
 
 
-def cancelled(total: Any) -> bool:
+def is_cancelled(total: Any) -> bool:
     return all(part == Exact() for part in (total if isinstance(total, tuple) else (total,)))
 
 
@@ -252,23 +252,23 @@ class Aggregate(Unary):
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         states, rows = {}, []
-        for key, members in grouped(self.by, units).items():
+        for key, members in group_units(self.by, units).items():
             before = self.groups.get(key, self.aggregator.empty)
             states[key] = after = self.aggregator.added(before, members)
             old, new = self._row(key, before), self._row(key, after)
             if old != new:
                 rows += [(row, -1) for row in old] + [(row, 1) for row in new]
         groups = self.groups.updated(states, drop=self.aggregator.empty)
-        return replace(self, groups=groups), changes(rows)
+        return replace(self, groups=groups), make_delta(rows)
 
     def _row(self, key: Any, state: Any) -> list[Any]:
-        results = [one_nan(result) for result in self.aggregator.result(state)]
+        results = [unify_nan(result) for result in self.aggregator.result(state)]
         return results if self.by is None else [(key, result) for result in results]
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return replace(self, groups=PersistentMap()), (source.terminator(),)
 
 
-def one_nan(result: Any) -> Any:
+def unify_nan(result: Any) -> Any:
     """Return the result, with one object for every float NaN; otherwise the row could never be retracted."""
     return NAN if isinstance(result, float) and result != result else result

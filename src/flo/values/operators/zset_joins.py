@@ -25,10 +25,10 @@ from flo.core.operator import Operator, Step, Values, run
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.values.canonical import canonical_element
-from flo.values.operators.alike import Alike, element_of, expect_equal_keys
-from flo.values.operators.joins import Into, Key, Units, combine_ahead, combined, key_type, pair, paired
+from flo.values.operators.alike import SameKind, element_of, expect_equal_keys
+from flo.values.operators.joins import Into, Key, Units, combine_ahead, combine_pairs, key_type, pair, pair_units
 from flo.values.operators.shapes import SIDES, all_ending, evaluate_ahead, noted, one_passed
-from flo.values.operators.zsets import changes, negated
+from flo.values.operators.zsets import make_delta, negate_weights
 from flo.values.weighted import ZSet, ZSetValue
 
 Group: TypeAlias = tuple[PersistentMap[Any, int], int]
@@ -49,7 +49,7 @@ class Side(NamedTuple):
     """The numbers of rows with a positive weight, before and after the delta."""
 
 
-class ZSetJoin(Alike):
+class ZSetJoin(SameKind):
     """⋈(M₁, M₂): consumes everything that has arrived on both sides at once.
 
     It only steps if something has arrived: the printed rule lacks this premise and steps forever (docs/deviations.md,
@@ -144,7 +144,7 @@ class ZSetJoin(Alike):
         new_right: dict[Any, Group] = {}
         units: list[tuple[Any, int]] = []
         for key in lefts | rights:
-            one, other = side(self.left, key, lefts), side(self.right, key, rights)
+            one, other = side_of(self.left, key, lefts), side_of(self.right, key, rights)
             units += self.joined(one, other)
             if one.delta and (right.end is not End.PASSED or (self.counted[0] and key in self.right)):
                 new_left[key] = (one.rows.added(one.delta), one.after)
@@ -152,7 +152,7 @@ class ZSetJoin(Alike):
                 new_right[key] = (other.rows.added(other.delta), other.after)
         kept = (self.left.updated(new_left, drop=NO_ROWS), self.right.updated(new_right, drop=NO_ROWS))
         joined = replace(self, left=kept[0], right=kept[1])  # type: ignore[type-var]
-        return Step(self.rule, (left.drained(), right.drained()), joined, changes(self.combined(units)))
+        return Step(self.rule, (left.drained(), right.drained()), joined, make_delta(self.combined(units)))
 
 
 def by_key(on: Key, value: ZSetValue) -> dict[Any, dict[Any, int]]:
@@ -164,7 +164,7 @@ def by_key(on: Key, value: ZSetValue) -> dict[Any, dict[Any, int]]:
     return found
 
 
-def side(index: Groups, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side:
+def side_of(index: Groups, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side:
     rows, before = index.get(key, NO_ROWS)
     delta = arrived.get(key, {})
     after = before
@@ -178,26 +178,26 @@ def pairs(left: Side, right: Side) -> Units:
     """Return M₁ ⋈ M₂' + M₁' ⋈ M₂ + M₁' ⋈ M₂' for one key."""
     found: list[tuple[Any, int]] = []
     if right.delta:
-        found += paired(left.rows.to_dict().items(), right.delta.items())
+        found += pair_units(left.rows.to_dict().items(), right.delta.items())
     if left.delta:
-        found += paired(left.delta.items(), right.rows.to_dict().items())
-        found += paired(left.delta.items(), right.delta.items())
+        found += pair_units(left.delta.items(), right.rows.to_dict().items())
+        found += pair_units(left.delta.items(), right.delta.items())
     return found
 
 
-def shown(some: Side, before: bool, after: bool) -> Units:
+def rows_while(some: Side, before: bool, after: bool) -> Units:
     """Return the change of an output that has the rows of this side while a condition holds: `before` and `after`."""
     if not after:
-        return negated(some.rows.to_dict().items()) if before else ()
+        return negate_weights(some.rows.to_dict().items()) if before else ()
     return some.delta.items() if before else chain(some.rows.to_dict().items(), some.delta.items())
 
 
 def unmatched(some: Side, other: Side) -> Units:
     """Return how the rows of this side without a partner change."""
-    return shown(some, other.before == 0, other.after == 0)
+    return rows_while(some, other.before == 0, other.after == 0)
 
 
-def same(x: Any, y: Any) -> Any:
+def take_left(x: Any, y: Any) -> Any:
     return x
 
 
@@ -230,7 +230,7 @@ class SemiJoin(Filtering):
     rule = "semi-join-zset"
 
     def joined(self, left: Side, right: Side) -> Units:
-        return shown(left, right.before > 0, right.after > 0)
+        return rows_while(left, right.before > 0, right.after > 0)
 
 
 @final
@@ -268,7 +268,7 @@ class Pairing(ZSetJoin):
 
     def combined(self, units: list[Any]) -> list[Any]:
         combine_ahead(self.into, units)
-        return combined(self.combine(), units)
+        return combine_pairs(self.combine(), units)
 
 
 @final
@@ -290,7 +290,7 @@ class Join(Pairing):
         return pairs(left, right)
 
     def combine(self) -> Callable[[Any, Any], Any]:
-        return same if self.into is None and self._natural() else super().combine()
+        return take_left if self.into is None and self._natural() else super().combine()
 
 
 @final
@@ -305,7 +305,7 @@ class LeftJoin(Pairing):
         return tuple[left, Optional[right]]  # noqa: UP045
 
     def joined(self, left: Side, right: Side) -> Units:
-        return chain(pairs(left, right), paired(unmatched(left, right), NO_PARTNER))
+        return chain(pairs(left, right), pair_units(unmatched(left, right), NO_PARTNER))
 
 
 @final
@@ -323,6 +323,6 @@ class FullJoin(Pairing):
     def joined(self, left: Side, right: Side) -> Units:
         return chain(
             pairs(left, right),
-            paired(unmatched(left, right), NO_PARTNER),
-            paired(NO_PARTNER, unmatched(right, left)),
+            pair_units(unmatched(left, right), NO_PARTNER),
+            pair_units(NO_PARTNER, unmatched(right, left)),
         )

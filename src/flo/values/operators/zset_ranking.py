@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from heapq import nsmallest
 from typing import Any, ClassVar, NamedTuple, TypeAlias, final
 
-from flo.core.data import canonical
+from flo.core.data import canonical_text
 from flo.core.errors import CheckpointError, ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
@@ -20,7 +20,7 @@ from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.canonical import instant_element
 from flo.values.operators.shapes import ElementKind, Unary
 from flo.values.operators.zset_aggregates import Aggregator, Of, Units, read, value_type
-from flo.values.operators.zsets import changes, expect_zset, grouped
+from flo.values.operators.zsets import expect_zset, group_units, make_delta
 
 
 @final
@@ -64,7 +64,7 @@ def _with_nan(key: Any) -> Any:
 def tie_text(element: Any, operator: str) -> str:
     """Return the text that orders elements with equal keys."""
     try:
-        return canonical(element)
+        return canonical_text(element)
     except CheckpointError:
         raise ElementError(
             f"`{operator}` orders elements with equal keys by their content, "
@@ -181,12 +181,12 @@ class TopK(Unary):
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         order, rankings, rows = Order(self.key, self.descending, self.name), {}, []
-        for group, members in grouped(self.by, units).items():
+        for group, members in group_units(self.by, units).items():
             before = self.groups.get(group, NO_RANKING)
             rankings[group] = after = before.changed(members, self.count, order)
             rows += [(row, -times) for row, times in before.top] + list(after.top)
         groups = self.groups.updated(rankings, drop=NO_RANKING)
-        return replace(self, groups=groups), changes(rows)
+        return replace(self, groups=groups), make_delta(rows)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return replace(self, groups=PersistentMap()), (source.terminator(),)

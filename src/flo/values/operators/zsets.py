@@ -29,17 +29,17 @@ def expect_zset(operator: Operator, given: StreamType, index: int = 0) -> Any:
     return given.collection.element
 
 
-def changes(units: Iterable[tuple[Any, int]]) -> Deltas:
+def make_delta(units: Iterable[tuple[Any, int]]) -> Deltas:
     """Return the output delta of these elements and weights; ∅ if they cancel."""
     delta = ZSetValue.of(units)
     return (delta if delta.weights else None,)
 
 
-def negated(units: Iterable[tuple[Any, int]]) -> list[tuple[Any, int]]:
+def negate_weights(units: Iterable[tuple[Any, int]]) -> list[tuple[Any, int]]:
     return [(element, -weight) for element, weight in units]
 
 
-def grouped(by: Callable[[Any], Any] | None, units: Iterable[tuple[Any, int]]) -> dict[Any, list[tuple[Any, int]]]:
+def group_units(by: Callable[[Any], Any] | None, units: Iterable[tuple[Any, int]]) -> dict[Any, list[tuple[Any, int]]]:
     """Return the elements and weights of each group; without a function there is one group."""
     groups: dict[Any, list[tuple[Any, int]]] = {}
     for unit in units:
@@ -74,7 +74,7 @@ class MapWeights(Unary):
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         tried = [(element, weight) for element, _ in units for weight in (1, *TRIED)]
         evaluate_ahead(self.f, [element for element, _ in tried], [weight for _, weight in tried])
-        return self, changes((element, weight * self._one(element)) for element, weight in units)
+        return self, make_delta((element, weight * self._one(element)) for element, weight in units)
 
     def _one(self, element: Any) -> int:
         """Return f(element, 1), if f is additive as far as it is tested."""
@@ -116,7 +116,7 @@ class Negate(Unary):
         return inputs
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        return self, changes(negated(units))
+        return self, make_delta(negate_weights(units))
 
 
 @final
@@ -138,7 +138,7 @@ class Distinct(Unary):
         for element, weight in units:
             before = self.weights.get(element, 0)
             flips.append((element, (before + weight > 0) - (before > 0)))
-        return Distinct(self.weights.added(dict(units))), changes(flips)
+        return Distinct(self.weights.added(dict(units))), make_delta(flips)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return Distinct(), (source.terminator(),)
@@ -165,7 +165,7 @@ class Minus(Union):
     side_rules = ("", "")
 
     def consume(self, side: int, units: list[Any], source: type[WeightedValue]) -> tuple[Operator, Delta]:
-        return super().consume(side, negated(units) if side == 1 else units, source)
+        return super().consume(side, negate_weights(units) if side == 1 else units, source)
 
 
 @final
