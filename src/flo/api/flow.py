@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from flo.api.engines import Here, find_engine
 from flo.api.explain import explain_flow
-from flo.api.running import FlowLoop, Result, known, schedule_of
+from flo.api.running import FlowLoop, Result, expect_known, schedule_of
 from flo.api.scope import Scope
 from flo.api.stream import Stream
 from flo.columns.dicts import as_rows
@@ -127,7 +127,7 @@ class Flow:
         loop = self.loop()
         bounded = {stream.name: stream.bounded for stream in self._scope.inputs}
         for name in inputs:
-            known(name, bounded, "input")
+            expect_known(name, bounded, "input")
         for name, ends in bounded.items():
             if ends and name not in inputs:
                 raise UnknownNameError(
@@ -211,7 +211,7 @@ class Flow:
                     where=Origin.here(),
                 )
         for name in (*data, *inputs):
-            known(name, places, "input")
+            expect_known(name, places, "input")
             if name in data and name in inputs:
                 raise NameTakenError(f"`explore` got the input `{name}` twice", where=Origin.here())
         each = {**data, **inputs}
@@ -225,7 +225,7 @@ class Flow:
         self.type()
         types = {stream.name: stream.type for stream in self._scope.inputs}
         for name in inputs:
-            known(name, types, "input")
+            expect_known(name, types, "input")
         return replayed(self.graph(), types, inputs, trace, tuple(self._outputs))
 
     def _checkable(self) -> Program:

@@ -28,10 +28,10 @@ class Result(dict[str, Any]):
 
     def fixed(self, name: str) -> bool:
         """Return whether that output has ended, so that nothing can be added to it."""
-        return self._fixed[known(name, self._fixed, "output")]
+        return self._fixed[expect_known(name, self._fixed, "output")]
 
 
-def known(name: str, names: Mapping[str, Any], what: str) -> str:
+def expect_known(name: str, names: Mapping[str, Any], what: str) -> str:
     """Return the name; raise if the flow has no input or output of that name."""
     if name not in names:
         raise UnknownNameError(
@@ -81,7 +81,7 @@ class FlowLoop:
         """
         given = [*([(name, data)] if name is not None else []), *inputs.items()]
         for each, _ in given:
-            known(each, self._inputs, "input")
+            expect_known(each, self._inputs, "input")
         if name in inputs:
             raise NameTakenError(f"`push` got the input `{name}` twice", where=Origin.here())
         with self._alone("push"):
@@ -104,7 +104,7 @@ class FlowLoop:
 
     def end(self, *names: str) -> None:
         """End these inputs: nothing more will arrive on them."""
-        places = [self._inputs[known(name, self._inputs, "input")] for name in names]
+        places = [self._inputs[expect_known(name, self._inputs, "input")] for name in names]
         with self._alone("end"):
             self._hand_over({place: self._loop.input_types[place].collection.bottom().fix() for place in places})
 
@@ -175,7 +175,7 @@ class FlowLoop:
 
         For a lattice variable it is always the whole value; for a nested stream, the complete inner streams.
         """
-        place = self._outputs[known(name, self._outputs, "output")]
+        place = self._outputs[expect_known(name, self._outputs, "output")]
         with self._alone("pull"):
             return self._loop.output_types[place].collection.plain(self._sent(place, at_most))
 
@@ -187,7 +187,7 @@ class FlowLoop:
 
     def peek(self, name: str) -> Any:
         """Return what `pull` would return, and leave it there."""
-        place = self._outputs[known(name, self._outputs, "output")]
+        place = self._outputs[expect_known(name, self._outputs, "output")]
         return self._plain(place)
 
     def _plain(self, place: int) -> Any:

@@ -127,7 +127,7 @@ def type_operator(
         return operator.judge(tuple(stream.type for stream in inputs)).outputs
     except FloError as error:
         at_fault = inputs[error.index or 0] if inputs else None
-        error.renamed(operator.name, verb)
+        error.rename_operator(operator.name, verb)
         raise name_input(error, at_fault).located(where) from None
 
 
@@ -137,7 +137,7 @@ def expect_lawful(operator: Operator, inputs: tuple[Stream[Any, Any], ...], verb
         for obligation in obligations(operator, tuple(stream.type for stream in inputs)):
             expect(obligation)
     except FloError as error:
-        error.renamed(operator.name, verb)
+        error.rename_operator(operator.name, verb)
         error.instead = tuple((code.replace(f"{operator.name}(", f"{verb}("), why) for code, why in error.instead)
         raise name_input(error, inputs[0] if inputs else None).located(where) from None
 

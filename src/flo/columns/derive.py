@@ -168,7 +168,7 @@ def _is_table(stream: StreamType) -> bool:
     return isinstance(of, ElementCollection) and Layout.of(of.element) is not None
 
 
-def giving_tables(graph: Graph, inputs: StreamTypes, names: Iterable[str]) -> Graph:
+def derive_table_types(graph: Graph, inputs: StreamTypes, names: Iterable[str]) -> Graph:
     """Return the graph with return types added to its functions.
 
     Raises if the elements of an output have no columns, because then it cannot be a table. Keyed streams, nested

@@ -32,7 +32,7 @@ def is_sorted(numbers: Numbers) -> bool:
     return bool(np.all(numbers[1:] >= numbers[:-1]))
 
 
-def taken(table: pa.Table, places: Places) -> pa.Table:
+def take_rows(table: pa.Table, places: Places) -> pa.Table:
     """Return these rows, in one chunk."""
     return table.combine_chunks().take(pa.array(places)) if table.num_rows else table
 
@@ -45,7 +45,7 @@ def ranges(starts: Places, counts: Places) -> tuple[Places, Places]:
     return which, places
 
 
-def expanded(starts: Places, counts: Places) -> Places:
+def expand_ranges(starts: Places, counts: Places) -> Places:
     """Return start, start + 1, …, `count` times for each start."""
     return ranges(starts, counts)[1]
 
@@ -55,3 +55,6 @@ def one_chunk(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     if isinstance(column, pa.Array):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+taken, expanded = take_rows, expand_ranges  # the former names, which operators on tables still use

@@ -121,12 +121,12 @@ def save(
 ) -> bytes:
     """Return the state of the program `whole`. `ends` names its inputs and outputs; `lowers` may externalize parts."""
     skeleton = text(Lowering()(whole), states=False)
-    state = written(whole, (running.graph, running.outputs), lowers)
+    state = lower_state(whole, (running.graph, running.outputs), lowers)
     check_state(whole, inputs, running.graph, running.outputs)
     return encode(Call("state", (skeleton, ends, function_identities(whole), tuple(sorted(running.ended)), state)))
 
 
-def written(whole: Graph, state: Any, lowers: Callable[[Lowering], Lowering] = lambda lowering: lowering) -> Term:
+def lower_state(whole: Graph, state: Any, lowers: Callable[[Lowering], Lowering] = lambda lowering: lowering) -> Term:
     """Lower a state of the program `whole`. Raises if it contains code, which restoring could not supply."""
     lowering = Lowering()
     lowering(whole)

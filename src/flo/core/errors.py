@@ -116,7 +116,7 @@ class FloError(Exception):
         self.where = where
         self.input_name: str | None = None
 
-    def renamed(self, operator: str, verb: str) -> None:
+    def rename_operator(self, operator: str, verb: str) -> None:
         """Replace the operator's name by the verb that the user wrote."""
         self.summary = self.summary.replace(f"`{operator}`", f"`{verb}`")
         self.facts = tuple((verb if label == operator else label, text) for label, text in self.facts)

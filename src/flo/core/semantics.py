@@ -169,7 +169,7 @@ def _guarded(steps: Iterator[Step], node: Node) -> Iterator[Step]:
         yield from steps
     except FloError as error:
         if node.origin is not None and node.origin.verb:
-            error.renamed(node.operator.called, node.origin.verb)
+            error.rename_operator(node.operator.called, node.origin.verb)
         if isinstance(error, ElementError):
             error.facts = tuple(dict.fromkeys((*error.facts, *_given(error))))
         raise error.located(node.origin) from error.__cause__

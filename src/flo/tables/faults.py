@@ -20,7 +20,7 @@ from flo.core.operator import Step
 from flo.tables.keyed import ENDED, KeyedRows, key_names
 from flo.tables.state.trace import added, alike, weighing
 from flo.tables.values import WEIGHT, Rows, layout_of, ordered
-from flo.values.operators.shapes import noted
+from flo.values.operators.shapes import annotate_error
 from flo.values.weighted import ZSet
 
 
@@ -54,7 +54,7 @@ def piecewise(operator: Any, inputs: tuple[Rows, ...], error: Exception, *, onwa
                     half = count // 2
                     waiting += [(start + half, count - half), (start, half)]
                     continue
-                fault = fault or noted(error, operator.unit(value.of, part))
+                fault = fault or annotate_error(error, operator.unit(value.of, part))
                 if ordered(value.of):
                     break
                 continue
@@ -125,7 +125,7 @@ def piecewise_by_key(operator: Any, inputs: tuple[KeyedRows, ...], *, onwards: b
                 if middle is not None:
                     waiting += [(middle, stop), (start, middle)]
                     continue
-                fault = fault or noted(error, operator.unit(value.of, part.slice(0, 1)))
+                fault = fault or annotate_error(error, operator.unit(value.of, part.slice(0, 1)))
                 if ordered(value.inner):
                     behind = int(starts[np.searchsorted(starts, start, side="right")])
                 continue

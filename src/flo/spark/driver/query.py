@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from flo.api.running import known
+from flo.api.running import expect_known
 from flo.core.errors import CheckpointError, FloError, Origin, UnknownNameError
 from flo.spark.checkpoint.files import committed, expect_next
 from flo.spark.checkpoint.lease import Lease
@@ -164,7 +164,7 @@ class Query:
                 where=Origin.here(),
             )
         newest = max(committed(self._turns.folder), default=-1)
-        return arriving.put_aside(self._turns.folder, known(name, dict.fromkeys(inputs), "input"), newest)
+        return arriving.put_aside(self._turns.folder, expect_known(name, dict.fromkeys(inputs), "input"), newest)
 
     @property
     def exception(self) -> Exception | None:
@@ -206,7 +206,7 @@ class Query:
 
     def view(self, name: str, version: int | None = None) -> View:
         """An output that is kept, as it stands after the last turn, or after one before."""
-        known(name, {output.name: output for output in self._turns.outputs}, "output")
+        expect_known(name, {output.name: output for output in self._turns.outputs}, "output")
         return View.of(self._turns.folder, name, version, self._turns)
 
     def views(self, version: int | None = None) -> dict[str, View]:
@@ -216,7 +216,7 @@ class Query:
 
     def changes(self, name: str) -> list[pa.Table]:
         """What an output whose sink is `"memory"` gave, turn by turn."""
-        sink = self._sinks[known(name, self._sinks, "output")]
+        sink = self._sinks[expect_known(name, self._sinks, "output")]
         if not isinstance(sink, Memory):
             raise UnknownNameError(
                 f"the changes of `{name}` are not kept in memory",

@@ -20,7 +20,7 @@ from flo.values.operators.alike import Union, element_of
 from flo.values.operators.joins import WeightedJoin
 from flo.values.operators.sequences import UNBOUNDED_FOLD
 from flo.values.operators.sets import hashable, remember
-from flo.values.operators.shapes import ElementKind, Unary, as_declared, copy_if_mutable, noted
+from flo.values.operators.shapes import ElementKind, Unary, annotate_error, as_declared, copy_if_mutable
 from flo.values.operators.zset_ranking import comparable, tie_text
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, Set, SetValue
@@ -207,7 +207,7 @@ class Sort(Operator):
         try:
             return comparable(element if self.key is None else self.key(element))
         except Exception as error:
-            fault = noted(error, repr(element), element)
+            fault = annotate_error(error, repr(element), element)
             raise fault from fault.__cause__
 
 

@@ -113,7 +113,7 @@ class Unary(Operator):
             try:
                 operator, outputs = self.consume([unit], source)
             except Exception as error:  # only this unit is held up
-                fault = fault or noted(error, *_argument_of(unit, source))
+                fault = fault or annotate_error(error, *_argument_of(unit, source))
                 continue
             yield Step(self.rule_on(self.rule_for(unit), source), (rest,), operator, outputs)
         if fault is not None:
@@ -152,7 +152,7 @@ def _argument_of(unit: Any, source: ElementKind) -> tuple[str, Any]:
     return repr(element), element
 
 
-def noted(error: Exception, given: str, item: Any = None) -> Exception:
+def annotate_error(error: Exception, given: str, item: Any = None) -> Exception:
     """Attach the argument to an error of a user's function. Generators cannot raise StopIteration, so it is wrapped."""
     if isinstance(error, StopIteration):
         wrapped = RuntimeError("StopIteration, which would end a loop silently")
@@ -276,7 +276,7 @@ def consume_each(portions: Iterable[P], consume: Callable[[P], R], note: Callabl
         try:
             result = consume(portion)
         except Exception as error:
-            fault = fault or noted(error, note(portion))
+            fault = fault or annotate_error(error, note(portion))
             continue
         yield portion, result
     if fault is not None:

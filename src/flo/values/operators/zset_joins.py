@@ -27,7 +27,7 @@ from flo.core.stream_type import StreamTypes
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import SameKind, element_of, expect_equal_keys
 from flo.values.operators.joins import Into, Key, Units, combine_ahead, combine_pairs, key_type, pair, pair_units
-from flo.values.operators.shapes import SIDES, all_ending, evaluate_ahead, noted, one_passed
+from flo.values.operators.shapes import SIDES, all_ending, annotate_error, evaluate_ahead, one_passed
 from flo.values.operators.zsets import make_delta, negate_weights
 from flo.values.weighted import ZSet, ZSetValue
 
@@ -128,7 +128,7 @@ class ZSetJoin(SameKind):
             try:
                 step = operator._joined(*((one, none[1]) if side == 0 else (none[0], one)))
             except Exception as error:
-                fault = fault or noted(error, repr(row))
+                fault = fault or annotate_error(error, repr(row))
                 continue
             rest = [left, right]
             rest[side] = ZSetValue(rest[side].weights.without(row), rest[side].end)
