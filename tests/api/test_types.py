@@ -588,7 +588,7 @@ def test_one_direction_in_a_tuple_is_that_of_the_only_column() -> None:
 def test_a_key_without_annotations_is_compared_with_the_directions_when_it_is_computed() -> None:
     flow = flo.Flow("top")
     flow.output("top", flow.input("bids", flo.ZSet(Bid)).top(1, lambda bid: bid.note, descending=(True, False)))
-    with pytest.raises(flo.FloError, match="expected a key of 2 columns"):
+    with pytest.raises(flo.FloError, match="the key must have 2 columns"):
         flow.run(bids=BIDS)
 
 

@@ -155,16 +155,16 @@ class TestBodies:
         return str(caught.value)
 
     def test_a_body_must_be_a_function(self) -> None:
-        assert "`nest` takes a function as `body`" in self.refused(lambda s: s.batch(2).nest(3))
-        assert "`per_key` takes a function as `body`" in self.refused(lambda s: s.key_by(abs).per_key(None))
+        assert "`body` of `nest` must be a function" in self.refused(lambda s: s.batch(2).nest(3))
+        assert "`body` of `per_key` must be a function" in self.refused(lambda s: s.key_by(abs).per_key(None))
         assert "coroutine" in self.refused(lambda s: s.batch(2).nest(later))
 
     def test_a_body_must_return_a_stream(self) -> None:
         assert "the body of `per_key` must return a stream" in self.refused(
             lambda s: s.key_by(abs).per_key(lambda k: None)
         )
-        assert "the body of `nest` returns no stream" in self.refused(lambda s: s.batch(2).nest(lambda b: None))
-        assert "the body of `nest` returns no stream" in self.refused(lambda s: s.batch(2).nest(lambda b: ()))
+        assert "the body of `nest` must return a stream" in self.refused(lambda s: s.batch(2).nest(lambda b: None))
+        assert "the body of `nest` must return a stream" in self.refused(lambda s: s.batch(2).nest(lambda b: ()))
         assert "the body of `nest` returns int" in self.refused(lambda s: s.batch(2).nest(lambda b: 3))
         assert "return a, b" in self.refused(lambda s: s.batch(2).nest(lambda b: [b, b]))
         assert "the body of `per_key` returns int" in self.refused(lambda s: s.key_by(abs).per_key(lambda k: (k, 3)))

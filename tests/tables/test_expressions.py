@@ -197,22 +197,22 @@ REFUSED = {
         "prize",
         "user: string, price: int64",
     ),
-    "a sum": (lambda rows: rows.map(nw.col("price").sum()), "each row by itself", "on other rows"),
-    "a running sum": (lambda rows: rows.map(nw.col("price").cum_sum()), "each row by itself", "on other rows"),
+    "a sum": (lambda rows: rows.map(nw.col("price").sum()), "from one row", "on other rows"),
+    "a running sum": (lambda rows: rows.map(nw.col("price").cum_sum()), "from one row", "on other rows"),
     "a shift": (
         lambda rows: rows.map({"last": nw.col("price").shift(1)}),
-        "each row by itself",
+        "from one row",
         "on other rows",
     ),
-    "a rank": (lambda rows: rows.map(nw.col("price").rank("min")), "each row by itself", "on other rows"),
+    "a rank": (lambda rows: rows.map(nw.col("price").rank("min")), "from one row", "on other rows"),
     "a sum over a group": (
         lambda rows: rows.map(nw.col("price").sum().over("user")),
-        "each row by itself",
+        "from one row",
         "on other rows",
     ),
     "a format that is looked for": (
         lambda rows: rows.map(nw.col("user").str.to_datetime()),
-        "each row by itself",
+        "from one row",
         "`str.to_datetime` without a format infers one from other rows",
     ),
     "types that do not go together": (lambda rows: rows.map(nw.col("user") + 1), "does not fit its rows", "string"),
@@ -226,7 +226,7 @@ REFUSED = {
         "`f` of `map_weights` must be columns of type int; got float",
         "weight",
     ),
-    "no function of rows": (lambda rows: rows.flat_map("user"), "`flat_map` takes a function as `f`", "given"),
+    "no function of rows": (lambda rows: rows.flat_map("user"), "`f` of `flat_map` must be a function", "given"),
 }
 
 
