@@ -398,4 +398,4 @@ def test_nested_concatenation_pushes_or_extends():
     kind = Nested(INTS)
     assert pushed in kind
     left_open = value.concat(NestedValue.pushing((ints(4),)))
-    assert "was left without an end" in kind.mismatch(left_open)
+    assert "has no end" in kind.mismatch(left_open)

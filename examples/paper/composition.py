@@ -10,11 +10,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import flo
-from flo.core.operator import Values
-from flo.core.typing import initial, program
-from flo.values.operators.elementwise import Filter, Map
-from flo.values.operators.sequences import Scan
-from flo.values.sequence import SequenceValue
+from flo.authoring import Filter, Map, Scan, SequenceValue, Values, initial, program
 
 FIGURE = """
 (

@@ -11,7 +11,7 @@ from flo.api.engines import Here, register_engine
 from flo.api.flow import Flow
 from flo.api.running import FlowLoop, Result
 from flo.api.stream import Stream, Windowed
-from flo.core import data as _data  # noqa: F401  # says how plain Python data lowers
+from flo.core import data as _data  # noqa: F401  # registers how plain Python data is lowered
 from flo.core.collection import Collection, Value
 from flo.core.errors import (
     BoundednessError,
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
 
 
 def _progress(name: str, total: int | None) -> object:
-    from flo.tools.views import RunProgress  # which needs rich, as no task on Spark does
+    from flo.tools.views import RunProgress  # needs rich, which tasks on Spark do not
 
     return RunProgress(name, total)
 
 
 def _on_tables(flow: Flow, place: Here) -> object:
-    from flo.tables.here import OnHere  # loads Arrow, which programs on values need not wait for
+    from flo.tables.here import OnHere  # loads Arrow, which programs on values do not need
 
     return OnHere(flow, place)
 
@@ -71,13 +71,13 @@ def _on_spark(flow: Flow, session: Any) -> object:
 register_engine(lambda place: isinstance(place, Here), _on_tables)
 register_engine(lambda place: type(place).__module__.startswith("pyspark."), _on_spark)
 here = Here(_progress)
-"""This process: `flow.on(flo.here).run(…)` runs on tables."""
+"""This process, as a place to run on tables: `flow.on(flo.here).run(…)`."""
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """`rows` needs Arrow, which is loaded when it is used."""
+    """Load `rows` on demand, because it needs Arrow."""
     if name == "rows":
         from flo.columns.row_types import rows
 

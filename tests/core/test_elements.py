@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Optional, TypedDict, Typ
 
 import pytest
 
-from flo.core.elements import belongs, first_stranger, returned_type, type_name
+from flo.core.elements import belongs, find_mismatch, returned_type, type_name
 from flo.core.type_relations import accepts
 
 T = TypeVar("T")
@@ -111,12 +111,12 @@ def test_does_not_belong(value, kind):
 
 
 def test_the_first_stranger():
-    assert first_stranger([1, 2, 3], int) is None
-    assert first_stranger([1, True, "a"], int) == 2
-    assert first_stranger((x for x in [1, 2, "a", 3]), int) == 2
-    assert first_stranger([object()], Any) is None
-    assert first_stranger([], int) is None
-    assert first_stranger([(1, 2), (1, "a")], tuple[int, int]) == 1
+    assert find_mismatch([1, 2, 3], int) is None
+    assert find_mismatch([1, True, "a"], int) == 2
+    assert find_mismatch((x for x in [1, 2, "a", 3]), int) == 2
+    assert find_mismatch([object()], Any) is None
+    assert find_mismatch([], int) is None
+    assert find_mismatch([(1, 2), (1, "a")], tuple[int, int]) == 1
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,8 @@ def test_huge_integers():
 def test_truncated_at_every_length(state):
     for length in range(len(state)):
         assert isinstance(refusal(decode, state[:length]), CheckpointError)
-    assert "do not begin with `flo-state`" in str(refusal(decode, b""))
-    assert "truncated: 20 bytes" in str(refusal(decode, state[:20]))
+    assert "do not start with `flo-state`" in str(refusal(decode, b""))
+    assert "truncated: the header has 42 bytes; got 20" in str(refusal(decode, state[:20]))
     assert "truncated or altered" in str(refusal(decode, state[:-1]))
     assert "truncated or altered" in str(refusal(decode, state + b"\x00"))
 
@@ -107,16 +107,16 @@ def test_altered_states_are_not_restored(state):
 
 
 def test_other_bytes():
-    assert "they do not begin with `flo-state`" in str(refusal(decode, b"PK\x03\x04" + bytes(100)))
-    assert "a state is bytes, and this is str" in str(refusal(decode, "flo-state"))
-    assert "a state is bytes, and this is NoneType" in str(refusal(decode, None))
+    assert "they do not start with `flo-state`" in str(refusal(decode, b"PK\x03\x04" + bytes(100)))
+    assert "a state must be bytes; got str" in str(refusal(decode, "flo-state"))
+    assert "a state must be bytes; got NoneType" in str(refusal(decode, None))
 
 
 def test_other_versions(state):
     altered = bytearray(state)
     altered[len(MAGIC)] = VERSION + 1
     error = str(refusal(decode, bytes(altered)))
-    assert f"has version {VERSION + 1} of the encoding, and this Flo reads version {VERSION}" in error
+    assert f"must have version {VERSION} of the encoding; got version {VERSION + 1}" in error
 
 
 def test_bytearrays_and_views_are_bytes(state):
@@ -159,7 +159,7 @@ def test_bodies_that_are_not_compressed_text():
 
 def test_states_with_another_shape():
     for term in (None, (1, 2), Call("state"), Call("state", (1, 2, 3)), Call("other", ("text", (), ((), ())))):
-        assert "something else than a running program" in restoring(term)
+        assert "not the state of a running program" in restoring(term)
 
 
 def forged(change):
@@ -181,27 +181,27 @@ def sequence_of(*elements):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda graph, outputs: (Call("fould", (0,)), outputs), "nothing is called `fould`"),
+        (lambda graph, outputs: (Call("fould", (0,)), outputs), "no expression is called `fould`"),
         (lambda graph, outputs: (Name("increment"), outputs), "malformed"),
         (lambda graph, outputs: (7, outputs), "malformed"),
         (lambda graph, outputs: (graph, ()), "does not fit the program's types"),
         (lambda graph, outputs: (graph, 7), "malformed"),
-        (lambda graph, outputs: (graph, (Call("bag", (Call("table", ((), ())), False)),)), "a bag is no Sequence"),
+        (lambda graph, outputs: (graph, (Call("bag", (Call("table", ((), ())), False)),)), "a bag is not a Sequence"),
         (lambda graph, outputs: (graph, (sequence_of("a"),)), "'a' is not of type int"),
         (lambda graph, outputs: (Call("{}[]", ((sequence_of("a"),), MAPPED)), outputs), "'a' is not of type int"),
-        (lambda graph, outputs: (Call("{}[]", ((), MAPPED)), outputs), "`map` has 1 inputs and a state of 0"),
+        (lambda graph, outputs: (Call("{}[]", ((), MAPPED)), outputs), "the state of `map` must have 1 inputs; got 0"),
         (lambda graph, outputs: (Call("{}[]", (5, MAPPED)), outputs), "malformed"),
-        (lambda graph, outputs: (Call(";", (graph, graph)), outputs), "another shape"),
+        (lambda graph, outputs: (Call(";", (graph, graph)), outputs), "a different shape"),
         (
             lambda graph, outputs: (Call("{}[]", ((sequence_of(1),), Call("take", (2,)))), outputs),
-            "`take` stands for `map`",
+            "`take` is not `map`",
         ),
         (
             lambda graph, outputs: (Call("{}[]", ((sequence_of(1),), Call("map", (Name("system"),)))), outputs),
-            "the program supplies nothing called `system`",
+            "the program supplies no `system`",
         ),
         (lambda graph, outputs: (Call("{}[]", ((sequence_of(1),), Call("map"))), outputs), "malformed"),
-        (lambda graph, outputs: (Call("{}[]", (None, MAPPED)), outputs), "elided"),
+        (lambda graph, outputs: (Call("{}[]", (None, MAPPED)), outputs), "lacks the inputs"),
         (lambda graph, outputs: (graph, (Call("data", ("nowhere:Thing", ())),)), "which this program has not loaded"),
         (lambda graph, outputs: (graph, (Call("data", (5, ())),)), "malformed"),
         (lambda graph, outputs: (graph, (Call("Decimal", ("x",)),)), "malformed"),

@@ -312,7 +312,7 @@ def test_functions_are_not_part_of_a_state():
     loop.push((Sequence().value([len]),))
     error = refusal(loop.checkpoint)
     assert isinstance(error, CheckpointError)
-    assert "builtin_function_or_method cannot be written down" in str(error)
+    assert "cannot serialize a value of type builtin_function_or_method" in str(error)
 
 
 def test_values_that_cannot_be_written_down_are_named():
@@ -321,7 +321,7 @@ def test_values_that_cannot_be_written_down_are_named():
 
     loop = loop_of(Node(None, Map(lambda f: f)), unbounded(Sequence()))
     loop.push((Sequence().value([Socket()]),))
-    assert "a value of type Socket cannot be written down" in str(refusal(loop.checkpoint))
+    assert "cannot serialize a value of type Socket" in str(refusal(loop.checkpoint))
 
 
 def test_zip_in_a_loop():

@@ -96,7 +96,7 @@ def test_setinput():
 
 
 def test_setinput_takes_as_many_values_as_there_are_inputs():
-    with pytest.raises(TypeMismatch, match="`map` has 1 inputs, and setinput was given 2"):
+    with pytest.raises(TypeMismatch, match="`setinput` of `map` must get 1 values; got 2"):
         setinput(mapping(1), (ints(1), ints(2)))
     with pytest.raises(TypeMismatch):
         setinput(Parallel(mapping(1), keeping(2)), (ints(1), ints(2), ints(3)))

@@ -286,10 +286,10 @@ def test_errors_in_a_later_line_show_that_line():
 
 
 def test_what_reads_well_and_means_nothing():
-    assert "nothing is called `fould`" in str(refusal(parse, "{_}[fould(1)]"))
+    assert "no expression is called `fould`" in str(refusal(parse, "{_}[fould(1)]"))
     error = refusal(parse, "{_}[map(h)]", SUPPLIED)
     assert isinstance(error, UnknownNameError)
-    assert "supplies nothing called `h`" in str(error)
+    assert "supplies no `h`" in str(error)
     assert isinstance(refusal(parse, "{_}[map(f, f)]", SUPPLIED), NotationError)
     assert isinstance(refusal(parse, "{_}[map]"), NotationError)
     assert "is not an operator" in str(refusal(parse, "{_}[list((1, 2))]"))

@@ -103,9 +103,9 @@ def test_operator():
     error = refusal(derive, node(Map(increment), Sequence(str).value(["a"])), (U,))
     assert "the state of `map` does not belong to its type: 'a' is not of type int" in str(error)
     error = refusal(derive, node(Map(increment), Bag(int).value([1])), (U,))
-    assert "a bag is no Sequence[int]" in str(error)
+    assert "a bag is not a Sequence[int]" in str(error)
     error = refusal(derive, node(Map(increment), INTS.bottom(), INTS.bottom()), (U,))
-    assert "`map` has 1 inputs and a state of 2" in str(error)
+    assert "the state of `map` must have 1 inputs; got 2" in str(error)
 
 
 def test_read_defer_value_type():
@@ -207,7 +207,7 @@ def test_what_is_read_has_the_type_of_what_is_written():
     )
     error = refusal(typed, other)
     assert isinstance(error, DeferError)
-    assert "read with one type and written with another" in str(error)
+    assert "read and written with different types" in str(error)
 
 
 def test_contexts_do_not_leave_the_nest():
@@ -225,15 +225,15 @@ def test_contexts_do_not_leave_the_nest():
 
 
 def test_defer_stands_inside_a_nest():
-    assert "outside every `nest`" in str(refusal(program, read("a"), ()))
-    assert "outside every `nest`" in str(refusal(program, write("a"), (B,)))
+    assert "outside of any `nest`" in str(refusal(program, read("a"), ()))
+    assert "outside of any `nest`" in str(refusal(program, write("a"), (B,)))
     assert program(of(Nest(RUNNING_TOTAL)), (unbounded(Nested(INTS)),))
 
 
 def test_streams_and_inputs_are_as_many():
-    with pytest.raises(TypeMismatch, match="`map` takes 1 inputs and was given 2"):
+    with pytest.raises(TypeMismatch, match="`map` must have 1 inputs; got 2"):
         derive(of(Map(increment)), (U, U))
-    with pytest.raises(TypeMismatch, match="`zip` takes 2 inputs and was given 1"):
+    with pytest.raises(TypeMismatch, match="`zip` must have 2 inputs; got 1"):
         derive(Sequential(of(Map(increment)), of(Zip())), (U,))
 
 

@@ -200,9 +200,9 @@ class Basket(NamedTuple):
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        (Basket(Order(None, 1), ()), "`id` is None, and int64 without nulls is expected"),  # type: ignore[arg-type]
-        (Basket(Order(1, 1), (1, None)), "`item` is None, and int64 without nulls is expected"),  # type: ignore[arg-type]
-        (Basket(None, ()), "`first` is None"),  # type: ignore[arg-type]
+        (Basket(Order(None, 1), ()), "`id` must be int64 without nulls; got None"),  # type: ignore[arg-type]
+        (Basket(Order(1, 1), (1, None)), "`item` must be int64 without nulls; got None"),  # type: ignore[arg-type]
+        (Basket(None, ()), "`first` must be struct"),  # type: ignore[arg-type]
     ],
 )
 def test_none_in_a_field_that_has_no_nulls(bad: Basket, reason: str) -> None:

@@ -67,7 +67,7 @@ def test_integers_are_exact_or_refused(sign):
     assert on_tables(expression, [row for row, _ in fine]) == [result for _, result in fine]
     assert refused or sign == "%"
     for row, _ in refused:
-        with pytest.raises(flo.ElementError, match="leaves the range"):
+        with pytest.raises(flo.ElementError, match="integer out of range"):
             expression(row)
 
 
@@ -115,7 +115,7 @@ def test_unsigned_columns():
     assert Expression(large == -1, (MIXED,))(row) is False
     assert Expression(large + nw.col("tiny"), (MIXED,))(row._replace(large=5, tiny=-7)) == -2
     for wrong, on in ((large + 1, row), (large - 1, row._replace(large=0)), (large + nw.col("tiny"), row)):
-        with pytest.raises(flo.ElementError, match="leaves the range"):
+        with pytest.raises(flo.ElementError, match="integer out of range"):
             Expression(wrong, (MIXED,))(on)
 
 
@@ -146,7 +146,7 @@ def test_integers_of_38_digits():
     assert found(-total) == [-(10**37), 2**64]
     assert evaluation.evaluate(total > n, rows).data.to_pylist() == [True, False]
     assert evaluation.evaluate(total / 2, rows).data.to_pylist() == [5e36, -(2.0**63)]
-    with pytest.raises(flo.ElementError, match="leaves the range"):
+    with pytest.raises(flo.ElementError, match="integer out of range"):
         found(total * 10)
     with pytest.raises(TypeError, match=re.escape("cast(nw.Int64)")):
         found(total // 2)
@@ -189,7 +189,7 @@ def test_a_branch_that_is_not_taken_does_not_fail():
     doubled = nw.when(X < 2**62).then(X * 2).otherwise(Y)
     expression = Expression(doubled, (PAIR,))
     assert on_tables(expression, [Pair(1, 0), Pair(HIGH, 5), Pair(3, 0)]) == [2, 5, 6]
-    with pytest.raises(flo.ElementError, match="leaves the range"):
+    with pytest.raises(flo.ElementError, match="integer out of range"):
         Expression(nw.when(X > 0).then(X * 2).otherwise(Y), (PAIR,))(Pair(HIGH, 5))
     maybe = Expression(nw.when(X < 2**62).then(X * 2), (PAIR,))
     assert on_tables(maybe, [Pair(HIGH, 5), Pair(3, 0)]) == [None, 6]
@@ -207,7 +207,7 @@ BAD = Pair(2**62, 5)
 
 @pytest.mark.parametrize("run", [lambda flow: flow, lambda flow: flow.on(flo.here)], ids=["values", "tables"])
 def test_the_error_names_the_row(run):
-    with pytest.raises(flo.ElementError, match="leaves the range") as caught:
+    with pytest.raises(flo.ElementError, match="integer out of range") as caught:
         run(doubling()).run(rows=[Pair(1, 1), BAD, Pair(2, 2)])
     assert repr(BAD) in str(caught.value)
     assert "col(x).__mul__(2)" in str(caught.value)
@@ -218,7 +218,7 @@ def test_the_row_is_put_aside():
     assert sorted(row["x"] for row in result["doubled"].to_pylist()) == [2, 4]
     (aside,) = result.diverted["rows"].to_pylist()
     assert aside["row"] == repr(BAD)
-    assert "leaves the range" in aside["reason"]
+    assert "integer out of range" in aside["reason"]
 
 
 # Structure
@@ -267,7 +267,7 @@ def test_columns_by_place_and_kind():
     assert Expression(nw.sum_horizontal(nw.all()), (PAIR,))(Pair(1, 5)) == 6
     assert Expression(nw.max_horizontal(nw.exclude("x")), (PAIR,)).reads == (("y",),)
     assert Expression(nw.sum_horizontal(nw.selectors.numeric()), (PAIR,))(Pair(2, 5)) == 7
-    with pytest.raises(flo.FloError, match="2 columns"):
+    with pytest.raises(flo.FloError, match="it returns 2"):
         Expression(nw.all(), (PAIR,))
 
 

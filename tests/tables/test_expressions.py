@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
-from flo.columns.expression import Expression, maybe
+from flo.columns.expression import Expression, nullable_layout
 from flo.columns.layout import Layout
 from flo.core.checkpoint import decode, encode
 from flo.core.elements import returned_type
@@ -64,7 +64,7 @@ def test_two_rows_side_by_side():
     both = Expression({"user": "user", "more": nw.col("price_right") - nw.col("price")}, (ORDER, ORDER))
     assert both(A, B) == ("ann", 2)
     assert both.reads == (("user", "price"), ("price",))
-    alone = Expression({"user": "user", "other": "user_right"}, (ORDER, maybe(ORDER)))
+    alone = Expression({"user": "user", "other": "user_right"}, (ORDER, nullable_layout(ORDER)))
     assert alone(A, None) == ("ann", None)
     assert alone(A, B) == ("ann", "bob")
 
@@ -189,7 +189,7 @@ def test_other_verbs_with_columns():
 REFUSED = {
     "a column that is not there": (
         lambda rows: rows.map("prize"),
-        "`map` was given the column `prize` as `f`, and `rows` has no such column",
+        "`f` of `map` is the column `prize`, which `rows` does not have",
         "user, price, count, note",
     ),
     "one that an expression names": (
@@ -197,36 +197,36 @@ REFUSED = {
         "prize",
         "user: string, price: int64",
     ),
-    "a sum": (lambda rows: rows.map(nw.col("price").sum()), "each row by itself", "on other rows"),
-    "a running sum": (lambda rows: rows.map(nw.col("price").cum_sum()), "each row by itself", "on other rows"),
+    "a sum": (lambda rows: rows.map(nw.col("price").sum()), "from one row", "on other rows"),
+    "a running sum": (lambda rows: rows.map(nw.col("price").cum_sum()), "from one row", "on other rows"),
     "a shift": (
         lambda rows: rows.map({"last": nw.col("price").shift(1)}),
-        "each row by itself",
+        "from one row",
         "on other rows",
     ),
-    "a rank": (lambda rows: rows.map(nw.col("price").rank("min")), "each row by itself", "on other rows"),
+    "a rank": (lambda rows: rows.map(nw.col("price").rank("min")), "from one row", "on other rows"),
     "a sum over a group": (
         lambda rows: rows.map(nw.col("price").sum().over("user")),
-        "each row by itself",
+        "from one row",
         "on other rows",
     ),
     "a format that is looked for": (
         lambda rows: rows.map(nw.col("user").str.to_datetime()),
-        "each row by itself",
-        "`str.to_datetime` without a format looks for one in the other rows",
+        "from one row",
+        "`str.to_datetime` without a format infers one from other rows",
     ),
     "types that do not go together": (lambda rows: rows.map(nw.col("user") + 1), "does not fit its rows", "string"),
     "a filter that gives no truth": (
         lambda rows: rows.filter("price"),
-        "`filter` takes columns of type bool as `keep`, and these are int",
+        "`keep` of `filter` must be columns of type bool; got int",
         "col(price)",
     ),
     "weights that are no integers": (
         lambda rows: rows.map_weights(nw.col("weight") * 0.5),
-        "`map_weights` takes columns of type int as `f`, and these are float",
+        "`f` of `map_weights` must be columns of type int; got float",
         "weight",
     ),
-    "no function of rows": (lambda rows: rows.flat_map("user"), "`flat_map` takes a function as `f`", "given"),
+    "no function of rows": (lambda rows: rows.flat_map("user"), "`f` of `flat_map` must be a function", "given"),
 }
 
 

@@ -199,18 +199,18 @@ def test_what_is_derived_is_true(f: Any, kind: Any) -> None:
         (lambda r: UNTYPED[r.key], "dict"),
         (lambda r: unknown(r), "no `unknown`"),  # type: ignore[name-defined]  # noqa: F821
         (lambda r: r.nothing, "`nothing`"),
-        (lambda r: {r.key: 1}, "no type that is certain"),
-        (lambda r: [], "no type that is certain"),
+        (lambda r: {r.key: 1}, "is not certain"),
+        (lambda r: [], "is not certain"),
         (lambda r: (x := r.n) + x, ":="),
-        (lambda *r: 1, "any number"),
-        (lambda r: (lambda: 1)(), "no type that is certain"),
-        (lambda r: eval("1"), "does not say"),
+        (lambda *r: 1, "variadic"),
+        (lambda r: (lambda: 1)(), "is not certain"),
+        (lambda r: eval("1"), "no return annotation"),
         (lambda r: datetime(2024, 1, 2, tzinfo=None), "zone"),
         (looping, "`for`"),
         (lambda r: r.named(name="x"), "`named`"),
-        (itself, "too often"),
+        (itself, "nested too deeply"),
         (eval("lambda r: r.n"), "source"),
-        (operator.attrgetter("n"), "does not say"),
+        (operator.attrgetter("n"), "no return annotation"),
     ],
 )
 def test_what_is_not_certain_is_unclear(f: Any, why: str) -> None:
@@ -380,5 +380,5 @@ def test_a_result_of_another_type_than_was_derived() -> None:
     flow.output("out", flow.input("x", flo.Sequence[int]).map(lambda v: v * rate))
     program = flow.on(flo.here)
     rate = "x"
-    with pytest.raises(flo.FunctionError, match="int was derived from its source: annotate it"):
+    with pytest.raises(flo.FunctionError, match="must return int, derived from its source"):
         program.run(x=[2])

@@ -144,17 +144,17 @@ def test_the_result_does_not_depend_on_slices(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(flo.UnknownNameError, match="was not given the bounded input `users`"):
+    with pytest.raises(flo.UnknownNameError, match="must get data for the bounded input `users`"):
         joined().on(flo.here).run(orders=[])
     with pytest.raises(flo.UnknownNameError, match="no input called `order`"):
         joined().on(flo.here).run(order=[], users=[])
-    with pytest.raises(flo.TypeMismatch, match="`on` takes a place to run on"):
+    with pytest.raises(flo.TypeMismatch, match="`on` must get a place to run on"):
         joined().on("here")  # type: ignore[arg-type]
     with pytest.raises(flo.TypeMismatch, match="`on_error` must be one of 'raise', 'divert'; got 'ignore'"):
         joined().on(flo.here).run(users=[], on_error="ignore")  # type: ignore[arg-type]
     flow = flo.Flow("sequence")
     flow.output("same", flow.input("numbers", flo.Sequence[int]))
-    with pytest.raises(flo.OrderError, match="a set gives no order"):
+    with pytest.raises(flo.OrderError, match="a set has no defined order"):
         flow.on(flo.here).run(numbers={1, 2})
 
 

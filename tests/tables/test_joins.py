@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flo.columns.expression import Expression, maybe
+from flo.columns.expression import Expression, nullable_layout
 from flo.columns.layout import Layout
 from flo.core.graph import inputs, setinput
 from flo.core.operator import concat_all
@@ -71,8 +71,8 @@ by_two = Expression(("name", "key"), (ROW,))
 by_all = Expression(("key", "name"), (ROW,))
 by_sum = Expression(nw.col("key") // 2, (ROW,))
 into = Expression({"key": "key", "name": "name_right", "sum": nw.col("key") * 10 + nw.col("key_right")}, (ROW, ROW))
-into_left = Expression({"key": "key", "other": "key_right", "name": "name"}, (ROW, maybe(ROW)))
-into_full = Expression({"one": "key", "other": "key_right"}, (maybe(ROW), maybe(ROW)))
+into_left = Expression({"key": "key", "other": "key_right", "name": "name"}, (ROW, nullable_layout(ROW)))
+into_full = Expression({"one": "key", "other": "key_right"}, (nullable_layout(ROW), nullable_layout(ROW)))
 KEYS = [(key, key), (by_column, by_column), (by_column, key), (by_two, by_two), (by_sum, by_sum), (None, by_all)]
 KEYS += [(lambda row: row.key, lambda row: float(row.key)), (name_or_key, by_two)]
 

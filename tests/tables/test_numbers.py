@@ -333,7 +333,7 @@ def test_an_expression_that_leaves_38_digits_is_refused():
     for where in (None, flo.here):
         flow = flo.Flow("large")
         flow.output("found", flow.input("rows", flo.ZSet[Sale]).sum_by("group", "price").map(nw.col("1") * nw.col("1")))
-        with pytest.raises(FloError, match="an integer leaves the range of its type"):
+        with pytest.raises(FloError, match="integer out of range"):
             changes(flow, [{Sale("a", 2**62): 2**10}], where)
 
 

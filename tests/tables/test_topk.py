@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
-from flo.core.data import canonical
+from flo.core.data import canonical_text
 from flo.core.stream_type import StreamType
 from flo.tables.state import order, ranked
 from flo.values.operators.zset_aggregates import Aggregate, Avg
@@ -135,7 +135,7 @@ def test_whole_rows_are_compared_without_a_key():
 def test_texts_of_rows_are_in_the_order_of_values(some):
     found = order.texts(LAYOUT, LAYOUT.to_table(some)).to_pylist()
     by_text = sorted(range(len(some)), key=lambda place: (found[place], place))
-    assert by_text == sorted(range(len(some)), key=lambda place: (canonical(some[place]), place))
+    assert by_text == sorted(range(len(some)), key=lambda place: (canonical_text(some[place]), place))
 
 
 def test_only_the_heads_of_groups_are_looked_at(monkeypatch):

@@ -232,8 +232,8 @@ def test_per_key_refuses_defers():
 def test_per_key_refuses_other_inputs():
     judge = PerKey(op(Zip())).judge
     assert isinstance(refusal(judge, (unbounded(KEYED), unbounded(INTS))), CollectionError)
-    assert "other types" in str(refusal(judge, (unbounded(KEYED), unbounded(Keyed(int, INTS)))))
-    assert "come and go" in str(refusal(judge, (unbounded(KEYED), unbounded(ZKEYED))))
+    assert "different key types" in str(refusal(judge, (unbounded(KEYED), unbounded(Keyed(int, INTS)))))
+    assert "can disappear" in str(refusal(judge, (unbounded(KEYED), unbounded(ZKEYED))))
     assert isinstance(refusal(judge, (unbounded(KEYED),)), TypeMismatch)
     assert isinstance(refusal(PerKey(op(Source(INTS))).judge, ()), TypeMismatch)
     assert isinstance(refusal(PerKey(op(Fold(0, plus))).judge, (unbounded(KEYED),)), BoundednessError)

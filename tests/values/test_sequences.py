@@ -296,7 +296,7 @@ def test_what_needs_an_order_refuses_a_bag(operator):
 def test_how_many_is_a_number(operator):
     error = refusal(derive, Node(None, operator), (bounded(INTS),))
     assert isinstance(error, TypeMismatch)
-    assert f"`{operator.name}` takes a number from" in str(error)
+    assert f"`{operator.name}` must get an integer ≥" in str(error)
 
 
 def test_map_refuses_a_nested_stream():

@@ -130,10 +130,10 @@ def test_the_refusal_of_thresholds_in_full():
     error = refusal(Threshold((3, 5)).type, stream(LVar(MAX), False))
     error.input_name = "sums"
     assert str(error) == (
-        "the thresholds 3 and 5 can both be passed, and which one is seen first is chance\n"
+        "the thresholds 3 and 5 can both be passed: which one is seen first would depend on timing\n"
         "  sums      LVar[Max[int]], unbounded\n"
         "  3 ⊔ 5     5\n"
-        "  instead   sums.event_when_above(3)   a stream of its own for each threshold:\n"
+        "  instead   sums.event_when_above(3)   one stream per threshold;\n"
         "            sums.event_when_above(5)   a stream may be used more than once"
     )
 
@@ -141,9 +141,9 @@ def test_the_refusal_of_thresholds_in_full():
 def test_what_is_no_threshold():
     error = refusal(Threshold(("a",)).type, stream(LVar(MAX)))
     assert isinstance(error, ThresholdError)
-    assert "the threshold 'a' of `threshold` is not a value of Max[int]: 'a' is not of type int" in str(error)
+    assert "a threshold of `threshold` must be a value of Max[int]; got 'a': 'a' is not of type int" in str(error)
     assert "of `above`" in str(refusal(Above("a").type, stream(LVar(MAX))))
-    assert "needs a threshold" in str(refusal(Threshold(()).type, stream(LVar(MAX))))
+    assert "at least one threshold" in str(refusal(Threshold(()).type, stream(LVar(MAX))))
     error = refusal(Threshold((1, "a")).type, stream(LVar[Max]))
     assert "TypeError" in str(error)
 
@@ -189,10 +189,10 @@ def test_to_sequence_of_an_unbounded_lvar_is_refused():
     assert isinstance(error, BoundednessError)
     error.input_name = "sums"
     assert str(error) == (
-        "`to_sequence` gives the final value of its input, and sums may never end\n"
+        "`to_sequence` returns the final value of its input, and sums may never end\n"
         "  sums          LVar[Max[int]], unbounded\n"
         "  to_sequence   (LVar[L], bounded) -> (Sequence[L], bounded)\n"
-        "  instead       sums.event_when_above(t)   one event, when the value has passed t\n"
+        "  instead       sums.event_when_above(t)   one event, when the value passes t\n"
         "                sums.threshold(t, u, …)    the one threshold that the value passes"
     )
 

@@ -441,7 +441,7 @@ def test_bounds_are_a_second_inner_stream():
         (Sliding(5, -1, when), "slide"),
         (Session("soon", when), "gap"),
         (Tumbling(5, when, -1), "lateness"),
-        (Sliding(2, 5, when), "leave elements out"),
+        (Sliding(2, 5, when), "elements between windows are lost"),
     ],
 )
 def test_durations_that_make_no_windows_are_refused(operator, words):

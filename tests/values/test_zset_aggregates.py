@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.core.checkpoint import decode, encode
-from flo.core.data import canonical
+from flo.core.data import canonical_text
 from flo.core.errors import CollectionError, ElementError, FunctionError
 from flo.core.graph import Node
 from flo.core.semantics import advance
@@ -158,7 +158,7 @@ def test_nan_is_the_greatest(deltas, greatest):
 def top_oracle(total, count, key, by, descending):
     chosen = {}
     for members in whole_groups(there(total), by).values():
-        ranked = sorted(members, key=canonical)
+        ranked = sorted(members, key=canonical_text)
         ranked.sort(key=key, reverse=descending)
         places = [row for row in ranked for _ in range(members[row])][:count]
         for row in places:
@@ -316,9 +316,12 @@ def test_types():
 def test_what_cannot_be_summed_or_compared_is_named():
     error = refusal(advance, Node((zset({"text": 1}),), Aggregate(None, Sum())))
     assert isinstance(error, FunctionError)
-    assert "'text' is not an int, float, Decimal or Fraction" in str(error)
+    assert "got 'text'" in str(error)
     mixed = Linear(lambda n: 1 if n == 1 else (1, 2))
-    for aggregator, reason in ((mixed, "a number to a tuple of 2"), (Min(lambda n: n if n == 1 else "one"), "'<'")):
+    for aggregator, reason in (
+        (mixed, "and a tuple of length 2"),
+        (Min(lambda n: n if n == 1 else "one"), "'<'"),
+    ):
         graph, _ = advance(Node((zset({1: 1, 2: 1}),), Aggregate(None, aggregator)))  # what comes before the fault
         error = refusal(advance, graph)
         assert isinstance(error, FunctionError)
@@ -425,7 +428,7 @@ def test_numbers_of_other_libraries():
         pass
 
     assert total(Half(0.5), 1) == 1.5
-    with pytest.raises(TypeError, match="cannot be summed exactly"):
+    with pytest.raises(TypeError, match="exact sums take"):
         total(1j)
 
 

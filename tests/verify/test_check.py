@@ -253,7 +253,7 @@ def test_what_is_found_does_not_depend_on_clocks(monkeypatch: pytest.MonkeyPatch
 def test_a_collection_stands_for_its_bounded_and_its_unbounded_stream() -> None:
     assert flo.verify.check(Fold(0, add), flo.Sequence[int], tries=5).ok
     assert flo.verify.check(illegal.Unending(), flo.Sequence[int]).counterexample is not None
-    with pytest.raises(flo.OrderError, match="works on Sequence"):
+    with pytest.raises(flo.OrderError, match="requires Sequence"):
         flo.verify.check(Fold(0, add), flo.Bag[int])
 
 

@@ -146,9 +146,9 @@ def test_data_of_an_input_that_is_called_like_an_option() -> None:
     flow.output("out", flow.input("seed", flo.Sequence[int]).map(increment))
     assert flow.explore({"seed": [1, 2]}, seed=3, most_states=5).seed == 3
     assert flow.explore({"seed": [1, 2]}).outcomes == ((flo.Sequence(int).value([2, 3]),),)
-    with pytest.raises(flo.NameTakenError, match="`seed` is an input of this flow, and an option of `explore`"):
+    with pytest.raises(flo.NameTakenError, match="`seed` is both an input of this flow and an option of `explore`"):
         flow.explore(seed=[1, 2])  # type: ignore[arg-type]
-    with pytest.raises(flo.UnknownNameError, match="by the names of the inputs"):
+    with pytest.raises(flo.UnknownNameError, match="data by input name"):
         flow.explore([1, 2])  # type: ignore[arg-type]
 
 

@@ -93,11 +93,11 @@ class OtherCollection(Passing):
 @pytest.mark.parametrize(
     ("operator", "expected"),
     [
-        (NoValue(), "the rule `passing` of `no_value` gives values of collections as its outputs, and gave [1]"),
-        (NoStep(), "`steps` of `no_step` gives steps, and gave None"),
-        (NoIterator(), "`steps` of `no_iterator` gives its steps one by one, and returned []"),
-        (NoTuple(), "the rule `passing` of `no_tuple` gives its outputs in a tuple, and gave SequenceValue"),
-        (TooMany(), "the rule `passing` of `too_many` has 1 outputs, and gave 2"),
+        (NoValue(), "the rule `passing` of `no_value` must give collection values as its outputs; got [1]"),
+        (NoStep(), "`steps` of `no_step` must yield steps; got None"),
+        (NoIterator(), "`steps` of `no_iterator` must return an iterator of steps; got []"),
+        (NoTuple(), "the rule `passing` of `no_tuple` must give its outputs as a tuple; got SequenceValue"),
+        (TooMany(), "the rule `passing` of `too_many` must give 1 outputs; got 2"),
     ],
     ids=lambda item: getattr(item, "name", ""),
 )
@@ -117,7 +117,7 @@ def test_what_is_no_step_is_refused(operator: flo.Operator, expected: str) -> No
 
 
 def test_what_is_no_type_is_refused() -> None:
-    with pytest.raises(flo.TypeMismatch, match="`type` of `no_type` gives a tuple"):
+    with pytest.raises(flo.TypeMismatch, match="`type` of `no_type` must return a tuple"):
         flo.verify.check(NoType(), flo.Sequence[int])
 
 

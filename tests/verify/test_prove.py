@@ -184,7 +184,7 @@ def test_what_raises_is_neither_proved_nor_refuted():
     ids=str,
 )  # fmt: skip
 def test_joins_are_proved(lattice):
-    lattice = flo.Lattice.given(lattice)
+    lattice = flo.Lattice.from_annotation(lattice)
     kind = frozenset[int] if isinstance(lattice.bottom(), frozenset) else lattice.whole
     for equation in lattice_equations(lattice):
         assert prove(equation.sides, [kind] * len(equation.variables), work=GENEROUS) == Proved(), equation

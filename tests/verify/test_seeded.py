@@ -19,7 +19,7 @@ from flo.values.operators.pairs import MergeSorted, UnionSequences, Zip
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take, Window
 from flo.values.operators.sets import Difference
 from flo.values.operators.zset_joins import Join
-from flo.values.operators.zsets import Distinct, Negate, changes
+from flo.values.operators.zsets import Distinct, Negate, make_delta
 from flo.values.sequence import SequenceValue
 from flo.verify import laws
 from flo.verify.laws import Law
@@ -183,7 +183,7 @@ class ForgetsWeights(Distinct):
 
 class WrongSign(Negate):
     def consume(self, units, source):
-        return self, changes((element, -abs(weight)) for element, weight in units)
+        return self, make_delta((element, -abs(weight)) for element, weight in units)
 
 
 class EmitsTheValue(Threshold):

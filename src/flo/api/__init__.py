@@ -1,1 +1,1 @@
-"""The fluent API: ordinary Python builds a typed graph, and runs it."""
+"""The fluent API: ordinary Python code builds a typed graph and runs it."""

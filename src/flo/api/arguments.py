@@ -1,5 +1,5 @@
-"""Checks what verbs are given when the program is built: a function that cannot work is refused on the user's line, and
-not when the first element comes."""
+"""Checks of the arguments of verbs, made when the program is built: a function that cannot work is reported at the
+user's line, not when the first element arrives."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar, get_args, get_origin
 
-from flo.api.columns import Of, bound, described, is_expression, kind_of, stream_of
-from flo.api.scope import Scope, StreamBase, Vertex, named
+from flo.api.columns import Of, bind_columns, describe_row, is_expression, kind_of, stream_of
+from flo.api.scope import Scope, StreamBase, Vertex, name_input
 from flo.core.collection import Collection
 from flo.core.elements import belongs, returned_type, type_name
 from flo.core.errors import CollectionError, FloError, Origin, TypeMismatch, brief
@@ -21,52 +21,52 @@ from flo.values.operators.elementwise import Filter
 R = TypeVar("R")
 
 
-def function(
+def expect_function(
     verb: str, parameter: str, given: Any, *arguments: Any, columns: bool = True, gives: type | None = None
 ) -> Any:
-    """The function, if it can be called with these arguments.
+    """Return the function if it can be called with these arguments.
 
     An argument is a row of a stream, given as the stream itself, or as `Perhaps`, `KeyOf`, `WEIGHTS` or `Of`. If
-    `columns` may be given, they are a function too; `gives` is the type that they must have.
+    `columns` are allowed, they count as a function too; `gives` is the type that they must have.
     """
     if columns and is_expression(given):
-        return bound(verb, parameter, given, arguments, gives)
+        return bind_columns(verb, parameter, given, arguments, gives)
     expect_callable(verb, parameter, given)
     takes = len(arguments)
     if not takes_arguments(given, takes):
         raise TypeMismatch(
-            f"`{verb}` calls `{parameter}` with {takes} argument{'s' if takes != 1 else ''}, which it does not take",
-            facts=(("given", shown(given)),),
+            f"`{parameter}` of `{verb}` must accept {takes} argument{'s' if takes != 1 else ''}",
+            facts=(("given", describe_function(given)),),
             where=Origin.here(),
         )
     expect_parameters(verb, given, *arguments)
     return given
 
 
-def optional(verb: str, parameter: str, given: Any, *arguments: Any, columns: bool = True) -> Any:
-    """The same, of a function that may be left out."""
-    return None if given is None else function(verb, parameter, given, *arguments, columns=columns)
+def expect_optional(verb: str, parameter: str, given: Any, *arguments: Any, columns: bool = True) -> Any:
+    """Do the same for a function that may be omitted."""
+    return None if given is None else expect_function(verb, parameter, given, *arguments, columns=columns)
 
 
 def expect_callable(verb: str, parameter: str, given: Any) -> None:
-    """Refuses what is not a function, or what returns its result later."""
+    """Raise unless it is a function that returns its result immediately."""
     if not callable(given):
         raise TypeMismatch(
-            f"`{verb}` takes a function as `{parameter}`, and was given {type(given).__name__}",
+            f"`{parameter}` of `{verb}` must be a function; got {type(given).__name__}",
             facts=(("given", brief(given)),),
             where=Origin.here(),
         )
-    if asynchronous(given):
+    if is_async(given):
         raise TypeMismatch(
-            f"`{verb}` uses what `{parameter}` returns at once, and was given a coroutine function",
-            facts=(("given", shown(given)),),
-            instead=(("loop.push(…)", "of what was awaited before"),),
+            f"`{parameter}` of `{verb}` must return its result immediately; got a coroutine function",
+            facts=(("given", describe_function(given)),),
+            instead=(("loop.push(…)", "push the awaited results"),),
             where=Origin.here(),
         )
 
 
 def expect_parameters(verb: str, given: Any, *arguments: Any) -> None:
-    """Refuses a function whose parameters, by their annotations, do not accept what the verb calls it with."""
+    """Raise if the annotated parameters of a function do not accept the arguments that the verb calls it with."""
     for argument, expected in zip(arguments, positional_parameters(given, len(arguments)), strict=True):
         if expected is None:
             continue
@@ -74,23 +74,27 @@ def expect_parameters(verb: str, given: Any, *arguments: Any) -> None:
         if accepts(expected.kind, kind) or (is_narrowed(stream, kind) and overlaps(expected.kind, kind)):
             continue
         name, wanted, found = name_of(given), type_name(expected.kind), type_name(kind)
-        instead = [(f"{name}({expected.name}: {found})", "a function that takes what it is given")]
+        instead = [(f"{name}({expected.name}: {found})", "a function that accepts its argument")]
         if stream is not None and isinstance(argument, StreamBase) and overlaps(expected.kind, kind):
-            instead.append((f"{{input}}.filter(…).{verb}(…)", f"if a filter leaves nothing but {wanted}"))
+            instead.append((f"{{input}}.filter(…).{verb}(…)", f"if a filter only leaves {wanted}"))
         elif stream is not None and isinstance(argument, StreamBase):
-            instead.append((f"{{input}}.map(…).{verb}(…)", f"elements that are made {wanted} first"))
+            instead.append((f"{{input}}.map(…).{verb}(…)", f"convert the elements to {wanted} first"))
         error = TypeMismatch(
-            f"`{verb}` calls `{name}` with {described(argument)}: expected {wanted} as `{expected.name}`, got {found}",
-            facts=(("function", shown(given)), *([("{input}", stream.type.described())] if stream is not None else [])),
+            f"`{verb}` calls `{name}` with {describe_row(argument)}: expected {wanted} as `{expected.name}`, "
+            f"got {found}",
+            facts=(
+                ("function", describe_function(given)),
+                *([("{input}", stream.type.described())] if stream is not None else []),
+            ),
             instead=tuple(instead),
         )
-        raise named(error, stream).located(Origin.here())
+        raise name_input(error, stream).located(Origin.here())
 
 
 def is_narrowed(stream: Any, kind: Any) -> bool:
-    """Whether elements of this type may be fewer than it says: some were filtered, or they are made of columns.
+    """Return whether elements may have a narrower type than this: they were filtered, or are made of columns.
 
-    No annotation says what a filter leaves, and a computed column may be null as far as is known.
+    No annotation tells what a filter leaves, and computed columns are nullable as far as is known.
     """
     return stream is not None and any(
         (isinstance(vertex.operator, Filter) or _has_columns(vertex.operator))
@@ -105,7 +109,7 @@ def _has_columns(operator: Any) -> bool:
 
 
 def _before(stream: Any) -> Iterator[Vertex]:
-    """The operators that a stream depends on, and those that stand in front of the body that it belongs to."""
+    """Yield the operators that a stream depends on, including those before the body that it belongs to."""
     streams, seen = [stream], set()
     while streams:
         vertex = (latest := streams.pop()).source
@@ -119,15 +123,15 @@ def _before(stream: Any) -> Iterator[Vertex]:
 
 
 def _inside(scope: Scope | None) -> Iterator[Vertex]:
-    """All operators of a scope, and of those around it."""
+    """Yield all operators of a scope and of the scopes around it."""
     while scope is not None:
         yield from scope.vertices
         scope = scope.parent
 
 
-def accumulating(verb: str, initial: Any, f: Any, stream: Any) -> Any:
-    """The function of a state and an element, if it can take the initial value and its own results as the state."""
-    function(verb, "f", f, Of(Any), stream, columns=False)
+def expect_accumulator(verb: str, initial: Any, f: Any, stream: Any) -> Any:
+    """Return the function of a state and an element, if it accepts the initial value and its own results as state."""
+    expect_function(verb, "f", f, Of(Any), stream, columns=False)
     expected, _ = positional_parameters(f, 2)
     if expected is None:
         return f
@@ -136,7 +140,7 @@ def accumulating(verb: str, initial: Any, f: Any, stream: Any) -> Any:
         raise TypeMismatch(
             f"`{verb}` first calls `{name}` with `initial`: expected {wanted} as `{expected.name}`, "
             f"got {type(initial).__name__}",
-            facts=(("function", shown(f)), ("initial", brief(initial))),
+            facts=(("function", describe_function(f)), ("initial", brief(initial))),
             instead=((f"{verb}(initial, …)", f"with an initial value of type {wanted}"),),
             where=Origin.here(),
         )
@@ -144,15 +148,15 @@ def accumulating(verb: str, initial: Any, f: Any, stream: Any) -> Any:
         found = type_name(returned_type(f))
         raise TypeMismatch(
             f"`{verb}` calls `{name}` with its last result: expected {wanted} as `{expected.name}`, got {found}",
-            facts=(("function", shown(f)),),
+            facts=(("function", describe_function(f)),),
             instead=((f"{name}({expected.name}: {found}, …) -> {found}", "one type for the state"),),
             where=Origin.here(),
         )
     return f
 
 
-def number(verb: str, of: Any, stream: Any) -> Any:
-    """The function, if it gives one number to be summed; without one, the elements are the numbers."""
+def expect_number(verb: str, of: Any, stream: Any) -> Any:
+    """Return the function if it returns one number; without a function, the elements must be numbers."""
     kind = kind_of(stream) if of is None else returned_type(of)
     if overlaps(int | float | Decimal | Fraction, kind):
         return of
@@ -161,26 +165,26 @@ def number(verb: str, of: Any, stream: Any) -> Any:
     twice = next((column for place, column in enumerate(columns) if column in columns[:place]), None)
     source = "the elements of {input}" if of is None else f"`{name_of(of)}`"
     error = TypeMismatch(
-        f"`{verb}` adds one number for each row, and `of` names the column {twice!r} twice"
+        f"`of` in `{verb}` must name one column; it names {twice!r} twice"
         if twice is not None
-        else f"`{verb}` adds one number for each row: expected int, float, Decimal or Fraction, got {type_name(kind)} "
+        else f"`{verb}` adds one number per row: expected int, float, Decimal or Fraction, got {type_name(kind)} "
         f"from {source}",
         facts=(("{input}", stream.type.described()),),
         instead=((f"of={columns[0]!r}", "one column"), ("aggregate_by(by, of, finish)", "several columns at once"))
         if columns
         else (),
     )
-    raise named(error, stream).located(Origin.here())
+    raise name_input(error, stream).located(Origin.here())
 
 
-def directions(verb: str, descending: Any, key: Any) -> bool | tuple[bool, ...]:
-    """The direction of the whole key, or of each of its columns: as many as the key has, as far as that is known."""
+def expect_directions(verb: str, descending: Any, key: Any) -> bool | tuple[bool, ...]:
+    """Return the direction of the whole key, or of each of its columns. Raises if their number does not fit the key."""
     if isinstance(descending, bool):
         return descending
     flags = tuple(descending) if isinstance(descending, (tuple, list)) else ()
     if not flags or not all(isinstance(flag, bool) for flag in flags):
         raise TypeMismatch(
-            f"`{verb}` expected True, False, or a tuple of these as `descending`, got {brief(descending)}",
+            f"`descending` of `{verb}` must be True, False, or a tuple of these; got {brief(descending)}",
             where=Origin.here(),
         )
     kind = returned_type(key)
@@ -189,11 +193,11 @@ def directions(verb: str, descending: Any, key: Any) -> bool | tuple[bool, ...]:
         columns = (kind,)
     if columns is not None and len(columns) != len(flags):
         raise TypeMismatch(
-            f"`{verb}` expected one direction for each column of `key`, got {len(flags)} for {len(columns)}",
+            f"`descending` of `{verb}` must have one direction per column of `key`, {len(columns)}; got {len(flags)}",
             facts=(("key", f"{name_of(key)}: {type_name(kind)}"), ("descending", brief(descending))),
             instead=(
                 ("descending=True", "all columns in one direction"),
-                (f"descending={(True,) * len(columns)!r}", "one for each column"),
+                (f"descending={(True,) * len(columns)!r}", "one per column"),
             ),
             where=Origin.here(),
         )
@@ -201,15 +205,15 @@ def directions(verb: str, descending: Any, key: Any) -> bool | tuple[bool, ...]:
 
 
 def value_of(stream: Any) -> Of:
-    """The value of a lattice variable, as a function is called with it."""
+    """Return the value of a lattice variable as the argument of a function."""
     lattice = getattr(stream.collection, "lattice", None)
     kind = lattice.ordinary if isinstance(lattice, Lattice) and is_plain(lattice) else Any
     return Of(kind, "the value of the variable")
 
 
 def lattice_of(verb: str, lattice: Any, stream: Any, f: Any) -> Lattice[Any]:
-    """The lattice that is given, if what `f` makes of the elements, or they themselves, can be its values."""
-    found: Lattice[Any] = located(Lattice.given, lattice)
+    """Return the lattice, if the elements, or what `f` returns for them, can be its values."""
+    found: Lattice[Any] = call_located(Lattice.from_annotation, lattice)
     kind = kind_of(stream) if f is None else returned_type(f)
     if isinstance(found, Custom):
         value = stream if f is None else result_of(f, f"results of `{name_of(f)}`")
@@ -222,38 +226,39 @@ def lattice_of(verb: str, lattice: Any, stream: Any, f: Any) -> Lattice[Any]:
             facts=(("{input}", stream.type.described()),),
             instead=((f"{{input}}.{verb}({found}, f)", f"where f returns {type_name(found.ordinary)}"),),
         )
-        raise named(error, stream).located(Origin.here())
+        raise name_input(error, stream).located(Origin.here())
     return found
 
 
 def result_of(f: Any, name: str) -> Of:
-    """What another function gives. Of columns it is not known whether they may be null."""
+    """Return what another function returns. For columns it is not known whether they may be null."""
     return Of(Any if hasattr(f, "returns") else returned_type(f), name)
 
 
 def is_plain(lattice: Lattice[Any]) -> bool:
-    """Whether the lattice's values are the plain data that stand for them."""
+    """Return whether the lattice's values are plain Python data."""
     return type(lattice).value is Lattice.value and type(lattice).plain is Lattice.plain
 
 
-def claim(verb: str, parameter: str, given: Any) -> str | None:
-    """The user's reason why a law holds: some text, or None."""
+def expect_reason(verb: str, parameter: str, given: Any) -> str | None:
+    """Return the user's reason why a law holds; None if there is none."""
     if given is None or (isinstance(given, str) and given.strip()):
         return given
     raise TypeMismatch(
-        f"`{verb}` takes as `{parameter}` your reason why the function is, and {brief(given)} is none",
-        instead=((f'{verb}(…, {parameter}="why")', "a text that is not empty"), (f"{verb}(…)", "it is tried")),
+        f"`{parameter}` of `{verb}` must be a non-empty string saying why it holds; got {brief(given)}",
+        instead=((f'{verb}(…, {parameter}="why")', "your reason"), (f"{verb}(…)", "Flo tests it on examples")),
         where=Origin.here(),
     )
 
 
-def asynchronous(given: Any) -> bool:
+def is_async(given: Any) -> bool:
+    """Return whether calling it returns a coroutine or an async generator."""
     called = (given, type(given).__call__)
     return any(inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f) for f in called)
 
 
 def takes_arguments(given: Callable[..., Any], count: int) -> bool:
-    """Whether the function takes so many arguments, as far as Python can tell."""
+    """Return whether the function accepts `count` arguments, as far as Python can tell."""
     signature = signature_of(given)
     try:
         return signature is None or bool(signature.bind(*[None] * count))
@@ -265,17 +270,17 @@ def name_of(given: Any) -> str:
     return str(getattr(given, "__name__", type(given).__name__))
 
 
-def shown(given: Callable[..., Any]) -> str:
-    """The function's name and parameters."""
+def describe_function(given: Callable[..., Any]) -> str:
+    """Return the function's name and parameters."""
     return f"{name_of(given)}{signature_of(given) or ''}"
 
 
-def keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> tuple[Any, Any]:
-    """The keys of both sides of a join: both or none."""
+def expect_keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> tuple[Any, Any]:
+    """Return the keys of both sides of a join: both or none."""
     if (on is None) != (other_on is None):
         given, missing = ("on", "other_on") if other_on is None else ("other_on", "on")
         raise TypeMismatch(
-            f"`{verb}` was given `{given}` without `{missing}`",
+            f"`{verb}` must get both `on` and `other_on`, or neither; got only `{given}`",
             facts=((verb, "compares a key of this stream, `on`, with a key of the other, `other_on`"),),
             instead=(
                 (f"{verb}(other, on=…, other_on=…)", "the keys of both sides"),
@@ -283,13 +288,15 @@ def keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> tuple[An
             ),
             where=Origin.here(),
         )
-    return optional(verb, "on", on, stream), optional(verb, "other_on", other_on, other)
+    return expect_optional(verb, "on", on, stream), expect_optional(verb, "other_on", other_on, other)
 
 
-def no_argument(verb: str, parameter: str, given: Any, why: str, instead: tuple[tuple[str, str], ...] = ()) -> None:
-    """Refuses an argument that means nothing on this collection."""
+def expect_no_argument(
+    verb: str, parameter: str, given: Any, why: str, instead: tuple[tuple[str, str], ...] = ()
+) -> None:
+    """Raise if an argument is given that has no meaning on this collection."""
     if given is not None:
-        raise TypeMismatch(f"`{verb}` takes no `{parameter}` here: {why}", instead=instead, where=Origin.here())
+        raise TypeMismatch(f"`{verb}` does not take `{parameter}` here: {why}", instead=instead, where=Origin.here())
 
 
 def expect_kind(
@@ -299,21 +306,21 @@ def expect_kind(
     signature: str = "",
     instead: tuple[tuple[str, str], ...] = (),
 ) -> None:
-    """Refuses a stream of another collection than these."""
+    """Raise unless the stream is one of these collections."""
     if not isinstance(stream.collection, kinds):
         *most, last = (kind.name for kind in kinds)
         names = f"{', '.join(most)} or {last}" if most else last
         error = CollectionError(
-            f"`{verb}` works on {names}, and {{input}} is a {stream.collection.name}",
+            f"`{verb}` requires {names}; {{input}} is a {stream.collection.name}",
             facts=(("{input}", stream.type.described()), (verb, signature or f"takes {names}")),
             instead=instead,
             index=0,
         )
-        raise named(error, stream).located(Origin.here())  # type: ignore[arg-type]
+        raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
 
 
-def located(make: Callable[..., R], *arguments: Any, about: str | None = None) -> R:
-    """What it makes of these arguments, or its refusal with the user's line, and what it is about."""
+def call_located(make: Callable[..., R], *arguments: Any, about: str | None = None) -> R:
+    """Call a function; errors get the user's line, and `about` as the name of the input."""
     try:
         return make(*arguments)
     except FloError as error:

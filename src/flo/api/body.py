@@ -1,4 +1,4 @@
-"""The body of a `nest` or a `per_key`: a graph built by calling the user's function on inner streams."""
+"""The body of a `nest` or a `per_key`: the graph that the user's function builds from inner streams."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import expect_callable, located
+from flo.api.arguments import call_located, expect_callable
 from flo.api.scope import Scope
 from flo.core.collection import Collection
 from flo.core.dag import compile_graph
@@ -27,7 +27,7 @@ C = TypeVar("C", bound=Collection)
 
 
 class Loop:
-    """State that is carried from one inner stream to the next: read_defer and write_defer (§5.2)."""
+    """State carried from one inner stream to the next: read_defer and write_defer (§5.2)."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -43,22 +43,22 @@ class Loop:
     @overload
     def read_defer(self, key: str, *, initial: Counter[T]) -> Stream[Bag[T], Bounded]: ...
     def read_defer(self, key: str, collection: Any = None, *, initial: Any) -> Any:
-        """What `write_defer(key, …)` was given for the previous inner stream; `initial` for the first."""
-        kind = located(Collection.of, collection) if collection is not None else inferred(key, initial)
+        """Return what `write_defer(key, …)` wrote for the previous inner stream; `initial` for the first one."""
+        kind = call_located(Collection.of, collection) if collection is not None else infer_collection(key, initial)
         self._read.setdefault(key, Origin.here())
         (stream,) = self._scope.apply(
-            ReadDefer(key, kind, located(kind.value, initial, about=f"`read_defer({key!r})`").fix())
+            ReadDefer(key, kind, call_located(kind.value, initial, about=f"`read_defer({key!r})`").fix())
         )
         return stream
 
     def write_defer(self, key: str, stream: Stream[Any, Bounded]) -> None:
-        """Hands the stream to `read_defer(key)` of the next inner stream."""
+        """Pass the stream to `read_defer(key)` of the next inner stream."""
         here = Origin.here()
         if key in self._written:
             first = self._written[key]
             raise DeferError(
                 f"`write_defer` writes the key {key!r} twice",
-                facts=((str(first), first.text if first else ""), ("write_defer", "writes each key exactly once")),
+                facts=((str(first), first.text if first else ""), ("write_defer", "must write each key exactly once")),
                 instead=((f"loop.write_defer({key!r}, a.union(b))", "one write of both streams"),),
                 where=here,
             )
@@ -66,22 +66,22 @@ class Loop:
         self._written[key] = here
 
     def constant(self, collection: type[C] | C, data: Any) -> Stream[C, Bounded]:
-        """A bounded stream of given data, the same for every inner stream."""
-        kind = located(Collection.of, collection)
+        """Return a bounded stream of the given data, the same for every inner stream."""
+        kind = call_located(Collection.of, collection)
         (stream,) = self._scope.apply(
-            Source(kind, located(kind.value, data, about="`constant`").fix()), verb="constant"
+            Source(kind, call_located(kind.value, data, about="`constant`").fix()), verb="constant"
         )
         return stream
 
     def _locate(self, error: FloError) -> FloError:
-        """A refused defer points to the line that reads or writes the key."""
+        """Make an error about a defer key point to the line that reads or writes it."""
         if isinstance(error, DeferError) and error.key is not None:
             error.where = self._written.get(error.key) or self._read.get(error.key) or error.where
         return error
 
 
-def inferred(key: str, initial: Any) -> Collection:
-    """The collection that plain data stands for; what is written later may have other elements."""
+def infer_collection(key: str, initial: Any) -> Collection:
+    """Return the collection of plain data. Its element type is left open, because later writes may have another."""
     match initial:
         case set() | frozenset():
             return Set()
@@ -90,17 +90,17 @@ def inferred(key: str, initial: Any) -> Collection:
         case list() | tuple():
             return Sequence()
     raise DeferError(
-        f"the collection of `read_defer({key!r})` cannot be told from its initial value",
+        f"cannot infer the collection of `read_defer({key!r})` from its initial value",
         facts=(("initial", brief(initial)),),
-        instead=((f"loop.read_defer({key!r}, flo.ZSet[int], initial={{…}})", "say which collection it is"),),
+        instead=((f"loop.read_defer({key!r}, flo.ZSet[int], initial={{…}})", "specify the collection"),),
         where=Origin.here(),
     )
 
 
-def build(
+def build_body(
     function: Callable[..., Any], parent: Scope, inner: StreamTypes, verb: str, *, loops: bool
 ) -> tuple[Graph, Scope, Loop]:
-    """Calls the user's function on inner streams of these types, and compiles what it built."""
+    """Call the user's function on inner streams of these types, and compile the graph that it built."""
     origin = Origin.here()
     expect_callable(verb, "body", function)
     scope = Scope(f"the body of `{verb}` at {origin}", parent)
@@ -112,8 +112,8 @@ def build(
     for late in scope.unread_late(outputs):
         raise ScopeError(
             f"the late elements of `{late.name}` would be lost: nothing reads them",
-            facts=((late.name, f"stands in {scope.description}"),),
-            instead=((f"return …, {late.name}.late", "hands them out of the body"),),
+            facts=((late.name, f"is in {scope.description}"),),
+            instead=((f"return …, {late.name}.late", "returns them from the body"),),
             where=late.origin,
         )
     return compile_graph(scope.inputs, scope.vertices, outputs), scope, loop
@@ -122,24 +122,24 @@ def build(
 def _outputs(
     returned: Any, scope: Scope, verb: str, origin: Origin | None, *, may_be_none: bool
 ) -> tuple[Stream[Any, Any], ...]:
-    """The streams that the body returned. It may be none if something else takes what the body makes: `write_defer`."""
+    """Return the streams that the body returned. There may be none if the body has a `write_defer`."""
     from flo.api.stream import Stream
 
     outputs = returned if isinstance(returned, tuple) else () if returned is None else (returned,)
     taken = may_be_none and any(not vertex.outputs for vertex in scope.vertices)
     if not outputs and not taken:
         raise TypeMismatch(
-            f"the body of `{verb}` returns no stream",
-            facts=(("returned", brief(returned)), (verb, "gives what the body returns")),
+            f"the body of `{verb}` must return a stream; got {brief(returned)}",
+            facts=((verb, "returns what the body returns"),),
             instead=(("return the stream from the body", "or several, as a tuple"),),
             where=origin,
         )
     for output in outputs:
         if not isinstance(output, Stream):
             raise TypeMismatch(
-                f"the body of `{verb}` returns {type(output).__name__}, and not a stream",
+                f"the body of `{verb}` must return streams; got {type(output).__name__}",
                 facts=(("returned", brief(output)),),
-                instead=(("return a, b", "to return several streams"),) if isinstance(output, list) else (),
+                instead=(("return a, b", "returns several streams"),) if isinstance(output, list) else (),
                 where=origin,
             )
         scope.expect_here(output, verb, origin)
@@ -147,9 +147,9 @@ def _outputs(
 
 
 def _parameters(function: Callable[..., Any], count: int, loops: bool, verb: str, origin: Origin | None) -> list[str]:
-    """The names that the body gives to its streams, and to its loop if it has one.
+    """Return the body's names for its streams, and for its loop if it takes one.
 
-    A parameter with a default takes a stream if there is one for it, and the loop only if its default is None:
+    A parameter with a default gets a stream if there is one for it, but gets the loop only if its default is None:
     `lambda batch, n=n: …` keeps its n.
     """
     unnamed = [f"inner{number}" for number in range(count)]
@@ -166,12 +166,12 @@ def _parameters(function: Callable[..., Any], count: int, loops: bool, verb: str
         extra = positional[count] if loops and len(names) > count else None
         wants_loop = extra is not None and (extra.default is extra.empty or extra.default is None)
         return names[: count + 1] if wants_loop else names[:count] + unnamed[len(names) :]
-    expected = f"{count} stream{'s' if count != 1 else ''}" + (", and the loop if it wants one" if loops else "")
+    expected = f"{count} stream{'s' if count != 1 else ''}" + (", and optionally the loop" if loops else "")
     takes = f"{len(required)} argument{'s' if len(required) != 1 else ''}"
     if never_given:
         takes = f"the keyword-only argument{'s' if len(never_given) > 1 else ''} {', '.join(never_given)}"
     raise ScopeError(
-        f"the body of `{verb}` takes {takes}, and is given {expected}",
+        f"the body of `{verb}` must take {expected}; it takes {takes}",
         facts=(("body", f"({', '.join(p.name for p in parameters)})"),),
         where=origin,
     )

@@ -1,6 +1,6 @@
-"""Columns where a verb takes a function of rows: bound to the rows of the streams that the verb is about.
+"""Columns as arguments of verbs: bound to the rows of the streams that the verb works on.
 
-Arrow and Narwhals are loaded by the first that is: a program without columns does not wait for them.
+Arrow and Narwhals are only loaded when columns are used.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, TypeAlias, TypeVar
 
-from flo.api.scope import StreamBase, named
+from flo.api.scope import StreamBase, name_input
 from flo.core.elements import type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
 from flo.values.keyed import Keyed
@@ -23,41 +23,41 @@ else:
 
 T = TypeVar("T")
 Asked: TypeAlias = "Callable[[T], Any] | Columns"
-"""A function of rows whose results have no part in the type of what the verb gives."""
+"""A function of rows whose result type does not affect the type of the verb's result."""
 WEIGHTS: Any = object()
-"""The weight of a row, as the second argument of a function of both."""
+"""The weight of a row, as the second argument of a function."""
 
 
 @dataclass(frozen=True)
 class Perhaps:
-    """The row of a stream, or none."""
+    """A row of a stream, or None."""
 
     stream: Any
 
 
 @dataclass(frozen=True)
 class KeyOf:
-    """The key of a keyed stream."""
+    """A key of a keyed stream."""
 
     stream: Any
 
 
 @dataclass(frozen=True)
 class Of:
-    """A value of this type, which has no columns."""
+    """A value of this type, without columns."""
 
     kind: Any
     name: str = "a value"
 
 
 def stream_of(row: Any) -> Any:
-    """The stream whose rows these are; None if there is none."""
+    """Return the stream that the rows belong to; None if there is none."""
     stream = getattr(row, "stream", row)
     return stream if isinstance(stream, StreamBase) else None
 
 
 def kind_of(row: Any) -> Any:
-    """The Python type of a row, as far as it is known."""
+    """Return the Python type of a row, as far as it is known."""
     if row is WEIGHTS:
         return int
     if isinstance(row, Of):
@@ -69,8 +69,8 @@ def kind_of(row: Any) -> Any:
     return Optional[kind] if isinstance(row, Perhaps) and kind is not Any else kind  # noqa: UP045
 
 
-def described(row: Any) -> str:
-    """What a row is, for error messages."""
+def describe_row(row: Any) -> str:
+    """Return what a row is, for error messages."""
     if row is WEIGHTS:
         return "the weight of a row"
     if isinstance(row, Of):
@@ -80,32 +80,31 @@ def described(row: Any) -> str:
 
 
 def is_expression(given: Any) -> bool:
-    """A column, several, or some with names."""
+    """Return whether it is a column, a tuple of columns, or a dict of columns."""
     parts = given.values() if isinstance(given, Mapping) else given if isinstance(given, tuple) else (given,)
     return bool(parts) and all(map(_is_column, parts))
 
 
 def _is_column(given: Any) -> bool:
-    narwhals = sys.modules.get("narwhals")  # which who has an expression has loaded
+    narwhals = sys.modules.get("narwhals")  # loaded if there is an expression
     return isinstance(given, str) or (narwhals is not None and isinstance(given, narwhals.Expr))
 
 
-def bound(verb: str, parameter: str, given: Any, rows: tuple[Any, ...], gives: type | None = None) -> Any:
-    """The function that the columns are, of one row of each of these streams; as it is if one is no stream."""
+def bind_columns(verb: str, parameter: str, given: Any, rows: tuple[Any, ...], gives: type | None = None) -> Any:
+    """Return the function that the columns denote on one row of each stream; unchanged if one is not a stream."""
     streams = [getattr(row, "stream", row) for row in rows if row is not WEIGHTS]
     if not all(isinstance(stream, StreamBase) for stream in streams):
-        return given  # the verb refuses it
+        return given  # the verb will raise
     try:
         layouts = tuple(_layout(verb, parameter, row) for row in rows)
-        expression = _made(verb, parameter, given, layouts)
+        expression = _make_expression(verb, parameter, given, layouts)
         if gives is not None and gives not in (expression.kind, *getattr(expression.kind, "__args__", ())):
             raise TypeMismatch(
-                f"`{verb}` takes columns of type {gives.__name__} as `{parameter}`, and these are "
-                f"{type_name(expression.kind)}",
+                f"`{parameter}` of `{verb}` must be columns of type {gives.__name__}; got {type_name(expression.kind)}",
                 facts=(("given", brief(expression)),),
             )
     except FloError as error:
-        raise named(error, streams[error.index or 0]).located(Origin.here()) from None
+        raise name_input(error, streams[error.index or 0]).located(Origin.here()) from None
     return expression
 
 
@@ -120,17 +119,17 @@ def _layout(verb: str, parameter: str, row: Any) -> Layout:
     layout = Layout.of(kind_of(KeyOf(stream) if isinstance(row, KeyOf) else stream))
     if layout is None:
         raise TypeMismatch(
-            f"`{verb}` was given columns as `{parameter}`, and the elements of {{input}} have none",
+            f"`{parameter}` of `{verb}` is given as columns, but the elements of {{input}} have none",
             facts=(("{input}", stream.type.described()),),
             instead=(
                 (f"flo.{collection.name}[Row]", "where Row is a NamedTuple, a dataclass or another type with columns"),
                 (f"{parameter}=lambda …", "a function"),
             ),
         )
-    return expression.maybe(layout) if isinstance(row, Perhaps) else layout
+    return expression.nullable_layout(layout) if isinstance(row, Perhaps) else layout
 
 
-def _made(verb: str, parameter: str, given: Any, layouts: tuple[Layout, ...]) -> Expression:
+def _make_expression(verb: str, parameter: str, given: Any, layouts: tuple[Layout, ...]) -> Expression:
     from flo.columns.expression import Expression
 
     known = Expression.names_of(layouts)
@@ -138,7 +137,7 @@ def _made(verb: str, parameter: str, given: Any, layouts: tuple[Layout, ...]) ->
     for part in parts:
         if isinstance(part, str) and part not in known:
             raise TypeMismatch(
-                f"`{verb}` was given the column `{part}` as `{parameter}`, and {{input}} has no such column",
+                f"`{parameter}` of `{verb}` is the column `{part}`, which {{input}} does not have",
                 facts=(("columns", ", ".join(known)),),
             )
     try:
@@ -156,8 +155,8 @@ __all__ = [
     "KeyOf",
     "Of",
     "Perhaps",
-    "bound",
-    "described",
+    "bind_columns",
+    "describe_row",
     "is_expression",
     "kind_of",
     "stream_of",

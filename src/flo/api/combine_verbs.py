@@ -1,11 +1,11 @@
-"""Verbs that bring two streams together, or hold for elements and for inner streams alike."""
+"""Verbs that combine two streams, or work on elements and on inner streams alike."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
-from flo.api.arguments import expect_kind, keys, no_argument, optional
+from flo.api.arguments import expect_keys, expect_kind, expect_no_argument, expect_optional
 from flo.api.columns import Asked, Columns
 from flo.api.scope import B_co, C_co, StreamBase, Wider
 from flo.core.collection import Collection
@@ -41,16 +41,16 @@ B2 = TypeVar("B2", bound=Unbounded)
 
 Unordered: TypeAlias = Bag[Any] | Set[Any] | ZSet[Any] | LVar[Any]
 
-RE_KEY = (("stream.entries().key_by(…).join(…)", "under another key"),)
+RE_KEY = (("stream.entries().key_by(…).join(…)", "joins on another key"),)
 
 
 def joinable(collection: Collection) -> tuple[tuple[str, str], ...]:
-    """How to make of a sequence what can be joined."""
+    """Return how to convert a sequence to something that can be joined."""
     if not isinstance(collection, Sequence):
         return ()
     return (
-        ("{input}.to_bag()", "without an order, with every element as often as it comes"),
-        ("{input}.to_zset()", "the same, if elements can be taken back"),
+        ("{input}.to_bag()", "drops the order, keeps duplicates"),
+        ("{input}.to_zset()", "the same, with retractions"),
     )
 
 
@@ -64,7 +64,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     @overload
     def union(self: CombineVerbs[Unordered, B], other: Wider[C_co, D, B2]) -> Stream[D, B | B2]: ...
     def union(self, other: Any) -> Any:
-        """Both together. Of sequences, all of this one and then the other: this one must be bounded."""
+        """Combine both streams. For sequences, all of this one comes first, so it must be bounded."""
         expect_kind("union", self, Sequence, Bag, Set, ZSet, LVar)
         match self.collection:
             case Bag():
@@ -161,19 +161,19 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         into: Callable[[Any, Any], Any] | None = None,
     ) -> Stream[Keyed[K, Any], B | B2]: ...
     def join(self, other: Any, on: Any = None, other_on: Any = None, into: Any = None) -> Any:
-        """Pairs whose keys are equal: `on` of this stream, `other_on` of the other, combined by `into`.
+        """Combine pairs with equal keys by `into`: `on` is the key of this stream, `other_on` of the other.
 
-        Without keys: a set of nodes with a set of edges gives the edges' destinations; z-sets meet on whole elements;
-        keyed streams meet on their keys.
+        Without keys: a set of nodes and a set of edges give the edges' destinations; z-sets join on whole elements;
+        keyed streams join on their keys.
         """
         expect_kind("join", self, Set, Bag, ZSet, Keyed, instead=joinable(self.collection))
         if isinstance(self.collection, Keyed):
-            into = optional("join", "into", into, self, other, columns=False)
+            into = expect_optional("join", "into", into, self, other, columns=False)
             for parameter, key in (("on", on), ("other_on", other_on)):
-                no_argument("join", parameter, key, "keyed streams meet on their keys", RE_KEY)
+                expect_no_argument("join", parameter, key, "keyed streams join on their keys", RE_KEY)
             return self._then(KeyedJoin(into), other)
-        into = optional("join", "into", into, self, other)
-        on, other_on = keys("join", on, other_on, self, other)
+        into = expect_optional("join", "into", into, self, other)
+        on, other_on = expect_keys("join", on, other_on, self, other)
         match self.collection:
             case Bag():
                 return self._then(BagJoin(on, other_on, into), other)
@@ -183,20 +183,20 @@ class CombineVerbs(StreamBase[C_co, B_co]):
                 return self._then(SetJoin(on, other_on, into), other)
 
     def tee(self: CombineVerbs[C, B]) -> tuple[Stream[C, B], Stream[C, B]]:
-        """The stream twice. Using a stream in two places does the same by itself."""
+        """Return the stream twice. Using a stream in two places has the same effect."""
         first, second = self.apply(Wire(1, (0, 0)))
         return first, second
 
     def intersection(
         self: CombineVerbs[Set[T], B], other: Stream[C_co, B2] | Wider[C_co, Any, B2]
     ) -> Stream[Set[T], B | B2]:
-        """The elements of both sets."""
+        """Return the elements of both sets."""
         return self._then(Intersection(), other)
 
     def difference(
         self: CombineVerbs[Set[T], B], other: Stream[C_co, Bounded] | Wider[C_co, Any, Bounded]
     ) -> Stream[Set[T], B]:
-        """The elements that the other set does not have: it must have ended to know."""
+        """Return the elements that the other set does not have. The other set must be bounded."""
         return self._then(Difference(), other)
 
     @overload
@@ -204,7 +204,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     @overload
     def minus(self: CombineVerbs[ZSet[Any], B], other: Wider[C_co, D, B2]) -> Stream[D, B | B2]: ...
     def minus(self, other: Any) -> Any:
-        """Weights subtracted. Needs no end: what was given too early is taken back."""
+        """Subtract the weights. Neither side must end: results that were too early are retracted."""
         return self._then(Minus(), other)
 
     @overload
@@ -218,7 +218,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         self: CombineVerbs[Nested[Any, Any], B], other: Stream[Nested[D], B2]
     ) -> Stream[Nested[Any, Any, D], B | B2]: ...
     def zip(self, other: Any) -> Any:
-        """Elements in pairs; inner streams side by side, for a `nest` over both."""
+        """Pair elements; pair inner streams, for a `nest` over both."""
         return self._then(NestedZip() if isinstance(self.collection, Nested) else Zip(), other)
 
     @overload
@@ -232,7 +232,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         self: CombineVerbs[Nested[C, D, E], Bounded],
     ) -> tuple[Stream[C, Bounded], Stream[D, Bounded], Stream[E, Bounded]]: ...
     def last(self) -> Any:
-        """The last element, or the last inner stream, when the stream has ended; several, where they come together."""
+        """Return the last element, or the last inner streams, when the stream has ended."""
         if not isinstance(self.collection, Nested):
             return self._then(Last())
         streams = self.scope.apply(NestedLast(len(self.collection.inner)), self, verb="last")  # type: ignore[arg-type]

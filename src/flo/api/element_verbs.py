@@ -1,11 +1,19 @@
-"""Verbs that sequences, bags, sets and z-sets share."""
+"""Verbs of sequences, bags, sets and z-sets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import accumulating, claim, expect_kind, function, no_argument, number, optional
+from flo.api.arguments import (
+    expect_accumulator,
+    expect_function,
+    expect_kind,
+    expect_no_argument,
+    expect_number,
+    expect_optional,
+    expect_reason,
+)
 from flo.api.columns import Asked, Columns
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.stream_type import Bounded, Unbounded
@@ -48,12 +56,12 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     @overload
     def map(self: ElementVerbs[ZSet[T], B], f: Columns) -> Stream[ZSet[Any], B]: ...
     def map(self, f: Any) -> Any:
-        """Every element through `f`; a z-set keeps the weights.
+        """Apply `f` to every element; a z-set keeps the weights.
 
-        Here and in every verb that takes a function of elements, it takes columns too: a name, a Narwhals expression, a
-        tuple of these, or a dict, which makes rows.
+        Here, and in every verb that takes a function of elements, it may also be columns: a name, a Narwhals
+        expression, a tuple of these, or a dict, which makes rows.
         """
-        return self._then(Map(function("map", "f", f, self)))
+        return self._then(Map(expect_function("map", "f", f, self)))
 
     @overload
     def filter(self: ElementVerbs[Sequence[T], B], keep: Asked[T]) -> Stream[Sequence[T], B]: ...
@@ -64,8 +72,8 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     @overload
     def filter(self: ElementVerbs[ZSet[T], B], keep: Asked[T]) -> Stream[ZSet[T], B]: ...
     def filter(self, keep: Any) -> Any:
-        """The elements for which `keep` is true."""
-        return self._then(Filter(function("filter", "keep", keep, self, gives=bool)))
+        """Keep the elements for which `keep` is true."""
+        return self._then(Filter(expect_function("filter", "keep", keep, self, gives=bool)))
 
     @overload
     def flat_map(self: ElementVerbs[Sequence[T], B], f: Callable[[T], Iterable[U]]) -> Stream[Sequence[U], B]: ...
@@ -76,8 +84,8 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     @overload
     def flat_map(self: ElementVerbs[ZSet[T], B], f: Callable[[T], Iterable[U]]) -> Stream[ZSet[U], B]: ...
     def flat_map(self, f: Any) -> Any:
-        """Every element becomes the elements that `f` gives for it."""
-        return self._then(FlatMap(function("flat_map", "f", f, self, columns=False)))
+        """Replace every element by the elements that `f` returns for it."""
+        return self._then(FlatMap(expect_function("flat_map", "f", f, self, columns=False)))
 
     @overload
     def fold(
@@ -100,13 +108,13 @@ class ElementVerbs(StreamBase[C_co, B_co]):
         commutative: str | None = None,
     ) -> Stream[Sequence[U], Bounded]: ...
     def fold(self, initial: Any, f: Any, *, commutative: str | None = None) -> Any:
-        """The result of the whole stream, when it has ended.
+        """Return the result of the whole stream, when it has ended.
 
-        Without an order, `f` must give the same whichever element comes first: it is tried on examples and refused with
-        the smallest that differs. `commutative="why"` records your reason, which `flo.verify.check` tries to break.
+        On unordered collections `f` must not depend on the order: it is tested on examples, and rejected with the
+        smallest counterexample. `commutative="why"` records your reason, which `flo.verify.check` tries to refute.
         """
-        accumulating("fold", initial, f, self)
-        reason = claim("fold", "commutative", commutative)
+        expect_accumulator("fold", initial, f, self)
+        reason = expect_reason("fold", "commutative", commutative)
         if not isinstance(self.collection, (Bag, Set, ZSet)):
             return self._then(Fold(initial, f))
         return self._then(FoldUnordered(initial, f, reason))
@@ -120,7 +128,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     @overload
     def count(self: ElementVerbs[ZSet[T], B]) -> Stream[ZSet[int], B]: ...
     def count(self) -> Any:
-        """How many elements the whole stream had; of a z-set a row, which changes as rows come and go."""
+        """Return the number of elements of the whole stream; for a z-set, a row that changes as rows come and go."""
         return self._then(Aggregate(None, ZSetCount()) if isinstance(self.collection, ZSet) else Count())
 
     @overload
@@ -136,15 +144,17 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     @overload
     def sum(self: ElementVerbs[ZSet[T], B], of: Columns) -> Stream[ZSet[Any], B]: ...
     def sum(self, of: Any = None) -> Any:
-        """The sum of the whole stream. Floats are added exactly, so that their order does not matter.
+        """Return the sum of the whole stream. Floats are added exactly, so that their order does not matter.
 
-        Of a z-set a row, which changes as rows come and go: the sum of `of` of its elements, times their weights.
+        For a z-set it is a row that changes as rows come and go: the sum of `of(element)` times its weight.
         """
         if isinstance(self.collection, ZSet):
-            return self._then(Aggregate(None, ZSetSum(number("sum", optional("sum", "of", of, self), self))))
-        into_bag = ".to_bag()" if isinstance(self.collection, Set) else ""  # a set would lose equal numbers
+            return self._then(
+                Aggregate(None, ZSetSum(expect_number("sum", expect_optional("sum", "of", of, self), self)))
+            )
+        into_bag = ".to_bag()" if isinstance(self.collection, Set) else ""  # a set would drop equal numbers
         code = f"stream{into_bag}.map(of).sum()"
-        no_argument("sum", "of", of, "only that of a z-set does", ((code, "the numbers first"),))
+        expect_no_argument("sum", "of", of, "only z-sets support it", ((code, "sums the results of `of`"),))
         return self._then(Sum())
 
     @overload
@@ -154,16 +164,16 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     @overload
     def sort(self: ElementVerbs[Set[T], Bounded], key: Asked[T] | None = None) -> Stream[Sequence[T], Bounded]: ...
     def sort(self, key: Any = None) -> Any:
-        """The whole stream in the order of `key`: this is how a bag or a set becomes a sequence."""
-        return self._then(Sort(optional("sort", "key", key, self)))
+        """Sort the whole stream by `key`. This turns a bag or a set into a sequence."""
+        return self._then(Sort(expect_optional("sort", "key", key, self)))
 
     @overload
     def distinct(self: ElementVerbs[Sequence[T], B]) -> Stream[Sequence[T], B]: ...
     @overload
     def distinct(self: ElementVerbs[ZSet[T], B]) -> Stream[ZSet[T], B]: ...
     def distinct(self) -> Any:
-        """A sequence's first occurrences; a z-set's elements of positive weight, with weight 1."""
-        expect_kind("distinct", self, Sequence, ZSet, instead=(("{input}.to_set()", "each element once"),))
+        """Return a sequence's first occurrences, or a z-set's elements with positive weight, with weight 1."""
+        expect_kind("distinct", self, Sequence, ZSet, instead=(("{input}.to_set()", "removes duplicates"),))
         return self._then(ZSetDistinct() if isinstance(self.collection, ZSet) else Distinct())
 
     @overload
@@ -173,7 +183,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     @overload
     def to_bag(self: ElementVerbs[ZSet[T], Bounded]) -> Stream[Bag[T], Bounded]: ...
     def to_bag(self) -> Any:
-        """The elements without their order. A z-set must have ended: until then a weight may still become negative."""
+        """Drop the order. A z-set must have ended, because before that a weight may still become negative."""
         return self._then(ZSetToBag() if isinstance(self.collection, ZSet) else ToBag())
 
     @overload
@@ -183,7 +193,7 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     @overload
     def to_set(self: ElementVerbs[ZSet[T], Bounded]) -> Stream[Set[T], Bounded]: ...
     def to_set(self) -> Any:
-        """The distinct elements. A z-set must have ended: until then an element may be taken back."""
+        """Return the distinct elements. A z-set must have ended, because before that an element may be retracted."""
         return self._then(ZSetToSet() if isinstance(self.collection, ZSet) else ToSet())
 
     @overload
@@ -193,5 +203,5 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     @overload
     def to_zset(self: ElementVerbs[Sequence[T], B]) -> Stream[ZSet[T], B]: ...
     def to_zset(self) -> Any:
-        """The elements with their counts as weights."""
+        """Return the elements with their counts as weights."""
         return self._then(ToZSet())

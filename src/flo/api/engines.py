@@ -1,4 +1,4 @@
-"""Engines: where a flow can run. Each registers itself, and `flow.on(place)` finds the one for that place."""
+"""Engines: where a flow can run. Each registers itself; `flow.on(place)` finds the one for a place."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _engines: list[tuple[Callable[[Any], bool], Callable[[Any, Any], Any]]] = []
 
 
 def register_engine(is_place: Callable[[Any], bool], run_on: Callable[[Flow, Any], Any]) -> None:
-    """Registers an engine: `is_place` tells whether something is a place it runs on, and `run_on` runs a flow there."""
+    """Register an engine: `is_place` decides whether it can run on a place, and `run_on` runs a flow there."""
     _engines.append((is_place, run_on))
 
 
 def find_engine(place: Any) -> Callable[[Flow, Any], Any] | None:
-    """The engine for this place; None if there is none."""
+    """Return the engine for this place; None if there is none."""
     return next((run_on for is_place, run_on in _engines if is_place(place)), None)
 
 
 class Here:
-    """This process, as a place to run on. `progress` shows how far a run has come."""
+    """This process, as a place to run on. `progress` displays the progress of a run."""
 
     def __init__(self, progress: Callable[[str, int | None], Any]) -> None:
         self.progress = progress

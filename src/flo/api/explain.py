@@ -1,4 +1,4 @@
-"""The typed dataflow as a table for people: every operator, what it reads, what it gives, and where it was written."""
+"""The typed dataflow as a table: every operator, its inputs, its outputs and types, and its line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from flo.api.stream import Stream
 
 
-def explained(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> str:
+def explain_flow(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> str:
     numbers: dict[Stream[Any, Any], str] = {}
     rows = list(_rows(scope, live_vertices(scope.vertices, list(outputs.values())), numbers, ""))
     rows += [("output", output, numbers[stream], stream.type.described(), "") for output, stream in outputs.items()]
@@ -31,7 +31,7 @@ def explained(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) 
 def _rows(
     scope: Scope, vertices: list[Vertex], numbers: dict[Stream[Any, Any], str], indent: str
 ) -> Iterator[tuple[str, str, str, str, str]]:
-    """(what, result, reads, type, where) for every input and operator of the scope."""
+    """Yield (what, result, reads, type, where) for every input and operator of the scope."""
     for stream in scope.inputs:
         numbers[stream] = stream.name
         yield (f"{indent}input", stream.name, "", stream.type.described(), str(stream.origin or ""))
@@ -49,11 +49,11 @@ def _row(vertex: Vertex, numbers: dict[Stream[Any, Any], str], indent: str) -> t
     results = ", ".join(numbers[stream] for stream in vertex.outputs)
     reads = ", ".join(numbers.get(stream, stream.name) for stream in vertex.inputs)
     types = "; ".join(stream.type.described() for stream in vertex.outputs)
-    return (f"{indent}{described(vertex.operator)}", results, reads, types, str(vertex.origin or ""))
+    return (f"{indent}{describe_operator(vertex.operator)}", results, reads, types, str(vertex.origin or ""))
 
 
-def described(operator: Operator) -> str:
-    """`fold(0, lambda n, x: n + x)`: the operator with what the user gave it."""
+def describe_operator(operator: Operator) -> str:
+    """Return the operator with its arguments: `fold(0, lambda n, x: n + x)`."""
     given = []
     for field in fields(operator):
         value = getattr(operator, field.name)

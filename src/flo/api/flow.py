@@ -1,4 +1,4 @@
-"""`Flow`: a program. Inputs and outputs by name; everything between them is built with the verbs of streams."""
+"""`Flow`: a program with named inputs and outputs. The verbs of streams build everything in between."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from flo.api.engines import Here, find_engine
-from flo.api.explain import explained
-from flo.api.running import FlowLoop, Result, known, schedule_of
+from flo.api.explain import explain_flow
+from flo.api.running import FlowLoop, Result, expect_known, schedule_of
 from flo.api.scope import Scope
 from flo.api.stream import Stream
 from flo.columns.dicts import as_rows
@@ -49,7 +49,7 @@ class Flow:
     @overload
     def input(self, name: str, collection: type[C] | C, *, bounded: bool) -> Stream[C, Unbounded]: ...
     def input(self, name: str, collection: Any, *, bounded: bool = False) -> Any:
-        """A stream that data is pushed to. Unbounded, that is, it may never end, unless said otherwise."""
+        """Declare an input that data is pushed to. It is unbounded, so it may never end, unless `bounded=True`."""
         here = Origin.here()
         try:
             stream_type = StreamType(as_rows(Collection.of(collection)), bounded)
@@ -58,7 +58,7 @@ class Flow:
         return self._scope.add_input(name, stream_type, here)
 
     def constant(self, collection: type[C] | C, data: Any) -> Stream[C, Bounded]:
-        """A bounded stream of given data."""
+        """Return a bounded stream of the given data."""
         try:
             kind = Collection.of(collection)
             (stream,) = self._scope.apply(Source(kind, kind.value(data).fix()), verb="constant")
@@ -68,19 +68,19 @@ class Flow:
         return stream
 
     def output(self, name: str, stream: Stream[Any, Any]) -> None:
-        """Names a stream as a result of the program."""
+        """Make a stream an output of the program."""
         here = Origin.here()
         self._scope.expect_here(stream, "output", here)
         if name in self._outputs:
             raise NameTakenError(
-                f"the output `{name}` is named twice",
+                f"the output `{name}` is declared twice",
                 facts=(("first", repr(self._outputs[name])),),
                 where=here,
             )
         self._outputs[name] = stream
 
     def _late(self) -> dict[str, Stream[Any, Any]]:
-        """Late elements that no stream reads: kept as outputs of their own, so that they are not lost."""
+        """Return the side outputs of late elements that nothing reads. They become outputs, so that nothing is lost."""
         late: dict[str, Stream[Any, Any]] = {}
         for stream in self._scope.unread_late(self._outputs.values()):
             number = sum(other.split(" ")[0] == stream.name for other in late)
@@ -88,12 +88,12 @@ class Flow:
         return late
 
     def graph(self) -> Graph:
-        """The program as an L^G expression; prints in the paper's notation."""
+        """Return the program as an L^G expression; `str` prints it in the paper's notation."""
         scope = self._scope
         return compile_graph(scope.inputs, scope.vertices, [*self._outputs.values(), *self._late().values()])
 
     def type(self) -> Derivation:
-        """The program's type, with its derivation; raises what is wrong with the program."""
+        """Return the program's type with its derivation. Raises if the program is not well typed."""
         live = live_vertices(self._scope.vertices, [*self._outputs.values(), *self._late().values()])
         used = {stream for vertex in live for stream in vertex.inputs}
         for stream in self._scope.inputs:
@@ -101,7 +101,7 @@ class Flow:
                 raise UnusedInputError(
                     f"no output depends on the input `{stream.name}`",
                     facts=((stream.name, stream.type.described()),),
-                    instead=((f'flow.output("{stream.name}", {stream.name})', "or leave the input out"),),
+                    instead=((f'flow.output("{stream.name}", {stream.name})', "or remove the input"),),
                     where=stream.origin,
                 )
         if not self._outputs and not any(not vertex.outputs for vertex in self._scope.vertices):
@@ -109,30 +109,30 @@ class Flow:
         return program(self.graph(), tuple(stream.type for stream in self._scope.inputs))
 
     def explain(self) -> str:
-        """The typed dataflow, for people."""
+        """Return the typed dataflow as a readable table."""
         self.type()
-        return explained(self.name, self._scope, self._outputs)
+        return explain_flow(self.name, self._scope, self._outputs)
 
     def loop(self, *, seed: int | None = None, schedule: Schedule | None = None, record: bool = False) -> FlowLoop:
-        """The event loop. By default it runs as fast as it can; with a seed or a schedule, small step by small step."""
+        """Return an event loop. By default it runs as fast as possible; with a seed or a schedule, step by step."""
         self.type()
         inputs = {stream.name: stream for stream in self._scope.inputs}
         return FlowLoop(self.graph(), inputs, self._outputs, self._late(), schedule_of(seed, schedule), record)
 
     def run(self, /, **inputs: Any) -> Result:
-        """Runs on this data, in this process. Bounded inputs end with it; unbounded ones stay open.
+        """Run on this data, in this process. Bounded inputs end after it; unbounded ones stay open.
 
-        It gives all of the result, or raises: there are no outputs of a part of the data.
+        Returns the complete result, or raises: there are no partial outputs.
         """
         loop = self.loop()
         bounded = {stream.name: stream.bounded for stream in self._scope.inputs}
         for name in inputs:
-            known(name, bounded, "input")
+            expect_known(name, bounded, "input")
         for name, ends in bounded.items():
             if ends and name not in inputs:
                 raise UnknownNameError(
-                    f"`run` was not given the bounded input `{name}`",
-                    instead=((f"flow.run({name}=[…])", "an empty list if there is nothing"),),
+                    f"`run` must get data for the bounded input `{name}`",
+                    instead=((f"flow.run({name}=[…])", "an empty list if there is none"),),
                     where=Origin.here(),
                 )
         try:
@@ -148,11 +148,11 @@ class Flow:
     @overload
     def on(self, place: SparkSession) -> OnSpark: ...
     def on(self, place: Any) -> Any:
-        """The same program on tables, at another place: `flo.here` is this process; or a Spark session."""
+        """Run the same program on tables: in this process with `flo.here`, or on Spark with a session."""
         run_on = find_engine(place)
         if run_on is None:
             raise TypeMismatch(
-                f"`on` takes a place to run on; got {type(place).__name__}",
+                f"`on` must get a place to run on; got {type(place).__name__}",
                 facts=(("given", brief(place)),),
                 instead=(("flow.on(flo.here)", "on tables, in this process"), ("flow.on(spark)", "on Spark")),
                 where=Origin.here(),
@@ -168,11 +168,11 @@ class Flow:
         seed: int | None = None,
         **inputs: Any,
     ) -> Exploration:
-        """Every schedule, and every way to cut this data into deltas: one outcome, or two traces that differ.
+        """Try every schedule, and every way to cut this data into deltas: one outcome, or two traces that differ.
 
-        Where the space has more than `most_states` states (100,000), random ways through it are tried instead. A list
-        for a lattice variable holds values that arrive one after the other. Data may be given in a mapping: of inputs
-        that are called `seed` or `most_states` it must be.
+        If there are more than `most_states` states (100,000), random schedules are tried instead. A list for a lattice
+        variable has the values that arrive one after the other. Data may be given as a mapping, which is required for
+        inputs that are named `seed` or `most_states`.
         """
         self.type()
         places = {stream.name: place for place, stream in enumerate(self._scope.inputs)}
@@ -194,10 +194,10 @@ class Flow:
     def _given(
         places: Mapping[str, int], data: Mapping[str, Any] | None, inputs: dict[str, Any], options: dict[str, Any]
     ) -> dict[str, Any]:
-        """The data of all inputs; refuses an option that may as well be meant as an input."""
+        """Return the data of all inputs. Raises if a keyword may be an option or an input."""
         if data is not None and not isinstance(data, Mapping):
             raise UnknownNameError(
-                f"`explore` takes data by the names of the inputs, and was given one {type(data).__name__}",
+                f"`explore` must get data by input name; got one {type(data).__name__}",
                 facts=(("inputs", ", ".join(places) or "none"),),
                 instead=(("flow.explore(name=[…])", "by name"), ('flow.explore({"name": […]})', "or in a mapping")),
                 where=Origin.here(),
@@ -206,38 +206,48 @@ class Flow:
         for name, option in options.items():
             if option is not None and name in places and name not in data:
                 raise NameTakenError(
-                    f"`{name}` is an input of this flow, and an option of `explore`",
-                    instead=((f'flow.explore({{"{name}": […]}})', "data of the input"),),
+                    f"`{name}` is both an input of this flow and an option of `explore`",
+                    instead=((f'flow.explore({{"{name}": […]}})', "data for the input"),),
                     where=Origin.here(),
                 )
         for name in (*data, *inputs):
-            known(name, places, "input")
+            expect_known(name, places, "input")
             if name in data and name in inputs:
-                raise NameTakenError(f"`explore` was given the input `{name}` twice", where=Origin.here())
+                raise NameTakenError(f"`explore` got the input `{name}` twice", where=Origin.here())
         each = {**data, **inputs}
         return {name: list(items) if isinstance(items, Iterator) else items for name, items in each.items()}
 
     def replay(self, trace: str, /, **inputs: Any) -> Replay:
-        """Runs along a trace that `explore` or `check` has shown, exactly, on the same data.
+        """Run exactly along a trace that `explore` or `check` printed, on the same data.
 
-        A trace is a line of names: `input←3` for what arrives, `input⊗` for an end, and rules.
+        A trace is a line of names: `input←3` for an arriving element, `input⊗` for an end, and rules.
         """
         self.type()
         types = {stream.name: stream.type for stream in self._scope.inputs}
         for name in inputs:
-            known(name, types, "input")
+            expect_known(name, types, "input")
         return replayed(self.graph(), types, inputs, trace, tuple(self._outputs))
 
     def _checkable(self) -> Program:
-        """For `flo.verify.check`."""
+        """Return the program for `flo.verify.check`."""
         self.type()
         streams = {stream.name: stream.type for stream in self._scope.inputs}
         operators = tuple(_operators(self._scope))
         return Program(self.name, self.graph(), streams, operators)
 
+    def __repr__(self) -> str:
+        """Show the inputs and outputs with their types, and the number of operators."""
+        operators = sum(1 for _ in _operators(self._scope))
+        streams = [("input", stream.name, stream.type.described()) for stream in self._scope.inputs]
+        streams += [("output", name, stream.type.described()) for name, stream in self._outputs.items()]
+        width = max((len(name) for _, name, _ in streams), default=0)
+        lines = [f"<Flow {self.name!r}: {operators} operator{'s' if operators != 1 else ''}"]
+        lines += [f"  {kind:<6}  {name:<{width}}  {described}" for kind, name, described in streams]
+        return "\n".join(lines) + ">"
+
 
 def _operators(scope: Scope) -> Iterator[tuple[Operator, StreamTypes]]:
-    """Every operator with the types of its inputs, those in bodies included."""
+    """Yield every operator with its input types, including those in bodies."""
     for vertex in scope.vertices:
         yield vertex.operator, tuple(stream.type for stream in vertex.inputs)
         if vertex.body is not None:

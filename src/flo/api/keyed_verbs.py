@@ -1,12 +1,12 @@
-"""Verbs of keyed streams: a collection, and a whole graph, for every key."""
+"""Verbs of keyed streams: a collection, and a graph, per key."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import expect_kind, function
-from flo.api.body import build
+from flo.api.arguments import expect_function, expect_kind
+from flo.api.body import build_body
 from flo.api.columns import Asked, Columns, KeyOf
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.collection import Collection
@@ -50,8 +50,8 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     @overload
     def key_by(self: KeyedVerbs[ZSet[T], B], key: Columns) -> Stream[Keyed[Any, ZSet[T]], B]: ...
     def key_by(self, key: Any) -> Any:
-        """A stream of its own for every key; the order is kept within each."""
-        return self._then(KeyBy(function("key_by", "key", key, self)))
+        """Split into one stream per key; the order within each key is kept."""
+        return self._then(KeyBy(expect_function("key_by", "key", key, self)))
 
     @overload
     def per_key(
@@ -64,7 +64,7 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
         other: Stream[Keyed[K, C2], B3],
     ) -> Stream[Keyed[K, D], B2]: ...
     def per_key(self, body: Any, other: Any = None) -> Any:
-        """Runs a graph of its own for every key, on this stream and on another one that has the same keys."""
+        """Run a separate graph for every key, on this stream and optionally on another one with the same keys."""
         others = () if other is None else (other,)
         streams: tuple[Any, ...] = (self, *others)
         for stream in others:
@@ -72,7 +72,7 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
         for stream in streams:
             expect_kind("per_key", stream, Keyed, signature=PerKey.signature, instead=TO_KEYED)
         inner = tuple(StreamType(stream.collection.inner, stream.bounded) for stream in streams)
-        graph, scope, _ = build(body, self.scope, inner, "per_key", loops=False)
+        graph, scope, _ = build_body(body, self.scope, inner, "per_key", loops=False)
         outputs = self.apply(PerKey(graph), *others)
         outputs[0].source.body = scope
         return outputs[0] if len(outputs) == 1 else outputs
@@ -96,12 +96,12 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     @overload
     def map_values(self: KeyedVerbs[Keyed[K, ZSet[T]], B], f: Columns) -> Stream[Keyed[K, ZSet[Any]], B]: ...
     def map_values(self, f: Any) -> Any:
-        """Every element of every key through `f`."""
-        return self._then(MapValues(function("map_values", "f", f, self)))
+        """Apply `f` to every element of every key."""
+        return self._then(MapValues(expect_function("map_values", "f", f, self)))
 
     def filter_keys(self: KeyedVerbs[Keyed[K, C], B], keep: Asked[K]) -> Stream[Keyed[K, C], B]:
-        """Only the streams of the keys for which `keep` is true."""
-        return self._then(FilterKeys(function("filter_keys", "keep", keep, KeyOf(self), gives=bool)))
+        """Keep the streams of the keys for which `keep` is true."""
+        return self._then(FilterKeys(expect_function("filter_keys", "keep", keep, KeyOf(self), gives=bool)))
 
     @overload
     def entries(self: KeyedVerbs[Keyed[K, Sequence[T]], B]) -> Stream[Bag[tuple[K, T]], B]: ...
@@ -114,5 +114,5 @@ class KeyedVerbs(StreamBase[C_co, B_co]):
     @overload
     def entries(self: KeyedVerbs[Keyed[K, Any], B]) -> Stream[Any, B]: ...
     def entries(self) -> Any:
-        """Back to a plain stream of (key, element); there is no order between keys, so sequences become a bag."""
+        """Return to a plain stream of (key, element). Keys have no order, so sequences become a bag."""
         return self._then(Entries())

@@ -1,11 +1,11 @@
-"""Verbs that make lattice variables, and read them without a race (§6.2)."""
+"""Verbs that make lattice variables, and read them deterministically (§6.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import claim, function, lattice_of, located, optional, value_of
+from flo.api.arguments import call_located, expect_function, expect_optional, expect_reason, lattice_of, value_of
 from flo.api.columns import Columns
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.stream_type import Bounded, Unbounded
@@ -47,8 +47,8 @@ class LatticeVerbs(StreamBase[C_co, B_co]):
         f: Callable[[T], V] | Columns | None = None,
     ) -> Stream[LVar[Lattice[V]], B]: ...
     def fold_lattice(self, lattice: Any, f: Any = None) -> Any:
-        """One growing value: the join of all elements, each through `f` if given."""
-        f = optional("fold_lattice", "f", f, self)
+        """Return one growing value: the join of all elements, or of `f(element)`."""
+        f = expect_optional("fold_lattice", "f", f, self)
         return self._then(FoldLattice(lattice_of("fold_lattice", lattice, self, f), f))
 
     @overload
@@ -56,19 +56,19 @@ class LatticeVerbs(StreamBase[C_co, B_co]):
     @overload
     def sum_lattice(self: LatticeVerbs[Bag[V], B]) -> Stream[LVar[NaturalSum], B]: ...
     def sum_lattice(self) -> Any:
-        """One growing value: the largest running sum."""
+        """Return one growing value: the largest running sum."""
         return self._then(SumLattice())
 
     def threshold(self: LatticeVerbs[LVar[Lattice[V]], B], *thresholds: V) -> Stream[Sequence[V], B]:
-        """The one of these thresholds that the value passes; no two of them may be passable together."""
+        """Return the one threshold that the value passes. It must be impossible to pass two of them."""
         return self._then(Threshold(thresholds))
 
     def event_when_above(self: LatticeVerbs[LVar[Lattice[V]], B], threshold: V) -> Stream[Sequence[V], B]:
-        """The threshold, once, when the value has passed it."""
+        """Return the threshold, once, when the value has passed it."""
         return self._then(at_threshold(threshold))
 
     def above(self: LatticeVerbs[LVar[Lattice[V]], B], threshold: V) -> Stream[LVar[Or], B]:
-        """Whether the value has passed the threshold: false, and then true for ever."""
+        """Return whether the value has passed the threshold: false, and then true forever."""
         return self._then(Above(threshold))
 
     def map_monotone(
@@ -78,15 +78,15 @@ class LatticeVerbs(StreamBase[C_co, B_co]):
         *,
         monotone: str | None = None,
     ) -> Stream[LVar[Lattice[W]], B]:
-        """The value through a function that never falls when the value grows: it is tried on examples.
+        """Apply a function that never decreases when the value grows. It is tested on examples.
 
-        `monotone="why"` records your reason, which `flo.verify.check` tries to break, and the run watches.
+        `monotone="why"` records your reason, which `flo.verify.check` tries to refute; the run checks it too.
         """
-        target = located(Lattice.given, lattice)
-        reason = claim("map_monotone", "monotone", monotone)
-        f = function("map_monotone", "f", f, value_of(self), columns=False)
+        target = call_located(Lattice.from_annotation, lattice)
+        reason = expect_reason("map_monotone", "monotone", monotone)
+        f = expect_function("map_monotone", "f", f, value_of(self), columns=False)
         return self._then(MapLattice(f, target, monotone=reason))
 
     def to_sequence(self: LatticeVerbs[LVar[Lattice[V]], Bounded]) -> Stream[Sequence[V], Bounded]:
-        """The final value: of a bounded stream only, or it would depend on when it is read."""
+        """Return the final value. The stream must be bounded: otherwise it would depend on when it is read."""
         return self._then(LVarToSequence())

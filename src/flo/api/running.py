@@ -1,4 +1,4 @@
-"""A flow that runs in this process: named inputs and outputs around the event loop."""
+"""Running a flow in this process: named inputs and outputs around the event loop."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from flo.core.stream_type import StreamTypes
 
 
 class Result(dict[str, Any]):
-    """The outputs of a run as plain Python, by name."""
+    """The outputs of a run as plain Python data, by name."""
 
     def __init__(self, outputs: Mapping[str, Any], fixed: Mapping[str, bool], late: Mapping[str, list[Any]]) -> None:
         super().__init__(outputs)
         self._fixed = dict(fixed)
         self.late = dict(late)
-        """Elements that came too late for their window and that no stream of the program reads, by window."""
+        """Late elements that no stream of the program reads, by window."""
 
     def fixed(self, name: str) -> bool:
-        """Whether that output has ended: nothing can be added to it any more."""
-        return self._fixed[known(name, self._fixed, "output")]
+        """Return whether that output has ended, so that nothing can be added to it."""
+        return self._fixed[expect_known(name, self._fixed, "output")]
 
 
-def known(name: str, names: Mapping[str, Any], what: str) -> str:
+def expect_known(name: str, names: Mapping[str, Any], what: str) -> str:
+    """Return the name; raise if the flow has no input or output of that name."""
     if name not in names:
         raise UnknownNameError(
             f"the flow has no {what} called `{name}`",
@@ -42,11 +43,11 @@ def known(name: str, names: Mapping[str, Any], what: str) -> str:
 
 
 class FlowLoop:
-    """The event loop of a flow, by hand: push, step, run, pull, in any order and any number of times.
+    """The event loop of a flow, driven by hand: push, step, run, pull, in any order and any number of times.
 
-    What raises changes nothing. `push` and `end` only hand data over, and `run` works on it: if `run` raises, it takes
-    back what was handed over since the last `run`, so that the same data can be pushed again once it is mended. A
-    `step` or `take` by hand makes what was pushed before it final.
+    Every method is all or nothing. `push` and `end` only hand over data, and `run` processes it. If `run` raises, it
+    discards the data handed over since the last `run`, so that you can fix the data and push it again. A `step` or
+    `take` makes what was pushed before it final.
     """
 
     def __init__(
@@ -71,18 +72,18 @@ class FlowLoop:
         self._busy = False
         self._offered: Graph | None = None
         self._start: Snapshot | None = None
-        """The state before the first push that no run has worked on: where a run that raises goes back to."""
+        """The state before the first push that no run has processed. A run that raises goes back to it."""
 
     def push(self, name: str | None = None, data: Any = None, /, **inputs: Any) -> None:
-        """New data on an input: `push("orders", [1, 2])` or `push(orders=[1, 2])`.
+        """Push new data to an input: `push("orders", [1, 2])` or `push(orders=[1, 2])`.
 
-        All of it is checked first: if an element does not belong, nothing of this call arrives.
+        All of it is checked first: if an element has the wrong type, nothing arrives.
         """
         given = [*([(name, data)] if name is not None else []), *inputs.items()]
         for each, _ in given:
-            known(each, self._inputs, "input")
+            expect_known(each, self._inputs, "input")
         if name in inputs:
-            raise NameTakenError(f"`push` was given the input `{name}` twice", where=Origin.here())
+            raise NameTakenError(f"`push` got the input `{name}` twice", where=Origin.here())
         with self._alone("push"):
             self._take(given)
 
@@ -95,15 +96,15 @@ class FlowLoop:
         try:
             value: Value = collection.value(from_dicts(getattr(collection, "element", None), data))
             if self._inputs[name] in self._loop.ended and value.size():
-                raise ElementError("{input} has ended, and takes no more data", facts=(("given", brief(data)),))
+                raise ElementError("{input} has ended and takes no more data", facts=(("given", brief(data)),))
         except FloError as error:
             error.input_name = f"`{name}`"
             raise error.located(Origin.here()) from error.__cause__
         return value
 
     def end(self, *names: str) -> None:
-        """Nothing more will come on these inputs."""
-        places = [self._inputs[known(name, self._inputs, "input")] for name in names]
+        """End these inputs: nothing more will arrive on them."""
+        places = [self._inputs[expect_known(name, self._inputs, "input")] for name in names]
         with self._alone("end"):
             self._hand_over({place: self._loop.input_types[place].collection.bottom().fix() for place in places})
 
@@ -114,12 +115,12 @@ class FlowLoop:
 
     @contextmanager
     def _alone(self, verb: str) -> Iterator[None]:
-        """One thread at a time, and none from inside a step: its work would be lost when the step is done."""
+        """Allow one thread at a time, and no calls from inside a step: their effects would be lost after the step."""
         with self._lock:
             if self._busy:
                 raise ScopeError(
                     f"`{verb}` was called by a function that the loop is running",
-                    instead=(("return the data from the function", "as the result of a flat_map, say"),),
+                    instead=(("return the data from the function", "for example in a flat_map"),),
                     where=Origin.here(),
                 )
             self._busy = True
@@ -129,9 +130,9 @@ class FlowLoop:
                 self._busy = False
 
     def step(self, count: int = 1) -> list[GraphStep]:
-        """Takes up to `count` small steps, as the schedule picks them, and gives those it took.
+        """Take up to `count` small steps picked by the schedule; return them.
 
-        If one raises, none is taken. Once it has stepped, a later `run` that raises does not go back behind it.
+        If one raises, none is taken. A later `run` that raises does not undo them.
         """
         with self._alone("step"):
             with self._loop.atomic():
@@ -141,28 +142,28 @@ class FlowLoop:
             return taken
 
     def enabled(self) -> list[GraphStep]:
-        """Every small step that could be taken now."""
+        """Return every small step that could be taken now."""
         with self._alone("enabled"):
             self._offered = self._loop.graph
             return self._loop.enabled()
 
     def take(self, step: GraphStep) -> None:
-        """Takes one of the enabled steps."""
+        """Take one of the enabled steps."""
         with self._alone("take"):
             if self._offered is not self._loop.graph:
                 raise ScopeError(
-                    "the step is one of an earlier state: something has happened since",
-                    instead=(("loop.take(loop.enabled()[0])", "a step of the present state"),),
+                    "the step belongs to an earlier state of the loop",
+                    instead=(("loop.take(loop.enabled()[0])", "a step of the current state"),),
                     where=Origin.here(),
                 )
             self._loop.take(step)
             self._start = None
 
     def run(self) -> None:
-        """Runs until nothing more can be done with what has arrived.
+        """Run until nothing more can be done with what has arrived.
 
-        If that raises, the loop is as it was before the first `push` or `end` since the last `run`: what they brought
-        is gone, and can be pushed again.
+        If it raises, the loop goes back to the state before the first `push` or `end` since the last `run`. Their data
+        is discarded, and can be pushed again.
         """
         with self._alone("run"):
             start, self._start = self._start, None
@@ -170,30 +171,30 @@ class FlowLoop:
                 self._loop.run()
 
     def pull(self, name: str, at_most: int | None = None) -> Any:
-        """What came out of an output since the last pull, as plain Python: so many elements, or all.
+        """Return the new elements of an output since the last pull, as plain Python data: `at_most` of them, or all.
 
-        Of a lattice variable it is the whole value each time; of a nested stream, inner streams that are complete.
+        For a lattice variable it is always the whole value; for a nested stream, the complete inner streams.
         """
-        place = self._outputs[known(name, self._outputs, "output")]
+        place = self._outputs[expect_known(name, self._outputs, "output")]
         with self._alone("pull"):
             return self._loop.output_types[place].collection.plain(self._sent(place, at_most))
 
     def _sent(self, place: int, at_most: int | None) -> Value:
         sent = self._loop.pull(place, at_most)
-        if self._start is not None:  # what was sent stays sent, whatever is taken back
+        if self._start is not None:  # a rollback does not take back what was sent
             self._start = replace(self._start, outputs=self._loop.outputs)
         return sent
 
     def peek(self, name: str) -> Any:
-        """The same, leaving it there."""
-        place = self._outputs[known(name, self._outputs, "output")]
+        """Return what `pull` would return, and leave it there."""
+        place = self._outputs[expect_known(name, self._outputs, "output")]
         return self._plain(place)
 
     def _plain(self, place: int) -> Any:
         return self._loop.output_types[place].collection.plain(self._loop.outputs[place])
 
     def result(self) -> Result:
-        """All outputs that were not pulled."""
+        """Return all outputs that were not pulled."""
         return Result(
             {name: self._plain(place) for name, place in self._outputs.items()},
             {name: self._loop.outputs[place].fixed() for name, place in self._outputs.items()},
@@ -202,7 +203,7 @@ class FlowLoop:
 
     @property
     def graph(self) -> Graph:
-        """The program as it stands now, buffers and states included."""
+        """The current program, including buffers and states."""
         return self._loop.graph
 
     @property
@@ -211,7 +212,7 @@ class FlowLoop:
         return tuple(self._loop.history)
 
     def checkpoint(self) -> bytes:
-        """The running program as bytes; they hold state and no code."""
+        """Return the running program as bytes. They contain state, but no code."""
         try:
             with self._alone("checkpoint"):
                 return self._loop.checkpoint()
@@ -219,7 +220,7 @@ class FlowLoop:
             raise error.located(Origin.here()) from error.__cause__
 
     def restore(self, data: bytes) -> None:
-        """Goes on from a checkpoint of the same program, of this process or another."""
+        """Continue from a checkpoint of the same program, made by this process or another."""
         try:
             with self._alone("restore"):
                 self._loop.restore(data)

@@ -1,4 +1,8 @@
-"""What the fluent API builds: streams, the operators between them, and the scope that they belong to."""
+"""Scopes: the streams and operators that the fluent API builds, and where they belong.
+
+A scope is the program itself, or the body of a `nest` or `per_key`. `Scope.apply` adds an operator to it, typed and
+checked at once. `StreamBase` is the part of a stream that the verbs build on.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +31,14 @@ class Vertex:
     outputs: tuple[Stream[Any, Any], ...] = ()
     origin: Origin | None = None
     body: Scope | None = None
-    """What a `nest` or a `per_key` runs."""
+    """The body that a `nest` or a `per_key` runs."""
     late: Stream[Any, Any] | None = None
-    """The side output that must not be lost: elements that came too late for their window."""
+    """The side output of late elements, which must not be lost."""
 
 
 @dataclass(eq=False)
 class Scope:
-    """The program itself, or the body of a `nest` or `per_key`: what is built in it may only meet there."""
+    """The program itself, or the body of a `nest` or `per_key`. Streams of different scopes cannot be combined."""
 
     description: str
     parent: Scope | None = None
@@ -58,7 +62,7 @@ class Scope:
     def apply(
         self, operator: Operator, *inputs: Stream[Any, Any], verb: str | None = None
     ) -> tuple[Stream[Any, Any], ...]:
-        """The output streams of an operator on these inputs, typed now, so that errors point to the user's line."""
+        """Apply an operator to these inputs; return its outputs. Types are checked now, at the user's line."""
         from flo.api.stream import Stream
 
         origin = Origin.here()
@@ -66,9 +70,9 @@ class Scope:
         verb = verb or operator.name
         for stream in inputs:
             self.expect_here(stream, verb, origin)
-        outputs = typed(operator, inputs, verb, origin)
+        outputs = type_operator(operator, inputs, verb, origin)
         operator = operator.typed(tuple(stream.type for stream in inputs))
-        lawful(operator, inputs, verb, origin)
+        expect_lawful(operator, inputs, verb, origin)
         vertex = Vertex(operator, inputs, origin=origin and replace(origin, verb=verb))
         name = origin.assigned_name if origin else None
         vertex.outputs = tuple(Stream(self, output, name or verb, origin, vertex) for output in outputs)
@@ -78,12 +82,12 @@ class Scope:
         return vertex.outputs
 
     def expect_here(self, stream: Stream[Any, Any], used_by: str, where: Origin | None) -> None:
-        """Refuses a stream of another flow or of another body."""
+        """Raise if the stream belongs to another flow or another body."""
         from flo.api.stream import Stream
 
         if not isinstance(stream, Stream):
             raise ScopeError(
-                f"`{used_by}` takes streams, and was given {type(stream).__name__}",
+                f"`{used_by}` must get streams; got {type(stream).__name__}",
                 facts=(("given", repr(stream)[:80]),),
                 where=where,
             )
@@ -92,22 +96,22 @@ class Scope:
         name = stream.described_name
         facts = (
             (name.strip("`"), f"belongs to {stream.scope.description}   ({stream.origin})"),
-            (used_by, f"stands in {self.description}"),
+            (used_by, f"is in {self.description}"),
         )
         if stream.scope.root() is not self.root():
-            raise ScopeError(f"{name} is a stream of another flow", facts=facts, where=where)
+            raise ScopeError(f"{name} belongs to another flow", facts=facts, where=where)
         raise ScopeError(
             f"{name} is used outside the body that it belongs to",
             facts=facts,
             instead=(
-                ("outer.zip(other).nest(lambda a, b: …)", "to bring a second nested stream into the body"),
-                ("return the stream from the body", "to use it outside"),
+                ("outer.zip(other).nest(lambda a, b: …)", "brings a second nested stream into the body"),
+                ("return the stream from the body", "makes it available outside"),
             ),
             where=where,
         )
 
     def unread_late(self, outputs: Iterable[Stream[Any, Any]]) -> list[Stream[Any, Any]]:
-        """Side outputs of late elements that nothing reads."""
+        """Return the side outputs of late elements that nothing reads."""
         read = {stream for vertex in self.vertices for stream in vertex.inputs} | set(outputs)
         return [vertex.late for vertex in self.vertices if vertex.late is not None and vertex.late not in read]
 
@@ -115,29 +119,31 @@ class Scope:
         return self if self.parent is None else self.parent.root()
 
 
-def typed(operator: Operator, inputs: tuple[Stream[Any, Any], ...], verb: str, where: Origin | None) -> StreamTypes:
-    """The types of the operator's outputs; a refusal names the stream at fault and the user's line."""
+def type_operator(
+    operator: Operator, inputs: tuple[Stream[Any, Any], ...], verb: str, where: Origin | None
+) -> StreamTypes:
+    """Return the types of the operator's outputs; an error names the stream at fault and the user's line."""
     try:
         return operator.judge(tuple(stream.type for stream in inputs)).outputs
     except FloError as error:
         at_fault = inputs[error.index or 0] if inputs else None
-        error.renamed(operator.name, verb)
-        raise named(error, at_fault).located(where) from None
+        error.rename_operator(operator.name, verb)
+        raise name_input(error, at_fault).located(where) from None
 
 
-def lawful(operator: Operator, inputs: tuple[Stream[Any, Any], ...], verb: str, where: Origin | None) -> None:
-    """Refuses functions and lattices that do not keep the laws which the operator asks of them."""
+def expect_lawful(operator: Operator, inputs: tuple[Stream[Any, Any], ...], verb: str, where: Origin | None) -> None:
+    """Raise if a function or lattice breaks a law that the operator requires."""
     try:
         for obligation in obligations(operator, tuple(stream.type for stream in inputs)):
             expect(obligation)
     except FloError as error:
-        error.renamed(operator.name, verb)
+        error.rename_operator(operator.name, verb)
         error.instead = tuple((code.replace(f"{operator.name}(", f"{verb}("), why) for code, why in error.instead)
-        raise named(error, inputs[0] if inputs else None).located(where) from None
+        raise name_input(error, inputs[0] if inputs else None).located(where) from None
 
 
-def named(error: FloError, stream: Stream[Any, Any] | None) -> FloError:
-    """The error with the name of the stream at fault, and the line that declares it."""
+def name_input(error: FloError, stream: Stream[Any, Any] | None) -> FloError:
+    """Add the name of the stream at fault and the line that declares it to the error."""
     if stream is not None and error.input_name is None:
         error.input_name = stream.described_name
         if stream.origin is not None:
@@ -153,10 +159,10 @@ B_co = TypeVar("B_co", bound=Unbounded, covariant=True)
 
 
 class Wider(Generic[C_contra, C_co, B_co]):
-    """A stream whose type holds all that another's does: a stream of floats is wider than one of ints.
+    """A stream whose type contains another's: a stream of floats is wider than one of ints.
 
-    For type checkers: `Stream[ZSet[float], B]` is a `Wider[ZSet[int], ZSet[float], B]`. It is what a verb takes that
-    puts two streams of one type together, if the other stream is not the narrower one.
+    For type checkers: `Stream[ZSet[float], B]` is a `Wider[ZSet[int], ZSet[float], B]`. It is the parameter type of
+    verbs that combine two streams of one type, when the other stream is the wider one.
     """
 
 
@@ -177,10 +183,11 @@ class StreamBase(Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # type: ignore[
         self.origin = origin
         self.source = source
         self.assigned = True
-        """Whether the name is the user's, or only that of the verb that made the stream."""
+        """Whether the name is the user's; otherwise it is the verb that made the stream."""
 
     @property
     def described_name(self) -> str:
+        """The name in error messages."""
         return f"`{self.name}`" if self.assigned else f"the result of `{self.name}`"
 
     @property
@@ -192,20 +199,22 @@ class StreamBase(Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # type: ignore[
         return self.type.collection
 
     def apply(self, operator: Operator, *others: StreamBase[Any, Any]) -> tuple[Any, ...]:
-        """Any operator, yours too, on this stream and others: one stream for each of its outputs."""
+        """Apply any operator, built-in or your own, to this stream and others; return one stream per output."""
         if not isinstance(operator, Operator):
             raise TypeMismatch(
-                f"`apply` takes an operator, and was given {type(operator).__name__}",
+                f"`apply` must get an operator; got {type(operator).__name__}",
                 facts=(("given", brief(operator)),),
                 where=Origin.here(),
             )
         return self.scope.apply(operator, self, *others)  # type: ignore[arg-type]
 
     def _then(self, operator: Operator, *others: Any) -> Any:
-        """The one output of an operator."""
-        verb = sys._getframe(1).f_code.co_name  # errors speak of what the user wrote, not of the operator behind it
+        """Apply an operator with one output, under the name of the calling verb."""
+        verb = sys._getframe(1).f_code.co_name  # errors use the name that the user wrote, not the operator's
         (output,) = self.scope.apply(operator, self, *others, verb=verb)  # type: ignore[arg-type]
         return output
 
     def __repr__(self) -> str:
-        return f"<{self.name}: {self.type.described()}>"
+        """Show the user's name, or the verb and line that made the stream, and its type."""
+        made = self.name if self.assigned or self.origin is None else f"`{self.name}` at {self.origin}"
+        return f"<{type(self).__name__} {made}: {self.type.described()}>"

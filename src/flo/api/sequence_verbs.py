@@ -1,12 +1,12 @@
-"""Verbs of ordered sequences."""
+"""Verbs of ordered sequences and of nested streams."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import accumulating, expect_kind, expect_parameters, optional
-from flo.api.body import Loop, build
+from flo.api.arguments import expect_accumulator, expect_kind, expect_optional, expect_parameters
+from flo.api.body import Loop, build_body
 from flo.api.columns import Asked
 from flo.api.scope import B_co, C_co, StreamBase, Wider
 from flo.core.collection import Collection
@@ -32,27 +32,27 @@ B = TypeVar("B", bound=Unbounded)
 
 class SequenceVerbs(StreamBase[C_co, B_co]):
     def scan(self: SequenceVerbs[Sequence[T], B], initial: U, f: Callable[[U, T], U]) -> Stream[Sequence[U], B]:
-        """The running result, one for each element."""
-        return self._then(Scan(initial, accumulating("scan", initial, f, self)))
+        """Return the running result after each element."""
+        return self._then(Scan(initial, expect_accumulator("scan", initial, f, self)))
 
     def enumerate(self: SequenceVerbs[Sequence[T], B]) -> Stream[Sequence[tuple[int, T]], B]:
-        """Every element with its position, from 0."""
+        """Pair every element with its position, from 0."""
         return self._then(Enumerate())
 
     def take(self: SequenceVerbs[Sequence[T], B], count: int) -> Stream[Sequence[T], B]:
-        """The first `count` elements, and then the end."""
+        """Return the first `count` elements, and then the end."""
         return self._then(Take(count))
 
     def first(self: SequenceVerbs[Sequence[T], B]) -> Stream[Sequence[T], B]:
-        """The first element, and then the end."""
+        """Return the first element, and then the end."""
         return self._then(Take(1))
 
     def batch(self: SequenceVerbs[Sequence[T], B], count: int) -> Stream[Nested[Sequence[T]], B]:
-        """An inner stream for every `count` elements. A bounded stream also gives its last, shorter batch."""
+        """Make an inner stream of every `count` elements. A bounded stream also emits its last, shorter batch."""
         return self._then(Batch(count))
 
     def window(self: SequenceVerbs[Sequence[tuple[T, Any]], B], interval: Any) -> Stream[Nested[Sequence[T]], B]:
-        """The paper's window over (value, timestamp) pairs: it spans at most `interval` from its first one."""
+        """The paper's window over (value, timestamp) pairs: it spans at most `interval` from its first pair."""
         return self._then(Window(interval))
 
     @overload
@@ -66,8 +66,8 @@ class SequenceVerbs(StreamBase[C_co, B_co]):
         key: Asked[U] | None = None,
     ) -> Stream[Sequence[U], Bounded]: ...
     def merge(self, other: Any, key: Any = None) -> Any:
-        """Two bounded sequences that are sorted by `key`, or by their elements, as one that is."""
-        key = optional("merge", "key", key, self)
+        """Merge two bounded sequences that are sorted by `key`, or by their elements."""
+        key = expect_optional("merge", "key", key, self)
         if key is not None:
             expect_parameters("merge", key, other)
         return self._then(MergeSorted(key), other)
@@ -122,15 +122,15 @@ class NestedVerbs(StreamBase[C_co, B_co]):
         body: Callable[[Stream[C, Bounded], Stream[C2, Bounded], Stream[C3, Bounded], Loop], Stream[D, Bounded]],
     ) -> Stream[Nested[D], B]: ...
     def nest(self, body: Any) -> Any:
-        """Runs a graph on every inner stream, one after the other.
+        """Run a graph on every inner stream, one after the other.
 
-        The body gets the inner streams, and a `Loop` if it takes one more argument: to hand state to the next round.
+        The body gets the inner streams, and a `Loop` if it takes one more argument, to pass state to the next round.
         """
         here = Origin.here()
         expect_kind("nest", self, Nested, signature=Nest.signature, instead=TO_NESTED)
         nested = self.collection
         assert isinstance(nested, Nested)
-        graph, scope, loop = build(body, self.scope, nested.inner, "nest", loops=True)
+        graph, scope, loop = build_body(body, self.scope, nested.inner, "nest", loops=True)
         try:
             output = self._then(Nest(graph))
         except DeferError as error:
@@ -143,25 +143,25 @@ class NestedVerbs(StreamBase[C_co, B_co]):
     @overload
     def flatten(self: NestedVerbs[Nested[Any], B]) -> Stream[Any, B]: ...
     def flatten(self) -> Any:
-        """The contents of all inner streams as one stream, in their order where there is one."""
+        """Combine all inner streams into one stream; sequences are concatenated in order."""
         return self._then(Flatten())
 
     def repeat_nested(
         self: NestedVerbs[C, Bounded], times: int | Stream[Sequence[int], Bounded]
     ) -> Stream[Nested[C], Bounded]:
-        """The whole stream again and again, as so many inner streams; the number may come from a stream."""
+        """Repeat the whole stream as `times` inner streams; the number may come from a stream."""
         return self._then(RepeatNested(times)) if isinstance(times, int) else self._then(RepeatNestedBy(), times)
 
     def nest_once(
         self: NestedVerbs[C, Bounded], driver: Stream[Nested[Any], B] | Stream[Nested[Any, Any], B]
     ) -> Stream[Nested[C], B]:
-        """The whole stream as the first inner stream, and empty ones for every further inner stream of the driver."""
+        """Make the whole stream the first inner stream; every further inner stream of the driver adds an empty one."""
         return self._then(NestOnce(), driver)
 
     def integrate(self: NestedVerbs[Nested[ZSet[T]], B]) -> Stream[Nested[ZSet[T]], B]:
-        """After every inner z-set, the sum of all so far."""
+        """Return the sum of all inner z-sets so far, after each of them."""
         return self._then(Integrate())
 
     def differentiate(self: NestedVerbs[Nested[ZSet[T]], B]) -> Stream[Nested[ZSet[T]], B]:
-        """For every inner z-set, the change from the one before."""
+        """Return the change of every inner z-set from the one before."""
         return self._then(Differentiate())

@@ -1,7 +1,7 @@
 """`Stream[C, B]`: a stream of collection C and boundedness B, with the verbs of every collection.
 
-Type checkers see which verbs a stream has: each says on which collection and boundedness it works, through the type of
-its `self`. The same is checked again when the program is built.
+Type checkers know which verbs a stream has: the type of a verb's `self` says on which collection and boundedness it
+works. Flo checks the same again when the program is built.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ class Stream(
     KeyedVerbs[C_co, B_co],
     NestedVerbs[C_co, B_co],
 ):
-    """(C, B): made by `Flow.input` and by the verbs; never by hand."""
+    """(C, B): made by `Flow.input` and by verbs, never directly."""
 
 
 T_co = TypeVar("T_co", covariant=True)
 
 
 class Windowed(Stream[Nested[Sequence[T_co]], B_co], Generic[T_co, B_co]):
-    """The windows as inner streams; `late` is a stream of its own. If nothing reads it, a run keeps it in
+    """Windows as inner streams. `late` is the side output of late elements. If nothing reads it, a run puts them in
     `result.late`."""
 
     late: Stream[Sequence[T_co], B_co]
 
 
 class BoundedWindows(Stream[Nested[Sequence[T_co], Sequence[TimeWindow]], B_co], Generic[T_co, B_co]):
-    """The same, each window with a second inner stream that says which it is. For type checkers."""
+    """Windows with a second inner stream that has their bounds. For type checkers."""
 
     late: Stream[Sequence[T_co], B_co]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from flo.api.arguments import function
+from flo.api.arguments import expect_function
 from flo.api.columns import Asked
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.operator import Operator
@@ -20,9 +20,9 @@ B = TypeVar("B", bound=Unbounded)
 
 
 class WindowVerbs(StreamBase[C_co, B_co]):
-    """A window closes when an element comes that is `lateness` or more beyond its end. What comes later for it is in
-    `.late` of the result. A bounded stream also gives its open windows at the end. With `bounds=True` each window comes
-    with a second inner stream, which holds its `TimeWindow(start, end)`."""
+    """A window closes when an element arrives that is `lateness` or more beyond its end. Later elements of that window
+    go to the side output `.late`. A bounded stream also emits its open windows at the end. With `bounds=True` each
+    window has a second inner stream with its `TimeWindow(start, end)`."""
 
     @overload
     def tumbling(
@@ -33,8 +33,8 @@ class WindowVerbs(StreamBase[C_co, B_co]):
         self: WindowVerbs[Sequence[T], B], size: Any, time: Asked[T], lateness: Any = None
     ) -> Windowed[T, B]: ...
     def tumbling(self, size: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
-        """Windows of one size, side by side."""
-        return self._windows(Tumbling(size, function("tumbling", "time", time, self), lateness, bounds=bounds))
+        """Cut into adjacent windows of one size."""
+        return self._windows(Tumbling(size, expect_function("tumbling", "time", time, self), lateness, bounds=bounds))
 
     @overload
     def sliding(
@@ -51,8 +51,10 @@ class WindowVerbs(StreamBase[C_co, B_co]):
         self: WindowVerbs[Sequence[T], B], size: Any, slide: Any, time: Asked[T], lateness: Any = None
     ) -> Windowed[T, B]: ...
     def sliding(self, size: Any, slide: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
-        """Windows of one size that begin every `slide`: an element may be in several."""
-        return self._windows(Sliding(size, slide, function("sliding", "time", time, self), lateness, bounds=bounds))
+        """Cut into windows of one size that start every `slide`: an element may be in several."""
+        return self._windows(
+            Sliding(size, slide, expect_function("sliding", "time", time, self), lateness, bounds=bounds)
+        )
 
     @overload
     def session(
@@ -63,11 +65,11 @@ class WindowVerbs(StreamBase[C_co, B_co]):
         self: WindowVerbs[Sequence[T], B], gap: Any, time: Asked[T], lateness: Any = None
     ) -> Windowed[T, B]: ...
     def session(self, gap: Any, time: Any, lateness: Any = None, *, bounds: bool = False) -> Any:
-        """Windows that end when nothing comes for `gap`."""
-        return self._windows(Session(gap, function("session", "time", time, self), lateness, bounds=bounds))
+        """Cut into windows that end when nothing arrives for `gap`."""
+        return self._windows(Session(gap, expect_function("session", "time", time, self), lateness, bounds=bounds))
 
     def _windows(self, operator: Operator) -> Any:
-        from flo.api.stream import Windowed  # a stream itself: it needs the verbs of this module
+        from flo.api.stream import Windowed  # here, because it is a stream and has the verbs of this module
 
         windows, late = self.apply(operator)
         vertex = windows.source

@@ -1,11 +1,11 @@
-"""Verbs of z-sets: joins, aggregates and top-k that take back what they gave when a row is taken back (§6.3)."""
+"""Verbs of z-sets: joins, aggregates and top-k that retract their results when rows are retracted (§6.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import directions, function, number, optional, result_of
+from flo.api.arguments import expect_directions, expect_function, expect_number, expect_optional, result_of
 from flo.api.columns import WEIGHTS, Asked, Columns, Perhaps
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.stream_type import Unbounded
@@ -29,14 +29,14 @@ B2 = TypeVar("B2", bound=Unbounded)
 
 class ZSetVerbs(StreamBase[C_co, B_co]):
     def negate(self: ZSetVerbs[ZSet[T], B]) -> Stream[ZSet[T], B]:
-        """Every weight with its sign changed."""
+        """Negate every weight."""
         return self._then(Negate())
 
     def map_weights(self: ZSetVerbs[ZSet[T], B], f: Callable[[T, int], int] | Columns) -> Stream[ZSet[T], B]:
-        """The paper's `map`: a new weight from the element and its weight. Must be additive in the weight.
+        """The paper's `map`: compute a new weight from the element and its weight. Must be additive in the weight.
 
-        In columns the weight is `weight`."""
-        return self._then(MapWeights(function("map_weights", "f", f, self, WEIGHTS, gives=int)))
+        In columns the weight is named `weight`."""
+        return self._then(MapWeights(expect_function("map_weights", "f", f, self, WEIGHTS, gives=int)))
 
     def semi_join(
         self: ZSetVerbs[ZSet[T], B],
@@ -44,7 +44,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         on: Asked[T],
         other_on: Asked[U],
     ) -> Stream[ZSet[T], B | B2]:
-        """The rows that have a partner in the other z-set."""
+        """Return the rows with a partner in the other z-set."""
         return self._then(SemiJoin(*_keys("semi_join", on, other_on, self, other)), other)
 
     def anti_join(
@@ -53,7 +53,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         on: Asked[T],
         other_on: Asked[U],
     ) -> Stream[ZSet[T], B | B2]:
-        """The rows that have none. Needs no end: a row is taken back when its partner comes."""
+        """Return the rows without a partner. Neither side must end: a row is retracted when its partner arrives."""
         return self._then(AntiJoin(*_keys("anti_join", on, other_on, self, other)), other)
 
     @overload
@@ -80,8 +80,8 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         into: Columns,
     ) -> Stream[ZSet[Any], B | B2]: ...
     def left_join(self, other: Any, on: Any, other_on: Any, into: Any = None) -> Any:
-        """All pairs, and every row without a partner beside None; each through `into` if given."""
-        into = optional("left_join", "into", into, self, Perhaps(other))
+        """Return all pairs, and every row without a partner paired with None; combined by `into` if given."""
+        into = expect_optional("left_join", "into", into, self, Perhaps(other))
         return self._then(LeftJoin(*_keys("left_join", on, other_on, self, other), into), other)
 
     @overload
@@ -108,17 +108,17 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         into: Columns,
     ) -> Stream[ZSet[Any], B | B2]: ...
     def full_join(self, other: Any, on: Any, other_on: Any, into: Any = None) -> Any:
-        """All pairs, and every row of either side without a partner beside None; each through `into` if given."""
-        into = optional("full_join", "into", into, Perhaps(self), Perhaps(other))
+        """Return all pairs, and every row of either side without a partner paired with None; combined by `into`."""
+        into = expect_optional("full_join", "into", into, Perhaps(self), Perhaps(other))
         return self._then(FullJoin(*_keys("full_join", on, other_on, self, other), into), other)
 
     def avg(self: ZSetVerbs[ZSet[T], B], of: Asked[T] | None = None) -> Stream[ZSet[float], B]:
-        """The mean of the whole z-set, of `of` of its elements if given: a row while there are any."""
-        return self._then(Aggregate(None, Avg(number("avg", optional("avg", "of", of, self), self))))
+        """Return the mean of the elements, or of `of(element)`; no row while there are none."""
+        return self._then(Aggregate(None, Avg(expect_number("avg", expect_optional("avg", "of", of, self), self))))
 
     def count_distinct(self: ZSetVerbs[ZSet[T], B], of: Asked[T] | None = None) -> Stream[ZSet[int], B]:
-        """How many different elements the z-set has, or `of` of its elements if given: a row while there are any."""
-        return self._then(Aggregate(None, CountDistinct(optional("count_distinct", "of", of, self))))
+        """Return the number of distinct elements, or of distinct `of(element)`; no row while there are none."""
+        return self._then(Aggregate(None, CountDistinct(expect_optional("count_distinct", "of", of, self))))
 
     @overload
     def min(self: ZSetVerbs[ZSet[T], B], of: None = None) -> Stream[ZSet[T], B]: ...
@@ -127,8 +127,8 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     @overload
     def min(self: ZSetVerbs[ZSet[T], B], of: Columns) -> Stream[ZSet[Any], B]: ...
     def min(self, of: Any = None) -> Any:
-        """The smallest of the whole z-set, of `of` of its elements if given: a row while there are any."""
-        return self._then(Aggregate(None, Min(optional("min", "of", of, self))))
+        """Return the smallest element, or the smallest `of(element)`; no row while there are none."""
+        return self._then(Aggregate(None, Min(expect_optional("min", "of", of, self))))
 
     @overload
     def max(self: ZSetVerbs[ZSet[T], B], of: None = None) -> Stream[ZSet[T], B]: ...
@@ -137,16 +137,16 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     @overload
     def max(self: ZSetVerbs[ZSet[T], B], of: Columns) -> Stream[ZSet[Any], B]: ...
     def max(self, of: Any = None) -> Any:
-        """The largest of the whole z-set, of `of` of its elements if given: a row while there are any."""
-        return self._then(Aggregate(None, Max(optional("max", "of", of, self))))
+        """Return the largest element, or the largest `of(element)`; no row while there are none."""
+        return self._then(Aggregate(None, Max(expect_optional("max", "of", of, self))))
 
     @overload
     def count_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K]) -> Stream[ZSet[tuple[K, int]], B]: ...
     @overload
     def count_by(self: ZSetVerbs[ZSet[T], B], by: Columns) -> Stream[ZSet[tuple[Any, int]], B]: ...
     def count_by(self, by: Any) -> Any:
-        """(group, number of rows)."""
-        return self._then(Aggregate(function("count_by", "by", by, self), Count()))
+        """Return (group, number of rows)."""
+        return self._then(Aggregate(expect_function("count_by", "by", by, self), Count()))
 
     @overload
     def count_distinct_by(
@@ -157,9 +157,9 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]
     ) -> Stream[ZSet[tuple[Any, int]], B]: ...
     def count_distinct_by(self, by: Any, of: Any) -> Any:
-        """(group, number of different `of`)."""
-        of = function("count_distinct_by", "of", of, self)
-        return self._then(Aggregate(function("count_distinct_by", "by", by, self), CountDistinct(of)))
+        """Return (group, number of distinct `of`)."""
+        of = expect_function("count_distinct_by", "of", of, self)
+        return self._then(Aggregate(expect_function("count_distinct_by", "by", by, self), CountDistinct(of)))
 
     @overload
     def sum_by(
@@ -170,18 +170,18 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     @overload
     def sum_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns) -> Stream[ZSet[tuple[K, Any]], B]: ...
     def sum_by(self, by: Any, of: Any) -> Any:
-        """(group, sum). Floats are added exactly."""
-        of = number("sum_by", function("sum_by", "of", of, self), self)
-        return self._then(Aggregate(function("sum_by", "by", by, self), Sum(of)))
+        """Return (group, sum). Floats are added exactly."""
+        of = expect_number("sum_by", expect_function("sum_by", "of", of, self), self)
+        return self._then(Aggregate(expect_function("sum_by", "by", by, self), Sum(of)))
 
     @overload
     def avg_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Asked[T]) -> Stream[ZSet[tuple[K, float]], B]: ...
     @overload
     def avg_by(self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]) -> Stream[ZSet[tuple[Any, float]], B]: ...
     def avg_by(self, by: Any, of: Any) -> Any:
-        """(group, mean)."""
-        of = number("avg_by", function("avg_by", "of", of, self), self)
-        return self._then(Aggregate(function("avg_by", "by", by, self), Avg(of)))
+        """Return (group, mean)."""
+        of = expect_number("avg_by", expect_function("avg_by", "of", of, self), self)
+        return self._then(Aggregate(expect_function("avg_by", "by", by, self), Avg(of)))
 
     @overload
     def min_by(
@@ -192,8 +192,10 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     @overload
     def min_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns) -> Stream[ZSet[tuple[K, Any]], B]: ...
     def min_by(self, by: Any, of: Any) -> Any:
-        """(group, smallest)."""
-        return self._then(Aggregate(function("min_by", "by", by, self), Min(function("min_by", "of", of, self))))
+        """Return (group, smallest)."""
+        return self._then(
+            Aggregate(expect_function("min_by", "by", by, self), Min(expect_function("min_by", "of", of, self)))
+        )
 
     @overload
     def max_by(
@@ -204,8 +206,10 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
     @overload
     def max_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns) -> Stream[ZSet[tuple[K, Any]], B]: ...
     def max_by(self, by: Any, of: Any) -> Any:
-        """(group, largest)."""
-        return self._then(Aggregate(function("max_by", "by", by, self), Max(function("max_by", "of", of, self))))
+        """Return (group, largest)."""
+        return self._then(
+            Aggregate(expect_function("max_by", "by", by, self), Max(expect_function("max_by", "of", of, self)))
+        )
 
     @overload
     def aggregate_by(
@@ -223,11 +227,11 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns, finish: Callable[[Any], R]
     ) -> Stream[ZSet[tuple[K, R]], B]: ...
     def aggregate_by(self, by: Any, of: Any, finish: Any) -> Any:
-        """(group, result): any linear aggregate. `of` gives a number or a tuple of them, which are weighted and added;
-        `finish` makes the result of the totals."""
-        of = function("aggregate_by", "of", of, self)
-        finish = function("aggregate_by", "finish", finish, result_of(of, "the totals"), columns=False)
-        return self._then(Aggregate(function("aggregate_by", "by", by, self), Linear(of, finish)))
+        """Return (group, result) of any linear aggregate. `of` returns a number or a tuple of numbers, which are
+        weighted and added; `finish` computes the result from the totals."""
+        of = expect_function("aggregate_by", "of", of, self)
+        finish = expect_function("aggregate_by", "finish", finish, result_of(of, "the totals"), columns=False)
+        return self._then(Aggregate(expect_function("aggregate_by", "by", by, self), Linear(of, finish)))
 
     def top(
         self: ZSetVerbs[ZSet[T], B],
@@ -237,13 +241,13 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         *,
         descending: bool | tuple[bool, ...] = True,
     ) -> Stream[ZSet[T], B]:
-        """The `count` first rows by `key`, of every group if `by` is given; the largest first unless said otherwise.
+        """Return the first `count` rows by `key`, per group if `by` is given; by default the largest first.
 
-        `descending` says it of the whole key, or, as a tuple, of each of its columns: `(True, False)`."""
-        order = function("top", "key", key, self)
-        down = directions("top", descending, order)
-        return self._then(TopK(count, order, optional("top", "by", by, self), down))
+        `descending` applies to the whole key, or, as a tuple, to each of its columns: `(True, False)`."""
+        order = expect_function("top", "key", key, self)
+        down = expect_directions("top", descending, order)
+        return self._then(TopK(count, order, expect_optional("top", "by", by, self), down))
 
 
 def _keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> tuple[Any, Any]:
-    return function(verb, "on", on, stream), function(verb, "other_on", other_on, other)
+    return expect_function(verb, "on", on, stream), expect_function(verb, "other_on", other_on, other)

@@ -1,1 +1,1 @@
-"""Rows and columns shared by all engines: row types, their layout in Arrow, and column expressions with their types."""
+"""Rows and columns, shared by all engines: row types, layouts in Arrow, and column expressions with their types."""

@@ -1,10 +1,10 @@
-"""Arithmetic and comparisons on Arrow columns, as column expressions mean them.
+"""Arithmetic and comparisons on Arrow columns, as column expressions define them.
 
-Integers are computed in 64 bits and checked: narrower columns are widened first, and a result that leaves the range
-is an error. With an unsigned 64-bit operand the result is unsigned, unless the other operand is signed. Columns of
-`decimal128(38, 0)`, which hold sums of integers, are integers of 38 digits. Beside a float, an integer is rounded to
-the nearest float; comparisons are exact. Integer `//` and `%` round towards minus infinity, as in Python. Division by
-zero: `/` follows IEEE 754 (`inf`, `-inf`, `nan`), `//` and `%` are null.
+Integers are computed in 64 bits with overflow checks: narrower columns are widened first, and a result out of range is
+an error. With an unsigned 64-bit operand the result is unsigned, unless the other operand is signed. Columns of
+`decimal128(38, 0)`, which have sums of integers, are integers with 38 digits. Combined with a float, an integer is
+rounded to the nearest float; comparisons are exact. Integer `//` and `%` round towards minus infinity, as in Python.
+Division by zero: `/` follows IEEE 754 (`inf`, `-inf`, `nan`), `//` and `%` are null.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Data: TypeAlias = pa.Array | pa.Scalar
 """A column, or one value for all rows."""
 Binary: TypeAlias = Callable[[Data, Data], Data]
 WIDE = pa.decimal128(38, 0)
-"""The type of integers of 38 digits."""
+"""The type of integers with 38 digits."""
 EXACT = 2**53
-"""Every integer up to here is a float, and of the next one it is the nearest."""
+"""Integers up to here are exact as floats."""
 
 
 def is_wide(kind: pa.DataType) -> bool:
@@ -31,12 +31,12 @@ def is_wide(kind: pa.DataType) -> bool:
 
 
 def is_whole(kind: pa.DataType) -> bool:
-    """Whether it is a type of integers, of 64 bits or of 38 digits."""
+    """Return whether it is an integer type, of 64 bits or of 38 digits."""
     return bool(pa.types.is_integer(kind)) or is_wide(kind)
 
 
 def literal(value: Any) -> pa.Scalar:
-    """A Python value as a scalar: an integer above the signed range is unsigned."""
+    """Convert a Python value to a scalar. An integer above the signed range is unsigned."""
     if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
         if not 0 <= value < 2**64:
             raise OverflowError(f"the integer {value} does not fit into 64 bits")
@@ -45,12 +45,12 @@ def literal(value: Any) -> pa.Scalar:
 
 
 def to_float(data: Data, kind: pa.DataType) -> Data:
-    """The nearest floats."""
+    """Return the nearest floats."""
     return pc.cast(data, kind, safe=False)
 
 
 def alike(left: Data, right: Data) -> tuple[Data, Data]:
-    """Two numeric operands as one type; others as they are."""
+    """Convert two numeric operands to a common type; return others unchanged."""
     one, other = left.type, right.type
     if is_whole(one) and is_whole(other):
         if one == other and one in (pa.int64(), pa.uint64(), WIDE):
@@ -65,7 +65,7 @@ def alike(left: Data, right: Data) -> tuple[Data, Data]:
 
 
 def _common(left: Data, right: Data) -> pa.DataType:
-    """The type of the results of integers of these types; a literal that is not negative takes the other's sign."""
+    """Return the common type of integers. A non-negative literal takes the sign of the other operand."""
     if is_wide(left.type) or is_wide(right.type):
         return WIDE
     if not (pa.types.is_uint64(left.type) or pa.types.is_uint64(right.type)):
@@ -86,7 +86,7 @@ def _whole(data: Data, kind: pa.DataType) -> Data:
 
 
 def widened(data: Data) -> Data:
-    """Integers narrower than 64 bits in 64 bits; anything else as it is."""
+    """Widen integers to 64 bits; return anything else unchanged."""
     narrow = pa.types.is_integer(data.type) and data.type.bit_width < 64
     return pc.cast(data, pa.int64()) if narrow else data
 
@@ -100,7 +100,7 @@ def _checked(compute: Callable[[], Data]) -> Data:
 
 def _range_error(reason: str) -> str:
     if "overflow" in reason or "not in range" in reason or "does not fit" in reason:
-        return "an integer leaves the range of its type"
+        return "integer out of range"
     return reason
 
 
@@ -127,7 +127,7 @@ power = _arithmetic("power_checked", lambda x, y: _no_wide("**"))
 
 
 def _wide_product(left: Data, right: Data) -> Data:
-    """Arrow wants the digits of both, and one more: at most 76. Of a product that fits, one factor has at most 19."""
+    """Multiply in 256 bits. Arrow allows 76 digits in total; if the product fits, one factor has at most 19."""
     least = pc.min_element_wise(pc.abs(left), pc.abs(right))
     small = pc.equal(pc.abs(left), least)
     factor, other = pc.if_else(small, left, right), pc.if_else(small, right, left)
@@ -135,7 +135,7 @@ def _wide_product(left: Data, right: Data) -> Data:
 
 
 def _no_wide(operation: str) -> Data:
-    raise TypeError(f"`{operation}` does not work on {WIDE}: cast(nw.Int64) or cast(nw.Float64) does first")
+    raise TypeError(f"`{operation}` does not support {WIDE}; use cast(nw.Int64) or cast(nw.Float64) first")
 
 
 def negate(data: Data) -> Data:
@@ -149,7 +149,7 @@ def absolute(data: Data) -> Data:
 
 
 def divide(left: Data, right: Data) -> Data:
-    """`/`: of integers a float."""
+    """`/`: integers give a float."""
     if is_whole(left.type) and is_whole(right.type):
         return pc.divide(to_float(left, pa.float64()), to_float(right, pa.float64()))
     return pc.divide(*alike(left, right))
@@ -177,7 +177,7 @@ def remainder(left: Data, right: Data) -> Data:
         whole = pc.floor(pc.divide(left, divisor))
         return _null_where(zero, pc.subtract(left, pc.multiply(whole, divisor)))
     divisor = pc.if_else(zero, pa.scalar(1, right.type), right)
-    if pa.types.is_signed_integer(left.type):  # -2**63 // -1 is out of range, -2**63 % -1 is 0 as for 1
+    if pa.types.is_signed_integer(left.type):  # -2**63 // -1 is out of range; -2**63 % -1 is 0, as for 1
         divisor = pc.if_else(pc.equal(divisor, -1), pa.scalar(1, right.type), divisor)
     rest = pc.subtract(left, pc.multiply(pc.divide(left, divisor), divisor))
     if pa.types.is_signed_integer(left.type):
@@ -201,7 +201,7 @@ def _null_where(mask: Data, data: Data) -> Data:
 
 
 def comparison(name: str) -> Binary:
-    """`equal`, `less` and so on: exact for all pairs of numbers."""
+    """Return `equal`, `less` and so on, exact for all pairs of numbers."""
     compare = getattr(pc, name)
 
     def compute(left: Data, right: Data) -> Data:
@@ -220,9 +220,9 @@ def comparison(name: str) -> Binary:
 
 
 def _with_float(compare: Binary, whole: Data, number: Data) -> Data:
-    """Compares integers with floats. Rounding keeps the order, so only an integer whose float is equal needs a look."""
+    """Compare integers with floats. Rounding is monotone, so only an integer whose float is equal needs a check."""
     if is_wide(whole.type):
-        raise TypeError(f"{WIDE} does not compare with floats: cast(nw.Float64) makes floats of it")
+        raise TypeError(f"{WIDE} cannot be compared with floats; use cast(nw.Float64) first")
     whole, number = widened(whole), pc.cast(number, pa.float64())
     nearest = to_float(whole, pa.float64())
     found = compare(nearest, number)
@@ -235,14 +235,14 @@ def _with_float(compare: Binary, whole: Data, number: Data) -> Data:
 
 
 def cast(data: Data, kind: pa.DataType) -> Data:
-    """The same values as another type. What that type cannot hold is an error; only floats are rounded."""
+    """Cast to another type. Raises if a value does not fit; only floats are rounded."""
     if is_whole(data.type) and pa.types.is_floating(kind):
         return to_float(data, kind)
     return _checked(lambda: pc.cast(data, kind))
 
 
 def scaled(data: Data, factor: int) -> Data:
-    """Integers times a positive factor, checked."""
+    """Multiply integers by a positive factor, with overflow checks."""
     return _checked(lambda: pc.multiply_checked(data, pa.scalar(factor, pa.int64())))
 
 

@@ -1,6 +1,7 @@
-"""What is done when a function raises: rows at fault hold up themselves only, all others are consumed.
+"""Whose fault an exception is: a row's, or the engine's.
 
-What is raised elsewhere is a mistake of the engine: no row is to blame, and nothing goes on.
+If a user's function raises, only the faulty rows are held up; all others are consumed. Any other exception is a bug in
+the engine: no row is to blame, and the run stops.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ CALLING: set[CodeType] = set()
 
 
 def calling(function: F) -> F:
-    """Marks what calls functions of the user, or looks at their results: what is raised in there is about them."""
+    """Mark a function that calls user functions or inspects their results: its exceptions are the rows' fault."""
     CALLING.add(function.__code__)
     return function
 
 
-def of_a_row(error: Exception) -> bool:
-    """Whether a function of the user has raised, or an element is refused, as it would be on values."""
+def is_row_fault(error: Exception) -> bool:
+    """Return whether a user's function raised, or an element was rejected, as it would be on values."""
     if isinstance(error, (FloError, OverflowError)) or (
         isinstance(error, pa.ArrowInvalid) and "overflow" in str(error)
     ):

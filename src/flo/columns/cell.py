@@ -1,4 +1,4 @@
-"""One column: how the values of a Python type are written as an Arrow array, and read back."""
+"""One column: how values of a Python type are converted to an Arrow array and back."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ import pyarrow as pa
 from flo.values.exact import Digits, plain_type
 
 Write = Callable[[list[Any]], list[Any]]
-"""From Python values to what Arrow takes."""
+"""Converts Python values to what Arrow accepts."""
 Read = Callable[[list[Any]], list[Any]]
 
 AT_ONCE = 1024
-"""So many rows are turned into columns at once: Python is slow with very many arguments."""
+"""The number of rows transposed at once: Python is slow with very many arguments."""
 _PLAIN: dict[Any, pa.DataType] = {
     int: pa.int64(),
     float: pa.float64(),
@@ -42,7 +42,7 @@ _PLAIN: dict[Any, pa.DataType] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """The Arrow type of a Python type. Without `write` and `read` Arrow's own conversion is right."""
+    """The Arrow type of a Python type. Without `write` and `read`, Arrow's own conversion is used."""
 
     kind: Any
     arrow: pa.DataType
@@ -50,7 +50,7 @@ class Cell:
     write: Write | None = None
     read: Read | None = None
     among: tuple[Any, ...] | None = None
-    """What Arrow holds for the only values there are, where the type lists them."""
+    """The only values, as Arrow stores them, if the type enumerates them."""
     hashable: bool = True
 
     @property
@@ -59,7 +59,7 @@ class Cell:
         return plain_type(self.kind) is int and pa.types.is_decimal(self.arrow)
 
     def to_array(self, values: list[Any]) -> pa.Array:
-        """Raises what Arrow raises if a value does not fit."""
+        """Convert values to an array. Raises Arrow's error if a value does not fit."""
         return pa.array(self.write(values) if self.write else values, self.arrow)
 
     def to_values(self, array: pa.Array | pa.ChunkedArray) -> list[Any]:
@@ -68,10 +68,10 @@ class Cell:
 
 
 def cell_of(kind: Any) -> Cell | None:
-    """The column for a Python type; None if there is none that gives back what it was given."""
+    """Return the column of a Python type; None if no column returns the values unchanged."""
     try:
         return _cell_of(kind)
-    except TypeError:  # an annotation that cannot be hashed
+    except TypeError:  # an unhashable annotation
         return None
 
 
@@ -121,7 +121,7 @@ def _class(kind: Any) -> Cell | None:
 
 
 def fields_of(kind: Any) -> dict[str, Any] | None:
-    """The columns and types of a row's fields, if the type is one of rows."""
+    """Return the columns and types of a row type's fields; None if it is not a row type."""
     parameters = getattr(get_origin(kind), "__parameters__", None)
     if isinstance(parameters, tuple):  # such as TimeWindow[int]
         given = dict(zip(parameters, get_args(kind), strict=True))
@@ -133,24 +133,24 @@ def fields_of(kind: Any) -> dict[str, Any] | None:
         return None
     try:
         hints = typing.get_type_hints(kind, include_extras=True)
-    except Exception:  # annotations that cannot be resolved
+    except Exception:  # unresolvable annotations
         return None
     if dataclasses.is_dataclass(kind):
         names = [field.name for field in dataclasses.fields(kind) if field.init]
         if len(names) != len(dataclasses.fields(kind)):
-            return None  # a field that cannot be given back
+            return None  # a field that cannot be restored
     elif named_tuple:
         names = list(kind._fields)  # type: ignore[attr-defined]
     else:
         names = list(hints)
         if getattr(kind, "__optional_keys__", None):
             return None
-    columns = getattr(kind, "_columns", names)  # of rows whose columns have names that no field can have
+    columns = getattr(kind, "_columns", names)  # row types made by Flo may have columns that are not identifiers
     return {column: hints.get(name, Any) for column, name in zip(columns, names, strict=True)}
 
 
 def columns_of(kind: Any, fields: tuple[str, ...]) -> Callable[[list[Any]], list[list[Any]]]:
-    """What gives a list for each column of some rows."""
+    """Return a function that converts rows to a list per column."""
     if typing.is_typeddict(kind):
         return lambda rows: [[row[name] for row in rows] for name in fields]
     if issubclass(get_origin(kind) or kind, tuple):
@@ -202,7 +202,7 @@ def _list(kind: Any, inner: Cell | None, made: Callable[[list[Any]], Any]) -> Ce
 
 
 def _some(convert: Callable[[Any], Any]) -> Callable[[list[Any]], list[Any]]:
-    """The conversion of every value that is there."""
+    """Apply the conversion to every value that is not None."""
     return lambda values: [None if value is None else convert(value) for value in values]
 
 
@@ -213,7 +213,7 @@ def _optional(parts: tuple[Any, ...]) -> Cell | None:
 
 
 def _annotated(kind: Any, *notes: Any) -> Cell | None:
-    """`Annotated[datetime, pa.timestamp("us", "UTC")]`: the Arrow type is given."""
+    """Return the column of `Annotated[datetime, pa.timestamp("us", "UTC")]`, whose Arrow type is given."""
     note = next((note for note in notes if isinstance(note, (pa.DataType, Digits))), None)
     zone = next((note for note in notes if isinstance(note, tzinfo)), None)
     if note is None and zone is not None and kind is datetime:
@@ -231,20 +231,22 @@ def _annotated(kind: Any, *notes: Any) -> Cell | None:
 
 
 def _decimals(digits: Digits) -> pa.DataType:
-    """The narrowest Arrow type of so many digits that has a name."""
+    """Return the narrowest Arrow decimal with this many digits."""
     made = pa.decimal128 if digits.precision <= 38 else pa.decimal256
     return made(digits.precision, digits.scale)
 
 
 def _moments(zone: str | None) -> Write:
-    """Arrow takes a moment with a zone where there is none to keep it, and one without for one in UTC: neither would
-    be given back as it was."""
+    """Reject times with a zone for columns without one, and the reverse. Arrow would drop the zone or assume UTC, and
+    not return the same values."""
 
     def write(moments: list[Any]) -> list[Any]:
         for moment in moments:
             if moment is not None and (moment.tzinfo is None) is not (zone is None):
                 has = "no zone" if moment.tzinfo is None else "a zone"
-                raise ValueError(f"{moment.isoformat()} has {has}, and the column is {pa.timestamp('us', zone)}")
+                raise ValueError(
+                    f"a column of {pa.timestamp('us', zone)} cannot have {moment.isoformat()}, which has {has}"
+                )
         return moments
 
     return write

@@ -1,7 +1,7 @@
-"""From a program to the same program whose functions say what they return, where that can be derived.
+"""Adds return types to the functions of a program, where they can be derived.
 
-So an output on tables is a table whether or not its functions are annotated. What is derived is what is checked: a
-result of another type is refused, like that of a function which does not return what it says.
+With them, an output on tables is a table even if its functions are not annotated. The derived type is checked like an
+annotation: a result of another type is an error.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Optional, TypeAlias, get_args, is_typeddict
 
-from flo.columns.function_types import Declared, kind_of, result_type
-from flo.columns.known_types import Unclear, is_fixed_tuple, items_of, joined, shown
+from flo.columns.function_types import Declared, constant_type, result_type
+from flo.columns.known_types import Unclear, describe_type, is_fixed_tuple, items_of, union_of
 from flo.columns.layout import Layout
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import Origin, TypeMismatch
@@ -35,7 +35,7 @@ from flo.values.operators.zset_joins import FullJoin, LeftJoin, Pairing
 
 @dataclass(frozen=True)
 class Fault:
-    """A function whose results have no type that is known."""
+    """A function whose return type is unknown."""
 
     function: Any
     where: Origin | None
@@ -43,20 +43,20 @@ class Fault:
 
 
 Faults: TypeAlias = tuple[Fault | None, ...]
-"""For every stream, the function that is to blame if its elements have no columns."""
+"""For every stream, the function to blame if its elements have no columns."""
 
 
-def derived(graph: Graph, inputs: StreamTypes, faults: Faults) -> tuple[Graph, StreamTypes, Faults]:
-    """The graph with functions that say what they return, where that can be derived, and the types of its outputs."""
+def derive_types(graph: Graph, inputs: StreamTypes, faults: Faults) -> tuple[Graph, StreamTypes, Faults]:
+    """Return the graph with return types added to its functions, and the types of its outputs."""
     match graph:
         case Sequential(left, right):
-            first, between, some = derived(left, inputs, faults)
-            second, outputs, found = derived(right, between, some)
+            first, between, some = derive_types(left, inputs, faults)
+            second, outputs, found = derive_types(right, between, some)
             return Sequential(first, second), outputs, found
         case Parallel(left, right):
             count = left.arity[0]
-            first, outputs, some = derived(left, inputs[:count], faults[:count])
-            second, others, more = derived(right, inputs[count:], faults[count:])
+            first, outputs, some = derive_types(left, inputs[:count], faults[:count])
+            second, others, more = derive_types(right, inputs[count:], faults[count:])
             return Parallel(first, second), outputs + others, some + more
         case Node(state, operator, origin):
             operator, fault = _declaring(operator, inputs, origin)
@@ -68,7 +68,7 @@ def derived(graph: Graph, inputs: StreamTypes, faults: Faults) -> tuple[Graph, S
 
 
 def _declaring(operator: Any, inputs: StreamTypes, origin: Origin | None) -> tuple[Any, Fault | None]:
-    """The operator with functions that say what they return, and one that does not."""
+    """Return the operator with return types added to its functions, and a function whose type is unknown."""
     element = getattr(inputs[0].collection, "element", Any) if inputs else Any
     match operator:
         case Map() | KeyBy():
@@ -96,7 +96,7 @@ def _declaring(operator: Any, inputs: StreamTypes, origin: Origin | None) -> tup
 
 
 def _with(operator: Any, origin: Origin | None, **types: Callable[[], Any]) -> tuple[Any, Fault | None]:
-    """The operator, or aggregator, with these functions declared."""
+    """Return the operator or aggregator with return types added to these functions."""
     fault = None
     for field, derive in types.items():
         function = getattr(operator, field)
@@ -106,7 +106,7 @@ def _with(operator: Any, origin: Origin | None, **types: Callable[[], Any]) -> t
             kind = derive()
             item = item_type(kind) if isinstance(operator, FlatMap) else kind
             if Layout.of(item) is None:
-                raise Unclear(f"it gives {shown(item)}, which has no columns")
+                raise Unclear(f"it returns {describe_type(item)}, which has no columns")
         except Unclear as why:
             fault = fault or Fault(function, origin, str(why))
         else:
@@ -120,16 +120,16 @@ def _says(operator: Any, function: Any) -> bool:
 
 
 def _folded(initial: Any, f: Any, element: Any) -> Any:
-    """What a fold gives: the type of its results, once these are what it is given again."""
-    state = kind_of(initial)
+    """Return the type of a fold's results: a fixed point, because results are passed in again."""
+    state = constant_type(initial)
     for _ in range(4):
         found = result_type(f, (state, element))
-        if joined(state, found) == state:
+        if union_of(state, found) == state:
             break
-        state = joined(state, found)
+        state = union_of(state, found)
     else:
-        raise Unclear("its results are of more and more types")
-    return found if accepts(found, kind_of(initial)) else state
+        raise Unclear("its results have more and more types")
+    return found if accepts(found, constant_type(initial)) else state
 
 
 def _sides(operator: Any, inputs: StreamTypes) -> tuple[Any, Any]:
@@ -154,12 +154,12 @@ def _aggregator(aggregator: Aggregator, element: Any, origin: Origin | None) -> 
 
 
 def _totals(of: Any) -> Any:
-    """The type of sums of numbers, or of tuples of them."""
+    """Return the type of sums of numbers, or of tuples of numbers."""
     return tuple[tuple(map(sum_type, get_args(of)))] if is_fixed_tuple(of) else sum_type(of)  # type: ignore[misc]
 
 
 def _body(operator: Any, inner: StreamTypes) -> tuple[Any, Fault | None]:
-    graph, _, faults = derived(operator.graph, inner, (None,) * len(inner))
+    graph, _, faults = derive_types(operator.graph, inner, (None,) * len(inner))
     return replace(operator, graph=graph), next((fault for fault in faults if fault is not None), None)
 
 
@@ -168,21 +168,21 @@ def _is_table(stream: StreamType) -> bool:
     return isinstance(of, ElementCollection) and Layout.of(of.element) is not None
 
 
-def giving_tables(graph: Graph, inputs: StreamTypes, names: Iterable[str]) -> Graph:
-    """The graph with functions that say what they return, where that can be derived.
+def derive_table_types(graph: Graph, inputs: StreamTypes, names: Iterable[str]) -> Graph:
+    """Return the graph with return types added to its functions.
 
-    Refuses an output of elements without columns, because it cannot be a table. Keyed streams, nested streams and
-    lattice variables are never tables.
+    Raises if the elements of an output have no columns, because then it cannot be a table. Keyed streams, nested
+    streams and lattice variables are never tables.
     """
-    graph, outputs, faults = derived(graph, inputs, (None,) * len(inputs))
+    graph, outputs, faults = derive_types(graph, inputs, (None,) * len(inputs))
     for name, output, fault in zip(names, outputs, faults, strict=True):
         if _is_table(output) or not isinstance(output.collection, ElementCollection):
             continue
         if fault is not None:
             raise TypeMismatch(
-                f"the output `{name}` cannot be a table: the type that a function returns is not known",
+                f"the output `{name}` cannot be a table: the return type of a function is unknown",
                 facts=(("function", label(fault.function)), ("why", fault.why)),
-                instead=(("def double(x: int) -> int", "a function that says what it takes and what it returns"),),
+                instead=(("def double(x: int) -> int", "annotate the parameters and the result"),),
                 where=fault.where,
             )
         raise TypeMismatch(
@@ -190,7 +190,7 @@ def giving_tables(graph: Graph, inputs: StreamTypes, names: Iterable[str]) -> Gr
             facts=((name, output.described()),),
             instead=(
                 _fix(output.collection),
-                ("flow.run(…)", "on Python values, which may be anything"),
+                ("flow.run(…)", "runs on Python values of any type"),
             ),
             where=Origin.here(),
         )
@@ -199,7 +199,7 @@ def giving_tables(graph: Graph, inputs: StreamTypes, names: Iterable[str]) -> Gr
 
 def _fix(of: ElementCollection[Any]) -> tuple[str, str]:
     if of.element is Any:
-        return f"flo.{of.name}[int]", "the type of the elements, in `input`, `constant` or `read_defer`"
+        return f"flo.{of.name}[int]", "the element type, in `input`, `constant` or `read_defer`"
     if is_typeddict(of.element):
         return f"flo.rows({type_name(of.element)})", "rows with these fields"
-    return "a dataclass or a NamedTuple", "of types that Arrow has, as elements"
+    return "a dataclass or a NamedTuple", "with fields that Arrow supports"

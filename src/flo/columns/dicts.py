@@ -1,4 +1,4 @@
-"""Dicts as rows, for programs on values too: Arrow is not loaded for it."""
+"""Dicts as rows, on values too. Does not load Arrow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, is_typeddict
 
 
 def from_dicts(element: Any, data: Any) -> Any:
-    """Dicts as rows, where the elements are rows that were made from columns; other data as it is."""
+    """Convert dicts to rows if the elements are rows made from columns; return other data unchanged."""
     if not hasattr(element, "_columns") or not isinstance(data, (list, tuple)):
         return data
     columns = set(element._columns)
@@ -15,7 +15,7 @@ def from_dicts(element: Any, data: Any) -> Any:
 
 
 def row_of(element: Any, item: dict[str, Any]) -> Any:
-    """The row of a dict that has its fields; so are the dicts and lists within, as JSON and Arrow give them."""
+    """Convert a dict to a row, including the dicts and lists inside, as JSON and Arrow represent them."""
     from flo.columns.cell import fields_of
 
     fields = fields_of(element) or {}
@@ -41,7 +41,7 @@ def _within(kind: Any, value: Any) -> Any:
 
 
 def as_rows(collection: Any) -> Any:
-    """A bag, set or z-set of TypedDicts holds rows with these fields: a dict has no hash."""
+    """Return the collection with rows instead of TypedDicts if it is a bag, set or z-set: dicts are not hashable."""
     if getattr(collection, "unordered", False) and is_typeddict(collection.element):
         from flo.columns.row_types import rows
 

@@ -1,12 +1,12 @@
-"""Column expressions on Arrow tables: evaluated node by node, on values, tables and Spark alike.
+"""Evaluation of column expressions on Arrow tables, node by node; the same on values, tables and Spark.
 
-Narwhals keeps an expression as a tree of nodes, each with the name of a function, its arguments and its options. The
-functions that mean something else to Flo than to Narwhals' own Arrow backend are computed here: integers are checked,
-comparisons are exact, and times in a zone follow `zoneinfo`. All others are handed to Narwhals, one node at a time.
+Narwhals represents an expression as a tree of nodes, each with the name of a function, its arguments and its options.
+Functions whose meaning in Flo differs from Narwhals' Arrow backend are computed here: integers are checked, comparisons
+are exact, and times with a zone follow `zoneinfo`. All others are passed to Narwhals, one node at a time.
 
-A walk over a table without rows says what must be known before an expression runs: the type of its results, whether
+Evaluating on a table without rows tells what must be known before an expression runs: the type of its results, whether
 they can be null, and which functions it calls on which types. These follow from its structure alone. A function that is
-not listed among those that keep nulls where they are may give null.
+not listed as null-preserving may return null.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from flo.core.errors import ElementError
 COLUMNS = frozenset({"COL", "NTH", "ALL", "EXCLUDE", "SELECTOR"})
 """The kinds of nodes that name columns."""
 OF_EACH_ROW = COLUMNS | {"LITERAL", "ELEMENTWISE", "WHEN_THEN"}
-"""The kinds of nodes whose result for a row depends on that row alone."""
+"""The kinds of nodes whose result for a row only depends on that row."""
 GUESSES = ("str.to_datetime", "str.to_date", "str.to_time")
-"""Functions that without a format look for one in the other rows."""
+"""Functions that, without a format, infer one from other rows."""
 
 
 class Call(NamedTuple):
-    """A function that an expression calls: on which operands, with which options."""
+    """A function that an expression calls, with its operands and options."""
 
     function: str
     operands: tuple[str, ...]
-    """The type of each; that of a literal with `literal` before it."""
+    """The type of each operand; literals are prefixed with `literal`."""
     options: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A column, or a literal, and what is known of it."""
+    """A column or a literal, and what is known about it."""
 
     data: Data
     nullable: bool
@@ -58,13 +58,13 @@ class Value:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows that an expression is evaluated on: at least the columns that it reads, of all that there are."""
+    """The rows that an expression is evaluated on: at least the columns that it reads, and the schema of all."""
 
     columns: Mapping[str, pa.Array | pa.ChunkedArray]
     count: int
     schema: pa.Schema
     calls: list[Call] | None = None
-    """Where the functions that are called are written down."""
+    """Where to record the functions that are called; None to not record them."""
 
     @classmethod
     def of(cls, table: pa.Table, calls: list[Call] | None = None) -> Rows:
@@ -88,18 +88,18 @@ class Rows:
 
 
 def nodes_of(expression: nw.Expr) -> tuple[Any, ...]:
-    """The nodes of an expression. Narwhals does not promise that they stay as they are: a test says if they do not."""
+    """Return the nodes of an expression. This is a private attribute of Narwhals; a test detects if it changes."""
     return tuple(expression._nodes)
 
 
 def arguments_of(node: Any) -> Iterator[Any]:
-    """The arguments of a node: expressions, and literals as Python values."""
+    """Yield the arguments of a node: expressions, and literals as Python values."""
     for given in node.exprs:
         yield nw.col(given) if isinstance(given, str) and not node.str_as_lit else given
 
 
 def every_node(expression: nw.Expr) -> Iterator[Any]:
-    """The nodes of an expression, and those of its arguments."""
+    """Yield the nodes of an expression and of its arguments."""
     for node in nodes_of(expression):
         yield node
         for given in arguments_of(node):
@@ -108,12 +108,12 @@ def every_node(expression: nw.Expr) -> Iterator[Any]:
 
 
 def looks_elsewhere(expression: nw.Expr) -> str | None:
-    """The first function that needs more than the row itself, with the reason; None if there is no such function."""
+    """Return the first function that needs other rows, with the reason; None if there is none."""
     for node in every_node(expression):
         if node.kind.name not in OF_EACH_ROW:
             return f"`{node.name}` depends on other rows"
         if node.name in GUESSES and node.kwargs["format"] is None:
-            return f"`{node.name}` without a format looks for one in the other rows"
+            return f"`{node.name}` without a format infers one from other rows"
     return None
 
 
@@ -122,7 +122,7 @@ def columns_read(expression: nw.Expr, schema: pa.Schema) -> set[str]:
 
 
 def _named(node: Any, schema: pa.Schema) -> list[str]:
-    """The columns that a node names."""
+    """Return the columns that a node names."""
     match node.kind.name:
         case "COL":
             return list(node.kwargs["names"])
@@ -137,20 +137,20 @@ def _named(node: Any, schema: pa.Schema) -> list[str]:
 
 
 def evaluate(expression: nw.Expr, rows: Rows) -> Value:
-    """The result of an expression that has one."""
+    """Return the result of an expression with one column."""
     found = _results(expression, rows)
     if len(found) != 1:
-        raise TypeError(f"it gives {len(found)} columns where there is place for one")
+        raise TypeError(f"the expression must return one column; it returns {len(found)}")
     return found[0]
 
 
 def broadcast(data: Data, count: int) -> pa.Array:
-    """A column of so many rows."""
+    """Return a column with `count` rows."""
     return pa.repeat(data, count) if isinstance(data, pa.Scalar) else data
 
 
 def _results(given: Any, rows: Rows) -> list[Value]:
-    """The results of an expression, or a literal: several where it names several columns."""
+    """Return the results of an expression or a literal: several if it names several columns."""
     if not isinstance(given, nw.Expr):
         return [_literal(given, None, rows)]
     first, *more = nodes_of(given)
@@ -183,7 +183,7 @@ def _literal(value: Any, dtype: Any, rows: Rows) -> Value:
 
 @lru_cache(maxsize=256)
 def arrow_type(dtype: Any) -> pa.DataType:
-    """The Arrow type of a type of Narwhals."""
+    """Return the Arrow type of a Narwhals type."""
     empty = nw.from_native(pa.table({"0": pa.array([], pa.null())}), eager_only=True)
     return empty.select(nw.col("0").cast(dtype)).to_native().schema[0].type
 
@@ -205,7 +205,7 @@ def _applied(node: Any, rows: Rows, operands: list[Value]) -> Value:
 
 
 def _by_narwhals(node: Any, rows: Rows, operands: list[Value]) -> Data:
-    """The result of one node, of columns that were computed before. Of a method, literal arguments stay literal."""
+    """Return the result of one node on computed columns. Literal arguments of a method stay literals."""
     function = len(operands) == len(node.exprs)
     columns = {
         str(place): broadcast(each.data, rows.count)
@@ -221,12 +221,12 @@ def _by_narwhals(node: Any, rows: Rows, operands: list[Value]) -> Data:
 
 
 def _places(node: Any, *, function: bool) -> Iterator[tuple[int, Any]]:
-    """The arguments of a node, by their place among the operands: the first of a method is what it is called on."""
+    """Yield the arguments of a node with their position among the operands. A method's first operand is its object."""
     return enumerate(arguments_of(node), start=0 if function else 1)
 
 
 def _chosen(node: Any, rows: Rows) -> Value:
-    """when(…).then(…).otherwise(…). If a branch fails, it is evaluated again for the rows that need it."""
+    """Evaluate when(…).then(…).otherwise(…). If a branch fails, evaluate each branch only on the rows that need it."""
     asked, *branches = arguments_of(node)
     condition = evaluate(asked, rows)
     mask = pc.fill_null(condition.data, False)
@@ -262,7 +262,7 @@ def _same_type(left: Data, right: Data) -> tuple[Data, Data]:
     return arithmetic.alike(left, right)
 
 
-# The functions that Flo computes itself.
+# Functions that Flo computes itself.
 
 Compute: TypeAlias = Callable[[Any, list[Value]], Data]
 Nullable: TypeAlias = Callable[[Any, list[Value]], bool]
@@ -281,12 +281,12 @@ def _unary(function: Callable[[Data], Data]) -> Compute:
 
 
 def _in_order(function: Callable[..., Data]) -> Compute:
-    """The function of two operands over any number of them."""
+    """Fold a function of two operands over any number of them."""
     return lambda node, operands: reduce(lambda x, y: function(*_same_type(x, y)), (each.data for each in operands))
 
 
 def _as_floats(name: str) -> Compute:
-    """A function of floats, of integers too."""
+    """A function of floats that also accepts integers."""
     function = getattr(pc, name)
     return lambda node, operands: function(_floats(operands[0].data))
 
@@ -323,7 +323,7 @@ def _mean(node: Any, operands: list[Value]) -> Data:
 
 
 def _list_sum(node: Any, operands: list[Value]) -> Data:
-    """Exact: what a sum of integers of 64 bits cannot hold is an error."""
+    """Sum exactly: a sum that does not fit into 64 bits is an error."""
     (lists,) = (each.data for each in operands)
     kind = lists.type.value_type
     narrow = pa.types.is_integer(kind) and kind.bit_width < 64
@@ -395,7 +395,7 @@ KEEPING: dict[str, Compute] = {
     "clip_upper": _clipped,
     "is_between": _between,
 }
-"""Computed here; the result is null where an operand is, and nowhere else."""
+"""Computed here; the result is null exactly where an operand is."""
 OWN: dict[str, Compute] = {
     **KEEPING,
     **DIVISIONS,
@@ -416,7 +416,7 @@ KEPT_BY_NARWHALS = (
     *("str.to_datetime", "str.to_date", "str.to_time", "str.to_uppercase", "str.to_lowercase", "str.to_titlecase"),
     *("str.zfill", "str.pad_start", "str.pad_end"),
 )
-"""The functions of Narwhals that give null for null, and nowhere else."""
+"""Functions of Narwhals whose result is null exactly where the operand is."""
 
 
 def _any_null(node: Any, operands: list[Value]) -> bool:
@@ -436,7 +436,7 @@ def _may_be_null(node: Any, operands: list[Value]) -> bool:
 
 
 def _null_by_zero(node: Any, operands: list[Value]) -> bool:
-    """A division gives null by zero, so by any column."""
+    """Division by zero is null, so division by any column may be null."""
     divisor = operands[0 if node.name.startswith("__r") else 1].data
     return _any_null(node, operands) or not isinstance(divisor, pa.Scalar) or not divisor.as_py()
 
@@ -450,7 +450,7 @@ def _of_item(node: Any, operands: list[Value]) -> bool:
 
 
 def _of_replacement(node: Any, operands: list[Value]) -> bool:
-    """With a default, nothing else gives null; without one, null stays null."""
+    """With a default, only a replacement can be null; without one, null stays null."""
     return None in node.kwargs["new"] or operands[-1].nullable
 
 
@@ -470,7 +470,7 @@ NULLABLE: dict[str, Nullable] = {
     "replace_strict": _of_replacement,
     "struct.field": _of_field,
 }
-"""Whether the result can be null, by function; of one that is not listed, it can."""
+"""Whether the result can be null, by function; functions that are not listed can return null."""
 RENAMES: dict[str, Callable[[str, dict[str, Any]], str]] = {
     "alias": lambda name, options: options["name"],
     "name.keep": lambda name, options: name,
@@ -480,7 +480,7 @@ RENAMES: dict[str, Callable[[str, dict[str, Any]], str]] = {
     "name.to_lowercase": lambda name, options: name.lower(),
     "name.to_uppercase": lambda name, options: name.upper(),
 }
-"""What changes nothing but the name of a column."""
+"""Functions that only change the name of a column."""
 
 
 __all__ = [

@@ -1,9 +1,9 @@
-"""Column expressions as functions: Narwhals' own, which run on tables here and natively on Spark.
+"""Column expressions as functions: Narwhals expressions, which run on tables here and natively on Spark.
 
-Where a verb takes a function of rows, it takes a column's name, an expression, a tuple of these, or a dict from names
-to them: `"price"`, `nw.col("price") * 2`, `("user", "day")`, `{"user": "user", "total": nw.col("price") * 2}`. A dict
-makes rows. Elements that are no rows have one column, `value`; those of a tuple are `0`, `1` and so on. Of two rows,
-the columns of the second get `_right` behind their names where the first has the same.
+Where a verb takes a function of rows, it also takes a column name, an expression, a tuple of these, or a dict from
+names to these: `"price"`, `nw.col("price") * 2`, `("user", "day")`, `{"user": "user", "total": nw.col("price") * 2}`. A
+dict makes rows. Elements that are not rows have one column, `value`; those of a tuple are `0`, `1` and so on. With two
+rows, columns of the second have the suffix `_right` if the first has a column of the same name.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from flo.values.exact import Int128
 
 Column: TypeAlias = str | nw.Expr
 Columns: TypeAlias = Column | tuple[Column, ...] | Mapping[str, Column]
-"""What stands for a function of rows."""
+"""Anything that can be used as a function of rows."""
 RIGHT = "_right"
 MISSING: Any = object()
 REMEMBERED = 4096
-"""So many results of single calls are remembered: small steps and laws ask for the same ones again and again."""
+"""The number of results of single calls that are cached: small steps and law checks repeat calls."""
 
 
 WEIGHTS = replace(cast(Layout, Layout.of(int)), names=("weight",))
-"""The weight of a row, as the second argument of a function of both."""
+"""The weight of a row, as the second argument of a function."""
 
 
-def maybe(layout: Layout) -> Layout:
-    """The columns of a row that may be missing: they are null then."""
+def nullable_layout(layout: Layout) -> Layout:
+    """Return the layout of a row that may be missing: its columns are null then."""
     cells = tuple(replace(cell, nullable=True) for cell in layout.cells)
     missing = (None,) * len(cells)
 
@@ -59,19 +59,19 @@ def _or_none(kind: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Memory:
-    """Results by the identity of elements. As long as it has the elements, no others have their identity."""
+    """Results by the identity of elements. It holds the elements, so that their identities are not reused."""
 
     results: dict[Any, Any] = field(default_factory=dict)
     elements: list[Any] = field(default_factory=list)
 
 
 class Expression:
-    """A function of one row, or of two, made of column expressions: known by its text."""
+    """A function of one row, or of two, made of column expressions. Identified by its text."""
 
     def __init__(self, given: Any, inputs: tuple[Layout, ...]) -> None:
         self.given = given
         self.inputs = inputs
-        self.text = shown(given)
+        self.text = expression_text(given)
         self.__name__ = self.text if len(self.text) <= 80 else f"{self.text[:79]}…"
         self.takes = len(inputs)
         self._expect_of_each_row()
@@ -94,39 +94,39 @@ class Expression:
                 return {VALUE: self.given}
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        """These columns of the first row as columns of the result, if they all are."""
+        """Return these columns of the first row as columns of the result; None if one of them is not passed through."""
         if not isinstance(self.given, (Mapping, tuple)) and self.layout.form != "value":
-            return None  # one column of rows becomes their columns
+            return None  # one column of rows becomes the columns of the rows
         named = {each: name for name, each in self._named.items() if isinstance(each, str)}
         found = tuple(named.get(self.arguments[0][column]) for column in columns)
         return None if None in found else found  # type: ignore[return-value]
 
     @cached_property
     def arguments(self) -> tuple[dict[str, str], ...]:
-        """For the columns of each row, what they are called in the expression."""
+        """For each row, the names of its columns in the expression."""
         return _called(self.inputs)
 
     @staticmethod
     def names_of(inputs: tuple[Layout, ...]) -> list[str]:
-        """What the columns of such rows are called in an expression."""
+        """Return the names of the columns of these rows in an expression."""
         return [name for called in _called(inputs) for name in called.values()]
 
     @cached_property
     def reads(self) -> tuple[tuple[str, ...], ...]:
-        """The columns of each row that the expression looks at, at least one in all."""
+        """The columns of each row that the expression reads, at least one in total."""
         seen = set().union(*(columns_read(each, self._schema) for _, each in self.columns))
         seen = seen or {next(iter(self.arguments[0].values()))}
         return tuple(tuple(name for name, called in names.items() if called in seen) for names in self.arguments)
 
     @cached_property
     def _schema(self) -> pa.Schema:
-        """The columns of all rows, as they are called in the expression."""
+        """The columns of all rows, by their names in the expression."""
         parts = zip(self.arguments, self.inputs, strict=True)
         return pa.schema([f.with_name(called[f.name]) for called, layout in parts for f in layout.schema])
 
     @calling
     def results(self, *tables: pa.Table) -> pa.Table:
-        """The result for every row of these tables, which have all of the columns of the rows, or those it reads."""
+        """Return the results for every row of these tables, which have all columns of the rows, or those it reads."""
         columns = {
             called[name]: table[name]
             for called, table in zip(self.arguments, tables, strict=True)
@@ -136,19 +136,19 @@ class Expression:
 
     @calling
     def over(self, table: pa.Table) -> pa.Table:
-        """The result for every row, of the columns as the expression calls them."""
+        """Return the results for every row of a table that has the columns by their names in the expression."""
         return self._table(Rows(Rows.of(table).columns, table.num_rows, self._schema))
 
     def _table(self, rows: Rows) -> pa.Table:
         return pa.Table.from_arrays(self._arrays(rows), schema=self.layout.schema)
 
     def _arrays(self, rows: Rows) -> list[pa.Array]:
-        """The columns of the results, of exactly the types it says."""
+        """Return the columns of the results, with exactly the declared types."""
         arrays = []
         for column, value in zip(self.schema, self._evaluated(rows), strict=True):
             array = broadcast(value.data, rows.count)
             if array.null_count and not column.nullable:
-                raise EngineError(f"the expression {self.__name__} gave null, which was ruled out when it was built")
+                raise EngineError(f"the expression {self.__name__} returned null, but its type has no nulls")
             arrays.append(array)
         if self.schema.names == [VALUE] and self.layout.form != "value":  # rows in one column
             arrays = arrays[0].flatten()
@@ -164,7 +164,7 @@ class Expression:
 
     @cached_property
     def _built(self) -> tuple[pa.Schema, tuple[Call, ...]]:
-        """The columns of the results and the functions that are called, from the structure of the expression alone."""
+        """The columns of the results and the functions called, from the structure of the expression alone."""
         calls: list[Call] = []
         rows = Rows.of(self._schema.empty_table(), calls)
         try:
@@ -195,14 +195,14 @@ class Expression:
         return self._built[1]
 
     def _expect_of_each_row(self) -> None:
-        """Refuses an expression that looks at other rows: sums, ranks, shifts and the like."""
+        """Raise if the expression reads other rows: sums, ranks, shifts and the like."""
         for _, each in self.columns:
             reason = looks_elsewhere(each)
             if reason is not None:
                 raise LawError(
-                    "an expression must say something of each row by itself, and this one looks at other rows",
+                    "an expression must compute its result from one row; this one reads other rows",
                     facts=(("expression", self.__name__), ("because", reason)),
-                    instead=(("sum_by(…), top(…), distinct()", "the verbs that bring rows together"),),
+                    instead=(("sum_by(…), top(…), distinct()", "verbs that combine rows"),),
                 )
 
     @cached_property
@@ -224,7 +224,8 @@ class Expression:
         return fields[VALUE]
 
     def _computed_type(self, field: pa.Field) -> Any:
-        """Sums of integers and decimals share an Arrow type: a result is an integer unless a decimal was read."""
+        """Return the type of a computed column. Sums of integers and decimals share an Arrow type: it is an integer
+        unless a decimal was read."""
         read = [cell for layout in self.inputs for cell in layout.cells if cell.arrow == field.type]
         if is_wide(field.type) and all(cell.wide for cell in read):
             return _or_none(Int128) if field.nullable else Int128
@@ -252,9 +253,9 @@ class Expression:
         return result
 
     def prepare(self, *arguments: list[Any]) -> None:
-        """Evaluates the expression for many rows at once: until the next time, calls find the results of these.
+        """Evaluate the expression for many rows at once. Until the next call of `prepare`, calls find these results.
 
-        Rows on which it fails are left out: a call says what is wrong.
+        Rows on which it fails are left out: calling it on them raises.
         """
         if self._getter is not None:
             return
@@ -276,7 +277,7 @@ class Expression:
         self._memory = memory
 
     def _of_elements(self, *elements: list[Any]) -> list[Any]:
-        """The results for some rows."""
+        """Return the results for some rows."""
         columns = {}
         for called, layout, some, reads in zip(self.arguments, self.inputs, elements, self.reads, strict=True):
             for name, array in layout.to_arrays(some, reads).items():
@@ -287,7 +288,7 @@ class Expression:
 
     @cached_property
     def _getter(self) -> Callable[..., Any] | None:
-        """A function that takes the columns out of the elements, if the expression does nothing else."""
+        """A function that reads columns from elements, if the expression does nothing else."""
         if not all(isinstance(each, str) for each in self._named.values()) or any(map(_may_be_missing, self.inputs)):
             return None
         places = {
@@ -303,12 +304,12 @@ class Expression:
         return lambda *elements: make(*[get(elements[which]) for which, get in taken])
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the results that were computed ahead. The row type goes along: a task would make another."""
+        """Exclude cached results. Include the row type, because a task would make another one."""
         return {**self.__dict__, "_memory": _Memory(), "_getter": None} | {"layout": self.layout}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        del self.__dict__["_getter"]  # made again when it is asked for
+        del self.__dict__["_getter"]  # computed again on demand
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Expression):
@@ -332,13 +333,13 @@ def _called(inputs: tuple[Layout, ...]) -> tuple[dict[str, str], ...]:
 
 
 def _may_be_missing(layout: Layout) -> bool:
-    """Whether it is one of rows that may be missing."""
+    """Return whether the layout is one of rows that may be missing."""
     plain = Layout.of(layout.element)
     return plain is None or plain.names != layout.names
 
 
 def _getter_of(layout: Layout, name: str) -> Callable[[Any], Any]:
-    """A function that takes one column out of an element."""
+    """Return a function that reads one column from an element."""
     if layout.form == "value":
         return lambda element: element
     if issubclass(get_origin(layout.element) or layout.element, tuple):
@@ -347,21 +348,21 @@ def _getter_of(layout: Layout, name: str) -> Callable[[Any], Any]:
 
 
 def _widened(arrow: pa.DataType, given: Any) -> pa.DataType:
-    """Computed integers are `int`: of which width they are is the library's affair."""
+    """Make computed integers `int`: their width is an implementation detail."""
     narrow = pa.types.is_integer(arrow) and not pa.types.is_uint64(arrow)
     return pa.int64() if narrow and not isinstance(given, str) else arrow
 
 
-def shown(given: Any) -> str:
+def expression_text(given: Any) -> str:
     match given:
         case str():
             return f"col({given})"
         case tuple():
-            return f"({', '.join(map(shown, given))})"
+            return f"({', '.join(map(expression_text, given))})"
         case Mapping():
-            return f"{{{', '.join(f'{name}: {shown(each)}' for name, each in given.items())}}}"
+            return f"{{{', '.join(f'{name}: {expression_text(each)}' for name, each in given.items())}}}"
         case _:
             return repr(given)
 
 
-__all__ = ["RIGHT", "WEIGHTS", "Column", "Columns", "Expression", "maybe", "shown"]
+__all__ = ["RIGHT", "WEIGHTS", "Column", "Columns", "Expression", "nullable_layout", "expression_text"]

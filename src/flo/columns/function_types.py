@@ -1,7 +1,7 @@
-"""What a function without annotations returns, derived from its source and the types of its arguments.
+"""The return type of a function without annotations, derived from its source and its argument types.
 
-No value is looked at and nothing is called: the expression is walked, both sides of every condition included, and every
-part of it gets a type. Where a part has none that is certain, the type is unclear, and so is that of the result.
+Nothing is called and no values are used: every part of the expression gets a type, including both branches of every
+condition. If the type of a part is not certain, the type of the result is unclear.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from flo.columns.known_types import (
     GIVES,
     METHODS,
     Unclear,
+    binary_type,
+    describe_type,
     is_fixed_tuple,
     items_of,
-    joined,
     members,
-    negated,
-    operated,
-    shown,
+    unary_type,
+    union_of,
 )
 from flo.core.elements import returned_type
 from flo.core.labels import label, source_of
 from flo.values.exact import plain_type
 
 DEEP = 8
-"""How many functions may call each other."""
+"""The maximum depth of nested calls."""
 _CONSTANTS = (bool, int, float, str, bytes, Decimal, date, datetime, time, timedelta, UUID, NoneType)
 _BINARY: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -71,13 +71,13 @@ _COMPARED = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Known:
-    """A thing that the function refers to: a constant, a class, a module, another function."""
+    """An object that the function refers to: a constant, a class, a module, another function."""
 
     thing: Any
 
 
 class Declared:
-    """A function of the user with the type of its results, which it does not say itself."""
+    """A user's function with a derived return type."""
 
     derived = True
 
@@ -90,8 +90,8 @@ class Declared:
         return self.__wrapped__(*arguments)
 
     def __getattr__(self, name: str) -> Any:
-        """Its name, its code: it is the user's function to everybody else."""
-        if name == "__wrapped__":  # not set yet: it is being unpickled
+        """Delegate to the user's function: its name, its code."""
+        if name == "__wrapped__":  # not set yet while unpickling
             raise AttributeError(name)
         return getattr(self.__wrapped__, name)
 
@@ -106,9 +106,9 @@ class Declared:
 
 
 def result_type(function: Any, arguments: tuple[Any, ...], deep: int = 0) -> Any:
-    """The type of the result on arguments of these types; raises Unclear."""
+    """Return the type of the result for arguments of these types; raises Unclear."""
     if not isinstance(function, Hashable) or deep > DEEP:
-        raise Unclear("functions call each other too often" if deep > DEEP else "it cannot be told from others")
+        raise Unclear("its calls are nested too deeply" if deep > DEEP else "it is not hashable")
     if function in GIVES:
         return GIVES[function]
     if function in FUNCTIONS:
@@ -117,45 +117,45 @@ def result_type(function: Any, arguments: tuple[Any, ...], deep: int = 0) -> Any
     if said is not Any:
         return said
     if isinstance(function, functools.partial) and not function.keywords:
-        return result_type(function.func, (*map(kind_of, function.args), *arguments), deep)
+        return result_type(function.func, (*map(constant_type, function.args), *arguments), deep)
     if isinstance(function, MethodDescriptorType):
         return _method(function.__objclass__, function.__name__)
     if isinstance(function, operator.itemgetter):
         places = function.__reduce__()[1]
-        found = [indexed(arguments[0], place) for place in places]
+        found = [item_type_at(arguments[0], place) for place in places]
         return found[0] if len(found) == 1 else tuple[tuple(found)]  # type: ignore[misc]
     if isinstance(function, FunctionType):
         return _Body(function, deep).result(arguments)
-    raise Unclear(f"`{label(function)}` does not say what it returns")
+    raise Unclear(f"`{label(function)}` has no return annotation")
 
 
-def kind_of(thing: Any) -> Any:
-    """The type of a constant."""
+def constant_type(thing: Any) -> Any:
+    """Return the type of a constant."""
     kind = type(thing)
     if kind in _CONSTANTS or isinstance(thing, Enum):
         return kind
     if kind is tuple and thing:
-        return tuple[tuple(map(kind_of, thing))]  # type: ignore[misc]
+        return tuple[tuple(map(constant_type, thing))]  # type: ignore[misc]
     if fields_of(kind) is not None and not isinstance(thing, type):
         return kind
-    raise Unclear(f"the type of what is in a {kind.__name__} is not known")
+    raise Unclear(f"the element type of a {kind.__name__} is unknown")
 
 
 def _asked(rule: Any, function: Any, kinds: tuple[Any, ...], named: dict[str, Any]) -> Any:
     try:
         return rule(*kinds, **named)
-    except TypeError:  # other arguments than the rule knows
-        raise Unclear(f"`{label(function)}` with these arguments is not known") from None
+    except TypeError:  # arguments that the rule does not support
+        raise Unclear(f"the type of `{label(function)}` with these arguments is unknown") from None
 
 
 def _method(kind: Any, name: str) -> Any:
     if (kind, name) not in METHODS:
-        raise Unclear(f"what `{name}` of {shown(kind)} returns is not known")
+        raise Unclear(f"the return type of `{name}` of {describe_type(kind)} is unknown")
     return METHODS[kind, name]
 
 
-def indexed(kind: Any, place: Any) -> Any:
-    """The type of `x[place]`, with a place that is known."""
+def item_type_at(kind: Any, place: Any) -> Any:
+    """Return the type of `x[place]` for a known place."""
     found = []
     for each in members(kind):
         fields = fields_of(each)
@@ -171,11 +171,11 @@ def indexed(kind: Any, place: Any) -> Any:
             found.append(tuple[parts[place]])  # type: ignore[valid-type]
         elif each is not NoneType:
             found.append(_somewhere(each, is_slice=isinstance(place, slice)))
-    return joined(*found)
+    return union_of(*found)
 
 
 def _somewhere(kind: Any, *, is_slice: bool) -> Any:
-    """The type of `x[i]` or `x[i:j]`, wherever that is."""
+    """Return the type of `x[i]` or `x[i:j]` for unknown i and j."""
     if kind is str or (kind is bytes and is_slice):
         return kind
     if kind is bytes:
@@ -186,17 +186,17 @@ def _somewhere(kind: Any, *, is_slice: bool) -> Any:
     if origin is dict and len(parts) == 2 and not is_slice:
         return parts[1]
     if is_fixed_tuple(kind) and not is_slice:
-        return joined(*parts)
-    raise Unclear(f"what is at a place of {shown(kind)} is not known")
+        return union_of(*parts)
+    raise Unclear(f"the item type of {describe_type(kind)} is unknown")
 
 
 class _Body:
-    """The body of one function."""
+    """The body of one function, with the types of its variables."""
 
     def __init__(self, function: FunctionType, deep: int) -> None:
         source = source_of(function.__code__)
         if source is None:
-            raise Unclear("its source cannot be read")
+            raise Unclear("its source is not available")
         if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
             raise Unclear("it is a generator")
         if any(isinstance(node, ast.NamedExpr) for node in ast.walk(source)):
@@ -206,7 +206,7 @@ class _Body:
         self.deep = deep
         self.names: dict[str, Any] = {}
         self.narrowed: dict[str, Any] = {}
-        """What is known of expressions where a condition holds, by their text."""
+        """Types of expressions that a condition narrows, by their text."""
         self.returned: list[Any] = []
 
     def result(self, arguments: tuple[Any, ...]) -> Any:
@@ -216,16 +216,16 @@ class _Body:
             raise Unclear("it takes other arguments") from None
         for name, parameter in bound.signature.parameters.items():
             if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-                raise Unclear(f"its parameter `{name}` takes any number of arguments, or one by name")
+                raise Unclear(f"its parameter `{name}` is variadic or keyword-only")
             self.names[name] = bound.arguments.get(name, Known(parameter.default))
         if isinstance(self.source, ast.Lambda):
             return self.kind(self.source.body)
         if self.block(self.source.body):
             self.returned.append(NoneType)
-        return joined(*self.returned)
+        return union_of(*self.returned)
 
     def block(self, statements: list[ast.stmt]) -> bool:
-        """Whether the end is reached."""
+        """Follow the statements; return whether the end of the block is reached."""
         for statement in statements:
             match statement:
                 case ast.Return(value):
@@ -246,7 +246,7 @@ class _Body:
                         return False
                 case _:
                     what = type(statement).__name__.lower()
-                    raise Unclear(f"line {statement.lineno} has a `{what}`, through which no types are followed")
+                    raise Unclear(f"line {statement.lineno} has a `{what}` statement, which is not supported")
         return True
 
     def branches(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> bool:
@@ -265,7 +265,7 @@ class _Body:
 
     def _same(self, kinds: list[Any]) -> Any:
         first, *others = kinds
-        return first if all(each is first for each in others) else joined(*map(self.as_kind, kinds))
+        return first if all(each is first for each in others) else union_of(*map(self.as_kind, kinds))
 
     def assign(self, target: ast.expr, kind: Any) -> None:
         match target:
@@ -274,12 +274,12 @@ class _Body:
                 self.narrowed = {}
             case ast.Tuple(targets) if not any(isinstance(each, ast.Starred) for each in targets):
                 for place, each in enumerate(targets):
-                    self.assign(each, indexed(kind, place))
+                    self.assign(each, item_type_at(kind, place))
             case _:
-                raise Unclear(f"line {target.lineno} assigns to something else than a name")
+                raise Unclear(f"line {target.lineno} assigns to something other than a name")
 
     def facts(self, test: ast.expr, holds: bool) -> dict[str, Any]:
-        """What is known of expressions where the test holds, or where it does not: that they are not None."""
+        """Return the expressions that are not None if the test holds, or if it does not."""
         match test:
             case ast.UnaryOp(ast.Not(), inner):
                 return self.facts(inner, not holds)
@@ -293,10 +293,10 @@ class _Body:
 
     def _without_none(self, expression: ast.expr) -> dict[str, Any]:
         rest = [each for each in members(self.kind(expression)) if each is not NoneType]
-        return {ast.unparse(expression): joined(*rest)} if rest else {}
+        return {ast.unparse(expression): union_of(*rest)} if rest else {}
 
     def within(self, test: ast.expr, holds: bool, expression: ast.expr) -> Any:
-        """The type of an expression where the test holds, or does not."""
+        """Return the type of an expression where the test holds, or does not."""
         before = self.narrowed
         self.narrowed = {**before, **self.facts(test, holds)}
         try:
@@ -305,14 +305,14 @@ class _Body:
             self.narrowed = before
 
     def as_kind(self, found: Any) -> Any:
-        return kind_of(found.thing) if isinstance(found, Known) else found
+        return constant_type(found.thing) if isinstance(found, Known) else found
 
     def kind(self, node: ast.expr) -> Any:
-        """The type of an expression."""
+        """Return the type of an expression."""
         return self.as_kind(self.value(node))
 
     def value(self, node: ast.expr) -> Any:
-        """The type of an expression, or what it stands for where that is known."""
+        """Return the type of an expression, or the object itself if it is known."""
         if self.narrowed and (text := ast.unparse(node)) in self.narrowed:
             return self.narrowed[text]
         match node:
@@ -329,7 +329,7 @@ class _Body:
             case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)) if not isinstance(value, bool):
                 return Known(-value)
             case ast.UnaryOp(sign, operand):
-                return negated(_UNARY[type(sign)], self.kind(operand))
+                return unary_type(_UNARY[type(sign)], self.kind(operand))
             case ast.BinOp(left, sign, right):
                 return self.operated(sign, self.kind(left), right)
             case ast.BoolOp(sign, parts):
@@ -337,11 +337,11 @@ class _Body:
             case ast.Compare(left, signs, others):
                 return self.compared([left, *others], signs)
             case ast.IfExp(test, body, orelse):
-                return joined(self.within(test, True, body), self.within(test, False, orelse))
+                return union_of(self.within(test, True, body), self.within(test, False, orelse))
             case ast.Tuple(parts):
                 return tuple[tuple(self.parts(parts))]  # type: ignore[misc]
             case ast.List(parts) if parts:
-                return list[joined(*self.parts(parts))]  # type: ignore[misc]
+                return list[union_of(*self.parts(parts))]  # type: ignore[misc]
             case ast.JoinedStr():
                 return str
             case ast.ListComp(element, loops):
@@ -350,7 +350,7 @@ class _Body:
                 return Iterable[self.looped(element, loops)]  # type: ignore[misc]
             case ast.Call(function, given, named):
                 return self.called(function, given, named)
-        raise Unclear(f"`{ast.unparse(node)}` has no type that is certain")
+        raise Unclear(f"the type of `{ast.unparse(node)}` is not certain")
 
     def parts(self, nodes: list[ast.expr]) -> Iterator[Any]:
         for node in nodes:
@@ -360,7 +360,7 @@ class _Body:
             kind = self.kind(node.value)
             fields = fields_of(kind)
             if not is_fixed_tuple(kind) and not (fields and issubclass(get_origin(kind) or kind, tuple)):
-                raise Unclear(f"how many `*{ast.unparse(node.value)}` are is not known")
+                raise Unclear(f"the length of `*{ast.unparse(node.value)}` is unknown")
             yield from fields.values() if fields else get_args(kind)
 
     def name(self, name: str) -> Any:
@@ -373,14 +373,14 @@ class _Body:
             except ValueError:
                 raise Unclear(f"`{name}` has no value yet") from None
         if name in code.co_varnames:
-            raise Unclear(f"`{name}` has not got a value on every way")
+            raise Unclear(f"`{name}` may be unassigned")
         builtins = function.__globals__.get("__builtins__", {})
         found = function.__globals__ if name in function.__globals__ else getattr(builtins, "__dict__", builtins)
         if name not in found:
             raise Unclear(f"there is no `{name}`")
         module = sys.modules.get(function.__module__)
         if found is function.__globals__ and name in getattr(module, "__annotations__", {}):
-            with contextlib.suppress(Exception):  # annotations that cannot be resolved say nothing
+            with contextlib.suppress(Exception):  # unresolvable annotations
                 return typing.get_type_hints(module)[name]
         return Known(found[name])
 
@@ -389,34 +389,34 @@ class _Body:
             if not hasattr(base.thing, name):
                 raise Unclear(f"`{label(base.thing)}` has no `{name}`")
             return Known(getattr(base.thing, name))
-        return joined(*(_field(each, name) for each in members(self.as_kind(base)) if each is not NoneType))
+        return union_of(*(_field(each, name) for each in members(self.as_kind(base)) if each is not NoneType))
 
     def subscript(self, kind: Any, place: ast.expr) -> Any:
         if isinstance(place, ast.Slice):
             bounds = [None if each is None else self.value(each) for each in (place.lower, place.upper, place.step)]
             if all(each is None or isinstance(each, Known) for each in bounds):
-                return indexed(kind, slice(*(each and each.thing for each in bounds)))
-            return joined(*(_somewhere(each, is_slice=True) for each in members(kind) if each is not NoneType))
+                return item_type_at(kind, slice(*(each and each.thing for each in bounds)))
+            return union_of(*(_somewhere(each, is_slice=True) for each in members(kind) if each is not NoneType))
         found = self.value(place)
         if isinstance(found, Known):
-            return indexed(kind, found.thing)
-        return joined(*(_somewhere(each, is_slice=False) for each in members(kind) if each is not NoneType))
+            return item_type_at(kind, found.thing)
+        return union_of(*(_somewhere(each, is_slice=False) for each in members(kind) if each is not NoneType))
 
     def operated(self, sign: ast.operator, left: Any, right: ast.expr) -> Any:
         other = self.value(right)
         exponent = other.thing if isinstance(other, Known) else None
         if type(sign) not in _BINARY:
-            raise Unclear(f"`{type(sign).__name__}` is not known")
-        return operated(_BINARY[type(sign)], left, self.as_kind(other), exponent)
+            raise Unclear(f"`{type(sign).__name__}` is not supported")
+        return binary_type(_BINARY[type(sign)], left, self.as_kind(other), exponent)
 
     def chosen(self, both: bool, parts: list[ast.expr]) -> Any:
-        """`a and b` gives what is false of a, or b; `a or b` what is true of a, or b."""
+        """`a and b` returns a if that is false, else b; `a or b` returns a if that is true, else b."""
         first, *others = parts
         if not others:
             return self.kind(first)
         rest = ast.BoolOp(ast.And() if both else ast.Or(), others)
         kept = [each for each in members(self.kind(first)) if (_may_be_false(each) if both else each is not NoneType)]
-        return joined(*kept, self.within(first, both, rest))
+        return union_of(*kept, self.within(first, both, rest))
 
     def compared(self, sides: list[ast.expr], signs: list[ast.cmpop]) -> Any:
         for left, sign, right in zip(sides, signs, sides[1:], strict=False):
@@ -443,20 +443,20 @@ class _Body:
             base = self.value(function.value)
             if not (isinstance(base, Known) and isinstance(base.thing, (ModuleType, type))):
                 of = [each for each in members(self.as_kind(base)) if each is not NoneType]
-                return joined(*(self.method(each, function.attr, given, named) for each in of))
+                return union_of(*(self.method(each, function.attr, given, named) for each in of))
         target = self.value(function)
         if not isinstance(target, Known):
-            raise Unclear(f"what `{ast.unparse(function)}` returns is not known")
+            raise Unclear(f"the return type of `{ast.unparse(function)}` is unknown")
         thing = target.thing
         if not isinstance(thing, Hashable):
-            raise Unclear(f"what `{ast.unparse(function)}` returns is not known")
+            raise Unclear(f"the return type of `{ast.unparse(function)}` is unknown")
         if thing in GIVES:
             return GIVES[thing]
         if isinstance(thing, type) and thing not in FUNCTIONS:
             if fields_of(thing) is None and not issubclass(thing, (Enum, UUID)):
                 raise Unclear(f"{thing.__name__} is not a row type")
             if getattr(thing, "__parameters__", ()):
-                raise Unclear(f"{thing.__name__} has parameters, which a call does not say")
+                raise Unclear(f"{thing.__name__} is generic, and a call does not give its parameters")
             return thing
         said = returned_type(thing)
         if said is not Any and thing not in FUNCTIONS:
@@ -466,7 +466,7 @@ class _Body:
             by_name = {str(each.arg): None if each.arg == "key" else self.kind(each.value) for each in named}
             return _asked(FUNCTIONS[thing], thing, kinds, by_name)
         if named:
-            raise Unclear(f"`{ast.unparse(function)}` is called with arguments by name, and does not say its type")
+            raise Unclear(f"`{ast.unparse(function)}` has keyword arguments and no return annotation")
         return result_type(thing, kinds, self.deep + 1)
 
     def method(self, kind: Any, name: str, given: list[ast.expr], named: list[ast.keyword]) -> Any:
@@ -485,7 +485,7 @@ class _Body:
 
 
 def _field(kind: Any, name: str) -> Any:
-    """The type of an attribute."""
+    """Return the type of an attribute."""
     fields = fields_of(kind) or {}
     if name in fields:
         return fields[name]
@@ -493,7 +493,7 @@ def _field(kind: Any, name: str) -> Any:
         return ATTRIBUTES[plain_type(kind), name]
     plain = get_origin(kind) or kind
     if isinstance(plain, type) and issubclass(plain, Enum) and name in ("name", "value"):
-        return str if name == "name" else joined(*(kind_of(member.value) for member in plain))
+        return str if name == "name" else union_of(*(constant_type(member.value) for member in plain))
     if dataclasses.is_dataclass(plain) or hasattr(plain, "_fields"):
         hints = typing.get_type_hints(plain)
         if name in hints and not getattr(plain, "__parameters__", ()):
@@ -502,7 +502,7 @@ def _field(kind: Any, name: str) -> Any:
     function = getattr(found, "fget", None) or getattr(found, "func", None)
     if isinstance(found, (property, functools.cached_property)) and function is not None:
         return result_type(function, (kind,), 1)
-    raise Unclear(f"the type of `{name}` of {shown(kind)} is not known")
+    raise Unclear(f"the type of `{name}` of {describe_type(kind)} is unknown")
 
 
 def _may_be_false(kind: Any) -> bool:
@@ -514,9 +514,9 @@ def _may_be_false(kind: Any) -> bool:
 
 
 def _expect_truth(kind: Any, method: str) -> None:
-    """Comparing gives a bool, unless a class says otherwise."""
+    """Raise if a class defines a comparison that may not return a bool."""
     for each in members(kind):
         found = inspect.getattr_static(get_origin(each) or each, method, None)
         generated = isinstance(found, FunctionType) and found.__code__.co_filename.startswith("<")
         if isinstance(found, FunctionType) and not generated and returned_type(found) is not bool:
-            raise Unclear(f"`{method}` of {shown(each)} does not say that it returns bool")
+            raise Unclear(f"`{method}` of {describe_type(each)} is not annotated to return bool")

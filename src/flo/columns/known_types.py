@@ -1,4 +1,4 @@
-"""What Python's own operators, functions, methods and attributes give, by the types of what they are given."""
+"""Result types of Python's own operators, functions, methods and attributes, by the types of their arguments."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from flo.values.exact import Int128, plain_type
 
 
 class Unclear(Exception):
-    """The type of a result cannot be derived; says why."""
+    """The type of a result cannot be derived; the message says why."""
 
 
 def members(kind: Any) -> list[Any]:
-    """The types that a union is made of, without what is noted beside them, but for the zone of a datetime and the
-    width of a sum."""
+    """Return the members of a union without annotations, except the zone of a datetime and the width of a sum."""
     if kind is None:
         return [NoneType]
     if isinstance(kind, NewType):
@@ -35,13 +34,13 @@ def members(kind: Any) -> list[Any]:
     if origin in (Union, UnionType):
         return [each for part in parts for each in members(part)]
     if kind is Any:
-        raise Unclear("the type of what it is given is not known")
+        raise Unclear("the type of its argument is unknown")
     return [kind]
 
 
-def joined(*kinds: Any) -> Any:
-    """The type of what may be any of these. Of tuples of one length, place by place; of numbers of two widths, the
-    wider."""
+def union_of(*kinds: Any) -> Any:
+    """Return the union of these types. Tuples of one length are merged component by component; of numbers with two
+    widths, the wider one is used."""
     found: list[Any] = []
     for kind in kinds:
         for part in get_args(kind) if get_origin(kind) in (Union, UnionType) else [NoneType if kind is None else kind]:
@@ -52,16 +51,16 @@ def joined(*kinds: Any) -> Any:
             else:
                 found.append(part)
     if not found:
-        raise Unclear("it gives nothing: it raises on everything")
+        raise Unclear("it returns nothing, because it always raises")
     return Union[tuple(found)]  # noqa: UP007
 
 
 def _merged(kind: Any, other: Any) -> Any:
-    """One type that has the values of both; None if there is none."""
+    """Return one type with the values of both; None if there is none."""
     if kind == other:
         return kind
     if is_fixed_tuple(kind) and is_fixed_tuple(other) and len(get_args(kind)) == len(get_args(other)):
-        return tuple[tuple(map(joined, get_args(kind), get_args(other)))]  # type: ignore[misc]
+        return tuple[tuple(map(union_of, get_args(kind), get_args(other)))]  # type: ignore[misc]
     if plain_type(kind) is plain_type(other) and plain_type(kind) in (int, float, Decimal):
         return Int128 if Int128 in (kind, other) else plain_type(kind)
     return None
@@ -72,7 +71,7 @@ def is_fixed_tuple(kind: Any) -> bool:
     return get_origin(kind) is tuple and bool(parts) and parts[-1] is not ...
 
 
-def shown(kind: Any) -> str:
+def describe_type(kind: Any) -> str:
     return " | ".join("None" if each is NoneType else type_name(each) for each in _split(kind))
 
 
@@ -85,15 +84,15 @@ _NUMBERS = {bool, int, float}
 _MOMENTS = {date, datetime}
 
 
-def operated(sign: str, left: Any, right: Any, exponent: Any = None) -> Any:
-    """The type of `left sign right`; of a power, `exponent` is its value where that is known."""
+def binary_type(sign: str, left: Any, right: Any, exponent: Any = None) -> Any:
+    """Return the type of `left sign right`. For a power, `exponent` is its value if known."""
     found = []
     for one, other in product(members(left), members(right)):
         if NoneType in (one, other):
-            continue  # raises, and gives nothing
+            continue  # raises, so it has no result
         kind = _operated(sign, int if one == Int128 else one, int if other == Int128 else other, exponent)
         found.append(Int128 if kind is int and Int128 in (one, other) else kind)
-    return joined(*found)
+    return union_of(*found)
 
 
 def _operated(sign: str, one: Any, other: Any, exponent: Any) -> Any:
@@ -118,7 +117,7 @@ def _operated(sign: str, one: Any, other: Any, exponent: Any) -> Any:
     if sign == "+" and is_fixed_tuple(one) and is_fixed_tuple(other):
         return tuple[(*get_args(one), *get_args(other))]  # type: ignore[misc]
     if sign == "+" and get_origin(one) is get_origin(other) is list:
-        return list[joined(get_args(one)[0], get_args(other)[0])]  # type: ignore[misc]
+        return list[union_of(get_args(one)[0], get_args(other)[0])]  # type: ignore[misc]
     if sign == "*" and one in (str, bytes) and other in _INTS:
         return one
     if sign == "*" and other in (str, bytes) and one in _INTS:
@@ -126,7 +125,7 @@ def _operated(sign: str, one: Any, other: Any, exponent: Any) -> Any:
     found = _of_moments(sign, one, other)
     if found is not None:
         return found
-    raise Unclear(f"`{sign}` of {shown(one)} and {shown(other)} is not known")
+    raise Unclear(f"the type of `{sign}` on {describe_type(one)} and {describe_type(other)} is unknown")
 
 
 def _power(one: Any, other: Any, exponent: Any) -> Any:
@@ -134,7 +133,9 @@ def _power(one: Any, other: Any, exponent: Any) -> Any:
         return int if exponent >= 0 else float
     if one is float and other in _INTS:
         return float
-    raise Unclear(f"a power of {shown(one)} and {shown(other)} may be an int, a float or a complex number")
+    raise Unclear(
+        f"a power of {describe_type(one)} and {describe_type(other)} may be an int, a float or a complex number"
+    )
 
 
 def _of_moments(sign: str, one: Any, other: Any) -> Any:
@@ -151,8 +152,8 @@ def _of_moments(sign: str, one: Any, other: Any) -> Any:
     return timedelta if sign == "*" and other is timedelta and one in _NUMBERS else None
 
 
-def negated(sign: str, kind: Any) -> Any:
-    """The type of `-x`, `+x` and `~x`."""
+def unary_type(sign: str, kind: Any) -> Any:
+    """Return the type of `-x`, `+x` and `~x`."""
     found = []
     for each in members(kind):
         if each in _INTS:
@@ -160,12 +161,12 @@ def negated(sign: str, kind: Any) -> Any:
         elif each == Int128 or (each in (float, Decimal, timedelta) and sign != "~"):
             found.append(each)
         elif each is not NoneType:
-            raise Unclear(f"`{sign}` of {shown(each)} is not known")
-    return joined(*found)
+            raise Unclear(f"the type of `{sign}` on {describe_type(each)} is unknown")
+    return union_of(*found)
 
 
 def items_of(kind: Any) -> Any:
-    """The type of what iterating gives."""
+    """Return the element type of an iterable."""
     found = []
     for each in members(kind):
         parts = get_args(each)
@@ -176,15 +177,15 @@ def items_of(kind: Any) -> Any:
         elif parts and get_origin(each) in _ITERABLES:
             found.append(parts[0])
         elif each is not NoneType:
-            raise Unclear(f"what is in {shown(each)} is not known")
-    return joined(*found)
+            raise Unclear(f"the element type of {describe_type(each)} is unknown")
+    return union_of(*found)
 
 
 _ITERABLES = (list, tuple, set, frozenset, Iterable, dict)
 
 
 def _absolute(kind: Any) -> Any:
-    return negated("-", kind)
+    return unary_type("-", kind)
 
 
 def _rounded(kind: Any, digits: Any = None) -> Any:
@@ -197,27 +198,27 @@ def _rounded(kind: Any, digits: Any = None) -> Any:
         elif each in (float, Decimal):
             found.append(int if digits in (None, NoneType) else each)
         elif each is not NoneType:
-            raise Unclear(f"`round` of {shown(each)} is not known")
+            raise Unclear(f"the type of `round` on {describe_type(each)} is unknown")
     if digits is not None and int not in members(digits):
-        raise Unclear("`round` was given digits that are no int")
-    return joined(*found)
+        raise Unclear("the digits of `round` must be an int")
+    return union_of(*found)
 
 
 def _extreme(*kinds: Any, **named: Any) -> Any:
     if set(named) - {"key", "default"}:
-        raise Unclear("`min` and `max` were given something unknown")
-    found = joined(*kinds) if len(kinds) > 1 else items_of(kinds[0])
-    return joined(found, named["default"]) if "default" in named else found
+        raise Unclear("`min` or `max` has an unknown argument")
+    found = union_of(*kinds) if len(kinds) > 1 else items_of(kinds[0])
+    return union_of(found, named["default"]) if "default" in named else found
 
 
 def _total(kind: Any, start: Any = int) -> Any:
     found = start
     parts = get_args(kind) if is_fixed_tuple(kind) else (items_of(kind),)
     for part in parts:
-        found = operated("+", found, part)
+        found = binary_type("+", found, part)
     if is_fixed_tuple(kind) or (start is int and found is float):
-        return found  # of no floats it is 0, which is a float as well
-    return joined(start, found)  # of nothing it is the start
+        return found  # a sum of no floats is 0, which is a valid float
+    return union_of(start, found)  # an empty sum is the start
 
 
 def _sorted(kind: Any, **named: Any) -> Any:
@@ -273,7 +274,7 @@ GIVES: dict[Any, Any] = {
     math.isqrt: int,
     operator.not_: bool,
 }
-"""What these give, whatever they are given."""
+"""Result types that do not depend on the arguments."""
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     abs: _absolute,
     round: _rounded,
@@ -281,7 +282,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     max: _extreme,
     sum: _total,
     sorted: _sorted,
-    divmod: lambda one, other: tuple[operated("//", one, other), operated("%", one, other)],  # type: ignore[misc]
+    divmod: lambda one, other: tuple[binary_type("//", one, other), binary_type("%", one, other)],  # type: ignore[misc]
     datetime: _moment,
     list: lambda kind: list[items_of(kind)],  # type: ignore[misc]
     tuple: lambda kind: kind if is_fixed_tuple(kind) else tuple[items_of(kind), ...],  # type: ignore[misc]
@@ -289,9 +290,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     enumerate: _numbered,
     zip: _paired,
     dataclasses.replace: lambda kind, **named: kind,
-    operator.neg: lambda kind: negated("-", kind),
+    operator.neg: lambda kind: unary_type("-", kind),
 }
-"""What is given to these: the types of arguments, in their order and by name."""
+"""Functions from argument types, positional and by name, to the result type."""
 
 _FLOATS = (
     *(math.sqrt, math.exp, math.log, math.log2, math.log10, math.log1p, math.expm1, math.pow, math.fabs, math.sin),
@@ -311,7 +312,7 @@ for _sign, _names in {
     "^": (operator.xor,),
 }.items():
     for _name in _names:
-        FUNCTIONS[_name] = lambda one, other, sign=_sign: operated(sign, one, other)
+        FUNCTIONS[_name] = lambda one, other, sign=_sign: binary_type(sign, one, other)
 
 _TEXTS = "capitalize casefold center expandtabs format join ljust lower lstrip removeprefix removesuffix replace rjust"
 _ASKS = "endswith isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric isspace istitle isupper"

@@ -1,4 +1,4 @@
-"""How the elements of a collection lie in a table: a column for each field of a row, or one column for all."""
+"""The layout of a collection's elements in a table: a column per field of a row, or one column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flo.columns.indices import one_chunk
 from flo.values.canonical import instant_element
 
 VALUE = "value"
-"""The one column of elements that are not rows."""
+"""The name of the single column of elements that are not rows."""
 
 
 @dataclass(frozen=True)
@@ -25,20 +25,20 @@ class Layout:
     names: tuple[str, ...]
     cells: tuple[Cell, ...]
     split: Callable[[list[Any]], list[list[Any]]]
-    """From elements to a list for each column."""
+    """Converts elements to a list per column."""
     make: Callable[..., Any]
-    """From a value of each column to an element."""
+    """Converts one value per column to an element."""
 
     @cached_property
     def schema(self) -> pa.Schema:
         return pa.schema([pa.field(n, c.arrow, c.nullable) for n, c in zip(self.names, self.cells, strict=True)])
 
     def to_table(self, elements: list[Any]) -> pa.Table:
-        """Raises what Arrow raises if an element does not fit."""
+        """Convert elements to a table. Raises Arrow's error if an element does not fit."""
         return pa.Table.from_arrays(list(self.to_arrays(elements, self.names).values()), schema=self.schema)
 
     def to_arrays(self, elements: list[Any], names: tuple[str, ...]) -> dict[str, pa.Array]:
-        """Some columns of the elements, by name."""
+        """Convert elements to some of their columns, by name."""
         columns = self.split(elements) if elements else [[] for _ in self.names]
         arrays = {}
         for cell, values, field in zip(self.cells, columns, self.schema, strict=True):
@@ -53,7 +53,7 @@ class Layout:
         return list(map(instant_element, elements) if any(_is_zoned(cell.arrow) for cell in self.cells) else elements)
 
     def fitted(self, table: pa.Table) -> pa.Table:
-        """The table with exactly these columns: same data, our names and types."""
+        """Cast a table to exactly these columns and types."""
         return pa.Table.from_arrays(
             [table[name].cast(cell.arrow) for name, cell in self._columns()], schema=self.schema
         )
@@ -63,20 +63,20 @@ class Layout:
 
     @property
     def hashable(self) -> bool:
-        """Whether equal elements can be told from others: what bags, sets and z-sets need."""
+        """Whether elements can be compared by hash, as bags, sets and z-sets need."""
         plain = get_origin(self.element) or self.element
         return all(cell.hashable for cell in self.cells) and getattr(plain, "__hash__", 1) is not None
 
     @property
     def form(self) -> Any:
-        """What elements are to Python: a `value`, a tuple, or a class of their own that equals no other."""
+        """How Python sees an element: as a `value`, as a tuple, or as a class that only equals itself."""
         fields = fields_of(self.element)
         if fields is None:
             return tuple if self.names != (VALUE,) else "value"
         return tuple if issubclass(get_origin(self.element) or self.element, tuple) else self.element
 
     def as_array(self, table: pa.Table) -> pa.Array:
-        """The elements as one column: what a tuple holds of them."""
+        """Return the elements as one column, as a tuple would contain them."""
         arrays = [one_chunk(table[name]) for name in self.names]
         if self.form == "value":
             return arrays[0]
@@ -90,24 +90,24 @@ class Layout:
 
     @staticmethod
     def of(element: Any) -> Layout | None:
-        """None for a type whose elements no table gives back as they were: they stay Python values."""
+        """Return the layout of an element type; None if a table cannot represent its elements, so they stay values."""
         try:
             return _layout_of(element)
-        except TypeError:  # an annotation that cannot be hashed
+        except TypeError:  # an unhashable annotation
             return None
 
 
 def _is_zoned(kind: pa.DataType) -> bool:
-    """Whether there are times with a zone in such a column."""
+    """Return whether the column has times with a zone."""
     if pa.types.is_struct(kind) or pa.types.is_list(kind):
         return any(_is_zoned(kind.field(place).type) for place in range(kind.num_fields))
     return pa.types.is_timestamp(kind) and kind.tz is not None
 
 
 def expect_no_nulls(field: pa.Field, array: pa.Array) -> None:
-    """Arrow does not look whether there are nulls where a column, a field or an item has none."""
+    """Raise if there are nulls where the type has none. Arrow does not check this."""
     if array.null_count and not field.nullable:
-        raise ValueError(f"`{field.name}` is None, and {field.type} without nulls is expected")
+        raise ValueError(f"`{field.name}` must be {field.type} without nulls; got None")
     if pa.types.is_struct(field.type):
         there = array.drop_null()
         for place, part in enumerate(field.type):
@@ -121,7 +121,7 @@ def _layout_of(element: Any) -> Layout | None:
     fields = fields_of(element)
     if fields:
         if is_typeddict(element):
-            return None  # a dict has no hash: `rows` makes a row type of it
+            return None  # dicts are not hashable: `rows` makes a row type of it
         names = tuple(fields)
         return _whole(element, names, [cell_of(kind) for kind in fields.values()], columns_of(element, names), element)
     parts = get_args(element)

@@ -1,4 +1,4 @@
-"""Row types that nobody wrote as a class: from the columns of an Arrow schema or of an expression."""
+"""Row types made by Flo: from an Arrow schema, or from the columns of an expression."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EXACT: dict[pa.DataType, Any] = {
 
 
 def row_type(fields: dict[str, Any] | None = None, /, **more: Any) -> Any:
-    """The NamedTuple with these fields: the same class for the same names and types."""
+    """Return the NamedTuple with these fields: the same class for the same names and types."""
     return _row_type(tuple({**(fields or {}), **more}.items()))
 
 
@@ -42,13 +42,13 @@ def _row_type(fields: tuple[tuple[str, Any], ...]) -> Any:
     made: Any = type("Row", (_ByName, base), {"__slots__": (), "_columns": columns, "__module__": __name__})
     made.__annotations__ = dict(zip(base._fields, (kind for _, kind in fields), strict=True))
     digest = hashlib.sha256(repr(fields).encode()).hexdigest()[:12]
-    made.__qualname__ = f"Row_{digest}"  # a state tells row types apart by this
-    class_name(made)  # and finds them, though no module holds them
+    made.__qualname__ = f"Row_{digest}"  # identifies the row type in a state
+    class_name(made)  # registers it, because no module contains it
     return made
 
 
 class _ByName:
-    """A row's columns by name too, as in a dict: `row["price"]` and `row.price` are one."""
+    """Access to a row's columns by name: `row["price"]` is `row.price`."""
 
     __slots__ = ()
     _columns: tuple[str, ...]
@@ -62,16 +62,16 @@ class _ByName:
 
 
 def rows(kind: Any) -> Any:
-    """The row type of an Arrow schema or of a TypedDict: `flo.Bag[flo.rows(schema)]`. Other row types as they are."""
+    """Return the row type of an Arrow schema, a TypedDict or another row type: `flo.Bag[flo.rows(schema)]`."""
     try:
         if isinstance(kind, pa.Schema):
             return row_type_of(kind)
         fields = fields_of(kind)
     except TypeError as error:
-        raise TypeMismatch(f"no row type has these columns: {error}", where=Origin.here()) from None
+        raise TypeMismatch(f"no row type can have these columns: {error}", where=Origin.here()) from None
     if not fields:
         raise TypeMismatch(
-            "`rows` takes an Arrow schema, a TypedDict, a dataclass or a NamedTuple",
+            "`rows` must get an Arrow schema, a TypedDict, a dataclass or a NamedTuple",
             facts=(("given", brief(kind)),),
             where=Origin.here(),
         )
@@ -79,12 +79,12 @@ def rows(kind: Any) -> Any:
 
 
 def row_type_of(schema: pa.Schema) -> Any:
-    """The row type of a table's columns."""
+    """Return the row type of a table's columns."""
     return row_type({field.name: python_type(field) for field in schema})
 
 
 def python_type(field: pa.Field) -> Any:
-    """The Python type whose column is this one; with the Arrow type beside it where that would be another."""
+    """Return the Python type of a column, annotated with the Arrow type if that is not the default."""
     kind = _python_type(field.type)
     if field.nullable and kind is not type(None):
         kind = Optional[kind]  # noqa: UP045
@@ -110,10 +110,10 @@ def _python_type(arrow: pa.DataType) -> Any:
     if pa.types.is_dictionary(arrow):
         return _python_type(arrow.value_type)
     if pa.types.is_list(arrow) or pa.types.is_large_list(arrow) or pa.types.is_fixed_size_list(arrow):
-        return tuple[python_type(arrow.value_field), ...]  # type: ignore[misc]  # a list has no hash
+        return tuple[python_type(arrow.value_field), ...]  # type: ignore[misc]  # lists are not hashable
     if pa.types.is_struct(arrow):
         return row_type({field.name: python_type(field) for field in arrow})
-    raise TypeError(f"no Python type has the Arrow type {arrow}")
+    raise TypeError(f"the Arrow type {arrow} has no Python type")
 
 
 def _is_text(arrow: pa.DataType) -> bool:

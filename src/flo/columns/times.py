@@ -1,4 +1,4 @@
-"""The functions of dates and times in column expressions. In a zone, they are about local time."""
+"""Functions of dates and times in column expressions. With a zone, they refer to local time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TOTALS = {
     "total_microseconds": (10**6, 1),
     "total_nanoseconds": (10**9, 1),
 }
-"""Units in a second, or seconds in a unit."""
+"""(units per second, seconds per unit)."""
 
 
 def _local(data: Data) -> Data:
@@ -35,7 +35,7 @@ def _local(data: Data) -> Data:
 
 
 def _by_narwhals(name: str, data: Data, **options: Any) -> Data:
-    """A function of `dt`, of times without a zone or dates."""
+    """Apply a function of `dt` to dates or times without a zone."""
     column = pa.array([data.as_py()], data.type) if isinstance(data, pa.Scalar) else data
     frame = nw.from_native(pa.table({"0": column}), eager_only=True)
     found = one_chunk(frame.select(getattr(nw.col("0").dt, name)(**options)).to_native().column(0))
@@ -43,7 +43,7 @@ def _by_narwhals(name: str, data: Data, **options: Any) -> Data:
 
 
 def _truncated(data: Data, options: dict[str, Any]) -> Data:
-    """The start of the interval, in local time. Below a day it has the offset of the time itself, if it comes twice."""
+    """Return the start of the interval, in local time. Below a day, ambiguous times keep the offset of the input."""
     every = options["every"]
     if not zones.has_zone(data):
         return _by_narwhals("truncate", data, every=every)
@@ -53,10 +53,10 @@ def _truncated(data: Data, options: dict[str, Any]) -> Data:
 
 
 def _offset(data: Data, options: dict[str, Any]) -> Data:
-    """Days later in local time, or hours and less later on the timeline."""
+    """Add days in local time, or hours and smaller units on the timeline."""
     count, unit = _interval(options["by"])
     if unit not in SECONDS and unit not in FRACTIONS:
-        raise TypeError(f"`offset_by` takes days and less, and {options['by']!r} is more")
+        raise TypeError(f"`offset_by` must get days or smaller units; got {options['by']!r}")
     per_unit = SECONDS[unit] * 10**6 if unit in SECONDS else 10**3 if unit == "ms" else 1
     step = pa.scalar(count * per_unit, pa.int64()).cast(pa.duration("ns" if unit == "ns" else "us"))
     if unit == "d" and zones.has_zone(data):
@@ -68,12 +68,12 @@ def _offset(data: Data, options: dict[str, Any]) -> Data:
 def _interval(text: str) -> tuple[int, str]:
     found = INTERVAL.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} must be a number and a unit, such as '1h'")
+        raise ValueError(f"an interval must be a number and a unit, such as '1h'; got {text!r}")
     return int(found[1]), found[2]
 
 
 def _replaced_zone(data: Data, options: dict[str, Any]) -> Data:
-    """The same local time in another zone, or in none."""
+    """Return the same local time in another zone, or without a zone."""
     zone = options["time_zone"]
     local = _local(data)
     if zone is None:
@@ -84,13 +84,13 @@ def _replaced_zone(data: Data, options: dict[str, Any]) -> Data:
 
 
 def _converted_zone(data: Data, options: dict[str, Any]) -> Data:
-    """The same instants in another zone; times without one are in UTC."""
+    """Return the same instants in another zone; times without a zone are taken as UTC."""
     zones.expect_zone(options["time_zone"])
     return pc.cast(data, pa.timestamp(data.type.unit, options["time_zone"]))
 
 
 def _text(data: Data, options: dict[str, Any]) -> Data:
-    """As `strftime`, of local time."""
+    """Format local time like `strftime`."""
     if not zones.has_zone(data):
         return _by_narwhals("to_string", data, format=options["format"])
     local = zones.local_time(data)
@@ -104,7 +104,7 @@ def _text(data: Data, options: dict[str, Any]) -> Data:
 
 
 def _offset_text(data: Data) -> Data:
-    """+0200, or with seconds where there are some, as `%z` of Python."""
+    """Return +0200, with seconds if there are any, like Python's `%z`."""
     ahead = zones.offsets(data)
     sign = pc.if_else(pc.less(ahead, 0), "-", "+")
     digits = pc.strftime(pc.cast(pc.abs(ahead), pa.timestamp("s")), "%H%M%S")
@@ -112,12 +112,12 @@ def _offset_text(data: Data) -> Data:
 
 
 def _timestamp(data: Data, options: dict[str, Any]) -> Data:
-    """The units since 1970, rounded down."""
+    """Return the units since 1970, rounded down."""
     wanted = zones.PER_SECOND[options["time_unit"]]
     if pa.types.is_date32(data.type):
         return arithmetic.scaled(pc.cast(pc.cast(data, pa.int32()), pa.int64()), DAY * wanted)
     if not pa.types.is_timestamp(data.type):
-        raise TypeError(f"`timestamp` takes dates and times, and this is {data.type}")
+        raise TypeError(f"`timestamp` must get dates or times; got {data.type}")
     given = zones.PER_SECOND[data.type.unit]
     numbers = pc.cast(data, pa.int64())
     if wanted >= given:
@@ -126,12 +126,12 @@ def _timestamp(data: Data, options: dict[str, Any]) -> Data:
 
 
 def _total(name: str) -> Callable[[Data, dict[str, Any]], Data]:
-    """The length of durations in a unit, rounded towards zero."""
+    """Return the length of durations in a unit, rounded towards zero."""
     wanted, seconds = TOTALS[name]
 
     def compute(data: Data, options: dict[str, Any]) -> Data:
         if not pa.types.is_duration(data.type):
-            raise TypeError(f"`{name}` takes durations, and this is {data.type}")
+            raise TypeError(f"`{name}` must get durations; got {data.type}")
         given = zones.PER_SECOND[data.type.unit] * seconds
         numbers = pc.cast(data, pa.int64())
         return arithmetic.scaled(numbers, wanted // given) if wanted >= given else pc.divide(numbers, given // wanted)
@@ -144,7 +144,7 @@ def _field(name: str) -> Callable[[Data, dict[str, Any]], Data]:
 
 
 def cast(data: Data, kind: pa.DataType) -> Data:
-    """The same values as another type; of times in a zone the local date, time or text."""
+    """Cast to another type; times with a zone become their local date, time or text."""
     if zones.has_zone(data) and data.type.tz != "UTC":
         if pa.types.is_date(kind) or pa.types.is_time(kind):
             return arithmetic.cast(zones.local_time(data), kind)
@@ -170,4 +170,4 @@ def _function(compute: Callable[[Data, dict[str, Any]], Data]) -> Callable[[Any,
 
 
 FUNCTIONS = {f"dt.{name}": _function(compute) for name, compute in _OF_TIMES.items()}
-"""By the name of a node: what it computes of the node and its operands."""
+"""The functions by node name; they get the node and its operands."""

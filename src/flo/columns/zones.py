@@ -1,10 +1,10 @@
-"""Times in a zone: their local time, and the instant of a local time, by Python's `zoneinfo`.
+"""Times with a zone: their local time, and the instant of a local time, by Python's `zoneinfo`.
 
-Arrow's own functions know no rules for the years after 2037, and refuse local times that come twice. Offsets change
-seldom: a block of a few hours has one, unless those at its ends differ, and then each of its seconds is looked up.
+Arrow's own functions have no rules for years after 2037, and reject ambiguous local times. Offsets rarely change, so a
+block of a few hours is looked up once, unless the offsets at its ends differ; then each of its seconds is looked up.
 
-A local time that comes twice is the one with the offset that is asked for, else the first. One that is skipped is read
-with the offset from before, so that it lies as far behind the gap as it would without (PEP 495, `fold=0`).
+An ambiguous local time is the instant with the requested offset, else the first one. A skipped local time is read with
+the offset before the gap (PEP 495, `fold=0`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def has_zone(data: Data) -> bool:
 
 
 def expect_zone(name: str) -> None:
-    """Refuses a zone that does not exist."""
+    """Raise unless the time zone exists."""
     try:
         _zone(name)
     except (LookupError, ValueError, pa.ArrowException):
@@ -41,22 +41,22 @@ def expect_zone(name: str) -> None:
 
 
 def local_time(data: Data) -> Data:
-    """The local time of instants, as timestamps without a zone."""
+    """Return the local time of instants, as timestamps without a zone."""
     return _moved(data, _at_instants(data, _offset), None)
 
 
 def offsets(data: Data) -> Data:
-    """The seconds that local time is ahead of UTC."""
+    """Return the seconds that local time is ahead of UTC."""
     return _at_instants(data, _offset)
 
 
 def zone_names(data: Data) -> Data:
-    """The abbreviations of zones, such as CEST."""
+    """Return the abbreviations of zones, such as CEST."""
     return _at_instants(data, _abbreviation)
 
 
 def instants(local: Data, zone: str, wanted: Data | None = None) -> Data:
-    """The instants of local times in a zone: of times that come twice, those with the wanted offset."""
+    """Return the instants of local times in a zone; for ambiguous times, those with the wanted offset."""
     first, second = _looked_up(local, zone, _first_offset), _looked_up(local, zone, _second_offset)
     ahead = first
     if wanted is not None:
@@ -76,13 +76,13 @@ def _at_instants(data: Data, find: Find) -> Data:
 
 
 def _looked_up(data: Data, zone: str, find: Find) -> Data:
-    """What is found for the second of each time."""
+    """Return the result of `find` for each time, to the second."""
     if isinstance(data, pa.Scalar):
         return _looked_up(pa.array([data.as_py()], data.type), zone, find)[0]
     seconds = pc.cast(pc.floor_temporal(data, 1, "second"), pa.timestamp("s")).cast(pa.int64())
     numbers = pc.fill_null(seconds, 0).to_numpy(zero_copy_only=False)
     if len(numbers) and not FIRST <= numbers.min() <= numbers.max() <= LAST:
-        raise ElementError("a time in a zone must be in the years from 1 to 9999")
+        raise ElementError("a time with a zone must be in the years 1 to 9999")
     kind = pa.string() if find is _abbreviation else pa.int64()
     blocks = pa.array(numbers // BLOCK).dictionary_encode()
     constant = [_of_block(find, zone, block) for block in blocks.dictionary.to_pylist()]
@@ -96,7 +96,7 @@ def _looked_up(data: Data, zone: str, find: Find) -> Data:
 
 @lru_cache(maxsize=65536)
 def _of_block(find: Find, zone: str, block: int) -> tuple[Any] | None:
-    """What is found all over the block; None if it differs."""
+    """Return the result of `find` for the whole block; None if it varies."""
     ends = {find(zone, block * BLOCK), find(zone, (block + 1) * BLOCK - 1)}
     return (ends.pop(),) if len(ends) == 1 else None
 

@@ -1,5 +1,5 @@
-"""The family of languages (paper §3-§5): written once, for every collection and every operator.
+"""The family of languages of the paper (§3-§5), written once for every collection and every operator.
 
-Knows no concrete collection but the ordered sequence of streams that `nest` needs, and needs nothing but the
+The only collection defined here is the ordered sequence of streams, which `nest` needs. Depends on nothing but the
 standard library.
 """

@@ -1,9 +1,10 @@
-"""Terms as bytes: versioned, checksummed, and free of code. Reading them builds data and runs nothing.
+"""Checkpoints of a running program: its state as a term, and terms as bytes.
 
     b"flo-state" | version (1 byte) | SHA-256 of the body (32 bytes) | body: zlib of JSON
 
-In the JSON a tuple is an array, an atom is itself, `Call` is {"c": [name, …]}, `Name` is {"n": name}, and an int that
-JSON readers could not take is {"i": hex}.
+In the JSON a tuple is an array, an atom is itself, `Call` is {"c": [name, …]}, `Name` is {"n": name}, and a large
+integer is {"i": hex}. The bytes contain no code: reading them builds data and runs nothing. A state is only restored
+into the program that wrote it (`load`).
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ VERSION = 1
 _HEADER = len(MAGIC) + 1 + 32
 _LARGE = 1 << 200
 _CONSTANTS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-"""One nan for all: a nan equals itself only, and a row that holds one must still be found to be taken back."""
+"""One NaN object for all: NaN only equals itself, and retracting a row with one must still find the row."""
 
 
 def encode(term: Term) -> bytes:
+    """Return the bytes of a term."""
     body = zlib.compress(
         json.dumps(_to_json(term), separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass"), 1
     )
@@ -41,16 +43,17 @@ def encode(term: Term) -> bytes:
 
 
 def decode(data: bytes) -> Term:
+    """Return the term of these bytes. Raises if they are truncated, altered or of another version."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise CheckpointError(f"a state is bytes, and this is {type(data).__name__}")
+        raise CheckpointError(f"a state must be bytes; got {type(data).__name__}")
     data = bytes(data)
     if data[: len(MAGIC)] != MAGIC:
-        raise CheckpointError("these bytes are not a state of Flo: they do not begin with `flo-state`")
+        raise CheckpointError("the bytes are not a state of Flo: they do not start with `flo-state`")
     if len(data) < _HEADER:
-        raise CheckpointError(f"the state is truncated: {len(data)} bytes, and the header alone has {_HEADER}")
+        raise CheckpointError(f"the state is truncated: the header has {_HEADER} bytes; got {len(data)}")
     version = data[len(MAGIC)]
     if version != VERSION:
-        raise CheckpointError(f"the state has version {version} of the encoding, and this Flo reads version {VERSION}")
+        raise CheckpointError(f"the state must have version {VERSION} of the encoding; got version {version}")
     digest, body = data[len(MAGIC) + 1 : _HEADER], data[_HEADER:]
     if hashlib.sha256(body).digest() != digest:
         raise CheckpointError("the state is truncated or altered: its checksum does not match")
@@ -95,14 +98,14 @@ def _from_json(item: Any) -> Term:
         case {"i": str(digits)}:
             return int(digits, 16)
         case dict():
-            raise ValueError("an object that no lowering writes")
+            raise ValueError("unexpected object")
         case _:
             return item  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """How far a program has come: its graph now, its unsent outputs, and the inputs that have ended."""
+    """The progress of a program: its current graph, its unsent outputs, and the inputs that have ended."""
 
     graph: Graph
     outputs: Values
@@ -116,15 +119,15 @@ def save(
     running: Running,
     lowers: Callable[[Lowering], Lowering] = lambda lowering: lowering,
 ) -> bytes:
-    """The state of the program `whole`. `ends` names its inputs and outputs; `lowers` may keep parts elsewhere."""
+    """Return the state of the program `whole`. `ends` names its inputs and outputs; `lowers` may externalize parts."""
     skeleton = text(Lowering()(whole), states=False)
-    state = written(whole, (running.graph, running.outputs), lowers)
-    check(whole, inputs, running.graph, running.outputs)
-    return encode(Call("state", (skeleton, ends, functions(whole), tuple(sorted(running.ended)), state)))
+    state = lower_state(whole, (running.graph, running.outputs), lowers)
+    check_state(whole, inputs, running.graph, running.outputs)
+    return encode(Call("state", (skeleton, ends, function_identities(whole), tuple(sorted(running.ended)), state)))
 
 
-def written(whole: Graph, state: Any, lowers: Callable[[Lowering], Lowering] = lambda lowering: lowering) -> Term:
-    """A state of the program `whole` as data; refuses code, which restoring could not supply."""
+def lower_state(whole: Graph, state: Any, lowers: Callable[[Lowering], Lowering] = lambda lowering: lowering) -> Term:
+    """Lower a state of the program `whole`. Raises if it contains code, which restoring could not supply."""
     lowering = Lowering()
     lowering(whole)
     lowering = lowers(lowering)
@@ -133,9 +136,9 @@ def written(whole: Graph, state: Any, lowers: Callable[[Lowering], Lowering] = l
     for name, item in lowering.names.items():
         if name not in supplied:
             raise CheckpointError(
-                f"a value of type {type(item).__name__} cannot be written down",
+                f"cannot serialize a value of type {type(item).__name__}",
                 facts=(("value", repr(item)[:80]),),
-                instead=(("data", "a state holds no code: a function may only be part of the program"),),
+                instead=(("data", "a state contains no code: functions must be part of the program"),),
             )
     return term
 
@@ -147,20 +150,22 @@ def load(
     data: bytes,
     lifts: Callable[[Mapping[str, Any]], Lifting] = Lifting,
 ) -> Running:
-    """How far it had come when it was saved; refuses, with the reason, what is not a state of this program."""
+    """Return the progress stored in `data`. Raises, with the reason, if it is not a state of this program."""
     match decode(data):
         case Call("state", (str(skeleton), tuple(saved), tuple(texts), tuple(ended), (graph, outputs))):
             own = text(Lowering()(whole), states=False)
             if skeleton != own:
-                raise CheckpointError("the state belongs to another program", facts=difference(skeleton, own))
+                raise CheckpointError("the state belongs to another program", facts=describe_difference(skeleton, own))
             expect_same(saved, ends)
-            expect_same(texts, functions(whole), ("def name(…)", "a named function may change; a lambda is its text"))
+            expect_same(
+                texts, function_identities(whole), ("def name(…)", "a named function may change; a lambda is its text")
+            )
         case _:
-            raise CheckpointError("the bytes hold something else than a running program")
+            raise CheckpointError("the bytes are not the state of a running program")
     try:
         lifting = lifts(names(whole))
         restored, unsent = lifting(graph), lifting(outputs)
-        check(whole, inputs, restored, unsent)
+        check_state(whole, inputs, restored, unsent)
         return Running(with_origins(restored, whole), unsent, frozenset(ended))
     except CheckpointError:
         raise
@@ -170,9 +175,9 @@ def load(
         raise CheckpointError(f"the state is malformed: {error}") from error
 
 
-def check(whole: Graph, inputs: StreamTypes, graph: Graph, outputs: Values) -> None:
-    """The state has the program's type. Also before saving: a function that does not return what it says is found
-    while its results are still there."""
+def check_state(whole: Graph, inputs: StreamTypes, graph: Graph, outputs: Values) -> None:
+    """Raise unless the state has the program's type. Also called before saving, so that a function that does not
+    return its declared type is found while its results still exist."""
     found, expected = program(graph, inputs).outputs, program(whole, inputs).outputs
     if found != expected or len(outputs) != len(expected):
         raise CheckpointError("the state does not fit the program's types")
@@ -183,20 +188,20 @@ def check(whole: Graph, inputs: StreamTypes, graph: Graph, outputs: Values) -> N
 
 
 def expect_same(theirs: tuple[Any, ...], ours: tuple[str, ...], *instead: tuple[str, str]) -> None:
-    """Refuses the first that differs."""
+    """Raise at the first difference."""
     for their, our in zip_longest(theirs, ours, fillvalue="nothing"):
         if their != our:
             facts = (("state of", brief(their)), ("program", brief(our)))
             raise CheckpointError("the state belongs to another program", facts=facts, instead=instead)
 
 
-def functions(graph: Graph) -> tuple[str, ...]:
-    """What every function of the program is known by."""
+def function_identities(graph: Graph) -> tuple[str, ...]:
+    """Return what identifies each function of the program."""
     return tuple(identity(item) for item in names(graph).values() if not isinstance(item, type))
 
 
-def difference(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
-    """Where two programs part, for people."""
+def describe_difference(theirs: str, ours: str) -> tuple[tuple[str, str], ...]:
+    """Return the part where two programs differ, as facts of an error."""
     place = next((i for i, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), min(len(theirs), len(ours)))
     start = max(0, theirs.rfind("{", 0, place))
 

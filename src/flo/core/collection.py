@@ -1,7 +1,8 @@
 """L^C, collection languages (§3.2): values, `++`, the empty delta, fix and fixed, types, lifting and lowering.
 
-A `Value` is a c ∈ C and knows its own `++`, as in the paper, where `++ : C × C → C` is one function on all of C: what
-stands on its right, a delta, is a value too. A `Collection` is a τ ∈ T^C: it says which values belong to it.
+A `Value` is a c ∈ C and implements `++`. As in the paper, `++ : C × C → C` is one function on all of C, so a delta, its
+right operand, is a value too. A `Collection` is a τ ∈ T^C: it decides which values belong to it. A `Form` is the same
+collection in another representation, such as Arrow tables.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from flo.core.term import PASSED, Call, Lowerable, Lowering, Term, register
 
 
 class End(Lowerable, Enum):
-    """How far the terminator ⊗ of a value has come.
+    """State of the terminator ⊗ of a value.
 
-    The paper writes `[⊗, …]` for "the end has arrived" and a bare `⊗` for "a step has passed it on". These must
-    differ, or `map-terminator` is enabled for ever (docs/deviations.md, 9).
+    The paper writes `[⊗, …]` for "the end has arrived" and a bare `⊗` for "a step has passed it on". The two must
+    differ: otherwise `map-terminator` stays enabled forever (docs/deviations.md, 9).
     """
 
     OPEN = 0
@@ -37,12 +38,12 @@ register(PASSED.name, lambda: End.PASSED)
 
 
 class Value(Lowerable, ABC):
-    """c ∈ C: a concrete, finite collection value. Immutable: every method gives another value."""
+    """c ∈ C: a concrete, finite collection value. Immutable: methods return new values."""
 
     __slots__ = ()
 
     kind: ClassVar[str]
-    """The name of the expression that the value lowers to."""
+    """The name of the constructor that the value lowers to."""
 
     @abstractmethod
     def concat(self, delta: Self) -> Self:
@@ -50,7 +51,7 @@ class Value(Lowerable, ABC):
 
     @abstractmethod
     def empty(self) -> Self:
-        """∅, the identity on the right of `++`."""
+        """∅, the right identity of `++`."""
 
     @abstractmethod
     def fix(self) -> Self:
@@ -62,15 +63,15 @@ class Value(Lowerable, ABC):
 
     @abstractmethod
     def take(self) -> tuple[Self, Self]:
-        """(what stays behind, what can be sent on): the second holds all content, and the end if it has arrived."""
+        """Split into (the rest, the delta to pass on). The delta has all content, and the end if it has arrived."""
 
     @abstractmethod
     def send(self, at_most: int | None = None) -> tuple[Self, Self]:
-        """(what stays, what is sent) when the event loop sends a part of an output: so many elements, or all."""
+        """Split an output into (the rest, the part that the event loop sends): `at_most` elements, or all of them."""
 
     @abstractmethod
     def size(self) -> int:
-        """How much steps can still consume: elements, and an end that was not passed on."""
+        """The amount that steps can still consume: the elements, plus an end that was not passed on."""
 
     @abstractmethod
     def lower(self, lower: Lowering) -> Term:
@@ -94,7 +95,7 @@ class Collection(Lowerable, ABC):
 
     @staticmethod
     def of(annotation: Any) -> Collection:
-        """The collection that `Sequence[int]`, `Sequence` or `Sequence(int)` stands for."""
+        """Return the collection that an annotation denotes: `Sequence[int]`, `Sequence` or `Sequence(int)`."""
         if isinstance(annotation, Collection):
             return annotation
         kind = get_origin(annotation) or annotation
@@ -111,35 +112,35 @@ class Collection(Lowerable, ABC):
 
     @abstractmethod
     def bottom(self) -> Value:
-        """⊥: the value of a stream that nothing has reached yet."""
+        """⊥: the value of a stream before anything has arrived."""
 
     @abstractmethod
     def mismatch(self, value: Value) -> str | None:
-        """Why the value does not belong to this type; None if it does."""
+        """Return why the value does not belong to this type; None if it does."""
 
     def __contains__(self, value: Value) -> bool:
         return self.mismatch(value) is None
 
     @abstractmethod
     def accepts(self, other: Collection) -> bool:
-        """Whether every value of `other` belongs to this type, as far as element types are known."""
+        """Return whether every value of `other` belongs to this type, as far as element types are known."""
 
     @abstractmethod
     def value(self, data: Any) -> Value:
-        """An open value that holds this plain Python data; refuses what is not of the element type."""
+        """Return an open value with this plain Python data. Raises if an element has the wrong type."""
 
     def pieces(self, data: Any) -> list[list[Value]]:
-        """The smallest deltas that plain data can be cut into: lists of deltas that arrive in order, each list at its
-        own pace. Where there is no order, every element is a list of its own."""
+        """Cut plain data into the smallest deltas. The deltas of one list arrive in order; the lists are independent.
+        In an unordered collection every element is a list of its own."""
         return [[self.value(data)]]
 
     @abstractmethod
     def plain(self, value: Any) -> Any:
-        """The value as plain Python data, oldest element first."""
+        """Return the value as plain Python data, oldest element first."""
 
     @abstractmethod
     def lower(self, lower: Lowering) -> Term:
-        """The expression of the type."""
+        """Return the expression of the type."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -148,7 +149,7 @@ class Collection(Lowerable, ABC):
 
 
 def call(kind: str, *parts: Any, lower: Lowering) -> Call:
-    """`kind(parts…)`, every part lowered, but for ends that have not come and flags that are false behind the rest."""
+    """Return `kind(parts…)` with every part lowered. Trailing open ends and false flags are left out."""
     while parts and (parts[-1] is False or parts[-1] is End.OPEN):
         parts = parts[:-1]
     return Call(kind, tuple(lower(part) for part in parts))
@@ -158,22 +159,22 @@ B = TypeVar("B", bound=Collection)
 
 
 class FormedValue(Value):
-    """A value in another form."""
+    """A collection value in another representation, such as an Arrow table."""
 
     @abstractmethod
     def value(self) -> Any:
-        """The same value of the collection that this is a form of."""
+        """Convert to a value of the base collection."""
 
 
 class Form(Collection, Generic[B]):
-    """The form of a collection."""
+    """A collection in another representation: the same values, as instances of `FormedValue`."""
 
     def __init__(self, base: B) -> None:
         self.base = base
 
     @abstractmethod
     def formed(self, value: Any) -> Value:
-        """The value of this form for one of the collection."""
+        """Convert a value of the base collection to this representation."""
 
     def accepts(self, other: Collection) -> bool:
         return isinstance(other, Form) and type(other) is type(self) and self.base.accepts(other.base)

@@ -1,7 +1,7 @@
-"""A program as a DAG: streams, the operators between them, and the way to an L^G expression and back.
+"""A program as a DAG of streams and operators, and its conversion from and to an L^G expression.
 
-The fluent API builds a DAG and needs the graph. The Spark planner has a graph and needs the DAG, to cut it into stages.
-Any acyclic wiring becomes layers of parallel blocks, with a `wire` where streams cross, or have no reader or several.
+The fluent API builds a DAG and needs the graph; the Spark planner has a graph and needs the DAG, to cut it into stages.
+Any DAG becomes layers of parallel blocks. A `wire` stands where streams cross, or have no reader or several.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from flo.core.structural import Wire, identity
 
 
 class AnyStream(Protocol):
-    """What a stream of any DAG has. Streams are told apart by identity."""
+    """A stream of any DAG. Streams are compared by identity."""
 
     @property
     def type(self) -> StreamType: ...
@@ -32,7 +32,7 @@ S_co = TypeVar("S_co", bound=AnyStream, covariant=True)
 
 
 class AnyVertex(Protocol[S_co]):
-    """What a vertex of any DAG has: an operator, applied to streams."""
+    """A vertex of any DAG: an operator applied to streams."""
 
     @property
     def operator(self) -> Operator: ...
@@ -68,7 +68,7 @@ class Vertex:
 
 @dataclass(eq=False)
 class Dag:
-    """A program, or a part of it. Vertices stand behind those that they read from."""
+    """A program, or a part of it. Vertices are in topological order."""
 
     inputs: list[Stream] = field(default_factory=list)
     vertices: list[Vertex] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Dag:
 
     @classmethod
     def of(cls, graph: Graph, types: StreamTypes) -> Dag:
-        """The DAG of a graph. It has no wires: a stream may have several readers, or none."""
+        """Return the DAG of a graph. It has no wires: a stream may have several readers, or none."""
         dag = cls()
         dag.inputs = [dag._stream(each) for each in types]
         dag.outputs = dag._walk(graph, dag.inputs)
@@ -126,7 +126,7 @@ def _node(streams: Iterable[AnyStream], operator: Operator, origin: Origin | Non
 
 
 def compile_graph(inputs: Sequence[S], vertices: Sequence[AnyVertex[S]], outputs: Sequence[S]) -> Graph:
-    """The graph from these inputs to these outputs."""
+    """Return the graph from these inputs to these outputs."""
     outputs = list(outputs)
     blocks = _assign_layers(_chain(live_vertices(vertices, outputs), outputs))
     stages: list[Graph] = []
@@ -148,7 +148,7 @@ def compile_graph(inputs: Sequence[S], vertices: Sequence[AnyVertex[S]], outputs
 
 
 def live_vertices(vertices: Sequence[V], outputs: Iterable[AnyStream]) -> list[V]:
-    """Those that an output depends on, and those that have none, such as `write_defer`."""
+    """Return the vertices that an output depends on, and those without outputs, such as `write_defer`."""
     wanted = set(outputs)
     kept = []
     for vertex in reversed(vertices):
@@ -159,24 +159,24 @@ def live_vertices(vertices: Sequence[V], outputs: Iterable[AnyStream]) -> list[V
 
 
 def _positions(streams: list[S]) -> Places[S]:
-    """Where each stream stands first."""
+    """Map each stream to its first position."""
     return {stream: place for place, stream in reversed(list(enumerate(streams)))}
 
 
 def _first(streams: list[S], place: Places[S]) -> int:
-    """The first place of any of the streams; behind all others if they have none."""
+    """Return the lowest position of any of the streams; a position after all others if they have none."""
     return min((place[stream] for stream in streams if stream in place), default=len(place))
 
 
 def _rewire(live: list[S], wanted: list[S]) -> list[Graph]:
-    """A `wire` that turns the live streams into the wanted ones; nothing if they are the same."""
+    """Return a `wire` from the live streams to the wanted ones; nothing if they are the same."""
     if live == wanted:
         return []
     return [_node(live, Wire(len(live), tuple(live.index(stream) for stream in wanted)))]
 
 
 def _chain(vertices: Sequence[AnyVertex[S]], outputs: list[S]) -> list[Block[S]]:
-    """Blocks of vertices: a stream that only leads from one operator to the next is inside a block."""
+    """Group vertices into blocks: a stream that only connects two operators is inside a block."""
     uses = Counter(stream for vertex in vertices for stream in vertex.inputs)
     uses.update(outputs)
     ends: dict[S, Block[S]] = {}
@@ -196,7 +196,7 @@ def _chain(vertices: Sequence[AnyVertex[S]], outputs: list[S]) -> list[Block[S]]
 
 
 def _assign_layers(blocks: list[Block[S]]) -> list[Block[S]]:
-    """Puts every block one layer behind the last of its inputs."""
+    """Put every block one layer after the last of its inputs."""
     depth: dict[S, int] = {}
     for block in blocks:
         block.layer = 1 + max((depth.get(stream, 0) for stream in block.inputs), default=0)

@@ -1,7 +1,7 @@
-"""Lowering and lifting of plain Python data: what elements and operator states are made of.
+"""Lowering and lifting of plain Python data, the content of elements and operator states.
 
-Classes are named, never stored. Lifting finds a class only among those that the running program has already loaded, and
-only data classes, named tuples and enums; their values are put together without calling anything of theirs.
+A term has the name of a class, never the class. Lifting only finds classes that the running program has already loaded,
+and only dataclasses, named tuples and enums. It builds their instances without calling any of their code.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from flo.core.errors import CheckpointError
 from flo.core.term import Call, Lowering, Term, register, register_data
 
 _known: dict[str, type] = {}
-"""Classes that this program has named in a type or has lowered: they need not be importable."""
+"""Classes that this program has named in a type or has lowered. They need not be importable."""
 
 
-def canonical(item: Any) -> str:
-    """A text that is the same for equal data, whatever the order in which sets and maps were filled."""
+def canonical_text(item: Any) -> str:
+    """Return a text that is equal for equal data, regardless of the insertion order of sets and maps."""
     return repr(Lowering()(item))
 
 
@@ -35,13 +35,14 @@ def _sorted(terms: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def class_name(kind: type) -> str:
+    """Return `module:qualname`, and remember the class for `find_class`."""
     name = f"{kind.__module__}:{kind.__qualname__}"
     _known[name] = kind
     return name
 
 
 def find_class(name: str) -> Any:
-    """The class of that name, if the program has it: nothing is imported."""
+    """Return the class of that name if the program has loaded it. Imports nothing."""
     module, _, path = name.partition(":")
     found: Any = sys.modules.get(module)
     for part in path.split("."):
@@ -57,7 +58,7 @@ def find_class(name: str) -> Any:
 
 def _lower_object(item: Any, lower: Lowering) -> Term:
     kind = type(item)
-    if isinstance(item, Enum) and item.name in kind.__members__:  # a combination of flags is no member
+    if isinstance(item, Enum) and item.name in kind.__members__:  # a combination of flags is not a member
         return Call("enum", (class_name(kind), item.name))
     if isinstance(item, tuple) and hasattr(kind, "_fields"):
         return Call("namedtuple", (class_name(kind), lower.many(tuple(item))))
@@ -65,9 +66,9 @@ def _lower_object(item: Any, lower: Lowering) -> Term:
         parts = tuple(lower(getattr(item, field.name)) for field in dataclasses.fields(item))
         return Call("data", (class_name(kind), parts))
     raise CheckpointError(
-        f"a value of type {kind.__name__} cannot be written down",
+        f"cannot serialize a value of type {kind.__name__}",
         facts=(("value", repr(item)[:80]),),
-        instead=(("a dataclass, NamedTuple, Enum or built-in type", "whose parts can be written down"),),
+        instead=(("a dataclass, NamedTuple, Enum or built-in type", "all of whose fields can be serialized"),),
     )
 
 
@@ -81,7 +82,7 @@ def _lift_enum(name: str, member: str) -> Any:
 def _lift_namedtuple(name: str, parts: tuple[Any, ...]) -> Any:
     kind = find_class(name)
     if not issubclass(kind, tuple) or len(getattr(kind, "_fields", ())) != len(parts):
-        raise CheckpointError(f"`{name}` is not a named tuple of {len(parts)} fields")
+        raise CheckpointError(f"`{name}` is not a named tuple with {len(parts)} fields")
     return tuple.__new__(kind, parts)
 
 
@@ -89,7 +90,7 @@ def _lift_dataclass(name: str, parts: tuple[Any, ...]) -> Any:
     kind: Any = find_class(name)
     fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
     if not dataclasses.is_dataclass(kind) or len(fields) != len(parts):
-        raise CheckpointError(f"`{name}` is not a data class of {len(parts)} fields")
+        raise CheckpointError(f"`{name}` is not a dataclass with {len(parts)} fields")
     item: Any = object.__new__(kind)  # type: ignore[arg-type]
     for field, part in zip(fields, parts, strict=True):
         object.__setattr__(item, field.name, part)
@@ -101,10 +102,10 @@ def _lower_map(item: Any, lower: Lowering) -> Term:
 
 
 def _lower_moment(item: datetime | time, lower: Lowering) -> Term:
-    """A datetime or a time, with the name of its zone or its offset."""
+    """Lower a datetime or a time together with its zone name or its offset."""
     if not (item.tzinfo is None or isinstance(item.tzinfo, (ZoneInfo, timezone))):
         raise CheckpointError(
-            f"a time zone of type {type(item.tzinfo).__name__} cannot be written down",
+            f"cannot serialize a time zone of type {type(item.tzinfo).__name__}",
             instead=(("zoneinfo.ZoneInfo or datetime.timezone", ""),),
         )
     zone = item.tzinfo.key if isinstance(item.tzinfo, ZoneInfo) else None

@@ -1,4 +1,4 @@
-"""State that is carried from one inner stream to the next (§5.2): read_defer, write_defer, collect_defer, set_defer."""
+"""State carried from one inner stream to the next (§5.2): read_defer, write_defer, collect_defer, set_defer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flo.core.structural import EmitOnce
 @final
 @dataclass(frozen=True)
 class ReadDefer(EmitOnce):
-    """read_defer(k, v): emits v once. `value` is None when it was emitted: read_defer(k)."""
+    """read_defer(k, v): emits v once. Afterwards `value` is None: read_defer(k)."""
 
     key: str
     collection: Collection
@@ -36,13 +36,13 @@ class ReadDefer(EmitOnce):
 
 @dataclass(frozen=True)
 class WriteDefer(Operator):
-    """write_defer(k): takes no step; `nest` reads what has arrived and hands it to the next inner stream."""
+    """write_defer(k): takes no step. `nest` reads its buffered input and passes it to the next inner stream."""
 
     key: str
 
     name = "write_defer"
     arity = (1, 0)
-    waits = "hands its whole input to the next round"
+    waits = "passes its whole input to the next round"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_bounded(self, inputs[0])
@@ -61,7 +61,7 @@ class WriteDefer(Operator):
 
 
 def collect_defer(graph: Graph) -> dict[str, Value]:
-    """The inputs of every write_defer; ∅ (the empty map) for any other operator (docs/deviations.md, 6)."""
+    """Return the inputs of every write_defer; ∅ (the empty map) for any other operator (docs/deviations.md, 6)."""
     match graph:
         case Sequential(left, right) | Parallel(left, right):
             return collect_defer(left) | collect_defer(right)
@@ -72,7 +72,7 @@ def collect_defer(graph: Graph) -> dict[str, Value]:
 
 
 def set_defer(graph: Graph, deferred: Mapping[str, Value]) -> Graph:
-    """The graph with every read_defer(k, v) reading deferred[k] instead."""
+    """Return the graph with every read_defer(k, v) reading deferred[k] instead."""
     match graph:
         case Sequential(left, right):
             return Sequential(set_defer(left, deferred), set_defer(right, deferred))
@@ -85,7 +85,7 @@ def set_defer(graph: Graph, deferred: Mapping[str, Value]) -> Graph:
 
 
 def check_defers(body: Derivation) -> None:
-    """D; D ⊢ g: what is read is written, with the same type. Where an element type is not known it fits any."""
+    """D; D ⊢ g: raise unless every key that is read is written, with the same type. Unknown element types fit any."""
     writes = dict(body.writes)
     for key, collection in body.reads:
         if key not in writes:
@@ -96,13 +96,13 @@ def check_defers(body: Derivation) -> None:
             ).about(key)
         if not (collection.accepts(writes[key]) and writes[key].accepts(collection)):
             raise DeferError(
-                f"the key {key!r} is read with one type and written with another",
+                f"the key {key!r} is read and written with different types",
                 facts=(("read_defer", str(collection)), ("write_defer", str(writes[key]))),
             ).about(key)
 
 
 def check_initial(graph: Graph) -> None:
-    """Every read_defer has a value for the first inner stream: without one the body would wait for ever.
+    """Raise unless every read_defer has a value for the first inner stream: without one the body waits forever.
 
     The printed `nest-type` accepts read_defer(k) there, by `read-defer-no-value-type`.
     """

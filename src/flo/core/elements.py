@@ -1,4 +1,4 @@
-"""Membership of Python values in Python types: whether an element belongs to the type its stream declares."""
+"""Membership of Python values in Python types: whether an element belongs to its stream's declared type."""
 
 from __future__ import annotations
 
@@ -9,35 +9,36 @@ from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, is_typeddict
 
-from flo.core.type_relations import WIDENED, resolved
+from flo.core.type_relations import WIDENED, resolve_type
 
 Test = Callable[[Any], bool]
 
 
 def type_name(kind: Any) -> str:
-    """A type as one writes it."""
+    """Return the type as a user would write it."""
     if isinstance(kind, type) and not get_args(kind):
         return kind.__name__
     return str(kind).replace("typing.", "").replace("~", "")
 
 
 def belongs(value: Any, kind: Any) -> bool:
+    """Return whether the value belongs to the type."""
     return _test(kind)(value)
 
 
-def first_stranger(values: Iterable[Any], kind: Any) -> int | None:
-    """The position of the first value that does not belong to the type; None if all do."""
+def find_mismatch(values: Iterable[Any], kind: Any) -> int | None:
+    """Return the position of the first value that does not belong to the type; None if all belong."""
     if kind is Any or kind is object:
         return None
     values = values if isinstance(values, (list, tuple)) else list(values)
     if isinstance(kind, type) and not get_args(kind) and set(map(type, values)) <= {kind}:
-        return None  # the common case, at the speed of C
+        return None  # fast path without a Python loop
     test = _test(kind)
     return next((position for position, value in enumerate(values) if not test(value)), None)
 
 
 def returned_type(function: Any) -> Any:
-    """What a function says it returns; Any if it does not say."""
+    """Return the declared return type of a function; Any if it has none."""
     try:
         return _returned_type(function)
     except TypeError:  # a callable that cannot be hashed
@@ -48,16 +49,16 @@ def returned_type(function: Any) -> Any:
 def _returned_type(function: Any) -> Any:
     if isinstance(function, type):
         return function
-    if hasattr(function, "returns"):  # a function that is made of columns knows it exactly
+    if hasattr(function, "returns"):  # a function made of columns knows its type exactly
         return function.returns
     try:
         return typing.get_type_hints(function, include_extras=True).get("return", Any)
-    except Exception:  # annotations that cannot be resolved say nothing
+    except Exception:  # unresolvable annotations
         return Any
 
 
 def _test(kind: Any) -> Test:
-    kind = resolved(kind)
+    kind = resolve_type(kind)
     try:
         return _cached_test(kind)
     except TypeError:  # an unhashable annotation
@@ -117,7 +118,7 @@ def _tuple_test(parts: tuple[Any, ...]) -> Test:
 
 
 def _dataclass_test(plain: type) -> Test:
-    """An instance whose fields belong to their types, as far as the annotations can be resolved."""
+    """Test for instances whose fields belong to their types. Unresolvable annotations accept anything."""
     try:
         hints = typing.get_type_hints(plain)
     except Exception:

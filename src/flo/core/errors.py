@@ -1,4 +1,4 @@
-"""Everything Flo refuses, in one form: what is wrong, where in the user's file, the facts, what to write instead."""
+"""Errors: what failed, the user's line, the facts (expected, got), and what to write instead."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INSTALLED = tuple(
 
 
 def is_users(file: str | None) -> bool:
-    """Whether the file is part of the user's program: not of Python, of Flo, or of a library."""
+    """Return whether the file is part of the user's program, not of Python, Flo or an installed library."""
     return bool(file) and os.path.isabs(str(file)) and not str(file).startswith((PACKAGE, *_INSTALLED))
 
 
@@ -35,13 +35,13 @@ class Origin:
     file: str
     line: int
     last_column: int | None = None
-    """Where the call on that line ends."""
+    """The column where the call on that line ends."""
     verb: str = ""
-    """What the user called there, where it has another name than the operator behind it."""
+    """The method that the user called there, if its name differs from the operator's."""
 
     @classmethod
     def here(cls) -> Origin | None:
-        """The innermost frame that is not Flo's own."""
+        """Return the innermost frame outside Flo."""
         frame = sys._getframe(1)
         while frame.f_code.co_filename.startswith(PACKAGE):
             if frame.f_back is None:
@@ -52,7 +52,7 @@ class Origin:
 
     @classmethod
     def innermost(cls, trace: TracebackType | None) -> Origin | None:
-        """The last line of the user's program in a traceback: not that of a library which it calls."""
+        """Return the last line of a traceback that is in the user's program, not in a library it calls."""
         found: Origin | None = None
         while trace is not None:
             file = trace.tb_frame.f_code.co_filename
@@ -68,7 +68,7 @@ class Origin:
 
     @property
     def assigned_name(self) -> str | None:
-        """The variable that the line assigns the call to; None if the call is only a part of what is assigned."""
+        """The variable that the line assigns the call to; None if the call is only part of the assigned expression."""
         line = linecache.getline(self.file, self.line)
         try:
             statement = ast.parse(line.strip()).body[0]
@@ -85,7 +85,7 @@ class Origin:
 
 
 def brief(item: Any, most: int = 80) -> str:
-    """The item as people write it, cut short; whatever its own `repr` does."""
+    """Return `repr(item)`, truncated to `most` characters. Never raises."""
     try:
         shown = repr(item)
     except Exception:  # a huge int, or a class whose repr raises
@@ -94,9 +94,9 @@ def brief(item: Any, most: int = 80) -> str:
 
 
 class FloError(Exception):
-    """Base of every error of Flo.
+    """Base class of Flo's errors.
 
-    `summary` may contain `{input}`: the name of the stream at fault, filled in by whoever knows it.
+    `summary` and `facts` may contain `{input}`: the name of the stream at fault, filled in by the caller that knows it.
     """
 
     def __init__(
@@ -116,13 +116,13 @@ class FloError(Exception):
         self.where = where
         self.input_name: str | None = None
 
-    def renamed(self, operator: str, verb: str) -> None:
-        """Speaks of the verb that the user wrote instead of the operator behind it."""
+    def rename_operator(self, operator: str, verb: str) -> None:
+        """Replace the operator's name by the verb that the user wrote."""
         self.summary = self.summary.replace(f"`{operator}`", f"`{verb}`")
         self.facts = tuple((verb if label == operator else label, text) for label, text in self.facts)
 
     def located(self, where: Origin | None) -> Self:
-        """The same error, with the user's line if it had none yet."""
+        """Set the user's line, unless the error already has one."""
         self.where = self.where or where
         return self
 
@@ -156,15 +156,15 @@ class BoundednessError(TypeMismatch):
 
 
 class CollectionError(TypeMismatch):
-    """An operator was given another collection than it works on."""
+    """An operator got a collection that it does not support."""
 
 
 class OrderError(CollectionError):
-    """An operator needs an order, and the collection has none."""
+    """An operator needs an ordered collection and got an unordered one."""
 
 
 class DeferError(TypeMismatch):
-    """A defer key is written twice, never, or with another type than it is read with."""
+    """A defer key is written twice, never written, or read and written with different types."""
 
     key: str | None = None
 
@@ -174,7 +174,7 @@ class DeferError(TypeMismatch):
 
 
 class ThresholdError(TypeMismatch):
-    """Two thresholds could both be passed, so which one is seen would depend on timing."""
+    """Two thresholds could both be passed, so the observed one would depend on timing."""
 
 
 class LawError(FloError):
@@ -194,16 +194,16 @@ class UnusedInputError(FloError):
 
 
 class UnknownNameError(FloError):
-    """A name that the flow does not have."""
+    """The flow has no input, output or function of that name."""
 
 
 class ElementError(FloError):
-    """An element does not belong to the type its stream declares."""
+    """An element does not belong to its stream's declared type."""
 
     position: int = 0
 
     def inside(self, place: str) -> Self:
-        """The same error about an inner stream."""
+        """Say that the error is about an inner stream."""
         self.summary = f"{place} of {{input}}: {self.summary.replace('{input}', 'it')}"
         self.facts = tuple((label.replace("{input}", "it"), text) for label, text in self.facts)
         return self
@@ -214,12 +214,12 @@ class FunctionError(FloError):
 
 
 class EngineError(Exception):
-    """A mistake of Flo itself, not of the program: nothing that is done about errors of the program is done."""
+    """A bug in Flo, not in the user's program. Handlers for errors of the program let it through."""
 
 
 class NotationError(FloError):
-    """Text that is not a graph in the paper's notation."""
+    """The text is not a graph in the paper's notation."""
 
 
 class CheckpointError(FloError):
-    """Bytes that are not a state of this program."""
+    """The bytes are not a state of this program."""

@@ -1,5 +1,5 @@
-"""The event loop (figure "the event loop"): new deltas on any input at any time, any number of steps, any part of the
-outputs sent."""
+"""The event loop (figure "the event loop"): push deltas to any input at any time, take any number of steps, send any
+part of the outputs. Schedules pick the next step."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from flo.core.typing import program
 
 
 class Schedule(Protocol):
-    """Picks the next step among those that are enabled."""
+    """Picks the next step among the enabled ones."""
 
     def choose(self, steps: Sequence[GraphStep]) -> GraphStep: ...
 
 
 class FirstEnabled:
-    """Always the leftmost operator that can step."""
+    """Picks the leftmost operator that can step."""
 
     def choose(self, steps: Sequence[GraphStep]) -> GraphStep:
         return steps[0]
 
 
 class RoundRobin:
-    """Every operator in turn."""
+    """Picks every operator in turn."""
 
     def __init__(self) -> None:
         self.last: tuple[int, ...] = (-1,)
@@ -44,7 +44,7 @@ class RoundRobin:
 
 
 class RandomSchedule:
-    """Any step, by a seed."""
+    """Picks a random step; reproducible by its seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -54,7 +54,7 @@ class RandomSchedule:
 
 
 class ByHand:
-    """Whatever the given function picks."""
+    """Lets a function pick the step."""
 
     def __init__(self, pick: Callable[[Sequence[GraphStep]], GraphStep]) -> None:
         self.pick = pick
@@ -65,17 +65,17 @@ class ByHand:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The state of a loop at one moment. Graphs and values never change, so it holds references and no copies."""
+    """The state of a loop at one moment. It holds references, not copies, because graphs and values are immutable."""
 
     graph: Graph
     outputs: Values
     ended: frozenset[int]
     steps: int
-    """How long the history was."""
+    """The length of the history."""
 
 
 class EventLoop:
-    """A running program: the graph G with its buffers and states, and the outputs O not yet sent."""
+    """A running program: the graph G with its buffers and states, and the unsent outputs O."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class EventLoop:
         self.input_types, self.output_types = derivation.inputs, derivation.outputs
         streams = (*derivation.inputs, *derivation.outputs)
         self.ends = ends or tuple(stream.described() for stream in streams)
-        """What the inputs and outputs are called and hold: a state is restored only into the same."""
+        """Names and types of the inputs and outputs. A state is only restored if they are the same."""
         self.graph = graph
         self.outputs: Values = tuple(output.collection.bottom() for output in self.output_types)
         self.ended: frozenset[int] = frozenset()
@@ -112,7 +112,7 @@ class EventLoop:
 
     @contextmanager
     def atomic(self, start: Snapshot | None = None) -> Iterator[None]:
-        """If the block raises, the loop goes back to `start`; by default to the state before the block."""
+        """Roll back to `start` if the block raises; by default to the state before the block."""
         start = start or self.snapshot()
         try:
             yield
@@ -121,18 +121,18 @@ class EventLoop:
             raise
 
     def enabled(self) -> list[GraphStep]:
-        """Every step that could be taken now."""
+        """Return every step that could be taken now."""
         return list(small_steps(self.graph))
 
     def take(self, step: GraphStep) -> None:
-        """Takes one of the enabled steps."""
+        """Take one of the enabled steps."""
         self.graph = step.graph
         self.outputs = concat_all(self.outputs, step.outputs)
         if self.recording:
             self.history.append(step)
 
     def step(self, count: int = 1) -> list[GraphStep]:
-        """Takes up to `count` small steps, as the schedule picks them; fewer if the program gets stuck."""
+        """Take up to `count` small steps picked by the schedule; fewer if the program gets stuck."""
         schedule = self.schedule or FirstEnabled()
         taken: list[GraphStep] = []
         while len(taken) < count:
@@ -145,7 +145,7 @@ class EventLoop:
         return taken
 
     def run(self) -> None:
-        """Runs until stuck: with `advance`, or step by step if there is a schedule or the steps are recorded."""
+        """Run until stuck: with `advance`, or step by step if there is a schedule or the steps are recorded."""
         if self.schedule is not None or self.recording:
             while self.step():
                 pass
@@ -159,17 +159,17 @@ class EventLoop:
             self.graph = graph
 
     def pull(self, index: int, at_most: int | None = None) -> Value:
-        """Sends a part of one output: so many elements of what came since the last time, or all."""
+        """Send a part of one output: `at_most` of the elements since the last call, or all of them."""
         stays, sent = self.outputs[index].send(at_most)
         self.outputs = (*self.outputs[:index], stays, *self.outputs[index + 1 :])
         return sent
 
     def checkpoint(self) -> bytes:
-        """The running program as bytes: buffers, operator states and unsent outputs, and no code."""
+        """Return the running program as bytes: buffers, operator states and unsent outputs, but no code."""
         running = Running(self.graph, self.outputs, self.ended)
         return save(self.program, self.input_types, self.ends, running)
 
     def restore(self, data: bytes) -> None:
-        """Goes on from a checkpoint of the same program."""
+        """Continue from a checkpoint of the same program."""
         running = load(self.program, self.input_types, self.ends, data)
         self.graph, self.outputs, self.ended = running.graph, running.outputs, running.ended

@@ -1,4 +1,8 @@
-"""L^G, graphs (§4): e;e, e|e, {S}[op]; inputs and setinput (figures "grammar", "small-step semantics for graphs")."""
+"""L^G, graphs (§4): `e;e`, `e|e` and `{S}[op]`; their inputs; and the paper's notation, printed and parsed.
+
+The first part has the grammar and the functions inputs(e) and setinput(e, I) of the figure "small-step semantics for
+graphs". The second part writes a graph in the paper's notation (`show`) and reads it back (`parse`).
+"""
 
 from __future__ import annotations
 
@@ -15,20 +19,19 @@ from flo.core.operator import Operator, Values
 from flo.core.term import PASSED, Call, Lifting, Lowerable, Lowering, Name, Term, register
 
 
-class _Shown(Lowerable):
-    """Prints in the paper's notation."""
+class _Notation(Lowerable):
+    """Base class of graphs; `str` prints the paper's notation."""
 
     __slots__ = ()
 
     def __str__(self) -> str:
-
         return show(self)  # type: ignore[arg-type]
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Node(_Shown):
-    """{S}[op]: an operator and its buffered inputs. `state` is None where the text had `{_}`: not yet typed."""
+class Node(_Notation):
+    """{S}[op]: an operator and its buffered inputs. `state` is None where the text has `{_}`: not typed yet."""
 
     state: Values | None
     operator: Operator
@@ -36,7 +39,7 @@ class Node(_Shown):
 
     @property
     def arity(self) -> tuple[int, int]:
-        """How many inputs and outputs."""
+        """The numbers of inputs and outputs."""
         return self.operator.arity
 
     def lower(self, lower: Lowering) -> Term:
@@ -45,7 +48,7 @@ class Node(_Shown):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Sequential(_Shown):
+class Sequential(_Notation):
     """e₁ ; e₂."""
 
     left: Graph
@@ -61,7 +64,7 @@ class Sequential(_Shown):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Parallel(_Shown):
+class Parallel(_Notation):
     """e₁ | e₂."""
 
     left: Graph
@@ -89,7 +92,7 @@ def _lift_node(state: Any, operator: Any) -> Node:
 
 
 DEEP = 32
-"""How many parts in a row are grouped one by one."""
+"""The longest run of parts that is nested to the left instead of split in halves."""
 
 register("{}[]", _lift_node)
 register(";", Sequential)
@@ -97,7 +100,7 @@ register("|", Parallel)
 
 
 def inputs(graph: Graph) -> Values:
-    """inputs(e): the buffered inputs of the whole graph."""
+    """inputs(e): return the buffered inputs of the whole graph."""
     while isinstance(graph, Sequential):
         graph = graph.left
     match graph:
@@ -105,12 +108,12 @@ def inputs(graph: Graph) -> Values:
             return inputs(left) + inputs(right)
         case Node(state):
             if state is None:
-                raise TypeMismatch("the graph has elided states `{_}`: type it with `initial` before running it")
+                raise TypeMismatch("the graph has elided states `{_}`; call `initial` on it before running it")
             return state
 
 
 def setinput(graph: Graph, values: Values) -> Graph:
-    """setinput(e, I): the graph with its inputs replaced."""
+    """setinput(e, I): return the graph with its inputs replaced."""
     match graph:
         case Sequential(left, right):
             return Sequential(setinput(left, values), right)
@@ -119,12 +122,12 @@ def setinput(graph: Graph, values: Values) -> Graph:
             return Parallel(setinput(left, values[:split]), setinput(right, values[split:]))
         case Node(state, operator, origin):
             if state is not None and len(state) != len(values):
-                raise TypeMismatch(f"`{operator.name}` has {len(state)} inputs, and setinput was given {len(values)}")
+                raise TypeMismatch(f"`setinput` of `{operator.name}` must get {len(state)} values; got {len(values)}")
             return Node(values, operator, origin)
 
 
 def nodes(graph: Graph) -> Iterator[Node]:
-    """Every {S}[op] of the graph, left to right, those inside `nest` not included."""
+    """Yield every {S}[op] of the graph from left to right, except those inside `nest`."""
     match graph:
         case Node():
             yield graph
@@ -134,7 +137,7 @@ def nodes(graph: Graph) -> Iterator[Node]:
 
 
 def sequence(*graphs: Graph) -> Graph:
-    """e₁ ; e₂ ; …, grouped to the left as the notation reads; a long one in halves, so that it does not get deep."""
+    """e₁ ; e₂ ; …, nested to the left as in the notation. Long sequences are split in halves to stay shallow."""
     if len(graphs) > DEEP:
         half = len(graphs) // 2
         return Sequential(sequence(*graphs[:half]), sequence(*graphs[half:]))
@@ -145,7 +148,7 @@ def sequence(*graphs: Graph) -> Graph:
 
 
 def parallel(*graphs: Graph) -> Graph:
-    """e₁ | e₂ | …, grouped in the same way."""
+    """e₁ | e₂ | …, grouped like `sequence`."""
     if len(graphs) > DEEP:
         half = len(graphs) // 2
         return Parallel(parallel(*graphs[:half]), parallel(*graphs[half:]))
@@ -161,7 +164,7 @@ def node(operator: Operator, *state: Any) -> Node:
 
 
 def with_origins(graph: Graph, like: Graph) -> Graph:
-    """A graph that was lifted from a state, with the user's lines of the program, which a state does not hold."""
+    """Return a graph that was lifted from a state with the user's lines, which states do not contain."""
     match graph, like:
         case Sequential(), Sequential():
             return Sequential(with_origins(graph.left, like.left), with_origins(graph.right, like.right))
@@ -170,31 +173,32 @@ def with_origins(graph: Graph, like: Graph) -> Graph:
         case Node(state, operator), Node(_, of_program, origin):
             name = operator.name
             if state is None:
-                raise CheckpointError(f"the state does not fit the program: the inputs of `{name}` are elided")
+                raise CheckpointError(f"the state does not fit the program: it lacks the inputs of `{name}`")
             if type(operator) is not type(of_program):
-                raise CheckpointError(f"the state does not fit the program: `{name}` stands for `{of_program.name}`")
+                raise CheckpointError(f"the state does not fit the program: `{name}` is not `{of_program.name}`")
             return Node(state, operator.with_origins(of_program), origin)
-    raise CheckpointError("the state does not fit the program: the graph has another shape")
+    raise CheckpointError("the state does not fit the program: its graph has a different shape")
 
 
 _ENDED = Call("sequence", ((), PASSED))
-"""A sequence whose end was passed on: a bare ⊗ where it is the state of an operator."""
+"""A sequence whose end was passed on, printed as a bare ⊗ where it is the state of an operator."""
 _GRAPHS = {";", "|", "{}[]"}
 
 
 def show(graph: Graph, *, states: bool = True) -> str:
-    """The graph in the paper's notation; without states, `{_}` stands for each."""
+    """Return the graph in the paper's notation. With `states=False` every state is printed as `{_}`."""
     return text(Lowering()(graph), states=states)
 
 
 def names(graph: Graph) -> dict[str, Any]:
-    """What `parse` must be given to read `show(graph)` back: the program's functions by their printed names."""
+    """Return the functions that `parse` needs to read `show(graph)` back, by their printed names."""
     lowering = Lowering()
     lowering(graph)
     return lowering.names
 
 
 def text(term: Term, *, states: bool = True) -> str:
+    """Return the text of a lowered graph, or of any part of one."""
     match term:
         case Call(";", (left, right)):
             return f"{_side(left, '|', states)}; {_side(right, ';|', states)}"
@@ -222,7 +226,7 @@ def text(term: Term, *, states: bool = True) -> str:
             return name
         case tuple():
             return f"({_items(term, states)}{',' if len(term) == 1 else ''})"
-        case int() if abs(term) >= 1 << 200:  # Python does not write integers of thousands of digits in decimals
+        case int() if abs(term) >= 1 << 200:  # Python limits the conversion of large integers to decimals
             return hex(term)
         case _:
             return repr(term)
@@ -243,7 +247,7 @@ def _side(term: Any, mixed: str, states: bool) -> str:
 
 
 def parse(source: str, supplied: Mapping[str, Any] | None = None) -> Graph:
-    """The graph that the text describes. `supplied` gives the functions and types that it names."""
+    """Return the graph that the text describes. `supplied` has the functions and types named in the text."""
     reader = _Reader(source)
     term = reader.graph()
     reader.expect("")
@@ -266,7 +270,7 @@ _TOKEN = re.compile(
 
 
 class _Reader:
-    """A recursive-descent reader of the grammar; one token of look-ahead."""
+    """A recursive-descent parser with one token of look-ahead."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -275,7 +279,7 @@ class _Reader:
         self.next()
 
     def next(self) -> str:
-        """Moves on, and gives the token that was current."""
+        """Advance to the next token and return the current one."""
         last = self.token
         found = _TOKEN.match(self.source, self.place)
         if found is None:
@@ -371,10 +375,10 @@ class _Reader:
     def literal(self) -> Term:
         if self.token.lstrip("-") in ("inf", "nan"):
             value = float(self.next())
-            return value if value == value else math.nan  # one for all, as a state has it
+            return value if value == value else math.nan  # one NaN object for all, as in a restored state
         try:
             term: Term = ast.literal_eval(self.token)
-        except (SyntaxError, ValueError):  # such as a number that begins with 0, or an escape that is none
+        except (SyntaxError, ValueError):  # such as a number with a leading zero, or an invalid escape
             self.fail("a value")
             raise
         self.next()

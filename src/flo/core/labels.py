@@ -1,4 +1,4 @@
-"""What people call a function: its name, or the text of a lambda; and where its source is."""
+"""Labels of functions: the name, or the source text of a lambda; and where the source is."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from flo.core.errors import brief
 
 
 def label(function: Any) -> str:
+    """Return how messages name the function: its name, or the text of a lambda."""
     if isinstance(function, partial):
-        given = [*map(brief, function.args), *(f"{key}={brief(item)}" for key, item in function.keywords.items())]
-        return f"partial({', '.join([label(function.func), *given])})"
+        arguments = [*map(brief, function.args), *(f"{key}={brief(item)}" for key, item in function.keywords.items())]
+        return f"partial({', '.join([label(function.func), *arguments])})"
     name = getattr(function, "__name__", None) or type(function).__name__
     if name != "<lambda>":
         return str(name)
@@ -21,12 +22,12 @@ def label(function: Any) -> str:
 
 
 def identity(function: Any) -> str:
-    """What tells a function from others when a state is restored: its name, or its text if it has none."""
+    """Return the text that identifies a function when a state is restored: its name, or the source of a lambda."""
     name = getattr(function, "__qualname__", "")
     if name and "<lambda>" not in name:
         return str(name)
     whole = getattr(function, "text", None)
-    text = whole if isinstance(whole, str) else label(function)  # people are shown a long text cut
+    text = whole if isinstance(whole, str) else label(function)  # `label` may be truncated, `text` is not
     return text if text != "lambda" else f"lambda {_code_text(function.__code__)}"  # no source
 
 
@@ -42,7 +43,7 @@ def _lambda_text(code: Any) -> str | None:
 
 @cache
 def source_of(code: Any) -> ast.Lambda | ast.FunctionDef | None:
-    """The source of a function, a lambda's found by the place of its body; None if there is no source."""
+    """Return the syntax tree of a function; None if it has no source. A lambda is found by its body's position."""
     if code.co_name != "<lambda>":
         named = [node for node in _functions(code.co_filename) if isinstance(node, ast.FunctionDef)]
         firsts = [(min([node.lineno, *(each.lineno for each in node.decorator_list)]), node) for node in named]

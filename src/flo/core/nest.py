@@ -1,4 +1,4 @@
-"""Nested graphs (§5): `nest` with its five rules."""
+"""Nested graphs (§5): `nest` and its five rules."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from flo.core.typing import derive, initial
 
 @dataclass(frozen=True)
 class Nest(Operator):
-    """nest(g), and once it has begun nest(g, g_o): runs g on one inner stream after the other.
+    """nest(g), and after its first step nest(g, g_o): runs g on one inner stream after the other.
 
-    It also remembers the outputs of the current inner stream, because `nest-run-step` asks whether they are fixed,
-    which a step that only sees deltas cannot know (docs/deviations.md, 5).
+    It also stores the outputs of the current inner stream, because `nest-run-step` asks whether they are fixed. A step
+    that only sees deltas cannot know that (docs/deviations.md, 5).
     """
 
     graph: Graph
@@ -58,7 +58,7 @@ class Nest(Operator):
         if self.original is not None:
             running = derive(self.graph, inner.inner)
             if (running.outputs, running.reads, running.writes) != (body.outputs, body.reads, body.writes):
-                raise TypeMismatch("the graph that `nest` is running has another type than the one it began with")
+                raise TypeMismatch("the running graph of `nest` has a different type than the graph it started with")
             premises = (body, running)
         return Derivation(rule, inputs, outputs, premises, subject=self.name)
 
@@ -102,7 +102,7 @@ class Nest(Operator):
             yield from self._finish(value, graph)
 
     def _finish(self, value: NestedValue, graph: Graph) -> Iterator[Step]:
-        """nest-run-step and nest-run-fixed, on a body that is stuck."""
+        """nest-run-step and nest-run-fixed: for a body that is stuck."""
         if not all(output.fixed() for output in self.outputs):
             return
         assert self.original is not None
@@ -116,7 +116,7 @@ class Nest(Operator):
             yield Step("nest-run-fixed", (value.passed(),), following, (self._end(),))
 
     def advance(self, values: Values) -> Iterator[Step]:
-        """The same, running the body with `advance`."""
+        """Like `steps`, but run the body with `advance`."""
         nest = self
         while (step := nest._leap(values)) is not None:
             yield step
@@ -124,7 +124,7 @@ class Nest(Operator):
             nest, values = step.operator, step.inputs
 
     def _leap(self, values: Values) -> Step | None:
-        """Runs the body to its stuck state and goes on to the next inner stream, if it can, at once."""
+        """Run the body to its stuck state, and move on to the next inner stream if possible, in one step."""
         value = values[0]
         assert isinstance(value, NestedValue)
         current = value.oldest()
@@ -163,7 +163,7 @@ class Nest(Operator):
 
     def _bottoms(self) -> Values:
         if self.bottoms is None:
-            raise TypeMismatch("`nest` was not typed: use `initial` before running the graph")
+            raise TypeMismatch("`nest` is not typed; call `initial` on the graph before running it")
         return self.bottoms
 
     def _begun(self) -> Nest:

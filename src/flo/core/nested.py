@@ -1,8 +1,8 @@
-"""The ordered sequence of streams (§5.1): its values, its `++`, its type.
+"""Nested streams (§5.1), the ordered sequence of streams: its values, its `++`, its type.
 
-A value is a sequence of tuples of inner values, oldest first (the paper writes the newest on the left). As a delta it
-may *continue*: its oldest tuple is then not a new one, but is concatenated to the newest tuple on the left of `++`.
-This is the paper's flag: `true` for a tuple that is pushed, `false` for one that extends.
+A value is a sequence of tuples of inner values, oldest first (the paper writes the newest on the left). A delta may
+*continue*: its oldest tuple then extends the newest tuple on the left of `++`, instead of following it. This is the
+paper's flag: `true` for a tuple that is pushed, `false` for one that extends.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class NestedValue(Value):
         return self.older[0] if self.older else self.newest
 
     def has_next(self) -> bool:
-        """Whether a tuple follows the oldest one."""
+        """Return whether a tuple follows the oldest one."""
         return len(self.older) > 0
 
     def with_oldest(self, values: Values) -> NestedValue:
@@ -91,7 +91,7 @@ class NestedValue(Value):
         return NestedValue(Elements())
 
     def fix(self) -> NestedValue:
-        """Every inner stream ends, too: a value does not know which of them are bounded (docs/deviations.md, 13)."""
+        """Fix the inner streams too: a value does not know which of them are bounded (docs/deviations.md, 13)."""
         tuples = (tuple(value.fix() for value in values) for values in self)
         end = self.end if self.fixed() else End.ARRIVED
         return replace(NestedValue.pushing(*tuples), continues=self.continues, end=end)
@@ -109,8 +109,8 @@ class NestedValue(Value):
         return stays, replace(self, newest=tuple(delta for _, delta in taken))
 
     def send(self, at_most: int | None = None) -> tuple[NestedValue, NestedValue]:
-        """Only tuples that are complete; the newest one waits until its streams have ended. One that `continues` was
-        sent before."""
+        """Send only complete tuples: the newest one waits until its streams have ended. A tuple that `continues` was
+        already sent."""
         waiting = list(self)[self.continues :]
         complete = len(waiting) - (self.end is End.OPEN and not all(v.fixed() for v in self.newest or ()))
         count = complete if at_most is None else min(at_most, complete)
@@ -154,11 +154,11 @@ class Nested(Collection, Generic[*Cs]):
 
     def mismatch(self, value: Value) -> str | None:
         if not isinstance(value, NestedValue):
-            return f"{self} has no value such as {value!r}"
+            return f"{self} has no value {value!r}"
         for number, values in enumerate(value):
-            continued = number == 0 and value.continues  # the tuple that it extends may be fixed already
+            continued = number == 0 and value.continues  # may extend a tuple that is already fixed
             if len(values) != len(self.inner):
-                return f"inner tuple {number} has {len(values)} streams, and {self} has {len(self.inner)}"
+                return f"inner tuple {number} must have {len(self.inner)} streams, as in {self}; got {len(values)}"
             newest = number == len(value) - 1
             for stream, inner in zip(values, self.inner, strict=True):
                 reason = inner.collection.mismatch(stream)
@@ -166,7 +166,7 @@ class Nested(Collection, Generic[*Cs]):
                     return f"inner stream {number}: {reason}"
                 closed = not newest or value.end is End.ARRIVED
                 if inner.bounded and not stream.fixed() and closed and not continued:
-                    return f"inner stream {number} is bounded and was left without an end"
+                    return f"inner stream {number} is bounded, but has no end"
         return None
 
     def accepts(self, other: Collection) -> bool:
@@ -179,7 +179,7 @@ class Nested(Collection, Generic[*Cs]):
     def value(self, data: Any) -> NestedValue:
         if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
             raise ElementError(
-                f"{{input}} takes many inner streams, and was given one {type(data).__name__}",
+                f"{{input}} must be an iterable of inner streams; got one {type(data).__name__}",
                 facts=(("given", brief(data)), ("{input}", str(self))),
             )
         tuples: list[Values] = []

@@ -1,4 +1,4 @@
-"""L^O, operator languages (§3.4): the steps an operator can take now, the measure that falls, its type."""
+"""L^O, operator languages (§3.4): an operator's type, its steps, and the measure that decreases at every step."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from flo.core.term import Call, Lowerable, Lowering, Term, register
 
 Values: TypeAlias = tuple[Value, ...]
 Delta: TypeAlias = Value | None
-"""What is concatenated to a value; None is the empty delta ∅ of every collection."""
+"""The right operand of `++`; None is the empty delta ∅ of every collection."""
 Deltas: TypeAlias = tuple[Delta, ...]
 Measure: TypeAlias = tuple[Any, ...]
-"""A place in the well-founded order ≺: nested tuples of naturals, compared lexicographically."""
+"""An element of the well-founded order ≺: nested tuples of naturals, compared lexicographically."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`(I, op) →δ (I', op', O')`, and the rule that allows it; `inside` has the rules of a graph in the operator."""
+    """`(I, op) →δ (I', op', O')` and the rule that allows it. `inside` has the rules used in a nested graph."""
 
     rule: str
     inputs: Values
@@ -32,22 +32,22 @@ class Step:
 
 
 class Operator(Lowerable, ABC):
-    """e^O ∈ E^O: an operator expression, its state included. Subclasses are frozen dataclasses.
+    """e^O ∈ E^O: an operator expression, including its state. Subclasses are frozen dataclasses.
 
-    The name, the fields in their order, and nothing else make the expression: `fold(acc, f)`.
+    The expression consists of the name and the fields in their order, nothing else: `fold(acc, f)`.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     name: ClassVar[str]
     arity: tuple[int, int] = (1, 1)
-    """How many inputs and outputs."""
+    """The numbers of inputs and outputs."""
     signature: ClassVar[str] = ""
     """The operator's type, for error messages."""
     waits: ClassVar[str] = ""
-    """Why the operator needs a bounded input, for the error message: "waits for the end of its input"."""
+    """Why the operator needs a bounded input, for the error message, such as "waits for the end of its input"."""
 
     type_rule: ClassVar[str] = ""
-    """The name of the typing rule, where it is not the operator's own."""
+    """The name of the typing rule, if it differs from the operator's name."""
     row_by_row: ClassVar[bool] = False
     """Whether it does the same to each element, wherever the others are: then a stream can be spread before it."""
     retracts: ClassVar[bool] = True
@@ -57,60 +57,60 @@ class Operator(Lowerable, ABC):
 
     @abstractmethod
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        """⊢^O: the output types on these input types; raises `TypeMismatch` if there are none."""
+        """⊢^O: return the output types for these input types; raise `TypeMismatch` if there are none."""
 
     def judge(self, inputs: StreamTypes) -> Derivation:
-        """The typing derivation of `{S}[op]`'s premise. Operators that are not about defer only have a `type`."""
+        """Derive the premise of `{S}[op]`. Most operators only define `type`; those that use defer override this."""
         expect_name(self)
         expect_arity(self, inputs)
         outputs = self.type(inputs)
         if type(outputs) is not tuple or not all(isinstance(output, StreamType) for output in outputs):
             raise TypeMismatch(
-                f"`type` of `{self.name}` gives a tuple of the types of its outputs, and gave {brief(outputs)}",
-                instead=(("return (StreamType(…),)", "one for each output"),),
+                f"`type` of `{self.name}` must return a tuple of StreamType; got {brief(outputs)}",
+                instead=(("return (StreamType(…),)", "one per output"),),
             )
         if len(outputs) != self.arity[1]:
             raise TypeMismatch(
-                f"`{self.name}` has {self.arity[1]} outputs, and its `type` gives {len(outputs)}",
-                instead=((f"arity = ({self.arity[0]}, {len(outputs)})", "how many inputs and outputs it has"),),
+                f"`type` of `{self.name}` must return {self.arity[1]} outputs, its arity; got {len(outputs)}",
+                instead=((f"arity = ({self.arity[0]}, {len(outputs)})", "the numbers of inputs and outputs"),),
             )
         rule = self.type_rule or f"{self.name.replace('_', '-')}-type"
         return Derivation(rule, self.expects(inputs), outputs, subject=self.name)
 
     def expects(self, inputs: StreamTypes) -> StreamTypes:
-        """I, given that these types fit it: with one X for all inputs, U as soon as one of them is."""
+        """I, for input types that fit it. With `shares_flag`, all inputs are unbounded as soon as one of them is."""
         bounded = all(given.bounded for given in inputs)
         return tuple(StreamType(given.collection, bounded) for given in inputs) if self.shares_flag else inputs
 
     @abstractmethod
     def steps(self, inputs: Values) -> Iterator[Step]:
-        """→δ: every step that can be taken now. Lazy: taking the first computes one."""
+        """→δ: yield every step that is enabled now. Lazily: asking for the first computes only one."""
 
     def measure(self, inputs: Values) -> Measure:
-        """≺^O: falls at every step. By default, what is left to consume."""
+        """≺^O: decreases at every step. By default, the amount of input left to consume."""
         return (sum(value.size() for value in inputs),)
 
     def advance(self, inputs: Values) -> Iterator[Step]:
-        """Runs to the stuck state, in as few steps as it can. Must agree with taking the steps of `steps`."""
+        """Run to the stuck state in as few steps as possible. Must agree with taking the steps of `steps`."""
         return run(self, inputs)
 
     @property
     def called(self) -> str:
-        """What errors call it."""
+        """The operator's name in error messages."""
         return self.name
 
     def typed(self, inputs: StreamTypes) -> Self:
-        """The operator with whatever it needs to know of its input types filled in."""
+        """Return the operator with whatever it needs to know about its input types filled in."""
         return self
 
     def with_origins(self, like: Self) -> Self:
-        """The operator with the user's lines, where it holds graphs: taken from the same operator of the program."""
+        """Return the operator with the user's lines of its graphs, taken from the same operator of the program."""
         return self
 
     def lower(self, lower: Lowering) -> Term:
         expression = [field for field in fields(self) if field.compare]
         parts = [(getattr(self, field.name), field.default) for field in expression]
-        while parts and parts[-1][0] == parts[-1][1]:  # what has its default value need not be written
+        while parts and parts[-1][0] == parts[-1][1]:  # trailing default values are left out
             parts.pop()
         return Call(self.name, tuple(lower(part) for part, _ in parts))
 
@@ -121,11 +121,11 @@ class Operator(Lowerable, ABC):
 
 
 _NO_STEP: Any = object()
-"""Not None, which an operator may give by mistake, and which is then refused."""
+"""Not None, because a faulty operator may yield None, which must be reported."""
 
 
 def run(operator: Operator, inputs: Values) -> Iterator[Step]:
-    """→δ*: takes the first step that is enabled until there is none."""
+    """→δ*: take the first enabled step until there is none."""
     while (step := next(operator.steps(inputs), _NO_STEP)) is not _NO_STEP:
         yield step
         inputs, operator = step.inputs, step.operator
@@ -137,17 +137,17 @@ def concat_all(values: Values, deltas: Deltas) -> Values:
 
 
 def expect_steps(operator: Operator, steps: Any) -> Iterator[Any]:
-    """Refuses what an operator gives as its steps if they cannot be taken one by one."""
+    """Raise unless `steps` returned an iterator."""
     if not isinstance(steps, Iterator):
         raise LawError(
-            f"`steps` of `{operator.name}` gives its steps one by one, and returned {brief(steps)}",
-            instead=(("yield Step(…)", "each of them"), ("return iter(…)", "of a list that is there already")),
+            f"`steps` of `{operator.name}` must return an iterator of steps; got {brief(steps)}",
+            instead=(("yield Step(…)", "one by one"), ("return iter(…)", "if you have a list already")),
         )
     return steps
 
 
 def expect_step(operator: Operator, count: int, step: Any) -> None:
-    """Refuses what is no step of an operator with so many inputs, whatever it does."""
+    """Raise unless this is a well-formed step of an operator with `count` inputs."""
     wrong = _wrong(operator, count, step)
     if wrong is not None:
         rule = f"the rule `{step.rule}`" if isinstance(step, Step) else "`steps`"
@@ -159,26 +159,26 @@ def expect_step(operator: Operator, count: int, step: Any) -> None:
 
 def _wrong(operator: Operator, count: int, step: Any) -> str | None:
     if not isinstance(step, Step):
-        return f"gives steps, and gave {brief(step)}"
+        return f"must yield steps; got {brief(step)}"
     if not isinstance(step.operator, Operator):
-        return f"leads to an operator, and gave {brief(step.operator)}"
+        return f"must lead to an operator; got {brief(step.operator)}"
     sides: list[tuple[str, Any, int, type | tuple[type, ...]]] = [
         ("inputs", step.inputs, count, Value),
         ("outputs", step.outputs, operator.arity[1], (Value, type(None))),
     ]
     for side, values, expected, kinds in sides:
         if not isinstance(values, tuple):
-            return f"gives its {side} in a tuple, and gave {brief(values)}"
+            return f"must give its {side} as a tuple; got {brief(values)}"
         if len(values) != expected:
-            return f"has {expected} {side}, and gave {len(values)}"
+            return f"must give {expected} {side}; got {len(values)}"
         stranger = next((value for value in values if not isinstance(value, kinds)), Value)
         if stranger is not Value:
-            return f"gives values of collections as its {side}, and gave {brief(stranger)}"
+            return f"must give collection values as its {side}; got {brief(stranger)}"
     return None
 
 
 def expect_name(operator: Operator, where: Origin | None = None) -> None:
-    """Refuses an operator that has no name: errors, rules and checkpoints know it by that."""
+    """Raise unless the operator has a name, by which errors, rules and checkpoints refer to it."""
     given = getattr(operator, "name", None)
     if not isinstance(given, str) or not given:
         kind = type(operator).__name__
@@ -194,7 +194,7 @@ def expect_name(operator: Operator, where: Origin | None = None) -> None:
 def expect_arity(operator: Operator, inputs: StreamTypes) -> None:
     arity = operator.arity[0]
     if len(inputs) != arity:
-        raise TypeMismatch(f"`{operator.name}` takes {arity} inputs and was given {len(inputs)}")
+        raise TypeMismatch(f"`{operator.name}` must have {arity} inputs; got {len(inputs)}")
 
 
 def expect_collection(
@@ -205,11 +205,11 @@ def expect_collection(
     error: type[FloError] = CollectionError,
     instead: tuple[tuple[str, str], ...] = (),
 ) -> None:
-    """Refuses an input that is none of these collections."""
+    """Raise unless the input is one of these collections."""
     if not isinstance(given.collection, expected):
         names = " or ".join(getattr(kind, "name", "a collection of elements") for kind in expected)
         raise error(
-            f"`{operator.name}` works on {names}, and {{input}} is a {given.collection.name}",
+            f"`{operator.name}` requires {names}; {{input}} is a {given.collection.name}",
             facts=(("{input}", given.described()), (operator.name, operator.signature or f"takes {names}")),
             instead=instead,
             index=index,
@@ -219,7 +219,7 @@ def expect_collection(
 def expect_bounded(
     operator: Operator, given: StreamType, *, index: int = 0, instead: tuple[tuple[str, str], ...] = ()
 ) -> None:
-    """Refuses an input that may never end (streaming progress)."""
+    """Raise unless the input is bounded (streaming progress)."""
     if not given.bounded:
         needed = StreamType(given.collection, bounded=True).described()
         raise BoundednessError(

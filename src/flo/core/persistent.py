@@ -1,9 +1,8 @@
 """Immutable lists and maps whose newest version is as cheap to extend as a mutable one.
 
-Values and operator states are immutable, as in the paper, and still a delta must cost what the delta is, not what the
-state is. Both types below share one mutable store among their versions: extending the newest version works in place;
-going on from an older one still gives the right answer, at the price of a copy (lists) or of undoing what came
-after (maps).
+Values and operator states are immutable, as in the paper. Yet applying a delta must cost what the delta costs, not what
+the state costs. So all versions share one mutable store: extending the newest version changes the store in place;
+extending an older version copies it (lists) or first undoes the newer changes (maps).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ W = TypeVar("W")
 
 
 class Elements(Lowerable, Sequence[T], Generic[T]):
-    """An immutable window on a shared list that only grows. Dropping the oldest elements costs nothing."""
+    """An immutable window on a shared, append-only list. Dropping the oldest elements costs nothing."""
 
     __slots__ = ("_items", "_start", "_stop")
 
@@ -37,24 +36,24 @@ class Elements(Lowerable, Sequence[T], Generic[T]):
 
     @classmethod
     def owning(cls, items: list[T]) -> Elements[T]:
-        """The elements of a list that the caller gives away."""
+        """Wrap a list that the caller hands over, without copying it."""
         return cls._view(items, 0, len(items))
 
     def extended(self, more: Iterable[T]) -> Elements[T]:
-        if self._start == self._stop:  # nothing to share, and an empty default must not be grown
+        if self._start == self._stop:  # nothing to share, and a shared empty default must not grow
             return more if isinstance(more, Elements) else Elements(more)
         more = more.to_list() if isinstance(more, Elements) else list(more)
         if not more:
             return self
         items, start = self._items, self._start
         if self._stop != len(items) or 2 * start > len(items) + 64:
-            # another version went on from here: leave it its list; or most of the list is dropped: let go of it
+            # Copy if another version has extended the list, or if most of the list has been dropped.
             items, start = items[start : self._stop], 0
         items.extend(more)
         return Elements._view(items, start, len(items))
 
     def dropped(self, count: int) -> Elements[T]:
-        """Without the oldest `count`."""
+        """Return the elements without the oldest `count`."""
         start = self._start + count
         return Elements() if start >= self._stop else Elements._view(self._items, start, self._stop)
 
@@ -99,7 +98,7 @@ def _copied(items: Any) -> Any:
 
 
 class PersistentMap(Lowerable, Mapping[K, W], Generic[K, W]):
-    """An immutable map. The newest version holds a dict; an older one holds how it differs from a newer one."""
+    """An immutable map. The newest version holds a dict; an older one holds its difference from the next."""
 
     __slots__ = ("_dict", "_newer", "_undo")
 
@@ -109,7 +108,7 @@ class PersistentMap(Lowerable, Mapping[K, W], Generic[K, W]):
         self._newer: PersistentMap[K, W] | None = None
 
     def _root(self) -> dict[K, W]:
-        """Makes this the version that holds the dict."""
+        """Move the dict to this version, and return it."""
         if self._dict is not None:
             return self._dict
         path = [self]
@@ -135,12 +134,12 @@ class PersistentMap(Lowerable, Mapping[K, W], Generic[K, W]):
         return items
 
     def updated(self, changes: Mapping[K, W | Any], drop: Any = _ABSENT) -> PersistentMap[K, W]:
-        """With these entries changed; an entry whose new value equals `drop` is removed."""
+        """Return the map with these changes; an entry whose new value equals `drop` is removed."""
         if not changes:
             return self
-        changes = _copied(changes)  # which may be a version of this map, and moves when this one is read
+        changes = _copied(changes)  # may be another version of this map, which changes when this one is read
         items = self._root()
-        if not items:  # nothing to share: an empty map that many start from must not hold on to what each became
+        if not items:  # nothing to share; a shared empty map must not hold references to all its successors
             return PersistentMap(
                 (key, new) for key, new in changes.items() if new is not _ABSENT and (drop is _ABSENT or new != drop)
             )
@@ -157,8 +156,8 @@ class PersistentMap(Lowerable, Mapping[K, W], Generic[K, W]):
         return newer
 
     def added(self, weights: Mapping[K, W | Any]) -> PersistentMap[K, W]:
-        """With the weights added, and keys whose weight becomes zero removed."""
-        weights = _copied(weights)  # which may be a version of this map
+        """Return the map with the weights added; keys whose weight becomes zero are removed."""
+        weights = _copied(weights)  # may be another version of this map
         items: dict[Any, Any] = self._root()
         return self.updated({key: items.get(key, 0) + weight for key, weight in weights.items()}, drop=0)
 
@@ -166,7 +165,7 @@ class PersistentMap(Lowerable, Mapping[K, W], Generic[K, W]):
         return self.updated({key: _ABSENT})
 
     def to_dict(self) -> dict[K, W]:
-        """A copy that is safe to keep and to change."""
+        """Return a copy that the caller may keep and change."""
         return dict(self._root())
 
     def __getitem__(self, key: K) -> W:
@@ -187,7 +186,7 @@ class PersistentMap(Lowerable, Mapping[K, W], Generic[K, W]):
     def __eq__(self, other: object) -> bool:
         if self is other or not isinstance(other, PersistentMap):
             return self is other
-        return len(self) == len(other) and self.to_dict() == other._root()  # of versions, one holds the dict at a time
+        return len(self) == len(other) and self.to_dict() == other._root()  # copy: only one version holds the dict
 
     def __hash__(self) -> int:
         return hash(frozenset(self._root().items()))
@@ -200,7 +199,7 @@ class PersistentMap(Lowerable, Mapping[K, W], Generic[K, W]):
         return f"PersistentMap({self._root()!r})"
 
     def __reduce__(self) -> Any:
-        """Copied and pickled without the versions that share its dict."""
+        """Copy and pickle without the other versions that share the dict."""
         return PersistentMap, (self.to_dict(),)
 
 

@@ -1,4 +1,4 @@
-"""The small-step relation on graphs (figure "small-step semantics for graphs"), stuck states, measures and traces."""
+"""The small-step relation on graphs (figure "small-step semantics for graphs"), stuck states and measures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flo.core.operator import Deltas, Measure, Step, Values, concat_all, expect_
 
 @dataclass(frozen=True, slots=True)
 class GraphStep:
-    """e →Δ (e', O'): the rules from the root of the graph down to the operator's own, and inside it; and where."""
+    """e →Δ (e', O'). `path` has the rules from the root of the graph to the operator's own; `place` says where."""
 
     path: tuple[str, ...]
     place: tuple[int, ...]
@@ -28,9 +28,10 @@ class GraphStep:
 
 
 def small_steps(graph: Graph) -> Iterator[GraphStep]:
-    """→Δ: every step of the graph, each with its derivation.
+    """→Δ: yield every enabled step of the graph, each with its derivation.
 
-    Where a user's function raises, no rule applies, and the others can still step. The error is raised when none can.
+    If a user's function raises, its rule does not apply, and the other operators can still step. The error is raised
+    when no step is left.
     """
     step, faults = None, list[FloError]()
     for step in _steps(graph, faults):
@@ -76,14 +77,14 @@ def _inside(step: GraphStep, rule: str, side: int, graph: Graph, outputs: Deltas
 
 
 def stuck(graph: Graph) -> bool:
-    """No step can be taken."""
+    """Return whether no step can be taken."""
     return next(small_steps(graph), None) is None
 
 
 def measure(graph: Graph) -> Measure:
-    """≺ on graphs: falls at every small step. A step on the left may feed the right, so the left counts first.
+    """≺ on graphs: decreases at every small step. A step on the left may feed the right, so the left counts first.
 
-    The printed rule `sequence` keeps ≺₁ alone, which a step on the right does not touch (docs/deviations.md, 12).
+    The printed rule `sequence` only uses ≺₁, which a step on the right does not change (docs/deviations.md, 12).
     """
     match graph:
         case Node(_, operator):
@@ -93,10 +94,10 @@ def measure(graph: Graph) -> Measure:
 
 
 def advance(graph: Graph) -> tuple[Graph, list[Deltas]]:
-    """→Δ*, fast: left to right once, every operator to its stuck state. Gives the deltas of the graph's outputs.
+    """→Δ*, fast: run every operator to its stuck state, once from left to right. Return the graph and its deltas.
 
-    By eager execution it is enough to run the left side to its stuck state first. If a user's function raises, what
-    could be done without it is done, and the error is raised by the next call.
+    By eager execution it suffices to run the left side to its stuck state first. If a user's function raises, all
+    independent work is done first; the next call raises the error.
     """
     after, outputs, fault = attempt(graph)
     if fault is not None and after is graph:
@@ -105,7 +106,7 @@ def advance(graph: Graph) -> tuple[Graph, list[Deltas]]:
 
 
 def finish(graph: Graph, outputs: Values, most_rounds: int | None = None) -> tuple[Graph, Values]:
-    """The stuck state that `advance` reaches, or where it is after so many rounds; and the outputs then."""
+    """Call `advance` until the graph is stuck, or `most_rounds` times; return the graph and its outputs."""
     for _ in count() if most_rounds is None else range(most_rounds):
         after, deltas = advance(graph)
         for delta in deltas:
@@ -117,7 +118,7 @@ def finish(graph: Graph, outputs: Values, most_rounds: int | None = None) -> tup
 
 
 def attempt(graph: Graph) -> tuple[Graph, list[Deltas], FloError | None]:
-    """The graph after all that could be done, its outputs, and what a user's function raised."""
+    """Like `advance`, but return the error of a user's function instead of raising it."""
     match graph:
         case Sequential(left, right):
             after_left, between, fault = attempt(left)
@@ -141,7 +142,7 @@ def attempt(graph: Graph) -> tuple[Graph, list[Deltas], FloError | None]:
             values, outputs, fault, moved = inputs(graph), [], None, False
             try:
                 for step in _guarded(operator.advance(values), graph):
-                    if not moved:  # the others would cost too much
+                    if not moved:  # checking every step would be too expensive
                         _expect_step(graph, step)
                     values, operator, moved = step.inputs, step.operator, True
                     outputs.append(step.outputs)
@@ -158,17 +159,17 @@ def _expect_step(node: Node, step: Any) -> None:
 
 
 def _given(error: Exception) -> tuple[tuple[str, str], ...]:
-    """The elements that were noted beside an error."""
+    """Return the elements that were attached to an error as notes."""
     return tuple(("given", note) for note in getattr(error, "__notes__", ()))
 
 
 def _guarded(steps: Iterator[Step], node: Node) -> Iterator[Step]:
-    """The steps; what a user's function raises becomes an error that names the operator and the user's line."""
+    """Yield the steps. An error of a user's function is reported with the operator and the user's line."""
     try:
         yield from steps
     except FloError as error:
         if node.origin is not None and node.origin.verb:
-            error.renamed(node.operator.called, node.origin.verb)
+            error.rename_operator(node.operator.called, node.origin.verb)
         if isinstance(error, ElementError):
             error.facts = tuple(dict.fromkeys((*error.facts, *_given(error))))
         raise error.located(node.origin) from error.__cause__

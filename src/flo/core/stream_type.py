@@ -1,4 +1,4 @@
-"""Stream types and their subtyping (§3.3, the figure "grammar for stream types")."""
+"""Stream types, their subtyping (§3.3, figure "grammar for stream types"), and typing derivations."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Unbounded:
 
 
 class Bounded(Unbounded):
-    """B: the stream ends. A subtype of `Unbounded`, for type checkers as in the rule bound-subtype."""
+    """B: the stream ends. A subtype of `Unbounded`, by the rule bound-subtype and for type checkers."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamType(Lowerable):
-    """(T, B | U)."""
+    """(T, B | U): a collection type and whether the stream is bounded."""
 
     collection: Collection
     bounded: bool
@@ -36,7 +36,7 @@ class StreamType(Lowerable):
         return Call("StreamType", (lower(self.collection), self.bounded))
 
     def described(self) -> str:
-        """For people."""
+        """Return the type in words, for error messages."""
         return f"{self.collection}, {'bounded' if self.bounded else 'unbounded'}"
 
 
@@ -44,7 +44,7 @@ register("StreamType", StreamType)
 
 
 def subtype_rule(given: StreamType, expected: StreamType) -> str | None:
-    """The rule by which `given ≤ expected` holds; None if it does not."""
+    """Return the rule by which `given ≤ expected` holds; None if it does not."""
     if not expected.collection.accepts(given.collection):
         return None
     if given.bounded == expected.bounded:
@@ -57,7 +57,7 @@ def is_subtype(given: StreamType, expected: StreamType) -> bool:
 
 
 def arrow(inputs: tuple[StreamType, ...], outputs: tuple[StreamType, ...]) -> str:
-    """`I ↪ O` as the paper prints it."""
+    """Format `I ↪ O` as in the paper."""
 
     def side(types: tuple[StreamType, ...]) -> str:
         return str(types[0]) if len(types) == 1 else "(" + ", ".join(map(str, types)) + ")"
@@ -67,7 +67,7 @@ def arrow(inputs: tuple[StreamType, ...], outputs: tuple[StreamType, ...]) -> st
 
 StreamTypes: TypeAlias = tuple[StreamType, ...]
 Context: TypeAlias = tuple[tuple[str, Collection], ...]
-"""R or W: keys and the collections read or written under them."""
+"""R or W: keys, and the collections read or written under them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Derivation:
     subject: str = ""
 
     def rules(self) -> Iterator[str]:
-        """Every rule used, premises first."""
+        """Yield every rule used, premises first."""
         for premise in self.premises:
             yield from premise.rules()
         yield from self.subtypings

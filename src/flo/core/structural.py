@@ -1,7 +1,8 @@
-"""Plumbing: one operator that duplicates, reorders and drops streams of any collection.
+"""Structural operators, which work on streams of any collection: `wire` and `source`.
 
-`wire(n, (i, j, …))` sends input i to its first output, input j to its second, and so on. `id`, `tee`, `swap` and
-`drop` are its everyday forms; `tee` is the paper's.
+`wire(n, (i, j, …))` duplicates, reorders and drops streams: it sends input i to its first output, input j to its
+second, and so on. `id`, `tee`, `swap` and `drop` are its common cases; `tee` is the paper's. `source` emits given data
+once, and shares its base class `EmitOnce` with `read_defer`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _NAMES = {(1, (0,)): "id", (1, (0, 0)): "tee", (2, (1, 0)): "swap", (1, ()): "dr
 @final
 @dataclass(frozen=True)
 class Wire(Operator):
-    """Output number j carries input number `routes[j]`."""
+    """Output j carries input `routes[j]`."""
 
     count: int
     routes: tuple[int, ...]
@@ -54,12 +55,12 @@ for _shape, _name in _NAMES.items():
 
 
 def identity(count: int = 1) -> Wire:
-    """Every stream as it is."""
+    """Return the wire that passes `count` streams through unchanged."""
     return Wire(count, tuple(range(count)))
 
 
 class EmitOnce(Operator):
-    """() ↪ (C, B): emits a fixed value, once. `value` is None when it was emitted."""
+    """() ↪ (C, B): emits a fixed value, once. Afterwards `value` is None."""
 
     collection: Collection
     value: Value | None
@@ -72,7 +73,7 @@ class EmitOnce(Operator):
             reason = self.collection.mismatch(self.value)
             if reason is not None or not self.value.fixed():
                 raise self.error(
-                    f"the value of `{self.name}` is not a fixed {self.collection}: {reason or 'it has no end'}"
+                    f"the value of `{self.name}` must be a fixed {self.collection}: {reason or 'it has no end'}"
                 )
         return (StreamType(self.collection, bounded=True),)
 
@@ -88,7 +89,7 @@ class EmitOnce(Operator):
 @final
 @dataclass(frozen=True)
 class Source(EmitOnce):
-    """source(C, v): a stream of given data."""
+    """source(C, v): a bounded stream of the given data."""
 
     collection: Collection
     value: Value | None = None

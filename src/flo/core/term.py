@@ -1,8 +1,8 @@
-"""Syntactic objects: what collections, operators and graphs lower to, and lift from.
+"""Terms: the expressions that collections, operators and graphs lower to and lift from.
 
-A term is an atom (None, bool, int, float, str), a tuple of terms, `Call(name, args)`, or `Name(name)`: the name of
-something that the program supplies, such as a function or a Python type. Terms hold no code, so the same lowering
-serves for printing and parsing (notation.py) and for checkpoints (encoding.py).
+A term is an atom (None, bool, int, float, str), a tuple of terms, `Call(name, args)`, or `Name(name)`, which refers to
+something that the program supplies: a function or a Python type. Terms contain no code, so one lowering serves both
+printing and parsing (graph.py) and checkpoints (checkpoint.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ATOMS = frozenset({type(None), bool, int, float, str})
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`name(args…)`: one constructor applied to terms."""
+    """`name(args…)`: a constructor applied to terms."""
 
     name: str
     args: tuple[Any, ...] = ()
@@ -28,7 +28,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """Something that only the program can supply."""
+    """A reference to something that only the program can supply."""
 
     name: str
 
@@ -37,7 +37,7 @@ Term: TypeAlias = bool | int | float | str | tuple["Term", ...] | Call | Name | 
 
 
 class Lowerable:
-    """Something that knows its own expression."""
+    """An object that can be lowered to a term."""
 
     __slots__ = ()
 
@@ -46,25 +46,25 @@ class Lowerable:
 
 
 PASSED = Call("⊗")
-"""The bare terminator: the end was passed on."""
+"""The bare terminator ⊗: the end was passed on."""
 
 _constructors: dict[str, Callable[..., Any]] = {}
 _lowerings: dict[type, Callable[[Any, Lowering], Term]] = {}
 
 
 def register(name: str, constructor: Callable[..., Any]) -> None:
-    """`Call(name, args)` lifts to `constructor(*args)`."""
+    """Make `Call(name, args)` lift to `constructor(*args)`."""
     taken = _constructors.get(name)
     if taken is not None and _identity(taken) != _identity(constructor):
         raise NameTakenError(
-            f"two expressions are called `{name}`",
+            f"two expressions have the name `{name}`",
             facts=(("first", _identity(taken)), ("second", _identity(constructor))),
         )
     _constructors[name] = constructor
 
 
 def forget(modules: Set[str]) -> None:
-    """Takes back what these modules have registered: for tools that load one program after the other."""
+    """Remove the registrations of these modules, for tools that load several programs in one process."""
     for name in [name for name, constructor in _constructors.items() if constructor.__module__ in modules]:
         del _constructors[name]
 
@@ -74,13 +74,13 @@ def _identity(constructor: Callable[..., Any]) -> str:
 
 
 def register_data(kind: type, name: str, lower: Callable[[Any, Lowering], Term], lift: Callable[..., Any]) -> None:
-    """How a type that cannot have a `lower` method of its own lowers and lifts."""
+    """Register how to lower and lift a type that cannot have a `lower` method."""
     _lowerings[kind] = lower
     register(name, lift)
 
 
 class Lowering:
-    """⌊·⌋: from objects to terms. Collects the names it gives to what only the program can supply."""
+    """⌊·⌋: lowers objects to terms, and collects the names it gives to functions and types of the program."""
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {}
@@ -101,13 +101,13 @@ class Lowering:
         return _lowerings[object](item, self)  # that of flo.core.data
 
     def many(self, items: tuple[Any, ...] | list[Any]) -> tuple[Term, ...]:
-        """All of them; at the speed of C where they are atoms already."""
+        """Lower all items. Items that are all atoms are returned as they are, without a Python loop."""
         if ATOMS.issuperset(map(type, items)):
             return tuple(items)
         return tuple(map(self, items))
 
     def supplied(self, item: Any) -> Name:
-        """A name for something of the program's, the same for the same object."""
+        """Return a name for an object of the program; the same object always gets the same name."""
         name = self._name_of.get(id(item))
         if name is None:
             name = self._fresh(item)
@@ -131,7 +131,7 @@ class Lowering:
 
 
 class Lifting:
-    """⟦·⟧: from terms to objects, with what the program supplies."""
+    """⟦·⟧: lifts terms to objects. `names` has the functions and types that the program supplies."""
 
     def __init__(self, names: Mapping[str, Any] | None = None) -> None:
         self.names: Mapping[str, Any] = {} if names is None else names
@@ -146,14 +146,12 @@ class Lifting:
                 constructor = _constructors.get(name)
                 if constructor is None:
                     known = ", ".join(sorted(_constructors))
-                    raise UnknownNameError(f"nothing is called `{name}`", facts=(("known", known),))
+                    raise UnknownNameError(f"no expression is called `{name}`", facts=(("known", known),))
                 return constructor(*map(self, args))
             case Name(name):
                 if name not in self.names:
                     known = ", ".join(sorted(self.names)) or "no names"
-                    raise UnknownNameError(
-                        f"the program supplies nothing called `{name}`", facts=(("supplied", known),)
-                    )
+                    raise UnknownNameError(f"the program supplies no `{name}`", facts=(("supplied", known),))
                 return self.names[name]
             case _:
                 return term

@@ -1,6 +1,6 @@
-"""Relations between Python types: whether one accepts all values of another, whether two have equal values.
+"""Relations between Python types: whether one accepts all values of another, whether values can be equal.
 
-Where annotations do not say enough, the answer is the one that refuses nothing.
+Where annotations are missing or cannot be resolved, the answer is the permissive one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from typing import (
 from typing import is_typeddict as is_typed_dict
 
 WIDENED: dict[Any, tuple[type, ...]] = {float: (int,), complex: (int, float), bytes: (bytearray, memoryview)}
-"""Classes that stand for more than their instances in annotations, as type checkers read them."""
+"""Classes that, in annotations, accept more than their instances, as in type checkers."""
 _QUALIFIERS = {"Required", "NotRequired", "ReadOnly", "Final", "ClassVar"}
 _CONTAINERS = (list, set, frozenset, dict, tuple)
 _STANDARD = ("builtins", "typing", "typing_extensions", "abc", "collections", "collections.abc", "enum", "numbers")
@@ -55,15 +55,15 @@ _FAMILIES: tuple[tuple[type, ...], ...] = (
 """Values of different families are never equal."""
 
 
-def resolved(kind: Any) -> Any:
-    """The type without notes, qualifiers and aliases; None is its class."""
+def resolve_type(kind: Any) -> Any:
+    """Strip annotations, qualifiers and aliases from a type; None becomes its class."""
     if kind is None:
         return type(None)
     origin = get_origin(kind)
     if origin is Annotated or getattr(origin, "_name", None) in _QUALIFIERS:
-        return resolved(get_args(kind)[0])
+        return resolve_type(get_args(kind)[0])
     if type(kind).__name__ == "TypeAliasType":  # `type Name = …`, from Python 3.12
-        return resolved(kind.__value__)
+        return resolve_type(kind.__value__)
     return kind
 
 
@@ -72,8 +72,8 @@ def is_union(kind: Any) -> bool:
 
 
 def alternatives(kind: Any) -> Iterator[Any]:
-    """The parts of a union, or the type itself."""
-    kind = resolved(kind)
+    """Yield the members of a union, or the type itself."""
+    kind = resolve_type(kind)
     if is_union(kind):
         for part in get_args(kind):
             yield from alternatives(part)
@@ -82,18 +82,18 @@ def alternatives(kind: Any) -> Iterator[Any]:
 
 
 def accepts(kind: Any, other: Any) -> bool:
-    """Whether every value of type `other` belongs to `kind`, as far as can be told; Any fits both ways."""
+    """Return whether every value of type `other` belongs to `kind`, as far as is known; Any fits both ways."""
     kinds = list(alternatives(kind))
     return all(any(_accepts(part, each) for part in kinds) for each in _cases(other, kinds))
 
 
 def overlaps(kind: Any, other: Any) -> bool:
-    """Whether some values of type `other` belong to `kind`, as far as can be told."""
+    """Return whether some values of type `other` may belong to `kind`."""
     return accepts(kind, other) or any(accepts(kind, each) or accepts(each, kind) for each in alternatives(other))
 
 
 def _cases(kind: Any, beside: list[Any]) -> Iterator[Any]:
-    """The alternatives of a type. Beside literals, a class with few values is each of these."""
+    """Yield the alternatives of a type. If `beside` has literals, bools and enums are expanded to literals too."""
     literals = any(get_origin(each) is Literal for each in beside)
     for each in alternatives(kind):
         if get_origin(each) is Literal:
@@ -108,7 +108,7 @@ def _cases(kind: Any, beside: list[Any]) -> Iterator[Any]:
 
 
 def _accepts(kind: Any, other: Any) -> bool:
-    """The same of types that are no unions."""
+    """`accepts` for types that are not unions."""
     if kind is Any or other is Any or kind is object or kind == other or isinstance(other, TypeVar):
         return True
     if get_origin(other) is Literal:
@@ -130,7 +130,7 @@ def _accepts(kind: Any, other: Any) -> bool:
 
 
 def _is_above(kind: Any, other: Any) -> bool:
-    """Whether one new type was made of the other, or of one that was."""
+    """Return whether `kind` is `other` or one of the NewTypes that it was made from."""
     while isinstance(other, NewType):
         if other is kind:
             return True
@@ -144,7 +144,7 @@ def _accepts_dict(kind: Any, other: Any) -> bool:
         return not isinstance(plain, type) or issubclass(plain, dict) or issubclass(dict, plain) or _is_made(plain)
     try:
         fields, given = typing.get_type_hints(kind), typing.get_type_hints(other)
-    except Exception:  # annotations that cannot be resolved say nothing
+    except Exception:  # unresolvable annotations
         return True
     if not kind.__required_keys__ <= other.__required_keys__:
         return False
@@ -158,7 +158,7 @@ def _accepts_class(kind: Any, other: Any) -> bool:
     if getattr(plain, "_is_protocol", False):
         return True
     if _is_made(other_plain) and _family(plain) in (None, _family(tuple), _family(dict)):
-        return True  # rows that nobody wrote a class for: a function may say which of its own they are like
+        return True  # rows without a class of their own: a function may annotate them with any row class
     try:
         if not issubclass(other_plain, (plain, *WIDENED.get(plain, ()))):
             return False
@@ -175,29 +175,29 @@ def _accepts_class(kind: Any, other: Any) -> bool:
 
 
 def _fit_somehow(part: Any, other: Any) -> bool:
-    """Whether parameters of a generic class fit, be it covariant or contravariant."""
+    """Return whether parameters of a generic class fit, covariantly or contravariantly."""
     return accepts(part, other) or accepts(other, part)
 
 
 def _is_made(kind: type) -> bool:
-    """Whether it is a row type that was made from columns."""
+    """Return whether it is a row type that Flo made from columns."""
     return issubclass(kind, tuple) and hasattr(kind, "_columns")
 
 
 def _as_tuple(kind: Any) -> Any:
-    """A named tuple as the type of a plain one, where its fields can be resolved."""
+    """Return a named tuple type as a plain tuple type, if its fields can be resolved."""
     plain = get_origin(kind) or kind
     if plain is tuple:
         return kind
     try:
         hints = typing.get_type_hints(plain)
         return tuple[tuple(hints[name] for name in plain._fields)]  # type: ignore[misc]
-    except Exception:  # another subclass, or annotations that cannot be resolved
+    except Exception:  # another subclass, or unresolvable annotations
         return tuple
 
 
 def _tuples_match(kind: Any, other: Any, match: Callable[[Any, Any], bool]) -> bool:
-    """Whether tuple types have as many parts, which match one by one; `tuple` alone matches any."""
+    """Return whether tuple types have equally many parts that match one by one; a bare `tuple` matches any."""
     if get_origin(kind) is None or get_origin(other) is None:
         return True
     parts, others = get_args(kind), get_args(other)
@@ -211,13 +211,13 @@ def _tuples_match(kind: Any, other: Any, match: Callable[[Any, Any], bool]) -> b
 
 
 def _is_packed(part: Any) -> bool:
-    """Whether it stands for any number of parts: `*Parts`."""
+    """Return whether it stands for any number of parts: `*Parts`."""
     unpacked = getattr(part, "__unpacked__", False) or get_origin(part) is Unpack
     return bool(unpacked) or isinstance(part, TypeVarTuple)
 
 
 def may_be_equal(one: Any, other: Any) -> bool:
-    """Whether a value of one type may be equal to a value of the other."""
+    """Return whether a value of one type may be equal to a value of the other."""
     return any(_may_be_equal(a, b) for a in alternatives(one) for b in alternatives(other))
 
 
@@ -244,13 +244,13 @@ def _family(kind: type) -> int | None:
 
 
 def _has_own_equality(kind: type) -> bool:
-    """Whether a class of the user's says itself what its instances are equal to."""
+    """Return whether a user's class defines its own equality."""
     base = next(each for family in _FAMILIES for each in family if issubclass(kind, each))
     return kind.__eq__ is not base.__eq__
 
 
 def are_related(one: Any, other: Any) -> bool:
-    """Whether elements of both types may be in one collection: the types have something in common."""
+    """Return whether elements of both types may be in one collection, because the types have something in common."""
     return any(_are_related(a, b) for a in alternatives(one) for b in alternatives(other))
 
 
@@ -274,22 +274,22 @@ def _are_related(one: Any, other: Any) -> bool:
 
 
 class Parameter(NamedTuple):
-    """A parameter that a function has a type for."""
+    """A parameter of a function with an annotated type."""
 
     name: str
     kind: Any
 
 
 def signature_of(function: Any) -> inspect.Signature | None:
-    """The signature, as far as Python can tell: not of all builtins, nor where a type is not there at run time."""
-    for evaluated in (True, False):  # annotations as types, or else as they are written
+    """Return the signature if Python can tell it: not for all builtins, nor for unresolvable annotations."""
+    for evaluated in (True, False):  # annotations as types, else as text
         with contextlib.suppress(Exception):
             return inspect.signature(function, eval_str=evaluated)
     return None
 
 
 def positional_parameters(function: Any, count: int) -> list[Parameter | None]:
-    """The parameters that so many positional arguments go to; None where the function does not say a type."""
+    """Return the parameters that `count` positional arguments bind to; None where there is no annotation."""
     if hasattr(function, "returns"):
         return [None] * count  # made of columns, and bound to its rows
     owner = getattr(function, "__objclass__", None)
@@ -315,7 +315,7 @@ def _typed(parameter: inspect.Parameter, hints: dict[str, Any]) -> Parameter | N
 
 
 def _hints(function: Any) -> dict[str, Any]:
-    """The types of the parameters of a function, by name. None of one whose annotations may be those of another."""
+    """Return the annotated types of the parameters by name. Empty if the annotations may belong to another function."""
     if isinstance(function, functools.partial):
         return _hints(function.func)
     if isinstance(function, functools._lru_cache_wrapper):
@@ -327,15 +327,15 @@ def _hints(function: Any) -> dict[str, Any]:
     if not isinstance(function, (types.FunctionType, types.MethodType)):
         return {}
     if hasattr(function, "__wrapped__") or hasattr(function, "__signature__"):
-        return {}  # `functools.wraps` copies the annotations, whatever the decorator takes
+        return {}  # `functools.wraps` copies the annotations, even if the decorator takes other arguments
     try:
         return typing.get_type_hints(function)
-    except Exception:  # annotations that cannot be resolved say nothing
+    except Exception:  # unresolvable annotations
         return {}
 
 
 def _constructor(kind: type) -> Any:
-    """The function that gets the arguments of a call of the class, if it is but one."""
+    """Return the function that gets the arguments when the class is called; None if there is not exactly one."""
     if type(kind).__call__ is not type.__call__:
         return None
     made = [f for f in (kind.__new__, kind.__init__) if isinstance(f, types.FunctionType)]  # type: ignore[misc]

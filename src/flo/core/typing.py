@@ -1,8 +1,8 @@
-"""The typing rules for graphs, with the defer contexts R and W (figures "type semantics for graphs" and "type
-semantics with defer contexts").
+"""The typing rules for graphs with the defer contexts R and W.
 
-A derivation is data: the rule, what it concludes, and the derivations of its premises. Types are inferred from left to
-right: given the types of a graph's inputs, the rules leave one choice for everything else.
+See the figures "type semantics for graphs" and "type semantics with defer contexts". A derivation is data: the rule,
+its conclusion, and the derivations of its premises. Types are inferred from left to right: the types of the inputs
+determine everything else.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from flo.core.stream_type import Context, Derivation, StreamTypes, subtype_rule
 
 
 def derive(graph: Graph, inputs: StreamTypes) -> Derivation:
-    """⊢ e : I ↪ O for the given I, or the reason why there is no such derivation."""
+    """⊢ e : I ↪ O: return the derivation for the given I, or raise with the reason why there is none."""
     match graph:
         case Sequential(left, right):
             first = derive(left, inputs)
@@ -24,8 +24,8 @@ def derive(graph: Graph, inputs: StreamTypes) -> Derivation:
                 second.outputs,
                 (first, second),
                 first.reads + second.reads,
-                split(first.writes, second.writes),
-                subtypings(first.outputs, second.inputs),
+                merge_writes(first.writes, second.writes),
+                subtyping_rules(first.outputs, second.inputs),
             )
         case Parallel(left, right):
             count = left.arity[0]
@@ -36,13 +36,13 @@ def derive(graph: Graph, inputs: StreamTypes) -> Derivation:
                 first.outputs + second.outputs,
                 (first, second),
                 first.reads + second.reads,
-                split(first.writes, second.writes),
+                merge_writes(first.writes, second.writes),
             )
         case Node(state, operator, origin):
             try:
                 premise = operator.judge(inputs)
                 if state is not None:
-                    belongs(state, premise.inputs, operator.name)
+                    expect_state(state, premise.inputs, operator.name)
             except TypeMismatch as error:
                 raise error.located(origin) from None
             return Derivation(
@@ -52,31 +52,31 @@ def derive(graph: Graph, inputs: StreamTypes) -> Derivation:
                 (premise,),
                 premise.reads,
                 premise.writes,
-                subtypings(inputs, premise.inputs),
+                subtyping_rules(inputs, premise.inputs),
             )
 
 
-def split(left: Context, right: Context) -> Context:
-    """W₁, W₂: the write context is split among the parts, so that no key can be written twice."""
+def merge_writes(left: Context, right: Context) -> Context:
+    """W₁, W₂: merge the write contexts of two parts; no key may be written twice."""
     for key in dict(left).keys() & dict(right).keys():
         raise DeferError(
             f"`write_defer` writes the key {key!r} twice",
-            facts=(("write_defer", "each key is written exactly once in a `nest` body"),),
+            facts=(("write_defer", "each key must be written exactly once in a `nest` body"),),
             instead=(("one `write_defer` of the union of both streams", ""),),
         ).about(key)
     return left + right
 
 
-def subtypings(given: StreamTypes, expected: StreamTypes) -> tuple[str, ...]:
-    """The subtyping rules by which what is given fits what is expected."""
+def subtyping_rules(given: StreamTypes, expected: StreamTypes) -> tuple[str, ...]:
+    """Return the subtyping rules by which the given types fit the expected ones."""
     if len(given) != len(expected):
-        raise TypeMismatch(f"{len(given)} streams flow into {len(expected)} inputs")
+        raise TypeMismatch(f"{len(expected)} inputs must get as many streams; got {len(given)}")
     rules = []
     for index, (have, want) in enumerate(zip(given, expected, strict=True)):
         rule = subtype_rule(have, want)
         if rule is None:
             raise TypeMismatch(
-                "{input} has another type than expected",
+                "{input} does not have the expected type",
                 index=index,
                 facts=(("given", have.described()), ("expected", want.described())),
             )
@@ -84,10 +84,10 @@ def subtypings(given: StreamTypes, expected: StreamTypes) -> tuple[str, ...]:
     return tuple(rules)
 
 
-def belongs(state: tuple[object, ...], types: StreamTypes, name: str) -> None:
-    """type^C(sᵢ) = Sᵢ: the buffered inputs belong to the operator's input types."""
+def expect_state(state: tuple[object, ...], types: StreamTypes, name: str) -> None:
+    """type^C(sᵢ) = Sᵢ: raise unless the buffered inputs belong to the operator's input types."""
     if len(state) != len(types):
-        raise TypeMismatch(f"`{name}` has {len(types)} inputs and a state of {len(state)}")
+        raise TypeMismatch(f"the state of `{name}` must have {len(types)} inputs; got {len(state)}")
     for index, (value, expected) in enumerate(zip(state, types, strict=True)):
         reason = expected.collection.mismatch(value)  # type: ignore[arg-type]
         if reason is not None:
@@ -95,17 +95,17 @@ def belongs(state: tuple[object, ...], types: StreamTypes, name: str) -> None:
 
 
 def program(graph: Graph, inputs: StreamTypes) -> Derivation:
-    """The type of a whole program: a graph with nothing deferred at its top."""
+    """Type a whole program: a graph that reads and writes no defer key at its top level."""
     derivation = derive(graph, inputs)
     for key, _ in derivation.reads:
-        raise DeferError(f"`read_defer({key!r})` stands outside every `nest`")
+        raise DeferError(f"`read_defer({key!r})` is outside of any `nest`")
     for key, _ in derivation.writes:
-        raise DeferError(f"`write_defer({key!r})` stands outside every `nest`")
+        raise DeferError(f"`write_defer({key!r})` is outside of any `nest`")
     return derivation
 
 
 def initial(graph: Graph, inputs: StreamTypes) -> tuple[Graph, StreamTypes]:
-    """The graph with every elided state `{_}` set to ⊥ of its type, and the types of its outputs."""
+    """Set every elided state `{_}` to ⊥ of its type; return the graph and the types of its outputs."""
     match graph:
         case Sequential(left, right):
             left, between = initial(left, inputs)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame, SparkSession
 
 import flo.tables.operators  # noqa: F401  # registers the operators on tables
-from flo.api.running import known
-from flo.columns.derive import giving_tables
+from flo.api.running import expect_known
+from flo.columns.derive import derive_table_types
 from flo.core.errors import (
     BoundednessError,
     CheckpointError,
@@ -71,7 +71,7 @@ class OnSpark:
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
         types: StreamTypes = tuple(columnar(stream.type) or stream.type for stream in self._inputs.values())
         values = tuple(stream.type for stream in self._inputs.values())
-        graph, outputs = translated(giving_tables(flow.graph(), values, (*flow._outputs, *flow._late())), types)
+        graph, outputs = translated(derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late())), types)
         wanted = tuple(columnar(plain(output)) or plain(output) for output in outputs)
         between = converting(outputs, wanted)
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
@@ -207,7 +207,7 @@ class OnSpark:
         """The DataFrames in the order of the inputs. Raises if one is missing, unknown or of the wrong kind."""
         _expect_session(self._spark)
         for name, frame in inputs.items():
-            stream = self._inputs[known(name, self._inputs, "input")]
+            stream = self._inputs[expect_known(name, self._inputs, "input")]
             if _is_connect(frame):
                 raise _connect_error(f"the input `{name}` was given a DataFrame of Spark Connect")
             if not isinstance(frame, DataFrame):
@@ -230,7 +230,7 @@ class OnSpark:
     def _sinks(self, outputs: Mapping[str, Any], diverted: list[str]) -> dict[str, Sink]:
         names = [*self._output_types, *diverted]
         for name in outputs:
-            known(name, dict.fromkeys(names), "output")
+            expect_known(name, dict.fromkeys(names), "output")
         return {name: sink_of(name, outputs.get(name)) for name in names}
 
     def _expect_weights(self, frames: Mapping[str, DataFrame], sinks: Mapping[str, Sink]) -> None:
@@ -256,7 +256,7 @@ class OnSpark:
     ) -> dict[str, BoundInput]:
         """Binds the DataFrames to inputs. Raises if one can never fit."""
         for name in order:
-            known(name, self._inputs, "input")
+            expect_known(name, self._inputs, "input")
         # with `divert` nothing is pushed down, because rows are diverted as they came
         natives = repeat(None) if divert else self._natives
         return {

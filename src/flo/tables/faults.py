@@ -13,20 +13,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.calling import of_a_row
+from flo.columns.calling import is_row_fault
 from flo.columns.indices import Places, taken
 from flo.core.errors import EngineError
 from flo.core.operator import Step
 from flo.tables.keyed import ENDED, KeyedRows, key_names
 from flo.tables.state.trace import added, alike, weighing
 from flo.tables.values import WEIGHT, Rows, layout_of, ordered
-from flo.values.operators.shapes import noted
+from flo.values.operators.shapes import annotate_error
 from flo.values.weighted import ZSet
 
 
 def expect_of_a_row(operator: Any, error: Exception) -> None:
     """Raises an engine error unless a function of the user raised on a row."""
-    if not of_a_row(error):
+    if not is_row_fault(error):
         raise EngineError(f"`{operator.like.name}` on tables raised {type(error).__name__}: {error}") from error
 
 
@@ -56,7 +56,7 @@ def piecewise(operator: Any, inputs: tuple[Rows, ...], error: Exception, *, onwa
                     half = count // 2
                     waiting += [(start + half, count - half), (start, half)]
                     continue
-                fault = fault or noted(error, operator.unit(value.of, part))
+                fault = fault or annotate_error(error, operator.unit(value.of, part))
                 if ordered(value.of):
                     break
                 continue
@@ -128,7 +128,7 @@ def piecewise_by_key(operator: Any, inputs: tuple[KeyedRows, ...], *, onwards: b
                 if middle is not None:
                     waiting += [(middle, stop), (start, middle)]
                     continue
-                fault = fault or noted(error, operator.unit(value.of, part.slice(0, 1)))
+                fault = fault or annotate_error(error, operator.unit(value.of, part.slice(0, 1)))
                 if ordered(value.inner):
                     behind = int(starts[np.searchsorted(starts, start, side="right")])
                 continue

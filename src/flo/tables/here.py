@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import flo.tables.operators  # noqa: F401  # registers the operators on tables
 from flo.api.engines import Here
-from flo.api.running import FlowLoop, Result, known
-from flo.columns.derive import giving_tables
+from flo.api.running import FlowLoop, Result, expect_known
+from flo.columns.derive import derive_table_types
 from flo.core.checkpoint import Running
 from flo.core.collection import Value
 from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
@@ -67,7 +67,7 @@ class OnHere:
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
         types: StreamTypes = tuple(_input_type(stream.type) for stream in self._inputs.values())
         values = tuple(stream.type for stream in self._inputs.values())
-        graph, outputs = translated(giving_tables(flow.graph(), values, (*flow._outputs, *flow._late())), types)
+        graph, outputs = translated(derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late())), types)
         wanted = tuple(o if isinstance(o.collection, KeyedColumns) else _as_table(plain(o)) for o in outputs)
         between = converting(outputs, wanted)
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
@@ -88,12 +88,12 @@ class OnHere:
         """
         loop = self.loop(on_error=on_error, negative=negative)
         for name in inputs:
-            known(name, self._inputs, "input")
+            expect_known(name, self._inputs, "input")
         for name, stream in self._inputs.items():
             if stream.bounded and name not in inputs:
                 raise UnknownNameError(
-                    f"`run` was not given the bounded input `{name}`",
-                    instead=((f"run({name}=[…])", "an empty list if there is no data"),),
+                    f"`run` must get data for the bounded input `{name}`",
+                    instead=((f"run({name}=[…])", "an empty list if there is none"),),
                     where=Origin.here(),
                 )
         try:
@@ -182,7 +182,7 @@ class TableLoop(FlowLoop):
 
     def pull(self, name: str, at_most: int | None = None) -> Any:
         """The changes of an output since the last pull: a table, or plain Python if it has no columns."""
-        place = self._outputs[known(name, self._outputs, "output")]
+        place = self._outputs[expect_known(name, self._outputs, "output")]
         with self._alone("pull"):
             self._pulled.add(name)
             return self._to_user(place, self._sent(place, at_most))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from flo.api.explain import described
+from flo.api.explain import describe_operator
 from flo.core.collection import Form, FormedValue
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.operator import Operator
@@ -132,7 +132,12 @@ def _size(part: Any) -> tuple[int, int]:
 def explain_plan(name: str, graph: Graph) -> str:
     """The text of `explain`: a line for each operator, and a summary."""
     rows = [
-        ("  " * each.depth + described(each.operator), each.how, "; ".join(each.keeps), str(each.node.origin or ""))
+        (
+            "  " * each.depth + describe_operator(each.operator),
+            each.how,
+            "; ".join(each.keeps),
+            str(each.node.origin or ""),
+        )
         for each in plan(graph)
     ]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]

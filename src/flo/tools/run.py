@@ -18,7 +18,7 @@ from rich.table import Table
 
 import flo
 from flo.api.flow import Flow
-from flo.api.running import known
+from flo.api.running import expect_known
 from flo.core.errors import FloError, UnknownNameError, is_users
 from flo.tools.load import load, on_its_own, target
 from flo.tools.subjects import Subject, found_in
@@ -140,12 +140,12 @@ def _expect(flow: Flow, inputs: Mapping[str, str], order: Mapping[str, str], sin
     """What can be said before Spark starts, which takes seconds."""
     names = {stream.name: stream for stream in flow._scope.inputs}
     for name in (*inputs, *order):
-        known(name, names, "input")
+        expect_known(name, names, "input")
     for name in names:
         if name not in inputs:
             raise UnknownNameError(f"the input `{name}` was given no source", instead=((f"--input {name}=PATH", ""),))
     for name in sinks:
-        known(name, {**flow._outputs, **flow._late()}, "output")
+        expect_known(name, {**flow._outputs, **flow._late()}, "output")
 
 
 @dataclass(frozen=True)

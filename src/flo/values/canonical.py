@@ -1,12 +1,12 @@
-"""One form for equal elements, so that dicts and comparisons of Python treat them as columns do.
+"""One canonical form for equal elements, so that Python's dicts and comparisons treat them as columns do.
 
 Python and databases disagree on three kinds of values:
 
-- NaN differs from itself, so a row that holds one could not be found again. Flo has one NaN.
-- 0.0 and -0.0 are equal, so which of them came first would show. Flo keeps 0.0.
-- Two times of one zone are compared by their wall clocks, so the two 02:30 of the hour that is repeated when daylight
-  saving time ends are equal, though they are an hour apart. Flo compares instants: such a time gets its UTC offset in
-  place of its zone.
+- NaN differs from itself, so a row with a NaN could not be found again. Flo uses one NaN object.
+- 0.0 and -0.0 are equal, so the result would depend on which came first. Flo uses 0.0.
+- Python compares two times of one zone by their wall clocks. So the two 02:30 of the hour that is repeated at the end
+  of daylight saving time are equal, though they are an hour apart. Flo compares instants: it replaces the zone of such
+  a time by its UTC offset.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _canonical_float(number: float) -> float:
 
 
 def _with_offset(moment: datetime) -> datetime:
-    """The same instant, with its UTC offset in place of a zone in which the wall clock does not tell the instant."""
+    """Replace the zone by the UTC offset if the wall clock is ambiguous in that zone. The instant stays the same."""
     if moment.tzinfo is None or isinstance(moment.tzinfo, timezone):
         return moment
     offset = moment.utcoffset()
@@ -36,15 +36,15 @@ def _with_offset(moment: datetime) -> datetime:
 
 
 class Forms(dict[type, Form | None]):
-    """How to bring the values of a class into their canonical form; None for a class that has only one form.
+    """Maps a class to a function that brings its values into canonical form; None if they always are.
 
-    Looks into tuples, frozensets and frozen dataclasses.
+    Recurses into tuples, frozensets and frozen dataclasses.
     """
 
     def __init__(self, leaves: dict[type, Form]) -> None:
         super().__init__(leaves)
         self._unchanged: set[type] = set()
-        """The classes that have only one form."""
+        """The classes whose values are always canonical."""
 
     def __call__(self, element: Any) -> Any:
         form = self[type(element)]
@@ -87,6 +87,6 @@ class Forms(dict[type, Form | None]):
 
 
 canonical_element = Forms({float: _canonical_float, datetime: _with_offset})
-"""The element in the form that bags, sets, z-sets, keys and groups know it by."""
+"""Canonical form of elements of bags, sets and z-sets, and of keys and groups."""
 instant_element = Forms({datetime: _with_offset})
-"""The element with times that Python compares as instants, and everything else as it is: what a sequence holds."""
+"""Canonical form of elements of sequences: only times are changed, to those that Python compares as instants."""

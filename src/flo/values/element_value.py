@@ -1,4 +1,4 @@
-"""What sequences, bags, sets and z-sets share: elements that are consumed unit by unit, and an end."""
+"""Base classes of sequences, bags, sets and z-sets: elements that are consumed unit by unit, and an end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from flo.core.collection import Collection, End, Value, call
-from flo.core.elements import first_stranger, type_name
+from flo.core.elements import find_mismatch, type_name
 from flo.core.errors import ElementError, brief
 from flo.core.term import Lowering, Term
 from flo.core.type_relations import accepts
@@ -17,31 +17,31 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class ElementValue(Value):
-    """A value made of units: an element, or an element and its weight."""
+    """A value made of units. A unit is an element, or an element with its weight."""
 
     __slots__ = ()
 
     suffix: ClassVar[str]
-    """What the names of rules on this collection end with: `map` on sequences, `map-bag` on bags."""
+    """The suffix of rule names on this collection: `map` on sequences, `map-bag` on bags."""
     end_suffix: ClassVar[str] = "-terminated"
     end: End
 
     @abstractmethod
     def units(self) -> Iterator[tuple[Any, Self]]:
-        """Every unit that a step may consume next, and what is left then."""
+        """Yield every unit that a step may consume next, with the rest that remains."""
 
     @abstractmethod
     def all_units(self) -> list[Any]:
-        """All units, in an order in which they may be consumed."""
+        """Return all units, in an order in which they may be consumed."""
 
     @abstractmethod
     def elements_list(self) -> list[Any]:
-        """The distinct elements."""
+        """Return the distinct elements."""
 
     @classmethod
     @abstractmethod
     def of(cls, units: Iterable[Any], end: End = End.OPEN) -> Self:
-        """The value of these units."""
+        """Return the value of these units."""
 
     @classmethod
     @abstractmethod
@@ -57,11 +57,11 @@ class ElementValue(Value):
 
     @abstractmethod
     def ended(self, end: End) -> Self:
-        """The same elements with this end."""
+        """Return the same elements with this end."""
 
     @classmethod
     def terminator(cls) -> Self:
-        """⊗ as a delta."""
+        """Return ⊗ as a delta."""
         return cls.of((), End.ARRIVED)
 
     def empty(self) -> Self:
@@ -74,15 +74,15 @@ class ElementValue(Value):
         return self.end is not End.OPEN
 
     def drained(self) -> Self:
-        """Without its elements: `[⊗]` if the end has arrived, else `[]`."""
+        """Return the value without its elements: `[⊗]` if the end has arrived, else `[]`."""
         return self.of((), self.end)
 
     def passed(self) -> Self:
-        """⊗: the end was passed on."""
+        """Return ⊗: the end was passed on."""
         return self.of((), End.PASSED)
 
     def ending(self) -> bool:
-        """`[⊗]`: nothing is left but an end that was not passed on."""
+        """Return whether it is `[⊗]`: only the end is left to pass on."""
         return self.end is End.ARRIVED and not self.size() > 1
 
     def send(self, at_most: int | None = None) -> tuple[Self, Self]:
@@ -109,21 +109,21 @@ class ElementCollection(Collection, Generic[T_co]):
 
     def mismatch(self, value: Value) -> str | None:
         if not isinstance(value, self.value_class):
-            return f"a {value.kind} is no {self}"
+            return f"a {value.kind} is not a {self}"
         elements = value.elements_list()
-        stranger = first_stranger(elements, self.element)
+        stranger = find_mismatch(elements, self.element)
         return None if stranger is None else f"{elements[stranger]!r} is not of type {type_name(self.element)}"
 
     def accepts(self, other: Collection) -> bool:
         return type(other) is type(self) and accepts(self.element, other.element)
 
     def checked(self, elements: list[Any]) -> list[Any]:
-        """The elements, or an error that names the first one that does not belong."""
-        position = first_stranger(elements, self.element)
+        """Return the elements in canonical form. Raises at the first one that does not belong to the type."""
+        position = find_mismatch(elements, self.element)
         reason = f"not of type {type_name(self.element)}"
         if position is None and self.unordered:
             position = first_unhashable(elements)
-            reason = f"not hashable, and a {self.name} must tell equal elements apart"
+            reason = f"not hashable, which elements of a {self.name} must be"
         if position is not None:
             error = ElementError(
                 f"element {position} of {{input}} is {reason}",
@@ -143,10 +143,10 @@ class ElementCollection(Collection, Generic[T_co]):
         return self._value(data if isinstance(data, Mapping) else self.gathered(data))
 
     def gathered(self, data: Any) -> list[Any]:
-        """The elements of an iterable; what it raises becomes an error about the input."""
+        """Return the elements of an iterable. An exception of the iterable becomes an error about the input."""
         if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
             raise ElementError(
-                f"{{input}} takes many elements, and was given one {type(data).__name__}",
+                f"{{input}} must be an iterable of elements; got one {type(data).__name__}",
                 facts=(("given", brief(data)), ("{input}", str(self))),
                 instead=((f"[{brief(data, 30)}]", "a list with one element"),),
             )
@@ -163,7 +163,7 @@ class ElementCollection(Collection, Generic[T_co]):
 
     @abstractmethod
     def _value(self, data: Any) -> Any:
-        """The open value of a list of elements, or of a mapping to weights."""
+        """Return the open value of a list of elements, or of a mapping to weights."""
 
     def lower(self, lower: Lowering) -> Term:
         return call(self.name, self.element, lower=lower)
@@ -181,6 +181,7 @@ class ElementCollection(Collection, Generic[T_co]):
 
 
 def first_unhashable(elements: list[Any]) -> int | None:
+    """Return the position of the first element that cannot be hashed; None if all can."""
     try:
         set(elements)
     except TypeError:

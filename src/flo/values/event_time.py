@@ -1,4 +1,4 @@
-"""Event time: numbers, or datetimes with timedeltas, measured from 0 or the epoch."""
+"""Event time: numbers counted from 0, or datetimes and timedeltas counted from the epoch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar, 
 from flo.core.elements import returned_type
 
 if TYPE_CHECKING:
-    import typing_extensions  # type checkers know it, installed or not
+    import typing_extensions  # known to type checkers, installed or not
 
     M = typing_extensions.TypeVar("M", default=Any)
 else:
@@ -21,16 +21,16 @@ UTC_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class TimeWindow(NamedTuple, Generic[M]):
-    """[start, end): where a window begins, and where it has just ended. Windows of aware datetimes are in UTC."""
+    """[start, end): a window's first instant, and the first one after it. Windows of aware datetimes are in UTC."""
 
     start: M
     end: M
 
 
 def window_type(time: Any, durations: list[Any]) -> Any:
-    """The `TimeWindow` of these times, with the type of its bounds where that is certain."""
+    """Return the `TimeWindow` of these times, with the type of its bounds if that is known."""
     kind = returned_type(time)
-    if get_origin(kind) in (Union, types.UnionType):  # no window has a bound that is None
+    if get_origin(kind) in (Union, types.UnionType):  # bounds of windows are never None
         kind, *others = [part for part in get_args(kind) if part is not type(None)]
         kind = Any if others else kind
     kinds = set(map(type, durations))
@@ -38,7 +38,7 @@ def window_type(time: Any, durations: list[Any]) -> Any:
         return TimeWindow[int]
     if kind in (int, float) and kinds <= {int, float}:
         return TimeWindow[float]
-    if not hasattr(time, "returns"):  # a Python function does not say whether there is a zone
+    if not hasattr(time, "returns"):  # the annotation of a Python function does not tell whether there is a zone
         return TimeWindow
     if get_origin(kind) is Annotated and getattr(get_args(kind)[1], "tz", None) is not None:
         return TimeWindow[Annotated[datetime, UTC]]
@@ -47,33 +47,33 @@ def window_type(time: Any, durations: list[Any]) -> Any:
 
 
 def origin_of(moment: Any) -> Any:
-    """Where windows are aligned: 0, or the epoch."""
+    """Return the origin that windows are aligned to: 0, or the epoch."""
     if isinstance(moment, datetime):
         return EPOCH if moment.tzinfo is None else UTC_EPOCH
     return EPOCH if isinstance(moment, date) else 0
 
 
 def offset_of(moment: Any, origin: Any) -> Any:
-    """How long after the origin: the same for the same instant, whatever the time zone."""
+    """Return the distance from the origin. It only depends on the instant, not on the time zone."""
     if isinstance(moment, float) and not math.isfinite(moment):
         raise ValueError(f"{moment} is not a time")
     if origin_of(moment) != origin:
-        raise TypeError(f"the time {moment!r} cannot be compared with earlier ones, counted from {origin!r}")
+        raise TypeError(f"the time {moment!r} cannot be compared with earlier ones, which count from {origin!r}")
     if origin == 0:
         return moment
     return (moment if isinstance(moment, datetime) else datetime.combine(moment, time.min)) - origin
 
 
 def expect_durations(moment: Any, **durations: Any) -> None:
-    """Refuses a size in numbers where times are datetimes, and the other way round."""
+    """Raise unless durations are timedeltas for datetimes, and numbers otherwise."""
     dates = isinstance(moment, date)
     for name, duration in durations.items():
         if duration and isinstance(duration, timedelta) != dates:
             needed = "a timedelta" if dates else "a number"
-            raise TypeError(f"the time is {moment!r}, and {name} is {duration!r} where {needed} is needed")
+            raise TypeError(f"`{name}` must be {needed} because the time is {moment!r}; got {duration!r}")
 
 
-def above_zero(duration: Any) -> bool:
+def is_positive_duration(duration: Any) -> bool:
     try:
         return bool(duration > duration - duration)
     except TypeError:
@@ -81,7 +81,7 @@ def above_zero(duration: Any) -> bool:
 
 
 def place(offset: Any, width: Any) -> int:
-    """n, where n · width ≤ offset < (n + 1) · width, as these are computed: float products are rounded."""
+    """Return n with n · width ≤ offset < (n + 1) · width as computed: float products are rounded."""
     number = int(offset // width)
     if number * width > offset:
         number -= 1

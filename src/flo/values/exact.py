@@ -1,7 +1,7 @@
-"""Sums that do not depend on the order of what is summed (docs/deviations.md, 11).
+"""Exact sums, independent of the order of summation (docs/deviations.md, 11).
 
-Every finite number is a ratio of integers and is added as one: nothing is rounded until the result is asked
-for, and what is taken back cancels exactly. What is not finite is counted.
+Every finite number is a ratio of integers and is added as such. Nothing is rounded before the result is read, and
+retracted numbers cancel exactly. Infinities and NaN are counted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Annotated, Any, final, get_args, get_origin
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 
 KINDS = ("int", "Decimal", "Fraction", "float")
-"""The kinds of numbers; a sum is of the last kind that is among its terms."""
+"""The kinds of numbers; a sum has the last of the kinds of its terms."""
 ORDER = {name: place for place, name in enumerate((*KINDS, "inf", "-inf", "nan"))}
 
 NAN = math.nan
@@ -25,13 +25,13 @@ DECIMAL_NAN = Decimal("NaN")
 
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 PLACES = 18
-"""How many decimal places a quotient of decimals has, unless what is divided has more: as many as a column of them."""
+"""The decimal places of a quotient of decimals, unless the dividend has more; the same as in columns."""
 
 
 @final
 @dataclass(frozen=True)
 class Digits:
-    """How wide a column of numbers is: so many decimal digits, `scale` of them behind the point."""
+    """The width of a column of decimals: `precision` digits, `scale` of them after the point."""
 
     precision: int
     scale: int
@@ -41,48 +41,48 @@ class Digits:
 
 
 WIDEST = 38
-"""The digits that 128 bits hold."""
+"""The number of decimal digits that fit into 128 bits."""
 Int128 = Annotated[int, Digits(WIDEST, 0)]
-"""An `int` whose column has 128 bits: what sums of integers are on tables and on Spark."""
+"""An `int` with a 128-bit column: the type of integer sums on tables and on Spark."""
 
 
 def plain_type(kind: Any) -> Any:
-    """The Python type, without what is noted beside it."""
+    """Return the Python type without annotations."""
     return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
 def sum_type(kind: Any) -> Any:
-    """The type of a sum: 128 bits for integers; for decimals as many places as they have, and 38 digits."""
-    plain, noted = plain_type(kind), digits_of(kind)
+    """Return the type of a sum: 128 bits for integers; 38 digits for decimals, with unchanged scale."""
+    plain, digits = plain_type(kind), digits_of(kind)
     if plain in (int, bool):
         return Int128
-    if plain is Decimal and noted is not None:
-        return _decimals(noted.precision, noted.scale)
+    if plain is Decimal and digits is not None:
+        return _decimals(digits.precision, digits.scale)
     return plain if plain in (float, Decimal, Fraction) else Any
 
 
 def mean_type(kind: Any) -> Any:
-    """The type of an average: a float for integers and floats; for decimals 38 digits, with room for theirs before the
-    point, and up to 18 places behind it."""
-    plain, noted = plain_type(kind), digits_of(kind)
+    """Return the type of an average: float for integers and floats; for decimals, 38 digits with as many before the
+    point as the column has, and up to 18 after it."""
+    plain, digits = plain_type(kind), digits_of(kind)
     if plain in (int, bool):
         return float
-    if plain is Decimal and noted is not None:
-        return _decimals(noted.precision, mean_places(kind))
+    if plain is Decimal and digits is not None:
+        return _decimals(digits.precision, mean_places(kind))
     return plain if plain in (float, Decimal, Fraction) else Any
 
 
 def mean_places(kind: Any) -> int:
-    """How many places an average of such decimals has."""
-    noted = digits_of(kind)
-    if noted is None:
+    """Return the number of decimal places of an average."""
+    digits = digits_of(kind)
+    if digits is None:
         return PLACES
-    room = max(WIDEST, noted.precision) - (noted.precision - noted.scale)
-    return max(noted.scale, min(PLACES, room))
+    room = max(WIDEST, digits.precision) - (digits.precision - digits.scale)
+    return max(digits.scale, min(PLACES, room))
 
 
 def digits_of(kind: Any) -> Digits | None:
-    """The digits that are noted beside `Decimal`, by Arrow's type or ours."""
+    """Return the digits annotated on `Decimal`, by Arrow's type or ours; None if there are none."""
     notes = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
     sized = [note for note in notes if hasattr(note, "precision") and hasattr(note, "scale")]
     return Digits(sized[0].precision, sized[0].scale) if sized else None
@@ -97,13 +97,13 @@ def _decimals(precision: int, scale: int) -> Any:
 class Exact(Lowerable):
     """Σ weight · number, as (kind, total, weight) for every kind of number that did not cancel.
 
-    Infinities and nan are counted under `inf`, `-inf` and `nan`. All of it is linear: no order can be seen.
+    Infinities and NaN are counted under `inf`, `-inf` and `nan`. All parts are linear, so the order has no effect.
     """
 
     parts: tuple[tuple[str, int | Fraction, int], ...] = ()
 
     def added(self, numbers: Iterable[tuple[Any, int]]) -> Exact:
-        """With these numbers, each times its weight."""
+        """Add these numbers, each multiplied by its weight."""
         totals: dict[str, int | Fraction] = {}
         weights: dict[str, int] = {}
         for kind, total, weight in self.parts:
@@ -118,14 +118,15 @@ class Exact(Lowerable):
         return Exact(tuple((kind, totals[kind], weights[kind]) for kind in kept))
 
     def value(self) -> Any:
-        """The sum, rounded once: ints give an int, decimals a Decimal, and a float among them a float."""
+        """Return the sum, rounded once: an int for ints, a Decimal for decimals, a float if any term is one."""
         return self.over(None)
 
     def mean(self, weight: int, places: int = PLACES) -> Any:
-        """The sum divided by a weight, rounded once: a float, a Decimal of so many places, or a Fraction."""
+        """Return the sum divided by a weight, rounded once: a float, a Decimal with `places` places, or a Fraction."""
         return self.over(weight, places)
 
     def over(self, weight: int | None, places: int = PLACES) -> Any:
+        """Return the sum divided by a weight; the sum itself if the weight is None."""
         kind = next((name for name, _, _ in reversed(self.parts) if name in KINDS), "int")
         special = self._special(-1 if weight is not None and weight < 0 else 1)
         if special is not None:
@@ -140,7 +141,7 @@ class Exact(Lowerable):
         return _DIVIDE[kind](Fraction(total) / weight)
 
     def _special(self, sign: int) -> float | None:
-        """The infinity or nan that the sum is, if it is one."""
+        """Return the infinity or NaN that the sum is; None if the sum is finite."""
         weights = {kind: weight for kind, _, weight in self.parts}
         up, down = weights.get("inf", 0) * sign, -weights.get("-inf", 0) * sign
         if "nan" in weights or up * down < 0:
@@ -155,7 +156,7 @@ register("exact", Exact)
 
 
 def terms(number: Any) -> tuple[str, int | Fraction, str]:
-    """(kind, exact value, the name under which it is counted if it is not finite)."""
+    """Return (kind, exact value, name under which a non-finite number is counted)."""
     if isinstance(number, int):
         return "int", int(number), ""
     if isinstance(number, float):
@@ -170,11 +171,11 @@ def terms(number: Any) -> tuple[str, int | Fraction, str]:
         return "int", int(number), ""
     if isinstance(number, Rational):
         return "Fraction", Fraction(number), ""
-    raise TypeError(f"{number!r} is not an int, float, Decimal or Fraction, and cannot be summed exactly")
+    raise TypeError(f"exact sums take int, float, Decimal and Fraction; got {number!r}")
 
 
 def to_float(ratio: int | Fraction) -> float:
-    """The nearest float; an infinity beyond the largest."""
+    """Return the nearest float; an infinity if out of range."""
     try:
         return float(ratio)
     except OverflowError:
@@ -182,7 +183,7 @@ def to_float(ratio: int | Fraction) -> float:
 
 
 def to_decimal(ratio: int | Fraction) -> Decimal:
-    """The same number as a Decimal: the denominator of a sum of decimals has no factors but 2 and 5."""
+    """Convert to an equal Decimal. It exists because the denominator of a sum of decimals only has factors 2 and 5."""
     ratio = Fraction(ratio)
     places = decimal_places(ratio)
     digits = ratio.numerator * (10**places // ratio.denominator)
@@ -190,6 +191,7 @@ def to_decimal(ratio: int | Fraction) -> Decimal:
 
 
 def decimal_places(ratio: int | Fraction) -> int:
+    """Return the number of decimal places needed to write the ratio exactly."""
     rest, places = ratio.denominator, 0
     while rest > 1:
         rest //= math.gcd(rest, 10)
@@ -198,7 +200,7 @@ def decimal_places(ratio: int | Fraction) -> int:
 
 
 def divided_decimal(total: int | Fraction, weight: int, places: int = PLACES) -> Decimal:
-    """The nearest decimal of so many places; of two that are as near, the even one."""
+    """Return the nearest decimal with `places` places; ties go to the even one."""
     unit = 10 ** max(places, decimal_places(total))
     return to_decimal(Fraction(round(Fraction(total) / weight * unit), unit))
 

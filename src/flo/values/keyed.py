@@ -1,8 +1,7 @@
-"""Keyed collections: a stream of its own for every key.
+"""Keyed collections: one stream per key.
 
-That a key is there is information, even if nothing has arrived on its stream: `fold` over nothing has a result. Z-sets
-are the exception: their elements can be taken back, and the key goes with the last one. A key whose z-set is empty is
-not there.
+A key exists as soon as it has arrived, even if its stream is still empty: `fold` over nothing has a result. Z-sets are
+the exception: their elements can be retracted, and the key disappears with the last one.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, final
 
 from flo.core.collection import Collection, End, Value, call
-from flo.core.elements import first_stranger, type_name
+from flo.core.elements import find_mismatch, type_name
 from flo.core.errors import CollectionError, ElementError, brief
 from flo.core.persistent import PersistentMap
 from flo.core.term import Lowering, Term
@@ -26,10 +25,10 @@ C_co = TypeVar("C_co", bound=Collection, covariant=True)
 @final
 @dataclass(frozen=True, slots=True)
 class KeyedValue(Value):
-    """{k₁: c₁, …}: what has arrived for each key. When it ends, the stream of every key does.
+    """{k₁: c₁, …}: what has arrived for each key. When it ends, the streams of all keys end.
 
-    `behind` holds what must be remembered of streams that were consumed: that one has ended on its own, or which of its
-    inner streams is open.
+    `behind` has what must be remembered of streams that were consumed: that a stream has ended on its own, or which of
+    its inner streams is open.
     """
 
     entries: PersistentMap[Any, Value]
@@ -41,11 +40,11 @@ class KeyedValue(Value):
     @classmethod
     def of(cls, entries: Mapping[Any, Value], end: End = End.OPEN) -> KeyedValue:
         kept = ((key, value if end is End.OPEN else value.fix()) for key, value in entries.items())
-        return cls(PersistentMap((key, value) for key, value in kept if not vanished(value, end)), end)
+        return cls(PersistentMap((key, value) for key, value in kept if not is_absent(value, end)), end)
 
     @classmethod
     def terminator(cls) -> KeyedValue:
-        """⊗ as a delta."""
+        """Return ⊗ as a delta."""
         return cls(PersistentMap(), End.ARRIVED)
 
     def concat(self, delta: KeyedValue) -> KeyedValue:
@@ -64,8 +63,8 @@ class KeyedValue(Value):
                     continue
                 moved[key] = None
             else:
-                value = more.empty().concat(more)  # of its own: see WeightedValue.concat
-            changes[key] = None if vanished(value, End.OPEN) else value
+                value = more.empty().concat(more)  # copy: see WeightedValue.concat
+            changes[key] = None if is_absent(value, End.OPEN) else value
         entries = self.entries.updated(changes, drop=None)
         if delta.end is not End.OPEN:
             return KeyedValue.of(entries.to_dict(), delta.end)
@@ -81,15 +80,15 @@ class KeyedValue(Value):
         return self.end is not End.OPEN
 
     def passed(self) -> KeyedValue:
-        """⊗: the end was passed on."""
+        """Return ⊗: the end was passed on."""
         return KeyedValue(PersistentMap(), End.PASSED)
 
     def ending(self) -> bool:
-        """Nothing is left but an end that was not passed on."""
+        """Return whether only the end is left to pass on."""
         return self.end is End.ARRIVED and not self.entries
 
-    def taken(self, keys: Iterable[Any]) -> tuple[KeyedValue, dict[Any, Value]]:
-        """What stays behind when all that has arrived for these keys is consumed, and that."""
+    def take_keys(self, keys: Iterable[Any]) -> tuple[KeyedValue, dict[Any, Value]]:
+        """Consume everything that has arrived for these keys; return (the rest, what was consumed)."""
         sent: dict[Any, Value] = {}
         rests: dict[Any, Value] = {}
         for key in keys:
@@ -103,11 +102,11 @@ class KeyedValue(Value):
     def take(self) -> tuple[KeyedValue, KeyedValue]:
         if self.end is not End.OPEN:
             return self.passed(), self
-        rest, sent = self.taken(self.entries)
+        rest, sent = self.take_keys(self.entries)
         return rest, KeyedValue(PersistentMap(sent))
 
     def send(self, at_most: int | None = None) -> tuple[KeyedValue, KeyedValue]:
-        """What the streams of so many keys send."""
+        """Send what the streams of the first `at_most` keys send."""
         keys = list(self.entries)[:at_most]
         parts = {key: self.entries[key].send() for key in keys}
         sent = KeyedValue(PersistentMap((key, part) for key, (_, part) in parts.items()))
@@ -133,21 +132,21 @@ class KeyedValue(Value):
         return cls(entries, End.lift(end), *behind)
 
 
-def vanished(value: Value, end: End) -> bool:
-    """Whether the key of this stream is not there: an empty z-set that did not end before the others."""
+def is_absent(value: Value, end: End) -> bool:
+    """Return whether the key of this stream does not exist: an empty z-set that did not end before the others."""
     return isinstance(value, ZSetValue) and not value.weights and (end is not End.OPEN or not value.fixed())
 
 
 class Keyed(Collection, Generic[K, C_co]):
-    """Keyed<K, C>: finitely many keys, and a value of C for each."""
+    """Keyed<K, C>: finitely many keys, each with a value of C."""
 
     name = "Keyed"
 
     def __init__(self, key: Any, inner: Collection) -> None:
         if isinstance(inner, Keyed) and inner.cancels:
             raise CollectionError(
-                f"the keys of {inner} come and go, so it cannot stand under another key",
-                instead=(("key_by(lambda x: (first(x), second(x)))", "one key made of both"),),
+                f"{inner} cannot be nested under another key: its keys can disappear",
+                instead=(("key_by(lambda x: (first(x), second(x)))", "one compound key"),),
             )
         self.key = key
         self.inner = inner
@@ -156,15 +155,15 @@ class Keyed(Collection, Generic[K, C_co]):
     def parameterised(cls, *parameters: Any) -> Keyed[Any, Any]:
         if len(parameters) != 2:
             raise CollectionError(
-                f"a Keyed has a type of keys and a collection, and was given {len(parameters)} parameters",
-                instead=(("flo.Keyed[str, flo.Sequence[int]]", "a sequence for every string"),),
+                f"Keyed must have two parameters, a key type and a collection; got {len(parameters)}",
+                instead=(("flo.Keyed[str, flo.Sequence[int]]", "one sequence per string"),),
             )
         key, inner = parameters
         return cls(key, Collection.of(inner))
 
     @property
     def cancels(self) -> bool:
-        """Whether a key can go again."""
+        """Whether keys can disappear."""
         return isinstance(self.inner, ZSet)
 
     def bottom(self) -> KeyedValue:
@@ -172,16 +171,16 @@ class Keyed(Collection, Generic[K, C_co]):
 
     def mismatch(self, value: Value) -> str | None:
         if not isinstance(value, KeyedValue):
-            return f"a {value.kind} is no {self}"
+            return f"a {value.kind} is not a {self}"
         for entries in (value.entries.to_dict(), value.behind.to_dict()):
             keys = list(entries)
-            stranger = first_stranger(keys, self.key)
+            stranger = find_mismatch(keys, self.key)
             if stranger is not None:
                 return f"the key {keys[stranger]!r} is not of type {type_name(self.key)}"
             for key, inner in entries.items():
                 reason = self.inner.mismatch(inner)
                 if reason is None and value.fixed() and not inner.fixed():
-                    reason = "the stream of this key was left without an end"
+                    reason = "the stream of this key has no end"
                 if reason is not None:
                     return f"key {key!r}: {reason}"
         return None
@@ -192,11 +191,11 @@ class Keyed(Collection, Generic[K, C_co]):
     def value(self, data: Any) -> KeyedValue:
         if not isinstance(data, Mapping):
             raise ElementError(
-                f"{{input}} takes a mapping from keys to what each of them holds, and was given {type(data).__name__}",
+                f"{{input}} must be a mapping from keys to collections; got {type(data).__name__}",
                 facts=(("given", brief(data)), ("{input}", str(self))),
             )
         keys = list(data)
-        stranger = first_stranger(keys, self.key)
+        stranger = find_mismatch(keys, self.key)
         if stranger is not None:
             raise ElementError(
                 f"the key {keys[stranger]!r} of {{input}} is not of type {type_name(self.key)}",

@@ -1,4 +1,4 @@
-"""Lattices (§6.2): values with a least one, ⊥, and a join ⊔ that is associative, commutative and idempotent."""
+"""Lattices (§6.2): values with a least one ⊥ and a join ⊔ that is associative, commutative and idempotent."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.core.type_relations import accepts
 
 ANYTHING: Any = Any
-"""The parameter of a lattice that was given none."""
+"""The default parameter of a lattice."""
 V = TypeVar("V")
 V_co = TypeVar("V_co", covariant=True)
 
 
 class Bottom(Lowerable, Enum):
-    """⊥ where the values themselves have no least one: nothing has arrived yet."""
+    """⊥, for types without a least value: nothing has arrived yet."""
 
     BOTTOM = "⊥"
 
@@ -35,7 +35,7 @@ class Bottom(Lowerable, Enum):
 
 
 class Top(Lowerable, Enum):
-    """⊤ where the values themselves have no greatest one."""
+    """⊤, for types without a greatest value."""
 
     TOP = "⊤"
 
@@ -56,7 +56,7 @@ register("TOP", lambda: TOP)
 
 @dataclass(frozen=True, repr=False)
 class Lattice(Lowerable, ABC, Generic[V_co]):
-    """(L, ⊥, ⊔). Subclasses are frozen dataclasses; the name and the fields make the expression: `Max(int)`."""
+    """(L, ⊥, ⊔). Subclasses are frozen dataclasses; name and fields make the expression: `Max(int)`."""
 
     name: ClassVar[str]
 
@@ -66,10 +66,10 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
 
     @abstractmethod
     def join(self, a: Any, b: Any) -> V_co:
-        """a ⊔ b; raises ValueError where there is none."""
+        """a ⊔ b; raises ValueError if it does not exist."""
 
     def join_all(self, values: list[Any]) -> Any:
-        """v₁ ⊔ … ⊔ vₙ, in pairs, and pairs of pairs: no value is copied more than log n times."""
+        """v₁ ⊔ … ⊔ vₙ, joined in a balanced tree, so that no value is copied more than log n times."""
         while len(values) > 1:
             odd = values[-1:] if len(values) % 2 else []
             values = [self.join(a, b) for a, b in zip(values[::2], values[1::2], strict=False)] + odd
@@ -83,19 +83,19 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
             return False
 
     def top(self) -> V_co | None:
-        """⊤, if there is a greatest value."""
+        """⊤, if there is a greatest value; otherwise None."""
         return None
 
     def conflict(self, value: Any) -> bool:
-        """Whether only deltas that contradict each other lead to the value, and so to all above it.
+        """Return whether only contradicting deltas lead to the value, and thus to all values above it.
 
-        That is ⊤, as in LVars, unless the lattice says that its ⊤ is a value like any other.
+        This is ⊤, as in LVars, unless the lattice treats its ⊤ as an ordinary value.
         """
         top = self.top()
         return top is not None and bool(value == top)
 
     def incompatible(self, a: Any, b: Any) -> bool:
-        """Whether no value that is free of conflict lies above both."""
+        """Return whether every value above both is a conflict."""
         try:
             joined: Any = self.join(a, b)
         except ValueError:
@@ -106,7 +106,7 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
         return bool(value == self.bottom())
 
     def mismatch(self, value: Any) -> str | None:
-        """Why the value is not one of the lattice; None if it is."""
+        """Return why the value is not in the lattice; None if it is."""
         try:
             if self.join(self.bottom(), value) == value:
                 return None
@@ -116,36 +116,36 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
 
     @property
     def element(self) -> Any:
-        """The Python type of the values as `plain` gives them, without the mark BOTTOM."""
+        """The Python type of the values that `plain` returns, without BOTTOM."""
         return Any
 
     @property
     def ordinary(self) -> Any:
-        """The same, without the mark TOP."""
+        """Like `element`, without TOP."""
         return self.element
 
     @property
     def whole(self) -> Any:
-        """The same, with BOTTOM if that is the least value."""
-        return marked(self.element, Bottom) if self.bottom() is BOTTOM else self.element
+        """Like `element`, with BOTTOM if that is the least value."""
+        return with_mark(self.element, Bottom) if self.bottom() is BOTTOM else self.element
 
     def value(self, data: Any) -> Any:
-        """The lattice value that plain Python data stands for."""
+        """Return the lattice value of plain Python data."""
         return data
 
     def plain(self, value: Any) -> Any:
-        """The lattice value as plain Python data."""
+        """Return the lattice value as plain Python data."""
         return value
 
     def accepts(self, other: Lattice[Any]) -> bool:
-        """Whether every value of `other` is one of this lattice, with the same join."""
+        """Return whether every value of `other` is in this lattice, with the same join."""
         return type(other) is type(self) and all(
-            fits(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
+            accepts_parameter(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
         )
 
     @staticmethod
-    def given(annotation: Any) -> Lattice[Any]:
-        """The lattice that `Max[int]`, `Max` or `Max(int)` stands for."""
+    def from_annotation(annotation: Any) -> Lattice[Any]:
+        """Return the lattice that an annotation denotes: `Max[int]`, `Max` or `Max(int)`."""
         if isinstance(annotation, Lattice):
             return annotation
         kind = get_origin(annotation) or annotation
@@ -171,14 +171,14 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
     def of(bottom: V, join: Callable[[V, V], V], top: V | None = None) -> Lattice[V]: ...
     @staticmethod
     def of(bottom: Any, join: Callable[[Any, Any], Any], top: Any = None) -> Lattice[Any]:
-        """The lattice with this ⊥, or a function that gives it, and this join; and this ⊤, if it has a conflict."""
+        """Make a lattice from ⊥ (or a function that returns it), a join, and ⊤ if there is a conflict value."""
         return Custom(bottom, join, top)
 
     def lower(self, lower: Lowering) -> Term:
         return Call(self.name, tuple(map(lower, self._parameters())))
 
     def _parameters(self) -> list[Any]:
-        """The fields, without those at the end that have their default."""
+        """The fields, without trailing ones that have their default value."""
         parts = [(getattr(self, field.name), field.default) for field in fields(self)]
         while parts and parts[-1][0] is parts[-1][1]:
             parts.pop()
@@ -196,31 +196,31 @@ class Lattice(Lowerable, ABC, Generic[V_co]):
         if "name" not in cls.__dict__:
             cls.name = cls.__name__
         if "__repr__" not in cls.__dict__:
-            cls.__repr__ = Lattice.__repr__  # type: ignore[method-assign]  # rather than the one of a data class
+            cls.__repr__ = Lattice.__repr__  # type: ignore[method-assign]  # instead of the dataclass's
         if not cls.name.startswith("_"):
             register(cls.name, cls)
 
 
-def fits(part: Any, other: Any) -> bool:
-    """Whether a parameter of one lattice admits that of another."""
+def accepts_parameter(part: Any, other: Any) -> bool:
+    """Return whether a parameter of one lattice accepts that of another."""
     if isinstance(part, Lattice):
         return part.accepts(other)
     if isinstance(part, tuple):
-        return len(part) == len(other) and all(map(fits, part, other))
+        return len(part) == len(other) and all(map(accepts_parameter, part, other))
     if part is Any or other is Any or isinstance(part, type) or get_origin(part) is not None:
         return accepts(part, other)
     return bool(part == other)
 
 
-def marked(kind: Any, mark: type[Enum]) -> Any:
-    """The type `kind | Bottom`, as far as `kind` is a type."""
+def with_mark(kind: Any, mark: type[Enum]) -> Any:
+    """Return the type `kind | mark`, if `kind` is a type."""
     return kind if kind is Any or isinstance(kind, str) else kind | mark
 
 
 @final
 @dataclass(frozen=True)
 class Custom(Lattice[V_co]):
-    """A lattice from two functions of the user. `least` may be ⊥ itself."""
+    """A lattice made of a user's functions. `least` is ⊥ or a function that returns it."""
 
     least: Any
     joining: Callable[[Any, Any], Any]

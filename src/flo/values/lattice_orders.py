@@ -1,4 +1,4 @@
-"""Lattices of single values: the larger of two, the smaller, and, or, growing sums, and values that must agree."""
+"""Lattices of single values: maximum, minimum, and, or, growing sums, and values that must agree."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any, Generic, TypeVar, final
 
 from flo.core.elements import belongs, type_name
 from flo.values.exact import terms, to_decimal, to_float
-from flo.values.lattice import ANYTHING, BOTTOM, TOP, Lattice, Top, marked
+from flo.values.lattice import ANYTHING, BOTTOM, TOP, Lattice, Top, with_mark
 
 T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True)
 class _Chain(Lattice[T_co]):
-    """A total order, and BOTTOM below it."""
+    """A total order with BOTTOM below it."""
 
     ordered: type[T_co] = ANYTHING
 
@@ -39,7 +39,7 @@ class _Chain(Lattice[T_co]):
             return a  # type: ignore[no-any-return]
         if self.leq(a, b):
             return b  # type: ignore[no-any-return]
-        raise ValueError(f"neither of {a!r} and {b!r} is the larger one, and {self.name} needs a total order")
+        raise ValueError(f"{self.name} needs a total order: neither of {a!r} and {b!r} is larger or equal")
 
     def is_bottom(self, value: Any) -> bool:
         return value is BOTTOM
@@ -86,7 +86,7 @@ class _Truth(Lattice[bool]):
     name = "_Truth"
 
     def conflict(self, value: Any) -> bool:
-        return False  # ⊤ is a value like any other
+        return False  # ⊤ is an ordinary value
 
     def mismatch(self, value: Any) -> str | None:
         return None if isinstance(value, bool) else f"{value!r} is not of type bool"
@@ -99,7 +99,7 @@ class _Truth(Lattice[bool]):
 @final
 @dataclass(frozen=True)
 class Or(_Truth):
-    """False, until it is true."""
+    """False until it becomes true."""
 
     name = "Or"
 
@@ -116,7 +116,7 @@ class Or(_Truth):
 @final
 @dataclass(frozen=True)
 class And(_Truth):
-    """True, until it is false."""
+    """True until it becomes false."""
 
     name = "And"
 
@@ -142,9 +142,9 @@ _PLAIN: dict[Any, Callable[[Any], Any]] = {
 @final
 @dataclass(frozen=True)
 class NaturalSum(Lattice[float]):
-    """Numbers from 0 under max: what `sum_lattice` grows in.
+    """Numbers ≥ 0 under max: the lattice of `sum_lattice`.
 
-    A value is exact, an int or a Fraction; `plain` rounds it, once, to a number of the type that was summed.
+    Values are exact, ints or Fractions; `plain` rounds them once, to the type of the summed numbers.
     """
 
     number: Any = Any
@@ -171,7 +171,7 @@ class NaturalSum(Lattice[float]):
         return int | float if self.number is Any else self.number
 
     def value(self, data: Any) -> Any:
-        """The exact number; what is none stays as it is."""
+        """Return the exact number. Anything that is not a number is returned unchanged."""
         try:
             _, exact, special = terms(data)
         except TypeError:
@@ -183,14 +183,14 @@ class NaturalSum(Lattice[float]):
 
 
 def canonical(number: int | Fraction) -> int | Fraction:
-    """The same number, an int if it is whole."""
+    """Return an int if the number is integral."""
     return number.numerator if number.denominator == 1 else number
 
 
 @final
 @dataclass(frozen=True)
 class Flat(Lattice[T_co | Top], Generic[T_co]):
-    """⊥ ⊑ any value ⊑ ⊤: all deltas must agree on one value; ⊤ says that they do not."""
+    """⊥ ⊑ any value ⊑ ⊤: all deltas must agree on one value; ⊤ means that they do not."""
 
     agreed: type[T_co] = ANYTHING
 
@@ -219,7 +219,7 @@ class Flat(Lattice[T_co | Top], Generic[T_co]):
 
     @property
     def element(self) -> Any:
-        return marked(self.agreed, Top)
+        return with_mark(self.agreed, Top)
 
     @property
     def ordinary(self) -> Any:

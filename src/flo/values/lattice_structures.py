@@ -1,4 +1,4 @@
-"""Lattices made of others: sets, maps, tuples, versions and counters."""
+"""Compound lattices: sets, maps, tuples, versions and counters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar, TypeVarTuple, final
 
-from flo.core.elements import belongs, first_stranger, type_name
+from flo.core.elements import belongs, find_mismatch, type_name
 from flo.core.persistent import PersistentMap
 from flo.core.term import Call, Lowering, Term
 from flo.values.lattice import ANYTHING, BOTTOM, Lattice, V_co
@@ -23,7 +23,7 @@ Ls = TypeVarTuple("Ls")
 @final
 @dataclass(frozen=True)
 class SetUnion(Lattice[Set[T_co]], Generic[T_co]):
-    """Sets that grow. A value is a frozenset."""
+    """Growing sets. A value is a frozenset."""
 
     member: type[T_co] = ANYTHING
 
@@ -45,7 +45,7 @@ class SetUnion(Lattice[Set[T_co]], Generic[T_co]):
         if not isinstance(value, frozenset):
             return f"{value!r} is not a set"
         members = list(value)
-        stranger = first_stranger(members, self.member)
+        stranger = find_mismatch(members, self.member)
         return None if stranger is None else f"{members[stranger]!r} is not of type {type_name(self.member)}"
 
     @property
@@ -59,7 +59,7 @@ class SetUnion(Lattice[Set[T_co]], Generic[T_co]):
 @final
 @dataclass(frozen=True)
 class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
-    """Maps whose entries grow, each in the same lattice. An absent entry is ⊥, and one that is ⊥ is absent."""
+    """Maps whose entries grow, each in the same lattice. An absent entry is ⊥; entries that are ⊥ are removed."""
 
     key: type[K]
     lattice: Lattice[Any]
@@ -69,7 +69,7 @@ class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
     @classmethod
     def parameterised(cls, *parameters: Any) -> Lattice[Any]:
         key, lattice = parameters
-        return cls(key, Lattice.given(lattice))
+        return cls(key, Lattice.from_annotation(lattice))
 
     def bottom(self) -> PersistentMap[K, Any]:
         return PersistentMap()
@@ -119,14 +119,14 @@ class MapUnion(Lattice[Mapping[K, Any]], Generic[K, L_co]):
 @final
 @dataclass(frozen=True, init=False)
 class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
-    """Tuples, joined place by place."""
+    """Tuples, joined component by component."""
 
     lattices: tuple[Lattice[Any], ...]
 
     name = "Product"
 
     def __init__(self, *lattices: Any) -> None:
-        object.__setattr__(self, "lattices", tuple(map(Lattice.given, lattices)))
+        object.__setattr__(self, "lattices", tuple(map(Lattice.from_annotation, lattices)))
 
     def bottom(self) -> tuple[Any, ...]:
         return tuple(lattice.bottom() for lattice in self.lattices)
@@ -146,9 +146,9 @@ class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
 
     def mismatch(self, value: Any) -> str | None:
         if not isinstance(value, tuple) or len(value) != len(self.lattices):
-            return f"{value!r} is not a tuple of {len(self.lattices)}"
+            return f"{value!r} is not a tuple of length {len(self.lattices)}"
         reasons = (lattice.mismatch(item) for lattice, item in zip(self.lattices, value, strict=True))
-        return next((f"at place {place}: {reason}" for place, reason in enumerate(reasons) if reason), None)
+        return next((f"component {place}: {reason}" for place, reason in enumerate(reasons) if reason), None)
 
     @property
     def element(self) -> Any:
@@ -172,7 +172,7 @@ class Product(Lattice[tuple[Any, ...]], Generic[*Ls]):
 @final
 @dataclass(frozen=True)
 class Versioned(Lattice[tuple[T_co, Any]], Generic[T_co, L_co]):
-    """Pairs of a version and a value: the higher version wins, and values of the same version are joined."""
+    """Pairs of a version and a value: the higher version wins; values of the same version are joined."""
 
     version: type[T_co]
     lattice: Lattice[Any]
@@ -182,7 +182,7 @@ class Versioned(Lattice[tuple[T_co, Any]], Generic[T_co, L_co]):
     @classmethod
     def parameterised(cls, *parameters: Any) -> Lattice[Any]:
         version, lattice = parameters
-        return cls(version, Lattice.given(lattice))
+        return cls(version, Lattice.from_annotation(lattice))
 
     def bottom(self) -> Any:
         return BOTTOM
@@ -196,7 +196,7 @@ class Versioned(Lattice[tuple[T_co, Any]], Generic[T_co, L_co]):
             return a
         if b[0] > a[0]:
             return b
-        raise ValueError(f"neither of {a[0]!r} and {b[0]!r} is the higher version")
+        raise ValueError(f"versions must be totally ordered: neither of {a[0]!r} and {b[0]!r} is higher")
 
     def leq(self, a: Any, b: Any) -> bool:
         if a is BOTTOM or b is BOTTOM:
@@ -212,7 +212,7 @@ class Versioned(Lattice[tuple[T_co, Any]], Generic[T_co, L_co]):
         if not isinstance(value, tuple) or len(value) != 2:
             return f"{value!r} is not a pair of a version and a value"
         versions: Max[Any] = Max(self.version)
-        reason = versions.mismatch(value[0]) if value[0] is not BOTTOM else "⊥ is no version"
+        reason = versions.mismatch(value[0]) if value[0] is not BOTTOM else "⊥ is not a version"
         return f"the version: {reason}" if reason else self.lattice.mismatch(value[1])
 
     @property
@@ -231,15 +231,15 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class _Like(Lattice[V_co]):
-    """A lattice that is another one under a name of its own."""
+class _Alias(Lattice[V_co]):
+    """Another lattice under a name of its own."""
 
-    name = "_Like"
+    name = "_Alias"
 
     @cached_property
     @abstractmethod
     def same(self) -> Lattice[Any]:
-        """The other one."""
+        """The lattice that this is another name for."""
 
     def bottom(self) -> V_co:
         return self.same.bottom()  # type: ignore[no-any-return]
@@ -269,8 +269,8 @@ class _Like(Lattice[V_co]):
 
 @final
 @dataclass(frozen=True)
-class GCounter(_Like[Mapping[R, int]], Generic[R]):
-    """A counter that grows: how far each replica has counted, joined by max."""
+class GCounter(_Alias[Mapping[R, int]], Generic[R]):
+    """A counter that only grows: the count of each replica, joined by max."""
 
     replica: type[R] = ANYTHING
 
@@ -281,14 +281,14 @@ class GCounter(_Like[Mapping[R, int]], Generic[R]):
         return MapUnion(self.replica, NaturalSum(int))
 
     def total(self, value: Mapping[R, int]) -> int:
-        """What all replicas have counted together."""
+        """Return the sum of the counts of all replicas."""
         return sum(value.values())
 
 
 @final
 @dataclass(frozen=True)
-class PNCounter(_Like[tuple[Mapping[R, int], Mapping[R, int]]], Generic[R]):
-    """A counter that goes up and down: how far each replica has counted up, and how far down."""
+class PNCounter(_Alias[tuple[Mapping[R, int], Mapping[R, int]]], Generic[R]):
+    """A counter that goes up and down: each replica's increments and decrements."""
 
     replica: type[R] = ANYTHING
 
@@ -299,6 +299,6 @@ class PNCounter(_Like[tuple[Mapping[R, int], Mapping[R, int]]], Generic[R]):
         return Product(GCounter(self.replica), GCounter(self.replica))
 
     def total(self, value: tuple[Mapping[R, int], Mapping[R, int]]) -> int:
-        """Ups minus downs. It rises and falls: read it where the stream has ended, as no threshold can."""
+        """Return increments minus decrements. Not monotone, so read it at the end of the stream, not by a threshold."""
         up, down = value
         return sum(up.values()) - sum(down.values())

@@ -1,4 +1,4 @@
-"""LVars (figure "type semantics and concatenation operator for LVars"): one value that grows in a lattice."""
+"""LVars (figure "type semantics and concatenation operator for LVars"): a value that grows in a lattice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ L_co = TypeVar("L_co", bound=Lattice[Any], covariant=True)
 @final
 @dataclass(frozen=True, slots=True)
 class LVarValue(Value):
-    """(v, fixed): a value of the lattice, and whether it can still grow. `++` is the join."""
+    """(v, fixed): a lattice value, and whether it can still grow. `++` is the join."""
 
     lattice: Lattice[Any]
     value: Any
@@ -53,29 +53,29 @@ class LVarValue(Value):
         return self.lattice.is_bottom(self.value)
 
     def drained(self) -> LVarValue:
-        """Without its value: (⊥, true) if the end has arrived, else (⊥, false)."""
+        """Return the value reset to ⊥: (⊥, true) if the end has arrived, else (⊥, false)."""
         return replace(self, value=self.lattice.bottom())
 
     def passed(self) -> LVarValue:
-        """⊗: the end was passed on."""
+        """Return ⊗: the end was passed on."""
         return LVarValue(self.lattice, self.lattice.bottom(), End.PASSED)
 
     def ending(self) -> bool:
-        """Nothing is left but an end that was not passed on."""
+        """Return whether only the end is left to pass on."""
         return self.end is End.ARRIVED and self.is_bottom()
 
     def take(self) -> tuple[LVarValue, LVarValue]:
         return (self.passed() if self.end is End.ARRIVED else self.drained()), self
 
     def send(self, at_most: int | None = None) -> tuple[LVarValue, LVarValue]:
-        """The whole value, which also stays: joining it again changes nothing."""
+        """Send the whole value and keep it: joining it again changes nothing."""
         return self, self
 
     def size(self) -> int:
         return (not self.is_bottom()) + (self.end is End.ARRIVED)
 
     def lower(self, lower: Lowering) -> Term:
-        end = () if self.end is End.OPEN else (self.end,)  # not left to `call`: False is a value, too
+        end = () if self.end is End.OPEN else (self.end,)  # `call` would also drop a value that is False
         return Call(self.kind, tuple(map(lower, (self.lattice, self.value, *end))))
 
     @classmethod
@@ -90,13 +90,13 @@ class LVar(Collection, Generic[L_co]):
     name = "LVar"
 
     def __init__(self, lattice: Any) -> None:
-        self.lattice = Lattice.given(lattice)
+        self.lattice = Lattice.from_annotation(lattice)
 
     @classmethod
     def parameterised(cls, *parameters: Any) -> LVar[Any]:
         if len(parameters) != 1:
             raise CollectionError(
-                f"an LVar grows in one lattice, and was given {len(parameters)}",
+                f"LVar must have one parameter, a lattice; got {len(parameters)}",
                 instead=(("flo.LVar[flo.Max[int]]", "or another lattice"),),
             )
         return cls(*parameters)
@@ -106,7 +106,7 @@ class LVar(Collection, Generic[L_co]):
 
     def mismatch(self, value: Value) -> str | None:
         if not isinstance(value, LVarValue) or not self.lattice.accepts(value.lattice):
-            return f"a {value.kind}{f' of {value.lattice}' if isinstance(value, LVarValue) else ''} is no {self}"
+            return f"a {value.kind}{f' of {value.lattice}' if isinstance(value, LVarValue) else ''} is not an {self}"
         return self.lattice.mismatch(value.value)
 
     def accepts(self, other: Collection) -> bool:
@@ -117,7 +117,7 @@ class LVar(Collection, Generic[L_co]):
         reason = self.lattice.mismatch(value)
         if reason is not None:
             raise ElementError(
-                f"what {{input}} was given is not a value of {self.lattice}: {reason}",
+                f"the data of {{input}} must be a value of {self.lattice}: {reason}",
                 facts=(("given", repr(data)[:120]), ("{input}", str(self))),
             )
         return LVarValue(self.lattice, value)

@@ -1,7 +1,7 @@
-"""An immutable set of keys in their order: finding the next one, adding and removing cost a logarithm.
+"""An immutable sorted set of keys with logarithmic lookup, insertion and removal.
 
-It is a treap: keys from left to right, and every node ranks above those below it. Ranks follow from the keys, so the
-shape does not depend on how the set came about.
+It is a treap: sorted by key, and a heap by rank. Ranks are hashes of the keys, so the shape of the tree does not depend
+on the order of insertion.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Tree: TypeAlias = tuple[int, Any, "Tree", "Tree"] | None
 
 
 class Ordered(Lowerable, Generic[K]):
-    """{k₁ < k₂ < …}: keys that can be compared and hashed."""
+    """{k₁ < k₂ < …}: comparable, hashable keys."""
 
     __slots__ = ("_tree",)
 
@@ -39,14 +39,14 @@ class Ordered(Lowerable, Generic[K]):
         return self._of(remove(self._tree, key))
 
     def first(self) -> Any:
-        """The smallest key; None if there is none."""
+        """Return the smallest key; None if the set is empty."""
         tree = self._tree
         while tree is not None and tree[2] is not None:
             tree = tree[2]
         return None if tree is None else tree[1]
 
     def at_most(self, key: K) -> Any:
-        """The largest key that is not above this one; None if there is none."""
+        """Return the largest key ≤ this one; None if there is none."""
         tree, found = self._tree, None
         while tree is not None:
             if key < tree[1]:
@@ -56,7 +56,7 @@ class Ordered(Lowerable, Generic[K]):
         return found
 
     def above(self, key: K) -> Any:
-        """The smallest key that is above this one; None if there is none."""
+        """Return the smallest key > this one; None if there is none."""
         tree, found = self._tree, None
         while tree is not None:
             if key < tree[1]:
@@ -94,7 +94,7 @@ register("ordered", Ordered)
 
 
 def rank(key: Any) -> int:
-    return hash((key, 0x9E3779B9))  # a tuple's hash mixes that of a number, which is the number itself
+    return hash((key, 0x9E3779B9))  # the hash of a number is the number itself; a tuple's hash mixes it
 
 
 def add(tree: Tree, height: int, key: Any) -> Tree:
@@ -120,7 +120,7 @@ def remove(tree: Tree, key: Any) -> Tree:
 
 
 def split(tree: Tree, key: Any) -> tuple[Tree, Tree]:
-    """The keys below this one, and those above it."""
+    """Split into the keys below this one and those above it."""
     if tree is None:
         return None, None
     if key < tree[1]:
@@ -131,7 +131,7 @@ def split(tree: Tree, key: Any) -> tuple[Tree, Tree]:
 
 
 def merge(low: Tree, high: Tree) -> Tree:
-    """Both, where every key of the first is below every key of the second."""
+    """Merge two trees; every key of the first must be below every key of the second."""
     if low is None or high is None:
         return high if low is None else low
     if low[0] > high[0]:

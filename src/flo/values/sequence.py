@@ -75,7 +75,7 @@ class SequenceValue(ElementValue):
 
 
 class Sequence(ElementCollection[T_co]):
-    """S<V>: a total order, in which new elements come last."""
+    """S<V>: totally ordered; new elements are appended at the end."""
 
     name = "Sequence"
     value_class = SequenceValue
@@ -84,9 +84,9 @@ class Sequence(ElementCollection[T_co]):
     def value(self, data: Any) -> SequenceValue:
         if isinstance(data, (set, frozenset, dict)):
             raise OrderError(
-                f"{{input}} is a sequence, and a {type(data).__name__} gives no order to rely on",
+                f"{{input}} is a Sequence, but a {type(data).__name__} has no defined order",
                 facts=(("given", brief(data)),),
-                instead=((f"sorted({brief(data, 30)})", "an order"),),
+                instead=((f"sorted({brief(data, 30)})", "put it in order"),),
             )
         value: SequenceValue = super().value(data)
         return value

@@ -1,4 +1,4 @@
-"""Bags, sets and z-sets: maps from elements to weights, with no order among the elements."""
+"""Bags, sets and z-sets: maps from elements to weights, unordered."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class WeightedValue(ElementValue):
-    """({k₁: v₁, …}, fixed): a cardinality map M and whether the collection has ended. A unit is (k, v)."""
+    """({k₁: v₁, …}, fixed): a cardinality map M, and whether the collection has ended. A unit is (k, v)."""
 
     weights: PersistentMap[Any, int]
     end: End = End.OPEN
@@ -28,12 +28,12 @@ class WeightedValue(ElementValue):
     @staticmethod
     @abstractmethod
     def merge(weights: PersistentMap[Any, int], more: Mapping[Any, int]) -> PersistentMap[Any, int]:
-        """How the weights of what arrives change those that are there."""
+        """Merge the weights of a delta into the existing ones."""
 
     def concat(self, delta: Self) -> Self:
         if self.end is not End.OPEN:
             return self
-        if not self.weights:  # a map of its own: two streams that share one would undo each other's changes
+        if not self.weights:  # copy: streams that share one map would undo each other's changes
             return type(self)(PersistentMap(delta.weights), delta.end)
         return type(self)(self.merge(self.weights, delta.weights), delta.end)
 
@@ -85,7 +85,7 @@ class WeightedValue(ElementValue):
 
 @final
 class BagValue(WeightedValue):
-    """A multiset: weights are how often an element is there."""
+    """A multiset: the weight of an element is its number of occurrences."""
 
     __slots__ = ()
     kind = "bag"
@@ -126,7 +126,7 @@ class ZSetValue(WeightedValue):
 
 
 class Bag(ElementCollection[T_co]):
-    """A multiset: elements have no order."""
+    """A multiset: unordered elements with multiplicities."""
 
     name = "Bag"
     value_class = BagValue
@@ -135,11 +135,11 @@ class Bag(ElementCollection[T_co]):
         if not isinstance(data, Mapping):
             data = Counter(self.checked(list(data)))
         self.checked(list(data))
-        negative = next((element for element, count in data.items() if not positive(count)), None)
+        negative = next((element for element, count in data.items() if not is_positive_count(count)), None)
         if negative is not None:
             raise ElementError(
-                f"{negative!r} is in {{input}} {data[negative]!r} times, and a Bag counts from 1",
-                instead=(("flo.ZSet", "has weights below zero"),),
+                f"the count of {negative!r} in {{input}} must be an integer ≥ 1; got {data[negative]!r}",
+                instead=(("flo.ZSet", "allows negative weights"),),
             )
         return BagValue.of(data.items())
 
@@ -148,7 +148,7 @@ class Bag(ElementCollection[T_co]):
 
 
 class Set(ElementCollection[T_co]):
-    """A set: elements have no order and are there once."""
+    """A set: unordered elements without duplicates."""
 
     name = "Set"
     value_class = SetValue
@@ -161,7 +161,7 @@ class Set(ElementCollection[T_co]):
 
 
 class ZSet(ElementCollection[T_co]):
-    """A z-set: elements with integer weights; a negative weight takes an element back."""
+    """A z-set: elements with integer weights; a negative weight retracts an element."""
 
     name = "ZSet"
     value_class = ZSetValue
@@ -172,12 +172,12 @@ class ZSet(ElementCollection[T_co]):
         self.checked(list(data))
         odd = next((element for element, weight in data.items() if type(weight) is not int), None)
         if odd is not None:
-            raise ElementError(f"the weight of {odd!r} in {{input}} is {data[odd]!r}, and weights are integers")
+            raise ElementError(f"the weight of {odd!r} in {{input}} must be an integer; got {data[odd]!r}")
         return ZSetValue.of(data.items())
 
     def plain(self, value: ZSetValue) -> dict[Any, int]:
         return value.weights.to_dict()
 
 
-def positive(count: Any) -> bool:
+def is_positive_count(count: Any) -> bool:
     return type(count) is int and count > 0

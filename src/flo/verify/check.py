@@ -120,14 +120,14 @@ def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: 
     if isinstance(subject, Checkable):
         return check_flow(subject._checkable(), effort)
     if isinstance(subject, Lattice) or _is_a(subject, Lattice):
-        return check_lattice(Lattice.given(subject), effort)
+        return check_lattice(Lattice.from_annotation(subject), effort)
     if isinstance(subject, Collection) or _is_a(subject, Collection):
         collection = Collection.of(subject)
         expect_hashable(collection, effort.given)
         return check_collection(collection, effort)
     if of_functions:
         if len(types) == 2 and all(isinstance(kind, Lattice) or _is_a(kind, Lattice) for kind in types):
-            of_function["lattices"], types = tuple(map(Lattice.given, types)), ()
+            of_function["lattices"], types = tuple(map(Lattice.from_annotation, types)), ()
         return check_function(subject, types, effort, **of_function)
     if _is_a(subject, Operator):
         raise LawError(

@@ -17,7 +17,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from flo.core.errors import PACKAGE, Origin, brief, is_users
-from flo.values.operators.shapes import lasting
+from flo.values.operators.shapes import is_immutable
 
 if TYPE_CHECKING:
     pass
@@ -215,4 +215,4 @@ TRY_SECONDS = 2.0
 
 
 def copied(value: Any) -> Any:
-    return value if lasting(value) else copy.deepcopy(value)
+    return value if is_immutable(value) else copy.deepcopy(value)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from flo.api.running import known
+from flo.api.running import expect_known
 from flo.core.errors import CheckpointError, FloError, Origin, UnknownNameError
 from flo.spark.checkpoint.commits import committed_versions, expect_next_version
 from flo.spark.checkpoint.lease import Lease
@@ -177,7 +177,7 @@ class Query:
                 where=Origin.here(),
             )
         newest = max(committed_versions(self._batches.folder), default=-1)
-        return read_diverted(self._batches.folder, known(name, dict.fromkeys(inputs), "input"), newest)
+        return read_diverted(self._batches.folder, expect_known(name, dict.fromkeys(inputs), "input"), newest)
 
     @property
     def exception(self) -> Exception | None:
@@ -214,7 +214,7 @@ class Query:
 
     def view(self, name: str, version: int | None = None) -> View:
         """A view, at the newest committed version or at an earlier one."""
-        known(name, {output.name: output for output in self._batches.outputs}, "output")
+        expect_known(name, {output.name: output for output in self._batches.outputs}, "output")
         return View.of(self._batches.folder, name, version, self._batches)
 
     def views(self, version: int | None = None) -> dict[str, View]:
@@ -224,7 +224,7 @@ class Query:
 
     def changes(self, name: str) -> list[pa.Table]:
         """The changes of an output whose sink is `"memory"`, one table for each micro-batch."""
-        sink = self._sinks[known(name, self._sinks, "output")]
+        sink = self._sinks[expect_known(name, self._sinks, "output")]
         if not isinstance(sink, Memory):
             raise UnknownNameError(
                 f"the changes of `{name}` are not kept in memory",

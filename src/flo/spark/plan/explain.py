@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flo.api.explain import described
+from flo.api.explain import describe_operator
 from flo.core.graph import Node
 from flo.spark.plan.stages import KEY, KEYS, WINDOW, Delivery, Plan
 from flo.tables.operators.windows import WindowTables
@@ -48,7 +48,7 @@ def _operators(plan: Plan, level: int, native: set[int]) -> Iterator[ROW]:
             continue
         for each in operators(Node(None, vertex.operator, vertex.origin)):
             place = "in one place, " if level and vertex.outputs and vertex.outputs[0].number in plan.alone else ""
-            name = _shorten("  " * each.depth + described(each.operator))
+            name = _shorten("  " * each.depth + describe_operator(each.operator))
             keeps = ", ".join(kept.removesuffix(": a trace") for kept in each.keeps)
             how = NATIVE if id(vertex.operator) in native else f"{place}{each.how}"
             yield name, how, f"keeps {keeps}" if keeps else "", str(each.node.origin or "")

@@ -94,7 +94,7 @@ class Feeder:
         found = open_data(data, of.element, (*layout.names, WEIGHTS), read)
         if found is not None and of.unordered and not layout.hashable:
             raise ElementError(
-                f"the elements of {{input}} must be hashable, because a {of.name} compares them",
+                f"the elements of {{input}} are not hashable, which elements of a {of.name} must be",
                 facts=(("{input}", str(of)),),
                 instead=(("tuple[int, ...] for list[int], a frozen dataclass", "are hashable"),),
             )

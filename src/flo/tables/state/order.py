@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from flo.columns.cell import Cell, fields_of
 from flo.columns.indices import Numbers, Places, one_chunk, taken
 from flo.columns.layout import Layout
-from flo.core.data import canonical
+from flo.core.data import canonical_text
 from flo.tables.state.python_order import Comparison, comparisons, has_numbers, own_numbers, ranks
 from flo.tables.state.trace import alike
 from flo.values.canonical import canonical_element
@@ -170,4 +170,4 @@ def _text(cell: Cell, array: pa.Array) -> pa.Array:
         return pc.fill_null(array.cast(text), "None")
     if cell.kind is str and pc.all(pc.match_substring_regex(array, _SIMPLE), min_count=0).as_py():
         return pc.fill_null(_concat("'", array.cast(text), "'"), "None")
-    return pa.array([canonical(canonical_element(value)) for value in cell.to_values(array)], text)
+    return pa.array([canonical_text(canonical_element(value)) for value in cell.to_values(array)], text)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.indices import Numbers, Places, expanded, largest, stable_order, taken
-from flo.core.data import canonical
+from flo.core.data import canonical_text
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Keys, keys_of, same
@@ -222,7 +222,7 @@ def _split_collisions(table: pa.Table, order: Places, numbers: Numbers, differen
 
 def text_of(row: dict[str, Any]) -> str:
     """A text that is the same for equal rows. 0.0 and -0.0 are equal."""
-    return canonical(_one_zero(row))
+    return canonical_text(_one_zero(row))
 
 
 def _one_zero(item: Any) -> Any:

@@ -1,1 +1,1 @@
-"""The operators of the `values` instance, a module for each family."""
+"""The operators of the `values` instance, one module per family."""

@@ -1,4 +1,4 @@
-"""Operators on two collections of one kind, and the union of both."""
+"""Base classes of operators on two collections of the same kind, checks of their types, and the union."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.type_relations import are_related, may_be_equal
 from flo.values.element_value import ElementCollection
-from flo.values.operators.shapes import Sides, either
+from flo.values.operators.shapes import Sides, union_type
 from flo.values.weighted import Bag, Set, WeightedValue, ZSet
 
 CONVERSIONS = {
@@ -19,7 +19,7 @@ CONVERSIONS = {
     Set: (("{input}.to_set()", "its distinct elements"),),
     ZSet: (("{input}.to_zset()", "a z-set of its elements"),),
 }
-"""How to make the collection that is expected."""
+"""How to convert to the collection that is expected."""
 
 
 def element_of(given: StreamType) -> Any:
@@ -28,23 +28,23 @@ def element_of(given: StreamType) -> Any:
 
 
 def expect_related(operator: Operator, inputs: StreamTypes) -> None:
-    """Refuses two inputs of element types that have nothing in common: what holds both would have no type."""
+    """Raise if the element types of two inputs have nothing in common."""
     left, right = map(element_of, inputs)
     if not are_related(left, right):
         both = f"{type_name(left)} | {type_name(right)}"
         raise TypeMismatch(
-            f"`{operator.name}` takes two streams of one element type: expected {type_name(left)}, got "
+            f"`{operator.name}` needs two streams with the same element type: expected {type_name(left)}, got "
             f"{type_name(right)} from {{input}}",
             facts=(("first", inputs[0].described()), ("{input}", inputs[1].described())),
             instead=(
                 ("{input}.map(f)", f"where f returns {type_name(left)}"),
-                (f"flo.{inputs[0].collection.name}[{both}]", "as the type of both inputs, if one stream holds both"),
+                (f"flo.{inputs[0].collection.name}[{both}]", "as the type of both inputs, to mix them"),
             ),
             index=1,
         )
 
 
-ONE_KEY_TYPE = (("on=…, other_on=…", "two functions, or columns, that give keys of one type"),)
+ONE_KEY_TYPE = (("on=…, other_on=…", "two functions or columns with the same key type"),)
 
 
 def expect_equal_keys(
@@ -54,10 +54,10 @@ def expect_equal_keys(
     right: Any,
     instead: tuple[tuple[str, str], ...] = ONE_KEY_TYPE,
 ) -> None:
-    """Refuses to look for equal keys where no key of one side can be equal to one of the other."""
+    """Raise if no key of one side can be equal to a key of the other."""
     if not may_be_equal(left, right):
         raise TypeMismatch(
-            f"`{operator.name}` joins rows with equal keys, and keys of type {type_name(left)} never equal keys of "
+            f"`{operator.name}` joins rows with equal keys, but keys of type {type_name(left)} never equal keys of "
             f"type {type_name(right)}",
             facts=(("left", inputs[0].described()), ("right", inputs[1].described())),
             instead=instead,
@@ -65,23 +65,23 @@ def expect_equal_keys(
         )
 
 
-class Alike(Operator):
-    """((C<T>, X), (C<U>, X)) ↪ (C<V>, X), where C is of a kind that has no order."""
+class SameKind(Operator):
+    """((C<T>, X), (C<U>, X)) ↪ (C<V>, X), for an unordered collection C."""
 
     arity = (2, 1)
     shares_flag = True
     kind: ClassVar[type[Bag[Any] | Set[Any] | ZSet[Any]]]
 
     def element(self, left: Any, right: Any) -> Any:
-        """The type of output elements."""
-        return either(left, right)
+        """Return the type of the output elements."""
+        return union_type(left, right)
 
     def expect_kind(self, inputs: StreamTypes) -> None:
         for index, given in enumerate(inputs):
             expect_collection(self, given, self.kind, index=index, instead=CONVERSIONS[self.kind])
 
     def expect_elements(self, inputs: StreamTypes) -> None:
-        """Refuses inputs whose elements have nothing to do with each other."""
+        """Raise unless the element types of the inputs fit together."""
         expect_related(self, inputs)
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
@@ -91,8 +91,8 @@ class Alike(Operator):
         return (StreamType(self.kind(element), all(given.bounded for given in inputs)),)
 
 
-class Union(Alike, Sides):
-    """What arrives on either side, as it is."""
+class Union(SameKind, Sides):
+    """Passes on what arrives on either side."""
 
     rule = "union"
 

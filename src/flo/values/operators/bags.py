@@ -1,4 +1,4 @@
-"""Operators on bags, and those that need no order of their input: fold, count, sum, sort; distinct of a sequence."""
+"""Operators on bags, and those that do not depend on the order of their input: fold, count, sum, sort, distinct."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from flo.values.operators.alike import Union, element_of
 from flo.values.operators.joins import WeightedJoin
 from flo.values.operators.sequences import UNBOUNDED_FOLD
 from flo.values.operators.sets import hashable, remember
-from flo.values.operators.shapes import ElementKind, Unary, as_declared, noted, own
+from flo.values.operators.shapes import ElementKind, Unary, annotate_error, as_declared, copy_if_mutable
 from flo.values.operators.zset_ranking import comparable, tie_text
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, Set, SetValue
 
 UNBOUNDED_TOTAL = (
     ("{input}.fold_lattice(…)", "one growing value, read through a threshold"),
-    ("{input}.to_zset()", "has aggregates that are updated as elements come"),
+    ("{input}.to_zset()", "has aggregates that are updated as elements arrive"),
 )
 UNBOUNDED_SEQUENCE = (
     ("{input}.batch(n).nest(…)", "one result per n elements"),
@@ -36,21 +36,21 @@ UNBOUNDED_SEQUENCE = (
 
 
 def expect_whole(operator: Operator, given: StreamType) -> None:
-    """A bounded sequence, bag or set."""
+    """Raise unless the input is a bounded sequence, bag or set."""
     expect_collection(operator, given, Sequence, Bag, Set)
     ordered = isinstance(given.collection, Sequence)
     expect_bounded(operator, given, instead=UNBOUNDED_SEQUENCE if ordered else UNBOUNDED_TOTAL)
 
 
-def weighted(units: list[Any], source: ElementKind) -> list[tuple[Any, int]]:
-    """Elements and how often each is there."""
+def with_weights(units: list[Any], source: ElementKind) -> list[tuple[Any, int]]:
+    """Return the elements with their counts."""
     return [(element, 1) for element in units] if source is SequenceValue else units
 
 
 @final
 @dataclass(frozen=True)
 class BagUnion(Union):
-    """union_bags(): (Bag<T>, X), (Bag<T>, X) ↪ (Bag<T>, X), multiplicities are added."""
+    """union_bags(): (Bag<T>, X), (Bag<T>, X) ↪ (Bag<T>, X), adds multiplicities."""
 
     name = "union_bags"
     kind = Bag
@@ -59,35 +59,35 @@ class BagUnion(Union):
 @final
 @dataclass(frozen=True)
 class BagJoin(WeightedJoin):
-    """join_bags(on, other_on, into): (Bag<T>, X), (Bag<U>, X) ↪ (Bag<R>, X), multiplicities are multiplied."""
+    """join_bags(on, other_on, into): (Bag<T>, X), (Bag<U>, X) ↪ (Bag<R>, X), multiplies multiplicities."""
 
     name = "join_bags"
     kind = Bag
 
 
 class Total(Unary):
-    """One result of a whole input. A set is left alone until its end: before, an element may arrive again."""
+    """Base class: one result for the whole input. A set is only read at its end: before, elements may arrive again."""
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        return iter(()) if open_set(inputs) else super().steps(inputs)
+        return iter(()) if is_open_set(inputs) else super().steps(inputs)
 
     def advance(self, inputs: Values) -> Iterator[Step]:
-        return iter(()) if open_set(inputs) else super().advance(inputs)
+        return iter(()) if is_open_set(inputs) else super().advance(inputs)
 
 
-def open_set(inputs: Values) -> bool:
+def is_open_set(inputs: Values) -> bool:
     return isinstance(inputs[0], SetValue) and inputs[0].end is End.OPEN
 
 
 @final
 @dataclass(frozen=True)
 class FoldUnordered(Total):
-    """fold_unordered(acc, f): (Bag<T> | Set<T>, B) ↪ (S<U>, B), where the order of elements cannot matter to f."""
+    """fold_unordered(acc, f): (Bag<T> | Set<T>, B) ↪ (S<U>, B), for an f that does not depend on the order."""
 
     acc: Any
     f: Callable[[Any, Any], Any]
     commutative: str | None = field(default=None, compare=False)
-    """The user's reason why the order cannot matter."""
+    """The user's reason why the order does not matter."""
 
     name = "fold_unordered"
     rule = "fold-unordered"
@@ -99,15 +99,15 @@ class FoldUnordered(Total):
             Bag,
             Set,
             instead=(
-                ("{input}.sum_by(…), {input}.aggregate_by(…)", "of a z-set: takes back what is taken back"),
-                ("{input}.to_bag().fold(…)", "of a z-set that has ended"),
+                ("{input}.sum_by(…), {input}.aggregate_by(…)", "for a z-set: retractions are subtracted"),
+                ("{input}.to_bag().fold(…)", "for a z-set that has ended"),
             ),
         )
         expect_bounded(self, inputs[0], instead=UNBOUNDED_FOLD[3:])
         return (StreamType(Sequence(returned_type(self.f)), bounded=True),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        acc = own(self.acc)
+        acc = copy_if_mutable(self.acc)
         for element, count in units:
             acc = reduce(self.f, repeat(element, count), acc)
         return replace(self, acc=acc), (None,)
@@ -120,7 +120,7 @@ class FoldUnordered(Total):
 @final
 @dataclass(frozen=True)
 class Count(Total):
-    """count(n): (S<T> | Bag<T> | Set<T>, B) ↪ (S<int>, B), how many elements there were."""
+    """count(n): (S<T> | Bag<T> | Set<T>, B) ↪ (S<int>, B), the number of elements."""
 
     total: int = 0
 
@@ -142,7 +142,7 @@ class Count(Total):
 @final
 @dataclass(frozen=True)
 class Sum(Total):
-    """sum(n): (S<T> | Bag<T> | Set<T>, B) ↪ (S<T>, B), rounded once, so that no order can be seen in it."""
+    """sum(n): (S<T> | Bag<T> | Set<T>, B) ↪ (S<T>, B), exact and rounded once, so independent of the order."""
 
     total: Exact = Exact()  # noqa: RUF009
 
@@ -154,7 +154,7 @@ class Sum(Total):
         return (StreamType(Sequence(sum_type(element_of(inputs[0]))), bounded=True),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        return Sum(self.total.added(weighted(units, source))), (None,)
+        return Sum(self.total.added(with_weights(units, source))), (None,)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return self, (SequenceValue.of([self.total.value()], End.ARRIVED),)
@@ -163,10 +163,10 @@ class Sum(Total):
 @final
 @dataclass(frozen=True)
 class Sort(Operator):
-    """sort(key): (S<T> | Bag<T> | Set<T>, B) ↪ (S<T>, B), from the smallest key; without one, by the elements.
+    """sort(key): (S<T> | Bag<T> | Set<T>, B) ↪ (S<T>, B), by ascending key; without one, by the elements.
 
-    nan is the greatest key. Equal keys stay in the order of a sequence; elements of a bag or set are then ordered by
-    their text, so that the result is the same whatever the order they came in.
+    NaN is the greatest key. The sort is stable on sequences. Elements of a bag or set with equal keys are ordered by
+    their text, so that the result does not depend on the order of arrival.
     """
 
     key: Callable[[Any], Any] | None = None
@@ -207,7 +207,7 @@ class Sort(Operator):
         try:
             return comparable(element if self.key is None else self.key(element))
         except Exception as error:
-            fault = noted(error, repr(element), element)
+            fault = annotate_error(error, repr(element), element)
             raise fault from fault.__cause__
 
 
@@ -222,11 +222,11 @@ class Distinct(Unary):
     rule = "distinct"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        expect_collection(self, inputs[0], Sequence, instead=(("{input}.to_set()", "each element once"),))
+        expect_collection(self, inputs[0], Sequence, instead=(("{input}.to_set()", "removes duplicates"),))
         return inputs
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        seen, new = remember(self.seen, hashable(units, "sequence without repetitions"))
+        seen, new = remember(self.seen, hashable(units, "sequence without duplicates"))
         return Distinct(seen), (SequenceValue.of(new),)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:

@@ -15,7 +15,7 @@ from flo.values.weighted import ZSetValue
 
 
 def with_element(given: StreamType, element: Any) -> StreamType:
-    """The same collection and boundedness, of other elements."""
+    """Return the same collection and boundedness with another element type."""
     assert isinstance(given.collection, ElementCollection)
     return StreamType(type(given.collection)(element), given.bounded)
 
@@ -25,8 +25,8 @@ def with_element(given: StreamType, element: Any) -> StreamType:
 class Map(Unary):
     """map(f): (S<T>, X) ↪ (S<U>, X).
 
-    On a z-set it is a projection: elements change and weights do not. The paper's `map-zset`, which changes
-    weights, is the rule of `map_weights`.
+    On a z-set it is a projection: elements change, weights do not. The paper's `map-zset`, which changes weights, is
+    the rule of `map_weights`.
     """
 
     f: Callable[[Any], Any]
@@ -72,7 +72,7 @@ class Filter(Unary):
 @final
 @dataclass(frozen=True)
 class FlatMap(Unary):
-    """flat_map(f): each element becomes any number of elements."""
+    """flat_map(f): turns each element into any number of elements."""
 
     f: Callable[[Any], Iterable[Any]]
 
@@ -92,7 +92,7 @@ class FlatMap(Unary):
 
 
 def item_type(kind: Any) -> Any:
-    """What `list[int]`, `Iterator[int]` and the like give; Any if it is not said."""
+    """Return the element type of `list[int]`, `Iterator[int]` and the like; Any if it is not known."""
     origin, parts = get_origin(kind), get_args(kind)
     if not (isinstance(origin, type) and issubclass(origin, Iterable)) or issubclass(origin, Mapping):
         return Any

@@ -1,5 +1,8 @@
-"""The incremental join of collections without order, as the paper's ⋈ on z-sets: both sides are kept, by key, until one
-of them has ended. From then on that side alone is kept: what comes on the other is paired at once and forgotten."""
+"""The incremental join of unordered collections, like the paper's ⋈ on z-sets.
+
+Both sides are stored by key until one of them ends. From then on only that side is stored: elements of the other are
+joined when they arrive, and forgotten.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from flo.core.operator import Delta, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.values.canonical import canonical_element
-from flo.values.operators.alike import Alike, element_of, expect_equal_keys
+from flo.values.operators.alike import SameKind, element_of, expect_equal_keys
 from flo.values.operators.shapes import ElementKind, Sides, evaluate_ahead
 from flo.values.weighted import SetValue
 
@@ -21,13 +24,13 @@ Key: TypeAlias = Callable[[Any], Any] | None
 Into: TypeAlias = Callable[[Any, Any], Any] | None
 Units: TypeAlias = Iterable[tuple[Any, int]]
 Index: TypeAlias = PersistentMap[Any, PersistentMap[Any, int]]
-"""The elements with their weights under each key."""
+"""The elements under each key, with their weights."""
 
 NONE: PersistentMap[Any, int] = PersistentMap()
 
 
 def key_type(on: Key, element: Any) -> Any:
-    """The type of what a key function gives; without one, an element is its own key."""
+    """Return the type of the keys; without a key function, an element is its own key."""
     return element if on is None else returned_type(on)
 
 
@@ -35,13 +38,13 @@ def pair(x: Any, y: Any) -> tuple[Any, Any]:
     return (x, y)
 
 
-def paired(some: Units, others: Units) -> list[tuple[tuple[Any, Any], int]]:
-    """(x, y) for all x and y, weighted by the product."""
+def pair_units(some: Units, others: Units) -> list[tuple[tuple[Any, Any], int]]:
+    """Return (x, y) for all x and y, weighted by the product."""
     return [((x, y), weight * other) for x, weight in some for y, other in others]
 
 
-def combined(into: Callable[[Any, Any], Any], pairs: Units) -> list[tuple[Any, int]]:
-    """into(x, y) for pairs, with their weights."""
+def combine_pairs(into: Callable[[Any, Any], Any], pairs: Units) -> list[tuple[Any, int]]:
+    """Return into(x, y) for each pair, with its weight."""
     found = []
     x = y = None
     try:
@@ -60,7 +63,7 @@ def combine_ahead(into: Any, pairs: Iterable[tuple[tuple[Any, Any], int]]) -> No
 
 
 class KeptJoin(Sides):
-    """Consumes one side at a step, and pairs it with what came on the other. Without `into` the results are pairs."""
+    """Consumes one side per step, and joins it with what is stored of the other. Without `into` results are pairs."""
 
     into: Into
     left: Index
@@ -72,22 +75,22 @@ class KeptJoin(Sides):
     def combined_type(self, left: Any, right: Any) -> Any:
         return tuple[left, right] if self.into is None else returned_type(self.into)
 
-    def joined(self, side: int, arrived: dict[Any, dict[Any, int]]) -> tuple[Operator, dict[Any, list[Any]]]:
-        """The operator when this arrived on that side, and the results under each key."""
+    def join_arrived(self, side: int, arrived: dict[Any, dict[Any, int]]) -> tuple[Operator, dict[Any, list[Any]]]:
+        """Return the operator after these elements of that side, and the results under each key."""
         mine, others = (self.left, self.right) if side == 0 else (self.right, self.left)
         results: dict[Any, list[Any]] = {}
         for key in arrived:
             if key in others:
                 both = arrived[key].items(), others[key].to_dict().items()
-                results[key] = paired(*(both if side == 0 else both[::-1]))
+                results[key] = pair_units(*(both if side == 0 else both[::-1]))
         combine_ahead(self.into, chain.from_iterable(results.values()))
-        results = {key: combined(self.combine, pairs) for key, pairs in results.items()}
+        results = {key: combine_pairs(self.combine, pairs) for key, pairs in results.items()}
         grown = {key: mine.get(key, NONE).added(elements) for key, elements in arrived.items()}
         mine = mine.updated(grown, drop=NONE)
         return replace(self, **{("left", "right")[side]: mine}), results
 
     def side_ended(self, side: int) -> Operator:
-        """What comes on the other side meets what came on this one, and nothing that comes later."""
+        """Elements of the other side only meet what is stored of this one, so they need not be stored."""
         return replace(self, **{("right", "left")[side]: PersistentMap()})
 
     def finished(self) -> Operator:
@@ -95,8 +98,8 @@ class KeptJoin(Sides):
 
 
 @dataclass(frozen=True)
-class WeightedJoin(KeptJoin, Alike):
-    """join(on, other_on, into): for all pairs whose keys are equal, `into(left, right)`; weights multiply.
+class WeightedJoin(KeptJoin, SameKind):
+    """join(on, other_on, into): `into(left, right)` for all pairs with equal keys; weights are multiplied.
 
     Without `on` or `other_on` an element is its own key.
     """
@@ -113,7 +116,7 @@ class WeightedJoin(KeptJoin, Alike):
         return self.combined_type(left, right)
 
     def key_types(self, left: Any, right: Any) -> tuple[Any, Any]:
-        """The types of the keys of both sides."""
+        """Return the key types of both sides."""
         return key_type(self.on, left), key_type(self.other_on, right)
 
     def expect_elements(self, inputs: StreamTypes) -> None:
@@ -129,7 +132,7 @@ class WeightedJoin(KeptJoin, Alike):
         evaluate_ahead(self.on if side == 0 else self.other_on, [element for element, _ in units])
         for element, weight in units:
             key = self.key(side, element)
-            if source is not SetValue or element not in mine.get(key, ()):  # a set has an element once
+            if source is not SetValue or element not in mine.get(key, ()):  # a set has no duplicates
                 arrived.setdefault(key, {})[element] = weight
-        operator, results = self.joined(side, arrived)
+        operator, results = self.join_arrived(side, arrived)
         return operator, source.of(chain.from_iterable(results.values()))

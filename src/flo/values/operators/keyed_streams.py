@@ -1,4 +1,4 @@
-"""Operators on keyed collections: key_by, entries, map_values and filter_keys; see also `per_key`."""
+"""Operators on keyed collections: key_by, map_values, filter_keys, entries and join; `per_key` is in per_key.py."""
 
 from __future__ import annotations
 
@@ -21,11 +21,19 @@ from flo.values.lattice import BOTTOM
 from flo.values.lvar import LVar, LVarValue
 from flo.values.operators.alike import expect_equal_keys
 from flo.values.operators.joins import Index, Into, KeptJoin
-from flo.values.operators.shapes import ElementKind, Portions, Unary, attempted, either, evaluate_ahead, leaps
+from flo.values.operators.shapes import (
+    ElementKind,
+    Portions,
+    Unary,
+    consume_each,
+    evaluate_ahead,
+    run_leaps,
+    union_type,
+)
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, BagValue, Set, ZSet, ZSetValue
 
-TO_KEYED = (("{input}.key_by(f)", "a stream for every key"),)
+TO_KEYED = (("{input}.key_by(f)", "one stream per key"),)
 
 
 def expect_keyed(operator: Operator, given: StreamType, index: int = 0) -> Keyed[Any, Any]:
@@ -35,30 +43,30 @@ def expect_keyed(operator: Operator, given: StreamType, index: int = 0) -> Keyed
 
 
 def expect_inner(operator: Operator, given: StreamType, *kinds: type[Collection], index: int = 0) -> Collection:
-    """The collection under each key, which must be one of these."""
+    """Raise unless the collection under each key is one of these; return it."""
     inner = expect_keyed(operator, given, index).inner
     if not isinstance(inner, kinds):
         names = " or ".join(kind.name for kind in kinds)
         raise CollectionError(
-            f"`{operator.name}` works on {names} under each key, and {{input}} has a {inner.name}",
+            f"`{operator.name}` requires {names} under each key; {{input}} has a {inner.name}",
             facts=(("{input}", given.described()),),
-            instead=(("{input}.per_key(lambda s: …)", "a graph for every key"),),
+            instead=(("{input}.per_key(lambda s: …)", "runs a graph for every key"),),
             index=index,
         )
     return inner
 
 
 def inner_types(operator: Operator, inputs: StreamTypes) -> StreamTypes:
-    """The input types of the graph of a key. Z-sets have one X for all, as the graph hears of all ends at once."""
+    """Return the input types of a key's graph. Z-sets share one X, because the graph sees all ends at once."""
     keyed = [expect_keyed(operator, given, index) for index, given in enumerate(inputs)]
     if not keyed:
         raise TypeMismatch(f"the body of `{operator.name}` has no input, so there are no keys")
     for index, each in enumerate(keyed):
         same = accepts(keyed[0].key, each.key)
         if not same or keyed[0].cancels != each.cancels:
-            reason = "keys of z-sets come and go, and others stay" if same else "their keys have other types"
+            reason = "only keys of z-sets can disappear" if same else "they have different key types"
             raise CollectionError(
-                f"`{operator.name}` cannot run one graph for a key of all its inputs: {reason}",
+                f"`{operator.name}` cannot run one graph per key on these inputs: {reason}",
                 facts=tuple((f"input {n + 1}", other.described()) for n, other in enumerate(inputs)),
                 index=index,
             )
@@ -70,7 +78,7 @@ def inner_types(operator: Operator, inputs: StreamTypes) -> StreamTypes:
 @final
 @dataclass(frozen=True)
 class KeyBy(Unary):
-    """key_by(f): (C<T>, X) ↪ (Keyed<K, C<T>>, X); the order is kept under each key."""
+    """key_by(f): (C<T>, X) ↪ (Keyed<K, C<T>>, X). The order under each key is kept."""
 
     f: Callable[[Any], Any]
 
@@ -94,16 +102,16 @@ class KeyBy(Unary):
 
 
 class KeyedUnary(Operator):
-    """Says once what happens to what arrived for some keys: a step consumes one of them, `advance` all."""
+    """An operator with one keyed input, defined by what happens to some keys: a step consumes one, `advance` all."""
 
     rule: ClassVar[str]
 
     @abstractmethod
     def consume(self, entries: dict[Any, Any]) -> Delta:
-        """The output for these."""
+        """Return the output for what has arrived under some keys."""
 
     def finish(self) -> Value:
-        """The output when the end of the input is passed on."""
+        """Return the output when the end of the input is passed on."""
         return KeyedValue.terminator()
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -113,20 +121,20 @@ class KeyedUnary(Operator):
         value = inputs[0]
         assert isinstance(value, KeyedValue)
         portions = key_portions(value, every=every)
-        for (_, rest), output in attempted(portions, lambda it: self.consume(it[0]), lambda it: key_note(it[0])):
+        for (_, rest), output in consume_each(portions, lambda it: self.consume(it[0]), lambda it: key_note(it[0])):
             yield Step(self.rule, (rest,), self, (output,))
         if value.ending():
             yield Step(f"{self.rule}-terminated", (value.passed(),), self, (self.finish(),))
 
     def advance(self, inputs: Values) -> Iterator[Step]:
-        return leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
+        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
 
 
 def key_portions(value: KeyedValue, *, every: bool) -> Iterator[tuple[dict[Any, Any], KeyedValue]]:
-    """What a step may consume: what arrived for one key, or for every key; and what is left of the value then."""
+    """Yield what a step may consume, the content of one key or of all keys, with the rest of the value."""
     keys = list(value.entries)
     for portion in ([keys] if keys else []) if every else ([key] for key in keys):
-        rest, taken = value.taken(portion)
+        rest, taken = value.take_keys(portion)
         yield taken, rest
 
 
@@ -161,7 +169,7 @@ class MapValues(KeyedUnary):
 @final
 @dataclass(frozen=True)
 class FilterKeys(KeyedUnary):
-    """filter_keys(keep): only the streams of the keys that it keeps."""
+    """filter_keys(keep): the streams of the keys for which `keep` is true."""
 
     keep: Callable[[Any], Any]
 
@@ -182,10 +190,10 @@ class FilterKeys(KeyedUnary):
 @final
 @dataclass(frozen=True)
 class Entries(KeyedUnary):
-    """entries(): the elements of all keys as (key, element); sequences become a bag, as keys have no order.
+    """entries(): the elements of all keys as (key, element). Sequences become a bag, as keys have no order.
 
-    An LVar is read when it can no longer grow: (Keyed<K, LVar<L>>, B) ↪ (Set<(K, L)>, B). The mark BOTTOM is no value:
-    there is no entry for a key where nothing has arrived and the values have no least one.
+    An LVar is read when it can no longer grow: (Keyed<K, LVar<L>>, B) ↪ (Set<(K, L)>, B). BOTTOM is not a value: a key
+    whose final value it is has no entry.
     """
 
     collection: ElementCollection[Any] | None = None
@@ -199,7 +207,7 @@ class Entries(KeyedUnary):
     def type(self, inputs: StreamTypes) -> StreamTypes:
         inner: Any = expect_inner(self, inputs[0], Sequence, Bag, Set, ZSet, LVar)
         if isinstance(inner, LVar):
-            expect_bounded(self, inputs[0], instead=(("{input}.per_key(lambda v: v.threshold(…))", "for every key"),))
+            expect_bounded(self, inputs[0], instead=(("{input}.per_key(lambda v: v.threshold(…))", "one per key"),))
         element = inner.lattice.element if isinstance(inner, LVar) else inner.element
         kind = Bag if isinstance(inner, Sequence) else Set if isinstance(inner, LVar) else type(inner)
         key = expect_keyed(self, inputs[0]).key
@@ -229,16 +237,16 @@ class Entries(KeyedUnary):
 
     def _kind(self) -> ElementKind:
         if self.collection is None:
-            raise CollectionError("`entries` was not typed: use `initial` before running the graph")
+            raise CollectionError("`entries` is not typed; call `initial` on the graph before running it")
         return self.collection.value_class
 
 
 @final
 @dataclass(frozen=True)
 class KeyedJoin(KeptJoin):
-    """join_keyed(into): under each key that both sides have, `into(left, right)` for all pairs; weights multiply.
+    """join_keyed(into): `into(left, right)` for all pairs under each key that both sides have; weights are multiplied.
 
-    (Keyed<K, C>, X), (Keyed<K, D>, X) ↪ (Keyed<K, Bag>, X), of sequences and bags; of z-sets it gives z-sets.
+    (Keyed<K, C>, X), (Keyed<K, D>, X) ↪ (Keyed<K, Bag>, X), for sequences and bags; z-sets give z-sets.
     """
 
     into: Into = None
@@ -261,7 +269,7 @@ class KeyedJoin(KeptJoin):
         assert isinstance(b, ElementCollection)
         element = self.combined_type(a.element, b.element)
         inner: Collection = ZSet(element) if left.cancels else Bag(element)
-        key = either(left.key, right.key)
+        key = union_type(left.key, right.key)
         return (StreamType(Keyed(key, inner), all(given.bounded for given in inputs)),)
 
     def rules_on(self, source: Any) -> tuple[str, str]:
@@ -282,5 +290,5 @@ class KeyedJoin(KeptJoin):
             elif isinstance(value, ZSetValue):
                 kind = ZSetValue
             arrived[key] = value.weights.to_dict()
-        operator, results = self.joined(side, arrived)
+        operator, results = self.join_arrived(side, arrived)
         return operator, KeyedValue.of({key: kind.of(found) for key, found in results.items() if found})

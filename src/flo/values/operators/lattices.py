@@ -1,4 +1,5 @@
-"""Operators into LVars: fold_lattice (figure "operational semantics for the fold_lattice operator") and sum_lattice."""
+"""Operators that return LVars: fold_lattice (figure "operational semantics for the fold_lattice operator") and
+sum_lattice."""
 
 from __future__ import annotations
 
@@ -27,9 +28,9 @@ from flo.values.weighted import Bag, Set
 @final
 @dataclass(frozen=True)
 class FoldLattice(Unary):
-    """fold_lattice(L, f): (S<T>, X) ↪ (LVar<L>, X), the join of f of all elements; without f, of the elements.
+    """fold_lattice(L, f): (S<T>, X) ↪ (LVar<L>, X), the join of f(element) over all elements; f is optional.
 
-    The join is commutative and idempotent, so the same rules serve bags and sets.
+    The join is commutative and idempotent, so the same rules hold for bags and sets.
     """
 
     lattice: Lattice[Any]
@@ -40,7 +41,7 @@ class FoldLattice(Unary):
     end_rule = "fold-lattice-terminated"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lattice", Lattice.given(self.lattice))
+        object.__setattr__(self, "lattice", Lattice.from_annotation(self.lattice))
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(self, inputs[0], Sequence, Bag, Set)
@@ -61,11 +62,11 @@ class FoldLattice(Unary):
             raise ElementError(
                 f"an element of `fold_lattice` is not a value of {self.lattice}: {reason}",
                 facts=(("given", repr(element)[:120]),),
-                instead=((f"{{input}}.fold_lattice({self.lattice}, f)", "f makes values of the lattice"),),
+                instead=((f"{{input}}.fold_lattice({self.lattice}, f)", "f must return values of the lattice"),),
             )
         raise FunctionError(
-            f"the function of `fold_lattice` gave what is not a value of {self.lattice}: {reason}",
-            facts=(("given", repr(element)[:120]), ("gave", repr(result)[:120])),
+            f"the function of `fold_lattice` must return values of {self.lattice}: {reason}",
+            facts=(("given", repr(element)[:120]), ("returned", repr(result)[:120])),
         )
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
@@ -77,9 +78,9 @@ class FoldLattice(Unary):
 class SumLattice(Unary):
     """sum_lattice(total): (S<T>, X) ↪ (LVar<NaturalSum>, X), the largest sum so far (§2.3).
 
-    On a sequence that is the largest sum of its first elements: a result smaller than the one before is ignored. A bag
-    has no first elements, so its elements must not be negative; then every order ends at the same sum. Sums are exact
-    until they are read (docs/deviations.md, 11).
+    On a sequence that is the largest of all prefix sums: a sum smaller than the one before is ignored. A bag has no
+    prefixes, so its elements must be ≥ 0; then every order ends at the same sum. Sums are exact until they are read
+    (docs/deviations.md, 11).
     """
 
     lattice: NaturalSum = NaturalSum()  # noqa: RUF009
@@ -98,7 +99,7 @@ class SumLattice(Unary):
             instead=(
                 (
                     "{input}.fold_lattice(SetUnion, lambda x: {x}).map_monotone(sum, NaturalSum)",
-                    "of a Set: every element once",
+                    "for a Set: counts every element once",
                 ),
             ),
         )
@@ -108,16 +109,16 @@ class SumLattice(Unary):
         return replace(self, lattice=self._sums(inputs))
 
     def _sums(self, inputs: StreamTypes) -> NaturalSum:
-        """The numbers that the input adds up to."""
+        """Return the lattice of the sums of the input."""
         assert isinstance(inputs[0].collection, ElementCollection)
         kind = inputs[0].collection.element
         if not isinstance(kind, type) or kind is Any:
             return NaturalSum()
         if not issubclass(kind, Number):
             raise CollectionError(
-                f"`sum_lattice` adds numbers, and the elements of {{input}} are {kind.__name__}",
+                f"`sum_lattice` requires numbers; the elements of {{input}} are {kind.__name__}",
                 facts=(("{input}", inputs[0].described()),),
-                instead=(("{input}.map(f).sum_lattice()", "f makes numbers"),),
+                instead=(("{input}.map(f).sum_lattice()", "f must return numbers"),),
                 index=0,
             )
         return NaturalSum(int if issubclass(kind, int) else kind)
@@ -139,9 +140,11 @@ def _exact(element: Any) -> int | Fraction:
     try:
         _, number, special = terms(element)
     except TypeError as error:
-        raise ElementError(f"`sum_lattice` adds numbers: {error}", facts=(("given", repr(element)[:120]),)) from None
+        raise ElementError(
+            f"`sum_lattice` requires numbers: {error}", facts=(("given", repr(element)[:120]),)
+        ) from None
     if special:
-        raise ElementError(f"`sum_lattice` adds finite numbers, and was given {element!r}")
+        raise ElementError(f"`sum_lattice` requires finite numbers; got {element!r}")
     return number
 
 
@@ -149,8 +152,8 @@ def _natural(element: Any) -> int | Fraction:
     number = _exact(element)
     if number < 0:
         raise ElementError(
-            f"`sum_lattice` of a Bag takes numbers from 0, and was given {element!r}: without an order, "
-            "how far the sum had risen before it fell cannot be told",
-            instead=(("{input}.sum()", "of a bounded bag: the sum at the end"),),
+            f"`sum_lattice` of a Bag requires numbers ≥ 0; got {element!r}. Without an order, the largest sum before "
+            "a decrease is undefined",
+            instead=(("{input}.sum()", "for a bounded bag: the sum at the end"),),
         )
     return number

@@ -1,4 +1,7 @@
-"""Operators on LVars: monotone maps, the final value, and the union of two."""
+"""Operators on LVars: monotone maps, the final value, the union of two, and thresholds (§6.2).
+
+A threshold is the only way to read an LVar that may still grow: it emits a value that no later delta can change.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +22,19 @@ from flo.values.sequence import Sequence, SequenceValue
 
 
 def expect_lvar(operator: Operator, given: StreamType, index: int = 0) -> Lattice[Any]:
-    """The lattice of an LVar input."""
+    """Raise unless the input is an LVar; return its lattice."""
     expect_collection(
         operator,
         given,
         LVar,
         index=index,
-        instead=(("{input}.fold_lattice(lattice, f)", "one value that grows"),),
+        instead=(("{input}.fold_lattice(lattice, f)", "one growing value"),),
     )
     assert isinstance(given.collection, LVar)
     return given.collection.lattice
 
 
-def lvar(inputs: Values, index: int = 0) -> LVarValue:
+def as_lvar(inputs: Values, index: int = 0) -> LVarValue:
     value = inputs[index]
     assert isinstance(value, LVarValue)
     return value
@@ -40,29 +43,29 @@ def lvar(inputs: Values, index: int = 0) -> LVarValue:
 @final
 @dataclass(frozen=True)
 class MapLattice(Operator):
-    """map_lattice(f, M): (LVar<L>, X) ↪ (LVar<M>, X), for a monotone f: at every stuck state, f of the input.
+    """map_lattice(f, M): (LVar<L>, X) ↪ (LVar<M>, X), for a monotone f: in every stuck state, f of the input.
 
-    A consumed delta leaves the input, and f of a delta is not the delta of f, so `seen` keeps the join of all that
-    arrived, and its image. It is empty until f(⊥) was emitted; f of the mark BOTTOM is ⊥.
+    A consumed delta leaves the input, and f of a delta is not the delta of f. So `seen` has the join of everything that
+    has arrived, and its image. It is empty until f(⊥) was emitted; f(BOTTOM) is ⊥.
     """
 
     f: Callable[[Any], Any]
     target: Lattice[Any]
     seen: tuple[LVarValue, ...] = ()
     monotone: str | None = field(default=None, compare=False)
-    """The user's reason why f never falls."""
+    """The user's reason why f is monotone."""
 
     name = "map_monotone"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "target", Lattice.given(self.target))
+        object.__setattr__(self, "target", Lattice.from_annotation(self.target))
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_lvar(self, inputs[0])
         return (StreamType(LVar(self.target), inputs[0].bounded),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        value = lvar(inputs)
+        value = as_lvar(inputs)
         if not (self.seen and value.is_bottom()):
             grown = (self.seen[0] if self.seen else value.empty()).concat(replace(value, end=End.OPEN))
             image = self._image(grown)
@@ -79,12 +82,12 @@ class MapLattice(Operator):
         reason = self.target.mismatch(image)
         if reason is not None:
             raise FunctionError(
-                f"the function of `map_lattice` gave what is not a value of {self.target}: {reason}",
-                facts=(("given", repr(grown.value)[:120]), ("gave", repr(result)[:120])),
+                f"the function of `map_lattice` must return values of {self.target}: {reason}",
+                facts=(("given", repr(grown.value)[:120]), ("returned", repr(result)[:120])),
             )
         if self.seen and not self.target.leq(self.seen[1].value, image):
             raise FunctionError(
-                f"the function of `map_lattice` is not monotone in {self.target}: its argument grew, its result fell",
+                f"the function of `map_lattice` must be monotone in {self.target}: its argument grew, its result fell",
                 facts=(
                     (f"f({self.seen[0].value!r})"[:80], repr(self.seen[1].value)[:120]),
                     (f"f({grown.value!r})"[:80], repr(image)[:120]),
@@ -93,7 +96,7 @@ class MapLattice(Operator):
         return LVarValue(self.target, image)
 
     def measure(self, inputs: Values) -> Measure:
-        return (0 if self.seen else 1, lvar(inputs).size())
+        return (0 if self.seen else 1, as_lvar(inputs).size())
 
 
 @final
@@ -101,12 +104,12 @@ class MapLattice(Operator):
 class LVarToSequence(Operator):
     """to_sequence(): (LVar<L>, B) ↪ (S<L>, B), the final value. Illegal on an unbounded input (§6.2).
 
-    The mark BOTTOM is no value: if nothing has arrived where the values have no least one, there is nothing to emit.
+    BOTTOM is not a value: if it is the final value, nothing is emitted.
     """
 
     name = "to_sequence"
     signature = "(LVar[L], bounded) -> (Sequence[L], bounded)"
-    waits = "gives the final value of its input"
+    waits = "returns the final value of its input"
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         lattice = expect_lvar(self, inputs[0])
@@ -114,14 +117,14 @@ class LVarToSequence(Operator):
             self,
             inputs[0],
             instead=(
-                ("{input}.event_when_above(t)", "one event, when the value has passed t"),
+                ("{input}.event_when_above(t)", "one event, when the value passes t"),
                 ("{input}.threshold(t, u, …)", "the one threshold that the value passes"),
             ),
         )
         return (StreamType(Sequence(lattice.element), bounded=True),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        value = lvar(inputs)
+        value = as_lvar(inputs)
         if value.end is End.ARRIVED:
             final_value = [] if value.value is BOTTOM else [value.lattice.plain(value.value)]
             emitted = SequenceValue.of(final_value, End.ARRIVED)
@@ -141,16 +144,16 @@ class LVarUnion(Operator):
         left, right = expect_lvar(self, inputs[0]), expect_lvar(self, inputs[1], index=1)
         if not (left.accepts(right) or right.accepts(left)):
             raise CollectionError(
-                f"`lvar_union` joins values of one lattice, and was given {left} and {right}",
+                f"`lvar_union` requires two LVars of the same lattice; got {left} and {right}",
                 facts=(("first", inputs[0].described()), ("second", inputs[1].described())),
-                instead=(("{input}.map_monotone(f, lattice)", "a value of another lattice"),),
+                instead=(("{input}.map_monotone(f, lattice)", "converts to another lattice"),),
                 index=1,
             )
         bounded = all(given.bounded for given in inputs)
         return (StreamType(LVar(left if left.accepts(right) else right), bounded),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        left, right = lvar(inputs), lvar(inputs, 1)
+        left, right = as_lvar(inputs), as_lvar(inputs, 1)
         if not left.is_bottom():
             yield Step("lvar-union-left", (left.drained(), right), self, (replace(left, end=End.OPEN),))
         if not right.is_bottom():
@@ -164,7 +167,7 @@ def expect_threshold(operator: Operator, lattice: Lattice[Any], threshold: Any) 
     reason = lattice.mismatch(lattice.value(threshold))
     if reason is not None:
         raise ThresholdError(
-            f"the threshold {threshold!r} of `{operator.name}` is not a value of {lattice}: {reason}", index=0
+            f"a threshold of `{operator.name}` must be a value of {lattice}; got {threshold!r}: {reason}", index=0
         )
 
 
@@ -173,9 +176,9 @@ def expect_threshold(operator: Operator, lattice: Lattice[Any], threshold: Any) 
 class Threshold(Operator):
     """threshold((t₁, …)): (LVar<U>, X) ↪ (S<U>, X), the one threshold that the input passes, and then the end.
 
-    `lvar-threshold-terminated` is for an input that ends below all thresholds; as printed it is enabled above one, too
-    (docs/deviations.md, 2). Where there are several thresholds, the input is still watched once one is `passed`: deltas
-    that contradict each other are an error whenever they arrive, and not only if no step came between.
+    `lvar-threshold-terminated` is for an input that ends below all thresholds; as printed it is also enabled above one
+    (docs/deviations.md, 2). With several thresholds, the input is still watched after one has `passed`: contradicting
+    deltas are an error whenever they arrive, not only if no step was taken in between.
     """
 
     thresholds: tuple[Any, ...]
@@ -188,7 +191,7 @@ class Threshold(Operator):
     def type(self, inputs: StreamTypes) -> StreamTypes:
         lattice = expect_lvar(self, inputs[0])
         if not self.thresholds:
-            raise ThresholdError("`threshold` needs a threshold to wait for", index=0)
+            raise ThresholdError("`threshold` must get at least one threshold", index=0)
         for threshold in self.thresholds:
             expect_threshold(self, lattice, threshold)
         for one, other in combinations(self.thresholds, 2):
@@ -206,24 +209,24 @@ class Threshold(Operator):
         except Exception as error:
             above = f"{type(error).__name__}: {error}"
         raise ThresholdError(
-            f"the thresholds {one!r} and {other!r} can both be passed, and which one is seen first is chance",
+            f"the thresholds {one!r} and {other!r} can both be passed: which one is seen first would depend on timing",
             facts=(("{input}", given.described()), (f"{one!r} ⊔ {other!r}", above)),
             instead=(
-                (f"{{input}}.event_when_above({one!r})", "a stream of its own for each threshold:"),
+                (f"{{input}}.event_when_above({one!r})", "one stream per threshold;"),
                 (f"{{input}}.event_when_above({other!r})", "a stream may be used more than once"),
             ),
             index=0,
         )
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        value = lvar(inputs)
+        value = as_lvar(inputs)
         if value.end is End.PASSED:
             return
         lattice = value.lattice
         reached = [t for t in map(lattice.value, self.thresholds) if lattice.leq(t, value.value)]
         if len(reached) > 1:
             raise FunctionError(
-                "the input of `threshold` contradicts itself: two thresholds that exclude each other are passed",
+                "the input of `threshold` contradicts itself: it has passed two thresholds that exclude each other",
                 facts=(
                     ("thresholds", f"{lattice.plain(reached[0])!r} and {lattice.plain(reached[1])!r}"),
                     ("value", repr(lattice.plain(value.value))[:120]),
@@ -241,7 +244,7 @@ class Threshold(Operator):
             yield Step("lvar-threshold-terminated", (value.passed(),), self, (SequenceValue.terminator(),))
 
     def measure(self, inputs: Values) -> Measure:
-        return (0 if self.passed or lvar(inputs).end is End.PASSED else 1,)
+        return (0 if self.passed or as_lvar(inputs).end is End.PASSED else 1,)
 
     def lower(self, lower: Lowering) -> Term:
         thresholds = lower(self.thresholds)
@@ -249,14 +252,14 @@ class Threshold(Operator):
 
 
 def event_when_above(threshold: Any) -> Threshold:
-    """§2.3: one event, when the value has passed the threshold."""
+    """§2.3: one event, when the value passes the threshold."""
     return Threshold((threshold,))
 
 
 @final
 @dataclass(frozen=True)
 class Above(Operator):
-    """above(t): (LVar<L>, X) ↪ (LVar<Or>, X), true once the input has passed t; then nothing can change any more."""
+    """above(t): (LVar<L>, X) ↪ (LVar<Or>, X), true once the input has passed t, after which it never changes."""
 
     threshold: Any
 
@@ -267,7 +270,7 @@ class Above(Operator):
         return (StreamType(LVar(Or()), inputs[0].bounded),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        value = lvar(inputs)
+        value = as_lvar(inputs)
         if value.end is End.PASSED:
             return
         if value.lattice.leq(value.lattice.value(self.threshold), value.value):
@@ -277,4 +280,4 @@ class Above(Operator):
             yield Step("lvar-above-terminated", (value.passed(),), self, (ended,))
 
     def measure(self, inputs: Values) -> Measure:
-        return (0 if lvar(inputs).end is End.PASSED else 1,)
+        return (0 if as_lvar(inputs).end is End.PASSED else 1,)

@@ -1,4 +1,7 @@
-"""zip_nested, and what operators on nested streams share."""
+"""Operators that make, combine and read nested streams: zip, last, flatten, repeat and nest_once.
+
+`nest`, which runs a graph on every inner stream, is in flo.core.nest.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from flo.values.weighted import Bag, Set, ZSet
 
 TO_NESTED = (
     ("{input}.batch(n)", "one inner stream for every n elements"),
-    ("{input}.repeat_nested(k)", "the whole stream k times"),
+    ("{input}.repeat_nested(k)", "the whole stream, k times"),
 )
 
 
@@ -28,19 +31,19 @@ def expect_nested(operator: Operator, given: StreamType, index: int = 0) -> Nest
     return given.collection
 
 
-def nested(value: Value) -> NestedValue:
+def as_nested(value: Value) -> NestedValue:
     assert isinstance(value, NestedValue)
     return value
 
 
 def without_tuples(value: NestedValue) -> NestedValue:
-    """Only the end. What may still extend the newest tuple arrives as a value that continues."""
+    """Return only the end. Later extensions of the newest tuple arrive as a value that continues."""
     return NestedValue(Elements(), end=value.end)
 
 
 def leftovers(values: Values) -> Measure:
-    """A measure for operators that drop what they have seen of a tuple: what is left, and the tuples it is in."""
-    return (sum(value.size() for value in values), sum(map(len, map(nested, values))))
+    """A measure for operators that drop what they have seen of a tuple: remaining size, and number of tuples."""
+    return (sum(value.size() for value in values), sum(map(len, map(as_nested, values))))
 
 
 @final
@@ -48,8 +51,8 @@ def leftovers(values: Values) -> Measure:
 class NestedZip(Operator):
     """zip_nested(n): ([I₁], X), …, ([Iₙ], X) ↪ ([I₁ · … · Iₙ], X), inner streams side by side.
 
-    A tuple is opened when all inputs have their part of it, and what arrives in it is passed on as it comes. An input
-    that `continues` has at its front a part of the open tuple that may grow. The first input that ends, ends it all.
+    A tuple is opened when all inputs have their part of it; what arrives in it is passed on at once. The front of an
+    input that `continues` is a part of the open tuple that may still grow. The first input to end ends the output.
     """
 
     count: int = 2
@@ -75,63 +78,63 @@ class NestedZip(Operator):
         return replace(self, bottoms=tuple(tuple(s.collection.bottom() for s in kind.inner) for kind in kinds))
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        values = tuple(map(nested, inputs))
+        values = tuple(map(as_nested, inputs))
         if self.done:
             yield from self._drain(values)
             return
         for index, value in enumerate(values):
             if value.continues and self._moves(value):
-                rest, part = front(value)
+                rest, part = take_front(value)
                 parts = [*self.bottoms]
                 parts[index] = part
                 after = (*values[:index], rest, *values[index + 1 :])
                 yield Step("zip-nested-extend", after, self, (NestedValue.extending(sum(parts, ())),))
         if any(value.continues for value in values):
-            if any(map(exhausted, values)) and all(self._closed(value) for value in values):
+            if any(map(is_exhausted, values)) and all(self._closed(value) for value in values):
                 yield self._end(values)
         elif all(len(value) for value in values):
-            fronts = [front(value) for value in values]
+            fronts = [take_front(value) for value in values]
             opened = NestedValue.pushing(sum((part for _, part in fronts), ()))
             yield Step("zip-nested", tuple(rest for rest, _ in fronts), self, (opened,))
-        elif any(map(exhausted, values)):
+        elif any(map(is_exhausted, values)):
             yield self._end(values)
 
     @staticmethod
     def _moves(value: NestedValue) -> bool:
-        """Whether there is more of the open tuple, or it can no longer grow."""
+        """Return whether more of the open tuple has arrived, or it can no longer grow."""
         front = value.oldest() or ()
         return value.has_next() or value.end is End.ARRIVED or any(stream.size() for stream in front)
 
     @staticmethod
     def _closed(value: NestedValue) -> bool:
-        """Whether the open tuple has all that it gets from this input."""
+        """Return whether this input has passed on all of its part of the open tuple."""
         return not value.continues or all(not s.size() and s.fixed() for s in value.oldest() or ())
 
     def _end(self, values: tuple[NestedValue, ...]) -> Step:
         ended = NestedValue.pushing().fix()
-        return Step("zip-nested-terminated", tuple(map(dropped, values)), replace(self, done=True), (ended,))
+        return Step("zip-nested-terminated", tuple(map(drop_all, values)), replace(self, done=True), (ended,))
 
     def _drain(self, values: tuple[NestedValue, ...]) -> Iterator[Step]:
         for index, value in enumerate(values):
             if len(value) or value.end is End.ARRIVED:
-                after = (*values[:index], dropped(value), *values[index + 1 :])
+                after = (*values[:index], drop_all(value), *values[index + 1 :])
                 yield Step("zip-nested-drain", after, self, (None,))
 
     def measure(self, inputs: Values) -> Measure:
         return leftovers(inputs)
 
 
-def exhausted(value: NestedValue) -> bool:
+def is_exhausted(value: NestedValue) -> bool:
     return value.end is End.ARRIVED and not len(value)
 
 
-def dropped(value: NestedValue) -> NestedValue:
-    """Without all that has arrived."""
+def drop_all(value: NestedValue) -> NestedValue:
+    """Return the value without anything that has arrived."""
     return value.passed() if value.fixed() else without_tuples(value)
 
 
-def front(value: NestedValue) -> tuple[NestedValue, Values]:
-    """What is left when all that arrived in the oldest tuple was taken, and that. It stays if it may grow."""
+def take_front(value: NestedValue) -> tuple[NestedValue, Values]:
+    """Take everything that has arrived in the oldest tuple; return (the rest, that). A tuple that may grow stays."""
     taken = [stream.take() for stream in value.oldest() or ()]
     part = tuple(content for _, content in taken)
     if value.has_next():
@@ -152,7 +155,7 @@ class NestedLast(Operator):
     name = "last_nested"
     retracts = False
     signature = "(Nested[C], bounded) -> (C, bounded)"
-    waits = "waits for the end, to know which inner stream is the last"
+    waits = "waits for the end to know which inner stream is the last"
 
     @property
     def arity(self) -> tuple[int, int]:  # type: ignore[override]
@@ -160,10 +163,10 @@ class NestedLast(Operator):
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         inner = expect_nested(self, inputs[0]).inner
-        expect_bounded(self, inputs[0], instead=(("{input}.nest(…)", "to use every inner stream in its turn"),))
+        expect_bounded(self, inputs[0], instead=(("{input}.nest(…)", "processes the inner streams one by one"),))
         if len(inner) != self.count:
             raise TypeMismatch(
-                f"`last_nested({self.count})` gives {self.count} streams, and a tuple of {{input}} has {len(inner)}",
+                f"`last_nested({self.count})` requires {self.count} inner streams; {{input}} has {len(inner)}",
                 facts=(("{input}", inputs[0].described()),),
                 index=0,
             )
@@ -173,7 +176,7 @@ class NestedLast(Operator):
         return replace(self, bottoms=tuple(output.collection.bottom() for output in self.type(inputs)))
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        value = nested(inputs[0])
+        value = as_nested(inputs[0])
         if value.has_next():
             yield Step("last-nested", (value.without_oldest(),), self, (None,) * self.count)
         elif value.end is End.ARRIVED:
@@ -181,7 +184,7 @@ class NestedLast(Operator):
             yield Step("last-nested-terminated", (value.passed(),), self, tuple(stream.fix() for stream in last))
 
     def advance(self, inputs: Values) -> Iterator[Step]:
-        value = nested(inputs[0])
+        value = as_nested(inputs[0])
         if value.has_next():
             value = NestedValue(Elements(), value.newest, end=value.end)
             yield Step("last-nested", (value,), self, (None,) * self.count)
@@ -191,7 +194,7 @@ class NestedLast(Operator):
 @final
 @dataclass(frozen=True)
 class Flatten(Operator):
-    """flatten(): ([(C, Y)], X) ↪ (C, X), what all inner streams hold: sequences one after the other, others united."""
+    """flatten(): ([(C, Y)], X) ↪ (C, X): concatenates inner sequences; other collections are united."""
 
     bottom: Value | None = None
 
@@ -203,9 +206,9 @@ class Flatten(Operator):
         inner = expect_nested(self, inputs[0]).inner
         if len(inner) != 1 or not isinstance(inner[0].collection, (Sequence, Bag, Set, ZSet, LVar)):
             raise CollectionError(
-                "`flatten` works on inner streams of elements, or of LVars, and {input} has others",
+                "`flatten` requires one inner stream, a Sequence, Bag, Set, ZSet or LVar; {input} has others",
                 facts=(("{input}", inputs[0].described()),),
-                instead=(("{input}.nest(…).flatten()", "one inner stream, made from these"),),
+                instead=(("{input}.nest(…).flatten()", "makes one inner stream of these"),),
                 index=0,
             )
         return (StreamType(inner[0].collection, inputs[0].bounded),)
@@ -215,7 +218,7 @@ class Flatten(Operator):
         return Flatten(output.collection.bottom())
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        value = nested(inputs[0])
+        value = as_nested(inputs[0])
         if not value.size():
             return
         rest, sent = value.take()
@@ -229,15 +232,15 @@ class Flatten(Operator):
             yield Step("flatten", (rest,), self, (output,))
 
 
-def copies(value: Value, count: int) -> NestedValue:
-    """⊗ after so many inner streams that hold the value."""
+def repeat_value(value: Value, count: int) -> NestedValue:
+    """Return `count` inner streams with the value, and the end."""
     return NestedValue.pushing(*[(value,)] * count).fix()
 
 
 @final
 @dataclass(frozen=True)
 class RepeatNested(Operator):
-    """repeat_nested(k): (C, B) ↪ ([(C, B)], B), k inner streams that each hold all of the input."""
+    """repeat_nested(k): (C, B) ↪ ([(C, B)], B), k inner streams, each with the whole input."""
 
     times: int
 
@@ -249,20 +252,20 @@ class RepeatNested(Operator):
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_bounded(self, inputs[0], instead=TO_NESTED[:1])
         if self.times < 0:
-            raise TypeMismatch(f"`repeat_nested({self.times})` cannot repeat a stream less than 0 times")
+            raise TypeMismatch(f"`repeat_nested` must get an integer ≥ 0; got {self.times}")
         return (StreamType(Nested(inputs[0]), bounded=True),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         value = inputs[0]
         if value.fixed() and value.size():
             rest, whole = value.take()
-            yield Step("repeat-nested", (rest,), self, (copies(whole, self.times),))
+            yield Step("repeat-nested", (rest,), self, (repeat_value(whole, self.times),))
 
 
 @final
 @dataclass(frozen=True)
 class RepeatNestedBy(Operator):
-    """repeat_nested_by(): (C, B), (Sequence<int>, B) ↪ ([(C, B)], B), as often as the one number of the second says."""
+    """repeat_nested_by(): (C, B), (Sequence<int>, B) ↪ ([(C, B)], B), as often as the second input's number says."""
 
     name = "repeat_nested_by"
     retracts = False
@@ -278,11 +281,11 @@ class RepeatNestedBy(Operator):
             self,
             times,
             index=1,
-            instead=(("{input}.batch(1).nest(lambda n: …)", "one bounded inner stream for each number"),),
+            instead=(("{input}.batch(1).nest(lambda n: …)", "one bounded inner stream per number"),),
         )
         if not Sequence(int).accepts(times.collection):
             raise CollectionError(
-                "`repeat_nested` is told by an int how often, and {input} has other elements",
+                "the count of `repeat_nested` must be a Sequence[int]; {input} has other elements",
                 facts=(("{input}", times.described()),),
                 index=1,
             )
@@ -295,19 +298,19 @@ class RepeatNestedBy(Operator):
             numbers = times.all_units()
             if len(numbers) != 1 or numbers[0] < 0:
                 raise ElementError(
-                    "`repeat_nested` is told how often by one number that is not negative",
+                    "the count of `repeat_nested` must be exactly one integer ≥ 0",
                     facts=(("given", repr(numbers)[:80]),),
                 )
             rest, whole = value.take()
-            yield Step("repeat-nested-by", (rest, times.passed()), self, (copies(whole, numbers[0]),))
+            yield Step("repeat-nested-by", (rest, times.passed()), self, (repeat_value(whole, numbers[0]),))
 
 
 @final
 @dataclass(frozen=True)
 class NestOnce(Operator):
-    """nest_once(): (C, B), ([…], X) ↪ ([(C, B)], X): the first inner stream holds all of the input, the rest nothing.
+    """nest_once(): (C, B), ([…], X) ↪ ([(C, B)], X): the first inner stream has the whole input, the others nothing.
 
-    There is one for each inner stream of the second input; the paper's is infinite (docs/deviations.md, 8).
+    There is one inner stream for each of the second input's; the paper's is infinite (docs/deviations.md, 8).
     """
 
     begun: bool = False
@@ -325,14 +328,14 @@ class NestOnce(Operator):
         return (StreamType(Nested(stream), driver.bounded),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        value, driver = inputs[0], nested(inputs[1])
+        value, driver = inputs[0], as_nested(inputs[1])
         if driver.continues:
             yield Step("nest-once-drain", (value, after_oldest(driver)), self, (None,))
         elif len(driver) and (self.begun or value.fixed()):
             rest, whole = (value, value.empty().fix()) if self.begun else value.take()
             rule = "nest-once" if self.begun else "nest-once-first"
             yield Step(rule, (rest, after_oldest(driver)), NestOnce(begun=True), (NestedValue.pushing((whole,)),))
-        elif exhausted(driver):
+        elif is_exhausted(driver):
             yield Step("nest-once-terminated", (value, driver.passed()), self, (NestedValue.pushing().fix(),))
 
     def measure(self, inputs: Values) -> Measure:
@@ -340,5 +343,5 @@ class NestOnce(Operator):
 
 
 def after_oldest(value: NestedValue) -> NestedValue:
-    """Without the oldest tuple, even if it may grow."""
+    """Return the value without the oldest tuple, even if it may grow."""
     return value.without_oldest() if value.has_next() else without_tuples(value)

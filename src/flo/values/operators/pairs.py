@@ -1,4 +1,4 @@
-"""Operators on two ordered sequences: zip, one after the other, and the merge of two that are sorted."""
+"""Operators on two ordered sequences: zip, concatenation, and the merge of two sorted sequences."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from flo.core.operator import Delta, Operator, Step, Values, expect_bounded
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.operators.alike import expect_related
 from flo.values.operators.sequences import expect_sequence
-from flo.values.operators.shapes import ElementKind, Sides, either, evaluate_ahead, leaps
+from flo.values.operators.shapes import ElementKind, Sides, evaluate_ahead, run_leaps, union_type
 from flo.values.sequence import Sequence, SequenceValue
 
 UNBOUNDED_MERGE = (
-    ("{input}.to_bag().union(other.to_bag())", "both together, without an order"),
-    ("{input}.tumbling(…)", "and the same of the other; then zip the windows and merge in a nest"),
+    ("{input}.to_bag().union(other.to_bag())", "both together, unordered"),
+    ("{input}.tumbling(…)", "on both sides; then zip the windows and merge in a nest"),
 )
 
 
-def sequences(inputs: Values) -> tuple[SequenceValue, SequenceValue]:
+def as_sequences(inputs: Values) -> tuple[SequenceValue, SequenceValue]:
     left, right = inputs
     assert isinstance(left, SequenceValue)
     assert isinstance(right, SequenceValue)
     return left, right
 
 
-def rest(value: SequenceValue, count: int) -> SequenceValue:
-    """What is left when the oldest `count` elements are consumed."""
+def drop_oldest(value: SequenceValue, count: int) -> SequenceValue:
+    """Return the value without its oldest `count` elements."""
     return SequenceValue(value.elements.dropped(count), value.end)
 
 
@@ -38,8 +38,7 @@ def rest(value: SequenceValue, count: int) -> SequenceValue:
 class Zip(Operator):
     """zip(): (S<A>, X), (S<B>, X) ↪ (S<(A, B)>, X), until either side ends.
 
-    `done` is true from then on: what still comes on the other side has no partner and is consumed, so that it does
-    not pile up.
+    From then on `done` is true: elements that still arrive on the other side have no partner and are discarded.
     """
 
     done: bool = False
@@ -57,7 +56,7 @@ class Zip(Operator):
         return self._steps(inputs, most=1)
 
     def _steps(self, inputs: Values, most: int) -> Iterator[Step]:
-        left, right = sequences(inputs)
+        left, right = as_sequences(inputs)
         if self.done:
             if left.size():
                 yield Step("zip-drain", (left.take()[0], right), self, (None,))
@@ -67,19 +66,19 @@ class Zip(Operator):
         count = min(len(left.elements), len(right.elements), most)
         if count:
             pairs = [(left.elements[at], right.elements[at]) for at in range(count)]
-            yield Step("zip", (rest(left, count), rest(right, count)), self, (SequenceValue.of(pairs),))
+            yield Step("zip", (drop_oldest(left, count), drop_oldest(right, count)), self, (SequenceValue.of(pairs),))
         elif left.ending() or right.ending():
             after = tuple(side.passed() if side.ending() else side for side in (left, right))
             yield Step("zip-terminator", after, Zip(done=True), (SequenceValue.terminator(),))
 
     def advance(self, inputs: Values) -> Iterator[Step]:
-        return leaps(self, inputs, lambda operator, values: operator._steps(values, sys.maxsize))
+        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, sys.maxsize))
 
 
 @final
 @dataclass(frozen=True)
 class UnionSequences(Sides):
-    """union_sequences(): (S<T>, B), (S<T>, X) ↪ (S<T>, X), all of the left and then all of the right."""
+    """union_sequences(): (S<T>, B), (S<T>, X) ↪ (S<T>, X), all of the left, then all of the right."""
 
     name = "union_sequences"
     rule = "union"
@@ -90,31 +89,31 @@ class UnionSequences(Sides):
         expect_related(self, inputs)
         if not inputs[0].bounded:
             raise OrderError(
-                f"`{self.name}` puts the other sequence behind the end of {{input}}, which may never come",
+                f"`{self.name}` appends the other sequence after the end of {{input}}, which may never come",
                 facts=(("{input}", inputs[0].described()), (self.name, f"takes {left}, bounded, and then any {right}")),
                 instead=(
-                    ("{input}.to_bag().union(other.to_bag())", "both together, without an order"),
-                    ("other.union({input})", "the one that ends comes first"),
+                    ("{input}.to_bag().union(other.to_bag())", "both together, unordered"),
+                    ("other.union({input})", "the bounded one first"),
                 ),
                 index=0,
             )
-        return (StreamType(Sequence(either(left.element, right.element)), inputs[1].bounded),)
+        return (StreamType(Sequence(union_type(left.element, right.element)), inputs[1].bounded),)
 
     def consume(self, side: int, units: list[Any], source: ElementKind) -> tuple[Operator, Delta]:
         return self, source.of(units)
 
 
 Keys: TypeAlias = tuple[Any, ...]
-"""The key of the last element that was consumed; nothing at first."""
+"""The key of the last element consumed; empty at first."""
 
 
 @final
 @dataclass(frozen=True)
 class MergeSorted(Operator):
-    """merge_sorted(key): (S<T>, B), (S<T>, B) ↪ (S<T>, B), two sorted sequences as one.
+    """merge_sorted(key): (S<T>, B), (S<T>, B) ↪ (S<T>, B), merges two sorted sequences.
 
-    The smaller of the two oldest elements comes next, the left one if their keys are equal. A side that is empty
-    may still bring a smaller one, so both must be bounded. Without a key, elements are compared themselves.
+    The smaller of the two oldest elements comes next, the left one if their keys are equal. An empty side may still
+    receive a smaller element, so both must be bounded. Without a key, the elements themselves are compared.
     """
 
     key: Callable[[Any], Any] | None = None
@@ -129,27 +128,27 @@ class MergeSorted(Operator):
         expect_related(self, inputs)
         for index, given in enumerate(inputs):
             expect_bounded(self, given, index=index, instead=UNBOUNDED_MERGE)
-        return (StreamType(Sequence(either(left, right)), bounded=True),)
+        return (StreamType(Sequence(union_type(left, right)), bounded=True),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         return self._steps(inputs, most=1)
 
     def _steps(self, inputs: Values, most: int) -> Iterator[Step]:
-        left, right = sequences(inputs)
+        left, right = as_sequences(inputs)
         if left.ending() and right.ending():
             ended = (left.passed(), right.passed())
             yield Step("merge-sorted-terminator", ended, self, (SequenceValue.terminator(),))
             return
         merged, taken, last = self._merge(left, right, most)
         if merged:
-            after = (rest(left, taken[0]), rest(right, taken[1]))
+            after = (drop_oldest(left, taken[0]), drop_oldest(right, taken[1]))
             rule = "merge-sorted-left" if taken[0] else "merge-sorted-right"
             yield Step(rule, after, replace(self, last=last), (SequenceValue.of(merged),))
 
     def _merge(
         self, left: SequenceValue, right: SequenceValue, most: int
     ) -> tuple[list[Any], tuple[int, int], tuple[Keys, Keys]]:
-        """Up to `most` elements in their order, how many of each side, and the last key of each."""
+        """Merge up to `most` elements; return them, the count taken from each side, and the last key of each side."""
         merged: list[Any] = []
         (last, other_last), i, j = self.last, 0, 0
         head: Keys = ()
@@ -173,7 +172,7 @@ class MergeSorted(Operator):
         key = element if self.key is None else self.key(element)
         if last and key < last[0]:
             raise ElementError(
-                f"`{self.name}` takes sorted sequences, and {{input}} is not",
+                f"`{self.name}` needs sorted sequences; {{input}} is not sorted",
                 facts=(("element", repr(element)[:80]), ("its key", repr(key)[:80]), ("after", repr(last[0])[:80])),
                 index=index,
             )
@@ -182,4 +181,4 @@ class MergeSorted(Operator):
     def advance(self, inputs: Values) -> Iterator[Step]:
         for value in inputs:
             evaluate_ahead(self.key, value.elements_list())  # type: ignore[attr-defined]
-        return leaps(self, inputs, lambda operator, values: operator._steps(values, sys.maxsize))
+        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, sys.maxsize))

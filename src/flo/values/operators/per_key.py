@@ -1,4 +1,4 @@
-"""per_key: a copy of a whole graph for every key."""
+"""per_key: runs a copy of a graph for every key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flo.values.weighted import ZSet
 Graphs: TypeAlias = dict[Any, Graph]
 """The graphs of some keys."""
 Emitted: TypeAlias = dict[Any, Value]
-"""What an output gets for some keys."""
+"""The delta of one output for some keys."""
 
 
 @final
@@ -32,12 +32,12 @@ class PerKey(Operator):
 
     where Z is B if Y and all of X₁, … are: as long as one input may bring a new key, no output can end.
 
-    `running` holds the graph of every key that was seen, and `graph` the one for the next key: where an input of
-    `per_key` has ended, that of `graph` has. A key that was seen is there in every output.
+    `running` has the graph of every key seen, and `graph` the one for the next key: if an input of `per_key` has ended,
+    that input of `graph` has too. A key that was seen exists in every output.
 
-    Keys of z-sets (`weighted`) do not stay: when all elements of a key were taken back, its graph is where it began,
-    and is forgotten; and the key is in an output only if something is there for it. To tell which keys are left, the
-    graphs hear of the end when they have seen all else.
+    Keys of z-sets (`weighted`) can disappear: when all elements of a key were retracted, its graph is back in its
+    initial state and is dropped; and an output has the key only if it has a value for it. To know which keys are left,
+    the graphs are told about the end only after everything else.
     """
 
     graph: Graph | None
@@ -45,7 +45,7 @@ class PerKey(Operator):
     weighted: bool = False
     running: PersistentMap[Any, Graph] = PersistentMap()  # noqa: RUF009
     active: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
-    """The keys whose graph may have a step to take, if that is known. No part of the expression."""
+    """The keys whose graph may be able to step, if known. Not part of the expression."""
 
     name = "per_key"
     signature = "(Keyed[K, C], X) -> (Keyed[K, D], Y)"
@@ -64,12 +64,12 @@ class PerKey(Operator):
         body = derive(self._graph(), inner)
         for key, _ in body.reads + body.writes:
             raise DeferError(
-                f"the key {key!r} is deferred in the body of `per_key`, which has no rounds",
-                instead=(("stream.nest(…)", "in the body, with a `read_defer` and `write_defer` of its own"),),
+                f"the body of `per_key` has no rounds, so it cannot defer the key {key!r}",
+                instead=(("stream.nest(…)", "in the body, with its own `read_defer` and `write_defer`"),),
             ).about(key)
         graphs = [derive(graph, inner) for graph in self.running.to_dict().values()]
         if any(graph.outputs != body.outputs for graph in graphs):
-            raise TypeMismatch("the graphs of `per_key` differ in their types")
+            raise TypeMismatch("the graphs of `per_key` have different types")
         if isinstance(inner[0].collection, ZSet):
             self._expect_rest(inner)
         key = expect_keyed(self, inputs[0]).key
@@ -81,10 +81,10 @@ class PerKey(Operator):
         return Derivation("per-key-type", expected, outputs, (body, *graphs), subject=self.name)
 
     def _expect_rest(self, inner: StreamTypes) -> None:
-        """Refuses a graph that emits without input: for keys that are not there."""
+        """Raise if the graph emits without input, because it would do so for keys that do not exist."""
         graph, _ = initial(self._graph(), inner)
         if not any(value.fixed() for value in inputs(graph)) and not stuck(graph):
-            raise CollectionError("the body of `per_key` emits without input, and keys of z-sets come and go")
+            raise CollectionError("the body of `per_key` emits without input, which keys of z-sets do not allow")
 
     def typed(self, inputs: StreamTypes) -> PerKey:
         inner = inner_types(self, inputs)
@@ -96,13 +96,13 @@ class PerKey(Operator):
         )
 
     def steps(self, values: Values) -> Iterator[Step]:
-        pending, is_stuck = arrived(values), True
+        pending, is_stuck = arrived_keys(values), True
         for key in pending:
             is_stuck = False
             rests, graphs = self._received(values, [key])
             rule = "per-key-receive" if key in self.running else "per-key-first"
             active = None if self.active is None else (*self._awake(), key)
-            yield Step(rule, rests, self._with(graphs, active), packed(self._announced([key])))
+            yield Step(rule, rests, self._with(graphs, active), pack_outputs(self._announced([key])))
         fault: FloError | None = None
         for key in self._awake():
             try:
@@ -111,7 +111,7 @@ class PerKey(Operator):
                     operator = self._with({key: step.graph}, self.active)
                     outputs = self._announced(())
                     self._emit(outputs, key, step.outputs)
-                    yield Step("per-key-run-graph", values, operator, packed(outputs), step.path)
+                    yield Step("per-key-run-graph", values, operator, pack_outputs(outputs), step.path)
             except (FunctionError, ElementError) as error:  # the other keys can still step
                 fault = fault or error
         if fault is not None:
@@ -127,8 +127,8 @@ class PerKey(Operator):
             operator, values = step.operator, step.inputs
 
     def _leap(self, values: Values) -> Step | None:
-        """All that arrived is received, and the graphs that it concerns run to their stuck states."""
-        pending = arrived(values)
+        """Receive everything that has arrived, and run the affected graphs to their stuck states."""
+        pending = arrived_keys(values)
         rests, graphs = self._received(values, pending)
         outputs = self._announced(pending)
         moved, failed = bool(pending), []
@@ -141,22 +141,22 @@ class PerKey(Operator):
                     graphs[key], moved = graph, True
                     for row in deltas:
                         self._emit(outputs, key, row)
-            except (FunctionError, ElementError) as error:  # raised again when the other keys are done
+            except (FunctionError, ElementError) as error:  # raised when the other keys are done
                 fault = fault or error
                 failed.append(key)
         if moved:
-            return Step("per-key-run-graph", rests, self._with(graphs, tuple(failed)), packed(outputs))
+            return Step("per-key-run-graph", rests, self._with(graphs, tuple(failed)), pack_outputs(outputs))
         if fault is not None:
             raise fault
         return next(self._finish(values), None)
 
     def _received(self, values: Values, keys: Iterable[Any]) -> tuple[Values, Graphs]:
-        """What is left of the inputs, and the graphs with all that arrived for these keys."""
+        """Return the rest of the inputs, and the graphs with everything that has arrived for these keys."""
         rests: list[Value] = []
         deltas: dict[Any, list[Value | None]] = {key: [] for key in keys}
         for value in values:
             assert isinstance(value, KeyedValue)
-            rest, taken = value.taken([key for key in deltas if key in value.entries])
+            rest, taken = value.take_keys([key for key in deltas if key in value.entries])
             rests.append(rest)
             for key, row in deltas.items():
                 row.append(self._content(taken[key]) if key in taken else None)
@@ -170,13 +170,13 @@ class PerKey(Operator):
         return value.ended(End.OPEN) if self.weighted and isinstance(value, ElementValue) else value
 
     def _with(self, graphs: Graphs, active: tuple[Any, ...] | None) -> PerKey:
-        """With these graphs running, but without those of keys that are no longer there."""
+        """Return the operator with these graphs running, without those of keys that no longer exist."""
         gone = self.weighted and not self._ended()
         changes = {key: None if gone and graph == self.graph else graph for key, graph in graphs.items()}
         return replace(self, running=self.running.updated(changes, drop=None), active=active)
 
     def _awake(self) -> list[Any]:
-        """The running keys whose graph may have a step to take."""
+        """Return the running keys whose graph may be able to step."""
         keys = self.running if self.active is None else dict.fromkeys(self.active)
         return [key for key in keys if key in self.running]
 
@@ -184,7 +184,7 @@ class PerKey(Operator):
         return all(value.fixed() for value in inputs(self._graph()))
 
     def _announced(self, keys: Iterable[Any]) -> list[Emitted]:
-        """What each output holds at first: ⊥ for the keys that are seen for the first time."""
+        """Return the initial content of each output: ⊥ for keys seen for the first time."""
         new = () if self.weighted else [key for key in keys if key not in self.running]
         return [dict.fromkeys(new, bottom) for bottom in self.bottoms]
 
@@ -194,7 +194,7 @@ class PerKey(Operator):
                 entries[key] = entries[key].concat(delta) if key in entries else delta
 
     def _finish(self, values: Values) -> Iterator[Step]:
-        """per-key-end and per-key-terminated, when nothing is left but ends."""
+        """per-key-end and per-key-terminated: when only ends are left."""
         given = [value.fixed() for value in inputs(self._graph())]
         ended = [value.fixed() for value in values]
         if all(given):
@@ -208,7 +208,7 @@ class PerKey(Operator):
             yield Step("per-key-end", values, operator, (None,) * len(self.bottoms))
 
     def measure(self, values: Values) -> Measure:
-        """What has not reached the graphs; then their measures, the largest first, as one of them falls."""
+        """The amount that has not reached the graphs; then their measures, largest first, one of which decreases."""
         given = [value.fixed() for value in inputs(self._graph())]
         ends = sum(value.fixed() and not known for value, known in zip(values, given, strict=True))
         graphs = sorted((measure(graph) for graph in self.running.to_dict().values()), reverse=True)
@@ -227,8 +227,8 @@ class PerKey(Operator):
         return replace(self, graph=with_origins(self.graph, program), running=running)
 
 
-def arrived(values: Values) -> list[Any]:
-    """The keys that something has arrived for."""
+def arrived_keys(values: Values) -> list[Any]:
+    """Return the keys for which something has arrived."""
     keys: dict[Any, None] = {}
     for value in values:
         assert isinstance(value, KeyedValue)
@@ -237,10 +237,10 @@ def arrived(values: Values) -> list[Any]:
 
 
 def with_ends(graph: Graph, ended: list[bool]) -> Graph:
-    """The graph with these inputs ended."""
+    """Return the graph with these inputs ended."""
     values = inputs(graph)
     return setinput(graph, tuple(value.fix() if end else value for value, end in zip(values, ended, strict=True)))
 
 
-def packed(outputs: list[Emitted]) -> Deltas:
+def pack_outputs(outputs: list[Emitted]) -> Deltas:
     return tuple(KeyedValue.of(entries) if entries else None for entries in outputs)

@@ -14,7 +14,7 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.values.operators.shapes import ElementKind, Unary, as_declared, lasting, own
+from flo.values.operators.shapes import ElementKind, Unary, as_declared, copy_if_mutable, is_immutable
 from flo.values.sequence import Sequence, SequenceValue
 
 UNBOUNDED_FOLD = (
@@ -23,7 +23,7 @@ UNBOUNDED_FOLD = (
     ("{input}.scan(…)", "a running result per element"),
     ("{input}.fold_lattice(…)", "one growing value, read through a threshold"),
 )
-UNORDERED = (("{input}.sort(key)", "of a bounded stream: an order is defined"),)
+UNORDERED = (("{input}.sort(key)", "puts a bounded stream in order"),)
 
 
 def expect_sequence(operator: Operator, given: StreamType, index: int = 0) -> Sequence[Any]:
@@ -34,13 +34,13 @@ def expect_sequence(operator: Operator, given: StreamType, index: int = 0) -> Se
 
 def expect_count(operator: Operator, count: int, least: int) -> None:
     if type(count) is not int or count < least:
-        raise TypeMismatch(f"`{operator.name}` takes a number from {least}, and was given {count!r}")
+        raise TypeMismatch(f"`{operator.name}` must get an integer ≥ {least}; got {count!r}")
 
 
 @final
 @dataclass(frozen=True)
 class Scan(Unary):
-    """scan(acc, f): the running result, one for each element."""
+    """scan(acc, f): emits the running result after each element."""
 
     acc: Any
     f: Callable[[Any, Any], Any]
@@ -55,12 +55,12 @@ class Scan(Unary):
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         f = self.f
-        acc = f(own(self.acc), units[0])
+        acc = f(copy_if_mutable(self.acc), units[0])
         results = [acc]
-        if lasting(acc):
+        if is_immutable(acc):
             results += [acc := f(acc, unit) for unit in units[1:]]
         else:
-            results += [acc := f(own(acc), unit) for unit in units[1:]]
+            results += [acc := f(copy_if_mutable(acc), unit) for unit in units[1:]]
         as_declared(f, results)
         return replace(self, acc=acc), (SequenceValue.of(results),)
 
@@ -68,7 +68,7 @@ class Scan(Unary):
 @final
 @dataclass(frozen=True)
 class Fold(Unary):
-    """fold(acc, f): (S<T>, B) ↪ (S<U>, B), the result of the whole input, when it has ended."""
+    """fold(acc, f): (S<T>, B) ↪ (S<U>, B), emits the result when the input has ended."""
 
     acc: Any
     f: Callable[[Any, Any], Any]
@@ -83,7 +83,7 @@ class Fold(Unary):
         return (StreamType(Sequence(returned_type(self.f)), bounded=True),)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        return replace(self, acc=reduce(self.f, units, own(self.acc))), (None,)
+        return replace(self, acc=reduce(self.f, units, copy_if_mutable(self.acc))), (None,)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         as_declared(self.f, [self.acc])
@@ -93,7 +93,7 @@ class Fold(Unary):
 @final
 @dataclass(frozen=True)
 class Enumerate(Unary):
-    """enumerate(n): every element with its position."""
+    """enumerate(n): pairs every element with its position."""
 
     position: int = 0
 
@@ -112,7 +112,7 @@ class Enumerate(Unary):
 @final
 @dataclass(frozen=True)
 class Take(Unary):
-    """take(n): the first n elements, and then the end, whether or not more follows. What follows is consumed."""
+    """take(n): emits the first n elements and then the end, whether or not more follows. The rest is consumed."""
 
     count: int
 
@@ -135,7 +135,7 @@ class Take(Unary):
 @final
 @dataclass(frozen=True)
 class Last(Unary):
-    """last(): the last element of a bounded sequence. `kept` holds it, if any."""
+    """last(): emits the last element of a bounded sequence. `kept` holds it, if any."""
 
     kept: tuple[Any, ...] = ()
 
@@ -156,10 +156,10 @@ class Last(Unary):
 
 
 class Cut(Unary):
-    """(S<T>, X) ↪ ([(S<T>, B)], X), …: inner streams that are emitted when they are complete.
+    """(S<T>, X) ↪ ([(S<T>, B)], X), …: cuts a sequence into inner streams, emitted when they are complete.
 
-    `flush` is true where the input is bounded, which `typed` sees to: then what is open is emitted at the end;
-    otherwise streaming progress allows only the end itself (docs/deviations.md, 3: the printed rules forget it).
+    `flush` is true if the input is bounded, set by `typed`: then the open inner streams are emitted at the end. On an
+    unbounded input, streaming progress only allows the end itself (docs/deviations.md, 3: the printed rules omit this).
     """
 
     flush: bool
@@ -213,7 +213,7 @@ class Batch(Cut):
 @final
 @dataclass(frozen=True)
 class Window(Cut):
-    """window(interval, [(v, t), …]): the paper's window over timestamped elements, in their order."""
+    """window(interval, [(v, t), …]): the paper's window over timestamped elements, in order."""
 
     interval: Any
     flush: bool = False

@@ -1,6 +1,6 @@
-"""Operators on sets (§5.2): union, join, intersection, difference, and the ways into sets and bags.
+"""Operators on sets (§5.2): union, join, intersection, difference, and conversions to sets and bags.
 
-A set's buffer forgets what was consumed, so the same element may arrive again: an operator that must count it once
+A set's buffer forgets what was consumed, so the same element may arrive again. An operator that must count it once
 remembers it, or waits for the end.
 """
 
@@ -15,33 +15,33 @@ from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.canonical import canonical_element
 from flo.values.element_value import first_unhashable
-from flo.values.operators.alike import Alike, Union, element_of
+from flo.values.operators.alike import SameKind, Union, element_of
 from flo.values.operators.joins import WeightedJoin, key_type
 from flo.values.operators.shapes import ElementKind, Sides, Unary
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, Set, SetValue, ZSet
 
 UNBOUNDED_DIFFERENCE = (
-    ("left.to_zset().minus({input}.to_zset())", "what was given too early is taken back"),
-    ("{input}.difference(left)", "if it is the left that ends"),
+    ("left.to_zset().minus({input}.to_zset())", "retracts what it emitted too early"),
+    ("{input}.difference(left)", "if the left is the bounded one"),
 )
 
 
 def hashable(units: list[Any], name: str) -> list[Any]:
-    """The elements of a sequence, or an error that says why they cannot be in a collection without order."""
+    """Return the elements of a sequence; raise if they cannot be in an unordered collection."""
     position = first_unhashable(units)
     if position is not None:
         raise ElementError(
-            f"an element of {{input}} is not hashable, and a {name} must tell equal elements apart",
+            f"an element of {{input}} is not hashable, which elements of a {name} must be",
             facts=(("given", repr(units[position])[:120]),),
-            instead=(("{input}.map(tuple)", "or another function that makes elements hashable"),),
+            instead=(("{input}.map(tuple)", "or another function that returns something hashable"),),
             index=0,
         )
     return units
 
 
 def remember(seen: PersistentMap[Any, int], elements: list[Any]) -> tuple[PersistentMap[Any, int], list[Any]]:
-    """What was seen, these included, and the first of each that is new, in their order."""
+    """Return (all that was seen, including these elements; the new ones without duplicates, in order)."""
     new: dict[Any, Any] = {}
     for element in elements:
         key = canonical_element(element)
@@ -52,7 +52,7 @@ def remember(seen: PersistentMap[Any, int], elements: list[Any]) -> tuple[Persis
 
 @dataclass(frozen=True)
 class Counted(Unary):
-    """How often each element came. `seen` holds the elements of a set: what was consumed may come again."""
+    """Counts the elements. `seen` holds those of a set, because they may arrive again after they were consumed."""
 
     seen: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
 
@@ -120,8 +120,9 @@ class SetUnion(Union):
 class SetJoin(WeightedJoin):
     """join_sets(on, other_on, into): (Set<T>, X), (Set<U>, X) ↪ (Set<R>, X), by default the paper's join (§5.2).
 
-    Without `other_on` the right side is a set of edges, found by their source, and gives their destinations. Without
-    `on` the left elements are the keys. With `other_on` and without `into` the result is a set of pairs.
+    Without `other_on` the right side is a set of edges: they are joined by their source, and the result has their
+    destinations. Without `on` the left elements are the keys. With `other_on` and without `into` the result is a set of
+    pairs.
     """
 
     name = "join_sets"
@@ -152,8 +153,8 @@ class SetJoin(WeightedJoin):
 
 @final
 @dataclass(frozen=True)
-class Intersection(Alike, Sides):
-    """intersection(): (Set<T>, X), (Set<T>, X) ↪ (Set<T>, X). Monotone: an element that both have stays."""
+class Intersection(SameKind, Sides):
+    """intersection(): (Set<T>, X), (Set<T>, X) ↪ (Set<T>, X). Monotone: an element of both sides stays."""
 
     left: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
     right: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
@@ -172,7 +173,7 @@ class Intersection(Alike, Sides):
         return (replace(self, left=mine) if side == 0 else replace(self, right=mine)), both
 
     def side_ended(self, side: int) -> Operator:
-        """What comes on the other side is looked up in this one. A set may emit an element again."""
+        """Elements of the other side are now only looked up in this one. A set may emit an element again."""
         return replace(self, right=PersistentMap()) if side == 0 else replace(self, left=PersistentMap())
 
     def finished(self) -> Operator:
@@ -181,10 +182,10 @@ class Intersection(Alike, Sides):
 
 @final
 @dataclass(frozen=True)
-class Difference(Alike, Sides):
-    """difference(): (Set<T>, X), (Set<T>, B) ↪ (Set<T>, X), the elements of the left that the right does not have.
+class Difference(SameKind, Sides):
+    """difference(): (Set<T>, X), (Set<T>, B) ↪ (Set<T>, X), the elements of the left that are not in the right.
 
-    Only the end of the right says what it does not have. The left waits for it in the buffer.
+    An element is known to be missing from the right only when the right has ended. The left waits in the buffer.
     """
 
     gone: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
@@ -192,7 +193,7 @@ class Difference(Alike, Sides):
     name = "difference"
     signature = "(Set[T], X), (Set[T], bounded) -> (Set[T], X)"
     rule = "difference"
-    waits = "waits for the end of the set it takes away"
+    waits = "waits for the end of the set it subtracts"
     awaited = 1
     kind = Set
     shares_flag = False

@@ -1,4 +1,9 @@
-"""What operators may rely on when they call a user's function: results that are what it says, and states of its own."""
+"""Base classes of operators, and how they call user functions.
+
+`Unary` consumes one input unit by unit, `Sides` two inputs. A subclass defines once, in `consume`, what happens to some
+units: a step gives it one of them, `advance` all that have arrived. The helpers copy mutable states before a function
+may change them, check results against the declared type, and attach the offending element to errors.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, Union, get_args, get_origi
 from uuid import UUID
 
 from flo.core.collection import End
-from flo.core.elements import first_stranger, returned_type, type_name
+from flo.core.elements import find_mismatch, returned_type, type_name
 from flo.core.errors import brief
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.term import ATOMS
@@ -25,30 +30,30 @@ from flo.values.weighted import BagValue, SetValue
 _LASTING = (*ATOMS, bytes, frozenset, Decimal, Fraction, complex, UUID, date, time, timedelta, Enum)
 
 
-def lasting(item: Any) -> bool:
-    """Whether nobody can change the item."""
+def is_immutable(item: Any) -> bool:
+    """Return whether the item is immutable, all the way down."""
     if isinstance(item, tuple):
-        return all(map(lasting, item))
+        return all(map(is_immutable, item))
     parameters = getattr(type(item), "__dataclass_params__", None)
     if parameters is not None and parameters.frozen:
-        return all(lasting(getattr(item, field.name)) for field in dataclasses.fields(item))
+        return all(is_immutable(getattr(item, field.name)) for field in dataclasses.fields(item))
     return isinstance(item, _LASTING)
 
 
-def own(item: Any) -> Any:
-    """The item, or a copy if a function could change it: an operator's state is a value, and others may hold it."""
-    return item if lasting(item) else copy.deepcopy(item)
+def copy_if_mutable(item: Any) -> Any:
+    """Return the item, or a copy if a function could change it: other versions may share an operator's state."""
+    return item if is_immutable(item) else copy.deepcopy(item)
 
 
 def evaluate_ahead(f: Any, *arguments: list[Any]) -> None:
-    """Lets a column expression take all of these elements at once: calls that follow find their results."""
+    """Let a column expression evaluate all these elements at once; the calls that follow find their results."""
     prepare = getattr(f, "prepare", None)
     if prepare is not None and len(arguments[0]) > 1:
         prepare(*arguments)
 
 
 def evaluate_all_ahead(operator: Any, elements: list[Any]) -> None:
-    """The same for every expression about one element that an operator holds, itself or in an aggregator."""
+    """Do the same for every one-argument expression that an operator holds, itself or in an aggregator."""
     for field in dataclasses.fields(operator):
         held = getattr(operator, field.name)
         if getattr(held, "takes", None) == 1:
@@ -58,44 +63,45 @@ def evaluate_all_ahead(operator: Any, elements: list[Any]) -> None:
 
 
 def as_declared(f: Any, results: list[Any]) -> None:
-    """Refuses results that are not of the type that the function says it returns."""
+    """Raise unless the results have the function's declared return type."""
     all_declared(f, results, returned_type(f))
 
 
 def all_declared(f: Any, results: list[Any], kind: Any) -> None:
-    stranger = first_stranger(results, kind)
+    """Raise unless the results have this type."""
+    stranger = find_mismatch(results, kind)
     if stranger is not None:
         said = type_name(returned_type(f))
         derived = getattr(f, "derived", False)
-        how = f"{said} was derived from its source: annotate it" if derived else f"it says that it returns {said}"
-        raise TypeError(f"a result is {brief(results[stranger])}, and {how}")
+        how = "derived from its source; annotate it if that is wrong" if derived else "its declared return type"
+        raise TypeError(f"the function must return {said}, {how}; got {brief(results[stranger])}")
 
 
 ElementKind: TypeAlias = type[ElementValue]
-"""The class of a value; inside an operator `type` is its typing rule."""
+"""The class of a value. (Inside an operator, `type` is its typing rule.)"""
 
 
 class Unary(Operator):
-    """Says once what happens to some units, oldest first: a step consumes one of them, `advance` all that arrived."""
+    """An operator with one input, defined by what happens to some units, oldest first."""
 
     rule: ClassVar[str]
     """The name of the rule on sequences; other collections add their suffix."""
     end_rule: ClassVar[str | None] = None
 
     def rule_for(self, unit: Any) -> str:
-        """The rule that consumes this unit."""
+        """Return the rule that consumes this unit."""
         return self.rule
 
     def rule_on(self, rule: str, source: ElementKind) -> str:
-        """The name of the rule on this collection."""
+        """Return the name of the rule on this collection."""
         return rule + source.suffix
 
     @abstractmethod
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        """The operator and its outputs after these units."""
+        """Return the operator and its outputs after these units."""
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        """The operator and its outputs when the end of the input is passed on."""
+        """Return the operator and its outputs when the end of the input is passed on."""
         return self, (source.terminator(),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -106,8 +112,8 @@ class Unary(Operator):
         for unit, rest in value.units():
             try:
                 operator, outputs = self.consume([unit], source)
-            except Exception as error:  # holds up this unit only
-                fault = fault or noted(error, *_shown(unit, source))
+            except Exception as error:  # only this unit is held up
+                fault = fault or annotate_error(error, *_argument_of(unit, source))
                 continue
             yield Step(self.rule_on(self.rule_for(unit), source), (rest,), operator, outputs)
         if fault is not None:
@@ -130,7 +136,7 @@ class Unary(Operator):
             evaluate_all_ahead(self, value.elements_list())
             try:
                 operator, outputs = self.consume(units, type(value))
-            except Exception:  # go up to the unit that is at fault, and keep what comes before it
+            except Exception:  # run step by step up to the faulty unit, and keep the results before it
                 yield from run(self, inputs)
                 return
             value = value.drained()
@@ -140,14 +146,14 @@ class Unary(Operator):
             yield operator._end(value)
 
 
-def _shown(unit: Any, source: ElementKind) -> tuple[str, Any]:
-    """What the function was given, as text and as it is: of bags and sets the element without its count."""
-    given = unit[0] if source in (BagValue, SetValue) else unit
-    return repr(given), given
+def _argument_of(unit: Any, source: ElementKind) -> tuple[str, Any]:
+    """Return the function's argument as text and as it is. For bags and sets it is the element without its count."""
+    element = unit[0] if source in (BagValue, SetValue) else unit
+    return repr(element), element
 
 
-def noted(error: Exception, given: str, item: Any = None) -> Exception:
-    """The error of a user's function with what it was given; one that a generator cannot raise, as another error."""
+def annotate_error(error: Exception, given: str, item: Any = None) -> Exception:
+    """Attach the argument to an error of a user's function. Generators cannot raise StopIteration, so it is wrapped."""
     if isinstance(error, StopIteration):
         wrapped = RuntimeError("StopIteration, which would end a loop silently")
         wrapped.__cause__ = error
@@ -155,7 +161,7 @@ def noted(error: Exception, given: str, item: Any = None) -> Exception:
             wrapped.add_note(note)
         error = wrapped
     error.add_note(given[:120])
-    error.given = item  # type: ignore[attr-defined]  # for who wants to know its type
+    error.given = item  # type: ignore[attr-defined]  # the argument itself, for error handlers that report its type
     return error
 
 
@@ -163,59 +169,59 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 Portions: TypeAlias = Iterator[tuple[Any, Any]]
-"""Units that a step may consume together, and what is left of the value then."""
+"""Units that a step may consume together, and the rest of the value after that."""
 
 
 SIDES = ("-left", "-right")
 
 
 def all_ending(sides: Sequence[Any]) -> bool:
-    """Nothing is left but ends, and one of them was not passed on."""
+    """Return whether only ends are left, and at least one of them was not passed on."""
     ended = all(value.end is End.PASSED or value.ending() for value in sides)
     return ended and any(value.ending() for value in sides)
 
 
 def one_passed(sides: Sequence[Any], side: int) -> Values:
-    """The end of this side was passed on."""
+    """Return the sides with the end of this one passed on."""
     return tuple(value.passed() if place == side else value for place, value in enumerate(sides))
 
 
 class Sides(Operator):
-    """Says once what happens to some units of one side. The output ends when both sides have ended.
+    """An operator with two inputs, defined by what happens to some units of one side. It ends when both sides have.
 
-    When one side has ended, an operator may let go of what it kept of the other, by the rule `…-ended`: what arrives
-    there meets a side that does not change any more.
+    When one side has ended, an operator may drop what it stored of the other, by the rule `…-ended`: elements that
+    arrive there meet a side that no longer changes.
 
-    The end of a side that is `awaited` is passed on by itself, by the rule `…-turn`; the other side is consumed after
-    that. So `awaited` must be bounded, and ⊗ in its place is all that the operator needs to remember.
+    The end of the `awaited` side is passed on by itself, by the rule `…-turn`; only then is the other side consumed.
+    So the awaited side must be bounded, and the ⊗ in its place is all that the operator needs to remember.
     """
 
     arity = (2, 1)
     rule: ClassVar[str]
     """The name of the rule on sequences; other collections add their suffix."""
     side_rules: ClassVar[tuple[str, str]] = SIDES
-    """What the rule adds to that for each side."""
+    """The suffix of the rule for each side."""
     awaited: ClassVar[int | None] = None
 
     @abstractmethod
     def consume(self, side: int, units: Any, source: Any) -> tuple[Operator, Delta]:
-        """The operator and its output after these units of that side (0 or 1)."""
+        """Return the operator and its output after these units of that side (0 or 1)."""
 
     def finished(self) -> Operator:
-        """The operator when the end is passed on: what it kept is not needed any more."""
+        """Return the operator when the end is passed on, without the state it no longer needs."""
         return self
 
     def side_ended(self, side: int) -> Operator | None:
-        """The operator when this side has ended and the other has not, with what it still needs of the other; None if
-        the end of one side makes no difference to it."""
+        """Return the operator when only this side has ended, with the state it still needs of the other; None if that
+        makes no difference."""
         return None
 
     def rules_on(self, source: Any) -> tuple[str, str]:
-        """The names of the rule on this collection, and of the rule that ends it."""
+        """Return the names of the rule on this collection and of the rule that ends it."""
         return self.rule + source.suffix, self.rule + source.suffix + source.end_suffix
 
     def portions(self, value: Any, *, every: bool) -> Portions:
-        """What a step may consume of a side: one unit, or every one at once."""
+        """Yield what a step may consume of a side: one unit, or all of them."""
         if not every:
             for unit, rest in value.units():
                 yield [unit], rest
@@ -223,7 +229,7 @@ class Sides(Operator):
             yield units, value.drained()
 
     def note(self, units: Any) -> str:
-        """What an error of the user's function says of these units."""
+        """Return the text that an error of the user's function has about these units."""
         return repr(units[0])
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -241,7 +247,7 @@ class Sides(Operator):
             if not waiting or side == self.awaited
             for units, rest in self.portions(value, every=every)
         )
-        for (side, _, rest), (operator, output) in attempted(
+        for (side, _, rest), (operator, output) in consume_each(
             portions, lambda it: self.consume(it[0], it[1], source), lambda it: self.note(it[1])
         ):
             after = (rest, right) if side == 0 else (left, rest)
@@ -260,29 +266,29 @@ class Sides(Operator):
                     yield Step(f"{rule}{SIDES[side]}-ended", one_passed(sides, side), ended, (None,))
 
     def advance(self, inputs: Values) -> Iterator[Step]:
-        return leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
+        return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))
 
 
-def attempted(portions: Iterable[P], consume: Callable[[P], R], note: Callable[[P], str]) -> Iterator[tuple[P, R]]:
-    """What comes of each portion. One that is at fault holds up itself only: its error is raised after the others."""
+def consume_each(portions: Iterable[P], consume: Callable[[P], R], note: Callable[[P], str]) -> Iterator[tuple[P, R]]:
+    """Consume each portion. A faulty one only holds up itself: its error is raised after the others."""
     fault: Exception | None = None
     for portion in portions:
         try:
             result = consume(portion)
         except Exception as error:
-            fault = fault or noted(error, note(portion))
+            fault = fault or annotate_error(error, note(portion))
             continue
         yield portion, result
     if fault is not None:
         raise fault
 
 
-def leaps(operator: Any, inputs: Values, steps: Callable[[Any, Values], Iterator[Step]]) -> Iterator[Step]:
-    """Takes the first of these longer steps until there is none."""
+def run_leaps(operator: Any, inputs: Values, steps: Callable[[Any, Values], Iterator[Step]]) -> Iterator[Step]:
+    """Take the first of these longer steps until there is none."""
     while True:
         try:
             step = next(steps(operator, inputs), None)
-        except Exception:  # go up to the unit that is at fault, and keep what comes before it
+        except Exception:  # run step by step up to the faulty unit, and keep the results before it
             yield from run(operator, inputs)
             return
         if step is None:
@@ -291,15 +297,15 @@ def leaps(operator: Any, inputs: Values, steps: Callable[[Any, Values], Iterator
         inputs, operator = step.inputs, step.operator
 
 
-def either(kind: Any, other: Any) -> Any:
-    """The type of what is of one type or of the other."""
+def union_type(kind: Any, other: Any) -> Any:
+    """Return the type of values that have one type or the other."""
     if kind is Any or other is Any:
         return Any
     return _wider(kind, other) or Union[kind, other]  # noqa: UP007
 
 
 def _wider(kind: Any, other: Any) -> Any:
-    """One of two types of integers, or of tuples of them, that has the values of both; None if there is none."""
+    """Return the type of two, integers or tuples of them, that has the values of both; None if neither has."""
     if kind == other:
         return kind
     if Int128 in (kind, other) and plain_type(kind) is plain_type(other) is int:

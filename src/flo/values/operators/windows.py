@@ -1,4 +1,8 @@
-"""What windows of event time have in common: a watermark, windows that close, and a side output for what is late."""
+"""Windows of event time: tumbling, sliding and session windows, with a watermark and a side output for late rows.
+
+A window closes, and is emitted, when the watermark passes its end. The watermark is the largest time seen, minus the
+allowed lateness.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,15 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.persistent import Elements, PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.values.event_time import TimeWindow, above_zero, expect_durations, offset_of, origin_of, place, window_type
+from flo.values.event_time import (
+    TimeWindow,
+    expect_durations,
+    is_positive_duration,
+    offset_of,
+    origin_of,
+    place,
+    window_type,
+)
 from flo.values.operators.sequences import Cut
 from flo.values.operators.shapes import ElementKind, as_declared
 from flo.values.ordered import Ordered
@@ -24,7 +36,7 @@ from flo.values.sequence import Sequence, SequenceValue
 class TimeWindows(Cut):
     """(S<T>, X) ↪ ([(S<T>, B)], X), (S<T>, X): the windows, and the late elements.
 
-    With `bounds`, a second inner stream holds the one `TimeWindow` that says which window it is.
+    With `bounds`, a second inner stream has one `TimeWindow`: the bounds of the window.
     """
 
     arity = (1, 2)
@@ -32,29 +44,29 @@ class TimeWindows(Cut):
     lateness: Any
     bounds: bool
     origin: Any
-    """0 or the epoch, known from the first element."""
+    """0 or the epoch, set by the first element."""
     latest: Any
-    """The largest time seen, from the origin."""
+    """The largest time seen, as an offset from the origin."""
 
     @abstractmethod
     def durations(self) -> dict[str, Any]:
-        """The sizes that must be above zero, by name."""
+        """Return the durations that must be positive, by name."""
 
     @abstractmethod
     def remaining(self) -> list[Values]:
-        """The open windows, in order."""
+        """Return the open windows, in order."""
 
     @abstractmethod
     def cleared(self) -> Operator:
-        """Without open windows."""
+        """Return the operator without open windows."""
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         inner = self.expect_input(inputs)
         for name, duration in self.durations().items():
-            if not above_zero(duration):
-                raise TypeMismatch(f"the {name} of `{self.name}` windows must be above zero, and is {duration!r}")
-        if self.lateness and not above_zero(self.lateness):
-            raise TypeMismatch(f"the lateness of `{self.name}` windows is a duration, and not {self.lateness!r}")
+            if not is_positive_duration(duration):
+                raise TypeMismatch(f"the {name} of `{self.name}` windows must be > 0; got {duration!r}")
+        if self.lateness and not is_positive_duration(self.lateness):
+            raise TypeMismatch(f"the lateness of `{self.name}` windows must be a duration ≥ 0; got {self.lateness!r}")
         kind = window_type(self.time, list(self.durations().values()))
         streams = (inner, Sequence(kind)) if self.bounds else (inner,)
         return StreamType(Nested(*streams), inputs[0].bounded), StreamType(inner, inputs[0].bounded)
@@ -62,7 +74,7 @@ class TimeWindows(Cut):
     def steps(self, inputs: Values) -> Iterator[Step]:
         for step in super().steps(inputs):
             closed, late = step.outputs
-            if step.rule != self.rule or closed is late:  # the end, or neither
+            if step.rule != self.rule or closed is late:  # the end, or no output
                 yield step
             else:
                 yield replace(step, rule=f"{self.rule}-{'emit' if late is None else 'late'}")
@@ -72,7 +84,7 @@ class TimeWindows(Cut):
         return self.cleared(), (NestedValue.pushing(*windows).fix(), SequenceValue.terminator())
 
     def offset(self, unit: Any, origin: Any) -> tuple[Any, Any]:
-        """(the origin, the element's time from there)."""
+        """Return (the origin, the element's time as an offset from it)."""
         moment = self.time(unit)
         as_declared(self.time, [moment])
         if origin is None:
@@ -89,7 +101,7 @@ class TimeWindows(Cut):
         return elements, SequenceValue.of([TimeWindow(origin + start, origin + end)], End.ARRIVED)
 
 
-def emitted(closed: list[Values], late: list[Any]) -> Deltas:
+def make_deltas(closed: list[Values], late: list[Any]) -> Deltas:
     return (NestedValue.pushing(*closed) if closed else None), (SequenceValue.of(late) if late else None)
 
 
@@ -97,9 +109,9 @@ NONE: Elements[Any] = Elements()
 
 
 class AlignedWindows(TimeWindows):
-    """Windows of one size at regular places, [n · slide, n · slide + size).
+    """Windows of one size at regular intervals, [n · slide, n · slide + size).
 
-    `opened` holds the elements of those that are open, by number.
+    `opened` has the elements of the open windows, by window number.
     """
 
     size: Any
@@ -108,18 +120,18 @@ class AlignedWindows(TimeWindows):
     order: Ordered[int]
 
     def start(self, number: int) -> Any:
-        """Where the window of this number begins."""
+        """Return the start of window `number`."""
         return number * self.slide
 
     def end(self, number: int) -> Any:
-        """Where it has ended; windows of larger numbers do not end earlier."""
+        """Return the end of window `number`. Never decreases with the number."""
         next_start = self.start(number + 1)
         if self.slide == self.size:
             return next_start
-        return max(self.start(number) + self.size, next_start)  # no gap where floats are rounded
+        return max(self.start(number) + self.size, next_start)  # rounding of floats must not leave gaps
 
     def numbers(self, offset: Any) -> list[int]:
-        """The windows that this time is in."""
+        """Return the numbers of the windows that contain this time."""
         number = place(offset, self.slide)
         found = []
         while self.end(number) > offset:
@@ -167,13 +179,13 @@ class AlignedWindows(TimeWindows):
         changes: dict[int, Any] = dict.fromkeys(gone)
         changes |= {number: opened.get(number, NONE).extended(more) for number, more in added.items()}
         operator = replace(self, origin=origin, latest=latest, opened=opened.updated(changes, drop=None), order=order)
-        return operator, emitted(closed, late)
+        return operator, make_deltas(closed, late)
 
 
 @final
 @dataclass(frozen=True)
 class Tumbling(AlignedWindows):
-    """tumbling(size, time, lateness, …): windows side by side, [n · size, (n + 1) · size)."""
+    """tumbling(size, time, lateness, …): adjacent windows, [n · size, (n + 1) · size)."""
 
     size: Any
     time: Callable[[Any], Any]
@@ -199,7 +211,7 @@ class Tumbling(AlignedWindows):
 @final
 @dataclass(frozen=True)
 class Sliding(AlignedWindows):
-    """sliding(size, slide, time, lateness, …): windows that overlap, [n · slide, n · slide + size)."""
+    """sliding(size, slide, time, lateness, …): overlapping windows, [n · slide, n · slide + size)."""
 
     size: Any
     slide: Any
@@ -222,14 +234,14 @@ class Sliding(AlignedWindows):
         outputs = super().type(inputs)
         if self.slide > self.size:
             raise TypeMismatch(
-                f"`sliding` windows of size {self.size!r} that begin every {self.slide!r} leave elements out",
-                instead=(("{input}.filter(…).tumbling(…)", "leaves out what it says"),),
+                f"`slide` must be ≤ `size`, or elements between windows are lost; got {self.slide!r} > {self.size!r}",
+                instead=(("{input}.filter(…).tumbling(…)", "drops elements explicitly"),),
             )
         return outputs
 
 
 Run: TypeAlias = tuple[Any, Elements[tuple[int, Any]]]
-"""An open session: its last time, and its elements, each with its place in the order of arrival."""
+"""An open session: its last time, and its elements, each with its position in the order of arrival."""
 
 
 @final
@@ -237,8 +249,8 @@ Run: TypeAlias = tuple[Any, Elements[tuple[int, Any]]]
 class Session(TimeWindows):
     """session(gap, time, lateness, …): elements less than `gap` apart are in one window, [first, last + gap).
 
-    An element may extend an open session, or join two. `opened` holds the open sessions by their first time, `horizon`
-    the end of the last one that closed: what is before it is late, and is in no other session.
+    An element may extend an open session, or merge two. `opened` has the open sessions by their first time. `horizon`
+    is the end of the last closed session: elements before it are late and belong to no other session.
     """
 
     gap: Any
@@ -299,7 +311,7 @@ class Session(TimeWindows):
             for start in joined:
                 its_last, its_elements = session(start)
                 first, last = min(first, start), max(last, its_last)
-                elements = together(its_elements, elements)
+                elements = merge_elements(its_elements, elements)
             for start in joined:
                 if start != first:
                     order, changes[start] = order.removed(start), None
@@ -309,9 +321,9 @@ class Session(TimeWindows):
             count += 1
         opened = self.opened.updated(changes, drop=None)
         operator = replace(self, origin=origin, latest=latest, opened=opened, order=order, count=count, horizon=horizon)
-        return operator, emitted(closed, late)
+        return operator, make_deltas(closed, late)
 
 
-def together(elements: Elements[Any], others: Elements[Any]) -> Elements[Any]:
-    """Both, not sorted: the shorter is put behind the longer, so that many unions cost little."""
+def merge_elements(elements: Elements[Any], others: Elements[Any]) -> Elements[Any]:
+    """Append the shorter one to the longer one, unsorted, so that repeated merges are cheap."""
     return elements.extended(others) if len(elements) >= len(others) else others.extended(elements)

@@ -1,7 +1,7 @@
-"""Aggregates of z-sets by group: each step takes back the rows that are no longer right and inserts the new ones.
+"""Aggregates of z-sets by group: each step retracts the rows that are no longer right and inserts the new ones.
 
-Linear aggregates (count, sum, avg and your own) keep a weight and totals for each group, and nothing of its rows. A
-group is there if the sum of its weights is not zero. Least and greatest are in zset_extremes.py.
+Linear aggregates (count, sum, avg and user-defined ones) keep a weight and totals for each group, but no rows. A group
+exists if the sum of its weights is not zero. `min` and `max` are in zset_ranking.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.canonical import canonical_element
 from flo.values.exact import NAN, PLACES, Exact, mean_places, mean_type, sum_type
 from flo.values.operators.shapes import ElementKind, Unary
-from flo.values.operators.zsets import changes, expect_zset, grouped
+from flo.values.operators.zsets import expect_zset, group_units, make_delta
 from flo.values.weighted import ZSet
 
 Of: TypeAlias = Callable[[Any], Any] | None
@@ -27,7 +27,7 @@ Units: TypeAlias = list[tuple[Any, int]]
 
 
 class Aggregator(Lowerable, ABC):
-    """What is computed of each group, from a state that what arrives is added to. Subclasses are frozen dataclasses."""
+    """Computes a result per group from a state that is updated incrementally. Subclasses are frozen dataclasses."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     name: ClassVar[str]
@@ -36,18 +36,18 @@ class Aggregator(Lowerable, ABC):
 
     @abstractmethod
     def added(self, state: Any, units: Units) -> Any:
-        """The state with these elements and weights. Must not depend on the order in which they are added."""
+        """Return the state with these elements and weights added. Must not depend on their order."""
 
     @abstractmethod
     def result(self, state: Any) -> tuple[Any, ...]:
-        """(the result,), or () if the group is not there."""
+        """Return (the result,), or () if the group does not exist."""
 
     @abstractmethod
     def result_type(self, element: Any) -> Any:
-        """The type of results on elements of this type."""
+        """Return the type of results for elements of this type."""
 
     def typed(self, element: Any) -> Self:
-        """The aggregator with whatever it needs to know of the elements' type filled in."""
+        """Return the aggregator with whatever it needs to know about the element type filled in."""
         return self
 
     def lower(self, lower: Lowering) -> Term:
@@ -61,37 +61,37 @@ class Aggregator(Lowerable, ABC):
 
 
 class LinearAggregator(Aggregator):
-    """A state is (the sum of the weights, the sum of weight · number); numbers may come as a tuple of them."""
+    """A state is (the sum of the weights, the sum of weight · number). Numbers may be a tuple of numbers."""
 
     empty = (0, None)
 
     @abstractmethod
     def numbers(self, element: Any) -> Any:
-        """The number, or tuple of numbers, that the element adds for each unit of its weight."""
+        """Return the number, or tuple of numbers, that the element adds per unit of weight."""
 
     @abstractmethod
     def finished(self, weight: int, total: Any) -> Any:
-        """The result of a group that is there, from an `Exact` total or a tuple of them."""
+        """Return the result of an existing group from an `Exact` total or a tuple of them."""
 
     def added(self, state: Any, units: Units) -> Any:
         weight, total = state
         weight += sum(more for _, more in units)
-        total = summed(total, [(self.numbers(element), more) for element, more in units])
-        return (weight, total) if weight or not cancelled(total) else self.empty
+        total = add_terms(total, [(self.numbers(element), more) for element, more in units])
+        return (weight, total) if weight or not is_cancelled(total) else self.empty
 
     def result(self, state: Any) -> tuple[Any, ...]:
         weight, total = state
         return (self.finished(weight, total),) if weight else ()
 
 
-def summed(total: Any, terms: Units) -> Any:
-    """The total (None at first) with numbers, or tuples of as many numbers, each times its weight."""
+def add_terms(total: Any, terms: Units) -> Any:
+    """Add numbers, or equally long tuples of numbers, each times its weight, to the total (None at first)."""
     shapes = {len(numbers) if isinstance(numbers, tuple) else None for numbers, _ in terms}
     if total is not None:
         shapes.add(len(total) if isinstance(total, tuple) else None)
     if len(shapes) > 1:
-        shown = sorted("a number" if shape is None else f"a tuple of {shape}" for shape in shapes)
-        raise TypeError(f"a linear aggregate adds {' to '.join(shown)}")
+        found = sorted("a number" if shape is None else f"a tuple of length {shape}" for shape in shapes)
+        raise TypeError(f"a linear aggregate must return numbers, or tuples of one length; got {' and '.join(found)}")
     (shape,) = shapes
     if shape is None:
         return (total or Exact()).added(terms)
@@ -99,7 +99,7 @@ def summed(total: Any, terms: Units) -> Any:
     return tuple(totals[place].added((numbers[place], weight) for numbers, weight in terms) for place in range(shape))
 
 
-def cancelled(total: Any) -> bool:
+def is_cancelled(total: Any) -> bool:
     return all(part == Exact() for part in (total if isinstance(total, tuple) else (total,)))
 
 
@@ -114,7 +114,7 @@ def value_type(value: Of, element: Any) -> Any:
 @final
 @dataclass(frozen=True)
 class Count(LinearAggregator):
-    """The sum of the weights."""
+    """count: the sum of the weights."""
 
     name = "zset_count"
 
@@ -130,7 +130,7 @@ class Count(LinearAggregator):
 
 @dataclass(frozen=True)
 class Summing(LinearAggregator):
-    """Of value(element), exact whatever the order, and rounded once. Without a function, of the elements."""
+    """Sums value(element), or the elements themselves: exact in any order, rounded once."""
 
     value: Of = None
 
@@ -141,7 +141,7 @@ class Summing(LinearAggregator):
 @final
 @dataclass(frozen=True)
 class Sum(Summing):
-    """Σ value(element) · weight."""
+    """sum: Σ value(element) · weight."""
 
     name = "zset_sum"
 
@@ -155,10 +155,10 @@ class Sum(Summing):
 @final
 @dataclass(frozen=True)
 class Avg(Summing):
-    """The sum divided by the sum of the weights: a float of ints and floats, of decimals a Decimal."""
+    """avg: the sum divided by the sum of the weights: a float for ints and floats, a Decimal for decimals."""
 
     places: int = field(default=PLACES, compare=False)
-    """How many places a Decimal is rounded to: it follows from the type of the elements."""
+    """The decimal places of a Decimal result, known from the element type."""
 
     name = "zset_avg"
 
@@ -175,7 +175,7 @@ class Avg(Summing):
 @final
 @dataclass(frozen=True)
 class Linear(LinearAggregator):
-    """finish(Σ of(element) · weight): `of` gives a number or a tuple of numbers, and `finish` takes the same."""
+    """finish(Σ of(element) · weight): `of` returns a number or a tuple of numbers, and `finish` gets the same."""
 
     of: Callable[[Any], Any]
     finish: Callable[[Any], Any] | None = None
@@ -191,6 +191,37 @@ class Linear(LinearAggregator):
 
     def result_type(self, element: Any) -> Any:
         return Any if self.finish is None else returned_type(self.finish)
+
+
+@final
+@dataclass(frozen=True)
+class CountDistinct(Aggregator):
+    """The number of distinct value(element) with a positive total weight; no row while there are none.
+
+    A state is (the weight of each value, the number of positive ones).
+    """
+
+    value: Of = None
+
+    name = "zset_count_distinct"
+    empty: ClassVar[Any] = (PersistentMap(), 0)
+
+    def added(self, state: Any, units: Units) -> Any:
+        weights, count = state
+        more: dict[Any, int] = {}
+        for element, weight in units:
+            value = canonical_element(read(self.value, element))
+            more[value] = more.get(value, 0) + weight
+        for value, weight in more.items():
+            before = weights.get(value, 0)
+            count += (before + weight > 0) - (before > 0)
+        return weights.added(more), count
+
+    def result(self, state: Any) -> tuple[Any, ...]:
+        return (state[1],) if state[1] else ()
+
+    def result_type(self, element: Any) -> Any:
+        return int
 
 
 @final
@@ -218,59 +249,28 @@ class Aggregate(Unary):
         return replace(self, aggregator=self.aggregator.typed(expect_zset(self, inputs[0])))
 
     def with_origins(self, like: Self) -> Self:
-        """A state does not hold the types."""
+        """Take the types from the program: a state does not have them."""
         return replace(self, aggregator=like.aggregator)
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         states, rows = {}, []
-        for key, members in grouped(self.by, units).items():
+        for key, members in group_units(self.by, units).items():
             before = self.groups.get(key, self.aggregator.empty)
             states[key] = after = self.aggregator.added(before, members)
             old, new = self._row(key, before), self._row(key, after)
             if old != new:
                 rows += [(row, -1) for row in old] + [(row, 1) for row in new]
         groups = self.groups.updated(states, drop=self.aggregator.empty)
-        return replace(self, groups=groups), changes(rows)
+        return replace(self, groups=groups), make_delta(rows)
 
     def _row(self, key: Any, state: Any) -> list[Any]:
-        results = [one_nan(result) for result in self.aggregator.result(state)]
+        results = [unify_nan(result) for result in self.aggregator.result(state)]
         return results if self.by is None else [(key, result) for result in results]
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return replace(self, groups=PersistentMap()), (source.terminator(),)
 
 
-def one_nan(result: Any) -> Any:
-    """The result; every float nan as the same object, or the row that holds it could never be taken back."""
+def unify_nan(result: Any) -> Any:
+    """Return the result, with one object for every float NaN; otherwise the row could never be retracted."""
     return NAN if isinstance(result, float) and result != result else result
-
-
-@final
-@dataclass(frozen=True)
-class CountDistinct(Aggregator):
-    """The number of different value(element) whose weights add up to more than zero; no row while there are none.
-
-    A state is (the weight of each value, how many of them are above zero).
-    """
-
-    value: Of = None
-
-    name = "zset_count_distinct"
-    empty: ClassVar[Any] = (PersistentMap(), 0)
-
-    def added(self, state: Any, units: Units) -> Any:
-        weights, count = state
-        more: dict[Any, int] = {}
-        for element, weight in units:
-            value = canonical_element(read(self.value, element))
-            more[value] = more.get(value, 0) + weight
-        for value, weight in more.items():
-            before = weights.get(value, 0)
-            count += (before + weight > 0) - (before > 0)
-        return weights.added(more), count
-
-    def result(self, state: Any) -> tuple[Any, ...]:
-        return (state[1],) if state[1] else ()
-
-    def result_type(self, element: Any) -> Any:
-        return int

@@ -1,11 +1,10 @@
-"""Joins of z-sets (figure "operational semantics for the join operator"), and those that ask for a partner.
+"""Joins of z-sets (figure "operational semantics for the join operator"): inner, semi, anti, left and full join.
 
-All keep both z-sets that came, by key, so that a step costs what arrived and what it makes. When one side has ended,
-they keep of the other only what results may still be corrected by.
+They store both z-sets by key, so that a step costs as much as its input and output. When one side has ended, they only
+keep of the other what may still correct results.
 
-A row of one side has a *partner* if the other side holds a row of the same key whose weight is above zero; how far
-above, and weights of zero and below, do not matter. So the output is a function of the two z-sets that came, and, on
-all weights,
+A row has a *partner* if the other side has a row with the same key and a positive weight; the weight itself does not
+matter. So the output is a function of the two z-sets, and for all weights,
 
     semi_join + anti_join = the left z-set
     left_join = join + anti_join with None on the right
@@ -26,14 +25,14 @@ from flo.core.operator import Operator, Step, Values, run
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.values.canonical import canonical_element
-from flo.values.operators.alike import Alike, element_of, expect_equal_keys
-from flo.values.operators.joins import Into, Key, Units, combine_ahead, combined, key_type, pair, paired
-from flo.values.operators.shapes import SIDES, all_ending, evaluate_ahead, noted, one_passed
-from flo.values.operators.zsets import changes, negated
+from flo.values.operators.alike import SameKind, element_of, expect_equal_keys
+from flo.values.operators.joins import Into, Key, Units, combine_ahead, combine_pairs, key_type, pair, pair_units
+from flo.values.operators.shapes import SIDES, all_ending, annotate_error, evaluate_ahead, one_passed
+from flo.values.operators.zsets import make_delta, negate_weights
 from flo.values.weighted import ZSet, ZSetValue
 
 Group: TypeAlias = tuple[PersistentMap[Any, int], int]
-"""The rows of one key with their weights, and how many of these are above zero."""
+"""The rows of one key with their weights, and the number of positive ones."""
 Groups: TypeAlias = PersistentMap[Any, Group]
 
 NO_ROWS: Group = (PersistentMap(), 0)
@@ -41,28 +40,28 @@ NO_PARTNER = ((None, 1),)
 
 
 class Side(NamedTuple):
-    """What a step sees of one key on one side: the rows that were there, and what arrived."""
+    """One key on one side, as a step sees it: the stored rows and the arriving delta."""
 
     rows: PersistentMap[Any, int]
     delta: dict[Any, int]
     before: int
     after: int
-    """How many rows had a weight above zero, and how many have it with the delta."""
+    """The numbers of rows with a positive weight, before and after the delta."""
 
 
-class ZSetJoin(Alike):
-    """⋈(M₁, M₂): consumes all that arrived on both sides at once.
+class ZSetJoin(SameKind):
+    """⋈(M₁, M₂): consumes everything that has arrived on both sides at once.
 
-    Only if something did: the printed rule has no such premise, and steps for ever (docs/deviations.md, 1).
-    If a function raises, rows are consumed one by one, so that a row at fault holds up itself only.
+    It only steps if something has arrived: the printed rule lacks this premise and steps forever (docs/deviations.md,
+    1). If a function raises, rows are consumed one by one, so that a faulty row only holds up itself.
     Without `on` or `other_on` an element is its own key.
     """
 
     kind = ZSet
     rule: ClassVar[str]
     counted: ClassVar[tuple[bool, bool]] = (False, True)
-    """Whether results depend on which rows of each side are there: then their weights are kept, under the keys of the
-    other side, when that has ended."""
+    """Whether results depend on which rows of each side are present. If so, their weights are kept, under the keys of
+    the other side, when that has ended."""
     on: Key
     other_on: Key
     left: Groups
@@ -74,10 +73,10 @@ class ZSetJoin(Alike):
 
     @abstractmethod
     def joined(self, left: Side, right: Side) -> Units:
-        """How the output changes by what arrived under one key."""
+        """Return how the output changes by the deltas of one key."""
 
     def combined(self, units: list[Any]) -> list[Any]:
-        """The results, of what `joined` gave."""
+        """Return the results of the units from `joined`."""
         return units
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -94,7 +93,7 @@ class ZSetJoin(Alike):
             yield Step(f"{self.rule}{SIDES[side]}-ended", one_passed(inputs, side), self.side_ended(side), (None,))
 
     def side_ended(self, side: int) -> Self:
-        """What is kept when this side has ended and the other has not."""
+        """Return the operator with what it still needs when only this side has ended."""
         sides, other = [self.left, self.right], 1 - side
         gone = {key: NO_ROWS for key in sides[other] if not (self.counted[other] and key in sides[side])}
         sides[other] = sides[other].updated(gone, drop=NO_ROWS)
@@ -120,7 +119,7 @@ class ZSetJoin(Alike):
             yield step
 
     def _rows(self, left: ZSetValue, right: ZSetValue, *, onwards: bool) -> Iterator[Step]:
-        """The steps that consume one row, each from here or `onwards` from the one before; at last what was raised."""
+        """Yield steps that consume one row, each from here or `onwards` from the previous one; raise errors last."""
         operator, fault = self, None
         none = [ZSetValue(PersistentMap(), value.end) for value in (left, right)]
         rows = [(side, unit) for side, value in enumerate((left, right)) for unit in value.all_units()]
@@ -129,7 +128,7 @@ class ZSetJoin(Alike):
             try:
                 step = operator._joined(*((one, none[1]) if side == 0 else (none[0], one)))
             except Exception as error:
-                fault = fault or noted(error, repr(row))
+                fault = fault or annotate_error(error, repr(row))
                 continue
             rest = [left, right]
             rest[side] = ZSetValue(rest[side].weights.without(row), rest[side].end)
@@ -146,7 +145,7 @@ class ZSetJoin(Alike):
         new_right: dict[Any, Group] = {}
         units: list[tuple[Any, int]] = []
         for key in lefts | rights:
-            one, other = side(self.left, key, lefts), side(self.right, key, rights)
+            one, other = side_of(self.left, key, lefts), side_of(self.right, key, rights)
             units += self.joined(one, other)
             if one.delta and (right.end is not End.PASSED or (self.counted[0] and key in self.right)):
                 new_left[key] = (one.rows.added(one.delta), one.after)
@@ -154,11 +153,11 @@ class ZSetJoin(Alike):
                 new_right[key] = (other.rows.added(other.delta), other.after)
         kept = (self.left.updated(new_left, drop=NO_ROWS), self.right.updated(new_right, drop=NO_ROWS))
         joined = replace(self, left=kept[0], right=kept[1])
-        return Step(self.rule, (left.drained(), right.drained()), joined, changes(self.combined(units)))
+        return Step(self.rule, (left.drained(), right.drained()), joined, make_delta(self.combined(units)))
 
 
 def by_key(on: Key, value: ZSetValue) -> dict[Any, dict[Any, int]]:
-    """What arrived, under its keys. Without a function, the element is the key."""
+    """Group a delta by key. Without a function, the element is the key."""
     found: dict[Any, dict[Any, int]] = {}
     evaluate_ahead(on, value.elements_list())
     for element, weight in value.all_units():
@@ -166,7 +165,7 @@ def by_key(on: Key, value: ZSetValue) -> dict[Any, dict[Any, int]]:
     return found
 
 
-def side(index: Groups, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side:
+def side_of(index: Groups, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side:
     rows, before = index.get(key, NO_ROWS)
     delta = arrived.get(key, {})
     after = before
@@ -177,35 +176,35 @@ def side(index: Groups, key: Any, arrived: dict[Any, dict[Any, int]]) -> Side:
 
 
 def pairs(left: Side, right: Side) -> Units:
-    """M₁ ⋈ M₂' + M₁' ⋈ M₂ + M₁' ⋈ M₂', under one key."""
+    """Return M₁ ⋈ M₂' + M₁' ⋈ M₂ + M₁' ⋈ M₂' for one key."""
     found: list[tuple[Any, int]] = []
     if right.delta:
-        found += paired(left.rows.to_dict().items(), right.delta.items())
+        found += pair_units(left.rows.to_dict().items(), right.delta.items())
     if left.delta:
-        found += paired(left.delta.items(), right.rows.to_dict().items())
-        found += paired(left.delta.items(), right.delta.items())
+        found += pair_units(left.delta.items(), right.rows.to_dict().items())
+        found += pair_units(left.delta.items(), right.delta.items())
     return found
 
 
-def shown(some: Side, before: bool, after: bool) -> Units:
-    """How an output changes that holds the rows of this side while a condition does: `before` and `after`."""
+def rows_while(some: Side, before: bool, after: bool) -> Units:
+    """Return the change of an output that has the rows of this side while a condition holds: `before` and `after`."""
     if not after:
-        return negated(some.rows.to_dict().items()) if before else ()
+        return negate_weights(some.rows.to_dict().items()) if before else ()
     return some.delta.items() if before else chain(some.rows.to_dict().items(), some.delta.items())
 
 
 def unmatched(some: Side, other: Side) -> Units:
-    """How the rows of this side that have no partner change."""
-    return shown(some, other.before == 0, other.after == 0)
+    """Return how the rows of this side without a partner change."""
+    return rows_while(some, other.before == 0, other.after == 0)
 
 
-def same(x: Any, y: Any) -> Any:
+def take_left(x: Any, y: Any) -> Any:
     return x
 
 
 @dataclass(frozen=True)
 class Filtering(ZSetJoin):
-    """Some of the left rows, with their own weights. Of a right side that has ended only its keys are kept."""
+    """Some of the left rows, with their own weights. Of a right side that has ended, only the keys are kept."""
 
     on: Key = None
     other_on: Key = None
@@ -226,20 +225,20 @@ class Filtering(ZSetJoin):
 @final
 @dataclass(frozen=True)
 class SemiJoin(Filtering):
-    """semi_join(on, other_on, M₁, M₂): the left rows that have a partner."""
+    """semi_join(on, other_on, M₁, M₂): the left rows with a partner."""
 
     name = "semi_join"
     retracts = False
     rule = "semi-join-zset"
 
     def joined(self, left: Side, right: Side) -> Units:
-        return shown(left, right.before > 0, right.after > 0)
+        return rows_while(left, right.before > 0, right.after > 0)
 
 
 @final
 @dataclass(frozen=True)
 class AntiJoin(Filtering):
-    """anti_join(on, other_on, M₁, M₂): the left rows that have no partner."""
+    """anti_join(on, other_on, M₁, M₂): the left rows without a partner."""
 
     name = "anti_join"
     retracts = True
@@ -251,7 +250,7 @@ class AntiJoin(Filtering):
 
 @dataclass(frozen=True)
 class Pairing(ZSetJoin):
-    """into(x, y) for x and y of the same key, weighted by the product. Without `into` the results are pairs."""
+    """into(x, y) for x and y with equal keys, weighted by the product. Without `into` the results are pairs."""
 
     on: Key = None
     other_on: Key = None
@@ -264,21 +263,21 @@ class Pairing(ZSetJoin):
 
     @abstractmethod
     def pair_type(self, left: Any, right: Any) -> Any:
-        """The type of results if there is no `into`."""
+        """Return the type of results without `into`."""
 
     def combine(self) -> Callable[[Any, Any], Any]:
-        """The function of a pair."""
+        """Return the function that combines a pair."""
         return self.into or pair
 
     def combined(self, units: list[Any]) -> list[Any]:
         combine_ahead(self.into, units)
-        return combined(self.combine(), units)
+        return combine_pairs(self.combine(), units)
 
 
 @final
 @dataclass(frozen=True)
 class Join(Pairing):
-    """join(on, other_on, into, M₁, M₂): without any function it is the paper's, (M₁ ⋈ M₂)[k] = M₁[k] · M₂[k]."""
+    """join(on, other_on, into, M₁, M₂): without functions it is the paper's, (M₁ ⋈ M₂)[k] = M₁[k] · M₂[k]."""
 
     name = "join_zsets"
     retracts = False
@@ -295,13 +294,13 @@ class Join(Pairing):
         return pairs(left, right)
 
     def combine(self) -> Callable[[Any, Any], Any]:
-        return same if self.into is None and self._natural() else super().combine()
+        return take_left if self.into is None and self._natural() else super().combine()
 
 
 @final
 @dataclass(frozen=True)
 class LeftJoin(Pairing):
-    """left_join(on, other_on, into, M₁, M₂): join, and into(x, None) for each left row x with no partner."""
+    """left_join(on, other_on, into, M₁, M₂): join, and into(x, None) for each left row x without a partner."""
 
     name = "left_join"
     retracts = True
@@ -311,13 +310,13 @@ class LeftJoin(Pairing):
         return tuple[left, Optional[right]]  # noqa: UP045
 
     def joined(self, left: Side, right: Side) -> Units:
-        return chain(pairs(left, right), paired(unmatched(left, right), NO_PARTNER))
+        return chain(pairs(left, right), pair_units(unmatched(left, right), NO_PARTNER))
 
 
 @final
 @dataclass(frozen=True)
 class FullJoin(Pairing):
-    """full_join(on, other_on, into, M₁, M₂): left_join, and into(None, y) for each right y with no partner."""
+    """full_join(on, other_on, into, M₁, M₂): left_join, and into(None, y) for each right row y without a partner."""
 
     name = "full_join"
     retracts = True
@@ -330,6 +329,6 @@ class FullJoin(Pairing):
     def joined(self, left: Side, right: Side) -> Units:
         return chain(
             pairs(left, right),
-            paired(unmatched(left, right), NO_PARTNER),
-            paired(NO_PARTNER, unmatched(right, left)),
+            pair_units(unmatched(left, right), NO_PARTNER),
+            pair_units(NO_PARTNER, unmatched(right, left)),
         )

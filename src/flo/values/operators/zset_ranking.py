@@ -1,4 +1,8 @@
-"""The order of elements by a key, which is total: on nan, and where keys are equal."""
+"""Rankings of z-sets: a total order of rows by key, top_k, and the aggregates min and max.
+
+The order is total: NaN is the greatest key, and rows with equal keys are ordered by their text. A group keeps all its
+rows, and remembers its first k. It is searched again only when one of these is retracted.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from dataclasses import dataclass, replace
 from heapq import nsmallest
 from typing import Any, ClassVar, NamedTuple, TypeAlias, final
 
-from flo.core.data import canonical
+from flo.core.data import canonical_text
 from flo.core.errors import CheckpointError, ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
@@ -16,12 +20,12 @@ from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.canonical import instant_element
 from flo.values.operators.shapes import ElementKind, Unary
 from flo.values.operators.zset_aggregates import Aggregator, Of, Units, read, value_type
-from flo.values.operators.zsets import changes, expect_zset, grouped
+from flo.values.operators.zsets import expect_zset, group_units, make_delta
 
 
 @final
 class Nan:
-    """NaN in a total order: it equals itself, and is greater than all that can be compared with a number."""
+    """NaN in a total order: equal to itself, and greater than anything that compares with a number."""
 
     __slots__ = ()
 
@@ -33,7 +37,7 @@ class Nan:
 
     def __lt__(self, other: Any) -> bool:
         if self != other:
-            _ = float(0) < other  # a TypeError if no number compares with the other
+            _ = float(0) < other  # raises TypeError if no number compares with it
         return False
 
     def __gt__(self, other: Any) -> bool:
@@ -44,9 +48,9 @@ NAN = Nan()
 
 
 def comparable(key: Any) -> tuple[Any]:
-    """The key in a total order: NaN equals itself and is greater than all numbers, and zoned times are instants.
+    """Wrap a key for a total order: NaN equals itself and is the greatest number, and zoned times are instants.
 
-    In a tuple, so that equal keys need no order: two None do not, a None and a number do.
+    It is wrapped in a tuple, so that equal keys need no order: None and None compare, None and a number do not.
     """
     return (_with_nan(key),)
 
@@ -58,27 +62,27 @@ def _with_nan(key: Any) -> Any:
 
 
 def tie_text(element: Any, operator: str) -> str:
-    """The text that orders elements whose keys are equal."""
+    """Return the text that orders elements with equal keys."""
     try:
-        return canonical(element)
+        return canonical_text(element)
     except CheckpointError:
         raise ElementError(
-            f"`{operator}` orders elements with equal keys by what is in them, "
-            f"and cannot see what is in a {type(element).__name__}",
+            f"`{operator}` orders elements with equal keys by their content, "
+            f"which is unknown for a {type(element).__name__}",
             facts=(("given", repr(element)[:120]),),
             instead=(
-                ("a key that tells elements apart", "no two are equal then"),
-                ("a dataclass, NamedTuple, Enum or built-in type", "whose parts can be seen"),
+                ("a unique key", "then there are no ties"),
+                ("a dataclass, NamedTuple, Enum or built-in type", "its content is known"),
             ),
         ) from None
 
 
 Directions: TypeAlias = bool | tuple[bool, ...]
-"""Whether a key falls, or whether each of its columns does."""
+"""Whether the order is descending; a tuple has one flag per column of the key."""
 
 
 class Rank:
-    """The place of a row in an order: by key, and where keys are equal by its text; so no two rows share a place."""
+    """The position of a row in an order: by key, then by its text. No two different rows have the same position."""
 
     __slots__ = ("descending", "key", "operator", "row")
 
@@ -95,7 +99,7 @@ class Rank:
 
 
 class Order(NamedTuple):
-    """By key(row), or by the row itself; the greatest first if descending."""
+    """An order by key(row), or by the row itself; the greatest first if descending."""
 
     key: Callable[[Any], Any] | None
     descending: Directions
@@ -107,23 +111,23 @@ class Order(NamedTuple):
             return Rank(row, comparable(key), self.descending, self.operator)
         columns, count = tuple(key) if isinstance(key, tuple) else (key,), len(self.descending)
         if len(columns) != count:
-            raise TypeError(f"expected a key of {count} columns, one for each direction in `descending`, got {key!r}")
+            raise TypeError(f"the key must have {count} columns, one per direction in `descending`; got {key!r}")
         return Rank(row, tuple(map(comparable, columns)), self.descending, self.operator)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Ranking(Lowerable):
-    """The rows of a group with their weights, and the first k of those that are there with how often each is."""
+    """The rows of a group with their weights, and the first k present ones with their multiplicities."""
 
     rows: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
     top: tuple[tuple[Any, int], ...] = ()
 
     def changed(self, units: list[tuple[Any, int]], count: int, order: Order) -> Ranking:
-        """With these rows and weights.
+        """Return the ranking with these rows and weights added.
 
-        Rows that are neither at the top nor among the units come after the last of a full top. They are searched
-        only when what is known to come before them does not fill the top any more.
+        Rows that are neither at the top nor among the units come after the last row of a full top. They are only
+        searched if the rows known to come before them no longer fill the top.
         """
         rows = self.rows.added(dict(units))
         known = dict.fromkeys([row for row, _ in self.top] + [row for row, _ in units])
@@ -144,7 +148,7 @@ NO_RANKING = Ranking()
 
 
 def first(count: int, rows: Iterable[tuple[Any, int]]) -> Iterable[tuple[Any, int]]:
-    """The first rows, as many times as they are there, until there are `count` of them."""
+    """Yield the first rows with their multiplicities, `count` in total."""
     for row, weight in rows:
         if count <= 0:
             return
@@ -157,10 +161,9 @@ def first(count: int, rows: Iterable[tuple[Any, int]]) -> Iterable[tuple[Any, in
 class TopK(Unary):
     """top_k(k, key, by, descending, groups): (ZSet<T>, X) ↪ (ZSet<T>, X), the first k rows of each group.
 
-    A row that is there n times counts n times, and rows that are not there do not count. Rows with equal keys are
-    in the order of their text, in both directions; nan is the greatest key. A tuple `descending` has a direction for
-    each column of the key. Without `by` there is one group, and without `key` rows are compared themselves. A group is
-    searched again only when a row at its top is taken back.
+    A row with weight n counts n times; rows without a positive weight do not count. Rows with equal keys are ordered by
+    their text, in both directions; NaN is the greatest key. A tuple `descending` has a direction for each column of the
+    key. Without `by` there is one group; without `key` the rows themselves are compared.
     """
 
     count: int
@@ -179,12 +182,12 @@ class TopK(Unary):
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         order, rankings, rows = Order(self.key, self.descending, self.name), {}, []
-        for group, members in grouped(self.by, units).items():
+        for group, members in group_units(self.by, units).items():
             before = self.groups.get(group, NO_RANKING)
             rankings[group] = after = before.changed(members, self.count, order)
             rows += [(row, -times) for row, times in before.top] + list(after.top)
         groups = self.groups.updated(rankings, drop=NO_RANKING)
-        return replace(self, groups=groups), changes(rows)
+        return replace(self, groups=groups), make_delta(rows)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return replace(self, groups=PersistentMap()), (source.terminator(),)
@@ -192,7 +195,7 @@ class TopK(Unary):
 
 @dataclass(frozen=True)
 class Extreme(Aggregator):
-    """The value of the first row there is. The group is searched again only when that row itself is taken back."""
+    """The value of the first row of a ranking."""
 
     value: Of = None
 
@@ -212,7 +215,7 @@ class Extreme(Aggregator):
 @final
 @dataclass(frozen=True)
 class Min(Extreme):
-    """The least value(element) of the elements that are there; nan is the greatest of all."""
+    """min: the least value(element) of the present elements. NaN is the greatest value."""
 
     name = "zset_min"
     descending = False
@@ -221,7 +224,7 @@ class Min(Extreme):
 @final
 @dataclass(frozen=True)
 class Max(Extreme):
-    """The greatest value(element) of the elements that are there; nan is the greatest of all."""
+    """max: the greatest value(element) of the present elements. NaN is the greatest value."""
 
     name = "zset_max"
     descending = True

@@ -1,7 +1,7 @@
-"""DBSP's integration and differentiation: on the ordered sequence of z-sets that are the changes, or the states.
+"""DBSP's integration and differentiation, on an ordered sequence of z-sets: of changes, or of states.
 
-An inner z-set goes out as it comes in. Waiting for its end would break streaming progress: the newest inner stream
-of an unbounded sequence may never be complete, and what it holds so far must be in the output.
+An inner z-set is passed on as it arrives. Waiting for its end would break streaming progress: the newest inner stream
+of an unbounded sequence may never be complete, and what it has so far must be in the output.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from flo.values.weighted import ZSetValue
 class Running(Operator):
     """([(ZSet, B)], X) ↪ ([(ZSet, B)], X): each inner z-set plus what the operator remembers of those before it.
 
-    The oldest inner stream of the input *continues* when its beginning has gone out; a new one is *begun* by its own
-    step, which also drops the one before it.
+    The oldest inner stream of the input *continues* if its beginning was already passed on. A new one is *begun* by a
+    step of its own, which also drops the one before it.
     """
 
     rule: ClassVar[str]
 
     @abstractmethod
     def begun(self) -> tuple[Running, PersistentMap[Any, int]]:
-        """The operator when the next inner z-set begins, and the weights that its output starts from."""
+        """Return the operator when the next inner z-set begins, and the initial weights of its output."""
 
     @abstractmethod
     def grown(self, weights: Mapping[Any, int]) -> Running:
-        """The operator when this arrived of the current inner z-set."""
+        """Return the operator after these weights of the current inner z-set."""
 
     @abstractmethod
     def forgot(self) -> Running:
-        """The operator at the end."""
+        """Return the operator at the end, without its state."""
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_collection(self, inputs[0], Nested)
@@ -48,7 +48,7 @@ class Running(Operator):
         streams = inputs[0].collection.inner
         if len(streams) != 1:
             raise CollectionError(
-                f"`{self.name}` takes one z-set at a time, and {{input}} has {len(streams)} streams side by side",
+                f"`{self.name}` requires one inner z-set; {{input}} has {len(streams)} inner streams",
                 facts=(("{input}", inputs[0].described()),),
                 index=0,
             )
@@ -82,7 +82,7 @@ class Running(Operator):
             yield Step(f"{self.rule}-terminated", (value.passed(),), self.forgot(), (NestedValue.pushing().fix(),))
 
     def advance(self, inputs: Values) -> Iterator[Step]:
-        """All inner z-sets that are complete at once, and then the newest."""
+        """Consume all complete inner z-sets at once, and then the newest."""
         (value,) = inputs
         assert isinstance(value, NestedValue)
         operator: Running = self
@@ -134,7 +134,7 @@ class Integrate(Running):
 @final
 @dataclass(frozen=True)
 class Differentiate(Running):
-    """differentiate(M): each inner z-set minus the one before it. M is the current one, as far as it came."""
+    """differentiate(M): each inner z-set minus the one before it. M is the part of the current one that has arrived."""
 
     current: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
 

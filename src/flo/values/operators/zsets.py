@@ -1,6 +1,6 @@
-"""Operators on z-sets (§6.3): the paper's map over weights, the group of z-sets, and distinct.
+"""Operators on z-sets (§6.3): the paper's map over weights, plus, minus and negate, distinct, and conversions.
 
-An element is *there* if its weight is above zero. Operators that ask for this keep the weights of all they
+An element is *present* if its weight is positive. Operators that depend on this keep the weights of everything they
 consumed and emit how the answer changes, so that their outputs add up to the right result in any order.
 """
 
@@ -23,24 +23,24 @@ from flo.values.weighted import Bag, Set, WeightedValue, ZSet, ZSetValue
 
 
 def expect_zset(operator: Operator, given: StreamType, index: int = 0) -> Any:
-    """The element type of an input that must be a z-set."""
+    """Raise unless the input is a z-set; return its element type."""
     expect_collection(operator, given, ZSet, index=index, instead=CONVERSIONS[ZSet])
     assert isinstance(given.collection, ZSet)
     return given.collection.element
 
 
-def changes(units: Iterable[tuple[Any, int]]) -> Deltas:
-    """The output delta of these elements and weights; ∅ if they cancel."""
+def make_delta(units: Iterable[tuple[Any, int]]) -> Deltas:
+    """Return the output delta of these elements and weights; ∅ if they cancel."""
     delta = ZSetValue.of(units)
     return (delta if delta.weights else None,)
 
 
-def negated(units: Iterable[tuple[Any, int]]) -> list[tuple[Any, int]]:
+def negate_weights(units: Iterable[tuple[Any, int]]) -> list[tuple[Any, int]]:
     return [(element, -weight) for element, weight in units]
 
 
-def grouped(by: Callable[[Any], Any] | None, units: Iterable[tuple[Any, int]]) -> dict[Any, list[tuple[Any, int]]]:
-    """The elements and weights of each group; without a function there is one."""
+def group_units(by: Callable[[Any], Any] | None, units: Iterable[tuple[Any, int]]) -> dict[Any, list[tuple[Any, int]]]:
+    """Return the elements and weights of each group; without a function there is one group."""
     groups: dict[Any, list[tuple[Any, int]]] = {}
     for unit in units:
         groups.setdefault(None if by is None else canonical_element(by(unit[0])), []).append(unit)
@@ -48,7 +48,7 @@ def grouped(by: Callable[[Any], Any] | None, units: Iterable[tuple[Any, int]]) -
 
 
 TRIED = (2, -1, 0, 1000)
-"""The weights that a function of weights is tried with; a large one, as it may have a limit."""
+"""The weights that a function of weights is tested with, including a large one, because it may have a limit."""
 
 
 @final
@@ -56,10 +56,10 @@ TRIED = (2, -1, 0, 1000)
 class MapWeights(Unary):
     """map_weights(f), the paper's map(f) on z-sets: f(k, v) ⇓ v'; (ZSet, X) ↪ (ZSet, X).
 
-    The weight of an element may arrive in parts, so f must be additive in it: f(k, v) = v · f(k, 1), which is what
-    goes out. With a free f the rule is not eager (docs/deviations.md, 4). Every element is tried with some weights,
-    always the same, so that the parts in which it comes do not matter, and the first that breaks the law is refused
-    as the counterexample.
+    The weight of an element may arrive in parts, so f must be additive in it: f(k, v) = v · f(k, 1), which is what the
+    operator emits. For an arbitrary f the rule is not eager (docs/deviations.md, 4). f is tested on every element with
+    the same few weights, so that the parts in which it arrives do not matter. The first violation is reported as a
+    counterexample.
     """
 
     f: Callable[[Any, int], int]
@@ -75,24 +75,24 @@ class MapWeights(Unary):
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         tried = [(element, weight) for element, _ in units for weight in (1, *TRIED)]
         evaluate_ahead(self.f, [element for element, _ in tried], [weight for _, weight in tried])
-        return self, changes((element, weight * self._one(element)) for element, weight in units)
+        return self, make_delta((element, weight * self._one(element)) for element, weight in units)
 
     def _one(self, element: Any) -> int:
-        """f(element, 1), if f is additive as far as it is tried."""
+        """Return f(element, 1), if f is additive as far as it is tested."""
         one = self._weight(element, 1)
         for weight in TRIED:
             found = self._weight(element, weight)
             if found != weight * one:
                 raise LawError(
-                    "`map_weights` takes a function that is additive in the weight, and this one is not",
+                    "the function of `map_weights` must be additive in the weight",
                     facts=(
                         ("element", repr(element)[:80]),
                         ("f(element, 1)", str(one)),
-                        (f"f(element, {weight})", f"{found}, and {weight} · f(element, 1) is {weight * one}"),
+                        (f"f(element, {weight})", f"{found}, but {weight} · f(element, 1) is {weight * one}"),
                     ),
                     instead=(
                         ("lambda element, weight: weight * n", "n may depend on the element"),
-                        ("{input}.distinct()", "weight 1 where the weight is above zero"),
+                        ("{input}.distinct()", "weight 1 for every element with a positive weight"),
                     ),
                 )
         return one
@@ -100,7 +100,7 @@ class MapWeights(Unary):
     def _weight(self, element: Any, weight: int) -> int:
         result = self.f(element, weight)
         if type(result) is not int:
-            raise ElementError(f"`map_weights` gave {element!r} the weight {result!r}, and weights are integers"[:200])
+            raise ElementError(f"`map_weights` must return an integer; got {result!r} for {element!r}"[:200])
         return result
 
 
@@ -118,13 +118,13 @@ class Negate(Unary):
         return inputs
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        return self, changes(negated(units))
+        return self, make_delta(negate_weights(units))
 
 
 @final
 @dataclass(frozen=True)
 class Distinct(Unary):
-    """distinct(M): (ZSet, X) ↪ (ZSet, X), weight 1 for every element whose weight is above zero."""
+    """distinct(M): (ZSet, X) ↪ (ZSet, X), weight 1 for every element with a positive weight."""
 
     weights: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
 
@@ -141,7 +141,7 @@ class Distinct(Unary):
         for element, weight in units:
             before = self.weights.get(element, 0)
             flips.append((element, (before + weight > 0) - (before > 0)))
-        return Distinct(self.weights.added(dict(units))), changes(flips)
+        return Distinct(self.weights.added(dict(units))), make_delta(flips)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return Distinct(), (source.terminator(),)
@@ -150,7 +150,7 @@ class Distinct(Unary):
 @final
 @dataclass(frozen=True)
 class Plus(Union):
-    """plus(): the union of two z-sets, which adds weights. Linear: each side goes on its own, with no state."""
+    """plus(): the union of two z-sets: weights are added. Linear, so each side is passed on without state."""
 
     name = "plus"
     retracts = False
@@ -161,7 +161,7 @@ class Plus(Union):
 @final
 @dataclass(frozen=True)
 class Minus(Union):
-    """minus(): the left z-set without the right one, weight by weight. Linear, as `plus`."""
+    """minus(): the left z-set minus the right one: weights are subtracted. Linear, like `plus`."""
 
     name = "minus"
     retracts = True
@@ -170,7 +170,7 @@ class Minus(Union):
     side_rules = ("", "")
 
     def consume(self, side: int, units: list[Any], source: type[WeightedValue]) -> tuple[Operator, Delta]:
-        return super().consume(side, negated(units) if side == 1 else units, source)
+        return super().consume(side, negate_weights(units) if side == 1 else units, source)
 
 
 @final
@@ -186,7 +186,7 @@ class ToZSet(Counted):
 
 @dataclass(frozen=True)
 class FromZSet(Unary):
-    """Waits for the end, because weights may change until then, and refuses weights below zero."""
+    """Waits for the end, because weights may change until then, and rejects negative weights."""
 
     weights: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
 
@@ -199,8 +199,8 @@ class FromZSet(Unary):
             self,
             inputs[0],
             instead=(
-                ("{input}.distinct()", "still a z-set: tells which elements come and go"),
-                ("{input}.count_by(…)", "still a z-set: a running result, taken back when it changes"),
+                ("{input}.distinct()", "still a z-set: emits which elements appear and disappear"),
+                ("{input}.count_by(…)", "still a z-set: a running result, retracted when it changes"),
             ),
         )
         return (StreamType(self.target(element), bounded=True),)
@@ -214,10 +214,10 @@ class FromZSet(Unary):
         if below:
             kind = self.target.name
             raise ElementError(
-                f"{{input}} ended with weights below zero, and a {kind} has none: {', '.join(below[:5])}"
+                f"{{input}} ended with negative weights, which a {kind} cannot have: {', '.join(below[:5])}"
                 + (f" and {len(below) - 5} more" if len(below) > 5 else ""),
-                facts=(("{input}", "took back what never came"), (self.name, f"gives a {kind}")),
-                instead=(("{input}.distinct()", "drops elements whose weight is not above zero"),),
+                facts=(("{input}", "retracted elements that it never had"), (self.name, f"returns a {kind}")),
+                instead=(("{input}.distinct()", "drops elements without a positive weight"),),
             )
         output = self.target.value_class.of(units.items(), End.ARRIVED)
         return replace(self, weights=PersistentMap()), (output,)
@@ -237,7 +237,7 @@ class ZSetToBag(FromZSet):
 @final
 @dataclass(frozen=True)
 class ZSetToSet(FromZSet):
-    """zset_to_set(M): (ZSet, B) ↪ (Set, B), at the end: the elements whose weight is above zero; none may be below."""
+    """zset_to_set(M): (ZSet, B) ↪ (Set, B), at the end: the elements with positive weight; none may be negative."""
 
     name = "zset_to_set"
     retracts = False

@@ -213,4 +213,4 @@ def pasted(lattice: Lattice[Any]) -> str:
         least = label(lattice.least) if callable(lattice.least) else brief(lattice.least)
         return f"flo.Lattice.of({least}, {label(lattice.joining)})"
     written = _SHIPPED.sub(r"flo.\1", str(lattice))
-    return f"flo.Lattice.given({written})"
+    return f"flo.Lattice.from_annotation({written})"

@@ -21,7 +21,7 @@ from flo.values.lvar import LVar
 from flo.values.operators.bags import FoldUnordered
 from flo.values.operators.lattices import FoldLattice
 from flo.values.operators.lvars import MapLattice
-from flo.values.operators.zset_aggregates import Aggregate, Linear, summed
+from flo.values.operators.zset_aggregates import Aggregate, Linear, add_terms
 from flo.values.operators.zsets import MapWeights
 from flo.verify import laws
 from flo.verify.effort import Effort
@@ -137,7 +137,7 @@ class Finished:
         return hash(self.linear)
 
     def __call__(self, element: Any) -> Any:
-        return self.linear.finished(1, summed(None, [(self.linear.numbers(element), 1)]))
+        return self.linear.finished(1, add_terms(None, [(self.linear.numbers(element), 1)]))
 
 
 def hard(obligation: Obligation, effort: Effort) -> Report:

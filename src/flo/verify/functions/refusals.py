@@ -265,7 +265,7 @@ def _not_additive(obligation: Obligation, verdict: Broken, operator: str, name: 
         facts=verdict.facts,
         instead=(
             ("lambda element, weight: weight * n", "n may depend on the element"),
-            ("{input}.distinct()", "weight 1 where the weight is above zero"),
+            ("{input}.distinct()", "weight 1 for every element with a positive weight"),
         ),
     )
 

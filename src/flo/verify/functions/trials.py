@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from flo.core.elements import belongs, type_name
 from flo.core.errors import FloError, FunctionError, Origin, brief
-from flo.values.operators.shapes import lasting
+from flo.values.operators.shapes import is_immutable
 from flo.verify import laws
 from flo.verify.data.given import common_kind, holds_floats
 from flo.verify.data.strategies import NO_HYPOTHESIS, smallest
@@ -122,7 +122,7 @@ def _recorded(name: str, function: Function, calls: list[str]) -> Function:
 
 def broken(equation: Equation, values: tuple[Any, ...]) -> Broken | None:
     """What the values break. A function that raises is an error that names them."""
-    firm = all(map(lasting, values))
+    firm = all(map(is_immutable, values))
     results = []
     try:
         for side in equation.both:

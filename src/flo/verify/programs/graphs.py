@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from flo.core.checkpoint import decode, encode, written
+from flo.core.checkpoint import decode, encode, lower_state
 from flo.core.errors import FloError
 from flo.core.graph import Graph, inputs, setinput, with_origins
 from flo.core.operator import Values
@@ -299,7 +299,7 @@ class GraphLaws:
         try:
             lowering = Lowering()
             lowering((start, self._around()))
-            saved = encode(written(start, graph, self._supplied))
+            saved = encode(lower_state(start, graph, self._supplied))
             restored = with_origins(Lifting(lowering.names)(decode(saved)), start)
         except FloError as error:
             return error.summary, left
