@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flo.columns.indices import expanded, stable_order
+from flo.columns.indices import expand_ranges, stable_order
 from flo.tables.state import run as module
 from flo.tables.state.run import merged, pairs, run_of
 from flo.tables.values import WEIGHT
@@ -106,4 +106,4 @@ def test_equal_numbers_stay_in_their_order(numbers):
 
 
 def test_expanded():
-    assert expanded(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist() == [5, 6, 9, 10, 11]
+    assert expand_ranges(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist() == [5, 6, 9, 10, 11]

@@ -55,6 +55,3 @@ def one_chunk(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     if isinstance(column, pa.Array):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-
-
-taken, expanded = take_rows, expand_ranges  # the former names, which operators on tables still use

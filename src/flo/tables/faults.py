@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.calling import is_row_fault
-from flo.columns.indices import Places, taken
+from flo.columns.indices import Places, take_rows
 from flo.core.errors import EngineError
 from flo.core.operator import Step
 from flo.tables.keyed import ENDED, KeyedRows, key_names
@@ -86,7 +86,7 @@ def consolidate_in_order(value: Rows) -> pa.Table:
     places = order[firsts]
     again = np.argsort(places)
     kept = again[weights[again] != 0]
-    return weighing(taken(value.table, places[kept]), weights[kept])
+    return weighing(take_rows(value.table, places[kept]), weights[kept])
 
 
 def _alone(values: list[Rows], place: int, part: pa.Table) -> list[pa.Table]:
@@ -144,7 +144,7 @@ def piecewise_by_key(operator: Any, inputs: tuple[KeyedRows, ...], *, onwards: b
 def _by_key(value: KeyedRows) -> pa.Table:
     """The consolidated rows, grouped by key and in their order."""
     table = consolidate_in_order(Rows(value.inner, value.table))
-    return taken(table, alike(table.select(list(key_names(value.of))))[0]) if table.num_rows else table
+    return take_rows(table, alike(table.select(list(key_names(value.of))))[0]) if table.num_rows else table
 
 
 def _keys_first(values: list[KeyedRows]) -> Iterator[tuple[list[KeyedRows], list[KeyedRows]]]:

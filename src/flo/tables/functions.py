@@ -20,7 +20,7 @@ from flo.tables.state.keys import keys_of
 from flo.tables.state.python_order import code_of
 from flo.tables.state.run import Run, run_of
 from flo.tables.values import layout_of
-from flo.values.operators.shapes import as_declared
+from flo.values.operators.shapes import expect_declared
 
 KEY = "="
 """Prefix of the names of computed key columns."""
@@ -46,7 +46,7 @@ def applied(f: Callable[..., Any], collections: Collections, *tables: pa.Table) 
     if isinstance(f, Expression):
         return f.results(*(table.select(reads) for table, reads in zip(tables, f.reads, strict=True)))
     results = row_by_row(f, collections, *tables)
-    as_declared(f, results)
+    expect_declared(f, results)
     return written(results, returned_type(f))
 
 
@@ -148,7 +148,7 @@ def _computed(on: Any, of: Collection, table: pa.Table, *, coded: bool) -> pa.Ta
     set(keys)  # raises if a key is not hashable
     if layout is None or coded:
         return pa.table({VALUE: pa.array([code_of(key) for key in keys], pa.binary())})
-    as_declared(on, keys)
+    expect_declared(on, keys)
     return written(keys, layout.element)
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, is_sorted, stable_order, taken
+from flo.columns.indices import Places, is_sorted, stable_order, take_rows
 from flo.core.errors import brief
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.functions import ALL, beside
@@ -47,8 +47,8 @@ class Groups:
         key_numbers = keys_by(keys, names)
         order, firsts = alike(keys, key_numbers)
         places = order[firsts]
-        run = Run(names, Keys(key_numbers.at(places), key_numbers.exact), taken(keys, places))
-        rows = table if is_sorted(key_numbers.numbers) else taken(table, order)
+        run = Run(names, Keys(key_numbers.at(places), key_numbers.exact), take_rows(keys, places))
+        rows = table if is_sorted(key_numbers.numbers) else take_rows(table, order)
         return Groups(rows, run, np.diff(firsts, append=len(order)))
 
     @property
@@ -85,7 +85,7 @@ def run_by(table: pa.Table, names: tuple[str, ...]) -> Run:
     if is_sorted(keys.numbers):
         return Run(names, keys, table)
     order = stable_order(keys.numbers)
-    return Run(names, Keys(keys.at(order), keys.exact), taken(table, order))
+    return Run(names, Keys(keys.at(order), keys.exact), take_rows(table, order))
 
 
 def stream_groups(count: int) -> Run:
@@ -138,7 +138,7 @@ def rows_of(trace: Trace, groups: Run) -> tuple[pa.Table | None, Places]:
 
 def _rows_at(run: Run, places: Places) -> pa.Table:
     """These rows, each of which is given once."""
-    return run.table if len(places) == run.rows and is_sorted(places) else taken(run.table, places)  # type: ignore[arg-type]
+    return run.table if len(places) == run.rows and is_sorted(places) else take_rows(run.table, places)  # type: ignore[arg-type]
 
 
 def with_keys(table: pa.Table, groups: Run | pa.Table, names: tuple[str, ...]) -> pa.Table:

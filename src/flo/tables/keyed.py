@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import taken
+from flo.columns.indices import take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection, End, Form, FormedValue, Value, call
 from flo.core.term import Lowering, Term
@@ -122,10 +122,10 @@ class KeyedRows(OfKeys):
         layout, names = key_layout(self.of), list(key_names(self.of))
         entries = {key: inner.bottom() for key in layout.to_elements(_unprefixed(self.keys))}
         order, firsts = alike(self.table.select(names))
-        rows = taken(self.table, order)
+        rows = take_rows(self.table, order)
         elements = layout_of(inner).to_elements(rows)
         units = elements if ordered(inner) else list(zip(elements, rows[WEIGHT].to_pylist(), strict=True))
-        keys = layout.to_elements(_unprefixed(taken(rows.select(names), firsts)))
+        keys = layout.to_elements(_unprefixed(take_rows(rows.select(names), firsts)))
         for key, (low, high) in zip(keys, itertools.pairwise([*firsts, len(units)]), strict=True):
             entries[key] = inner.value_class.of(units[low:high])
         for key in layout.to_elements(_unprefixed(self.keys.filter(self.keys[ENDED]))):
@@ -214,7 +214,7 @@ def keyed_rows_of(of: Keyed[Any, Any], value: KeyedValue) -> KeyedRows:
     keys = layout.to_table(list(entries)).rename_columns(names)
     counts = [len(inner.all_units()) for inner in entries.values()]
     together = _all_units(inner_of(of), [unit for inner in entries.values() for unit in inner.all_units()])
-    rows = taken(keys, np.repeat(np.arange(len(counts)), counts))
+    rows = take_rows(keys, np.repeat(np.arange(len(counts)), counts))
     table = pa.Table.from_arrays([*rows.columns, *together.columns], schema=KeyedColumns(of).schema)
     ended = np.array([inner.fixed() and not value.fixed() for inner in entries.values()], bool)
     said = keys.append_column(_ENDED, pa.array(ended)).filter(pa.array(ended | (np.array(counts) == 0)))

@@ -26,7 +26,7 @@ from flo.tables.streams import StreamColumns, has_columns
 from flo.tables.values import Columns, Rows, of_elements, plain_zeros
 from flo.values.element_value import ElementCollection
 from flo.values.lvar import LVar
-from flo.values.operators.shapes import SIDES, one_passed
+from flo.values.operators.shapes import SIDES, pass_end
 from flo.values.operators.zset_aggregates import Aggregator
 from flo.values.weighted import ZSet
 
@@ -301,7 +301,7 @@ class OnTables(Operator, Generic[Op]):
             after = self.side_ended(place) if value.end is End.ARRIVED else None
             if after is not None:
                 nothing = (None,) * len(self.outputs)
-                yield Step(f"{self.rule}{SIDES[place]}-ended", one_passed(values, place), after, nothing)
+                yield Step(f"{self.rule}{SIDES[place]}-ended", pass_end(values, place), after, nothing)
 
     @property
     def by_row(self) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, taken
+from flo.columns.indices import Places, take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection, End
 from flo.core.graph import Graph, Node, Parallel, Sequential, nodes
@@ -130,10 +130,10 @@ def in_order(whole: Whole) -> Whole:
     table = whole.table
     if isinstance(whole.of, Set):
         order, firsts = alike(table.drop_columns([WEIGHT]))
-        table = weighing(taken(table, np.sort(order[firsts])), np.ones(len(firsts), np.int64))
+        table = weighing(take_rows(table, np.sort(order[firsts])), np.ones(len(firsts), np.int64))
     streams = numbers(table)
     if not np.all(streams[1:] >= streams[:-1]):
-        table = taken(table, np.argsort(streams, kind="stable"))
+        table = take_rows(table, np.argsort(streams, kind="stable"))
     return replace(whole, table=table)
 
 

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from flo.core.checkpoint import difference, expect_same, functions
+from flo.core.checkpoint import describe_difference, expect_same, function_identities
 from flo.core.errors import CheckpointError
 from flo.core.graph import Graph, nodes, text
 from flo.core.operator import Operator
@@ -57,7 +57,7 @@ def describe_program(
     return {
         "flow": name,
         "program": text(Lowering()(graph), states=False),
-        "functions": list(functions(graph)),
+        "functions": list(function_identities(graph)),
         "inputs": [
             line for name, entry in zip(inputs, plan.entries, strict=False) for line in _describe_input(name, entry)
         ],
@@ -144,7 +144,7 @@ def _is_same_program(before: Description, ours: Description) -> bool:
 def _expect_same_program(before: Description, ours: Description) -> None:
     """Raises with the difference if our program cannot resume from the state of the one before."""
     if before["program"] != ours["program"]:
-        facts = difference(before["program"], ours["program"])
+        facts = describe_difference(before["program"], ours["program"])
         raise CheckpointError("the checkpoint belongs to another program", facts=facts)
     named = ("def name(…)", "a named function may change; a lambda is its text")
     expect_same(tuple(before["functions"]), tuple(ours["functions"]), named)

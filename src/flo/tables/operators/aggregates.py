@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from flo.columns.cell import Cell
 from flo.columns.expression import Expression
-from flo.columns.indices import Numbers, Places, one_chunk, taken
+from flo.columns.indices import Numbers, Places, one_chunk, take_rows
 from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type
 from flo.core.errors import brief
@@ -150,7 +150,7 @@ class AggregateTables(ByGroup[Aggregate]):
             equal = same([one.take(pa.array(of_old))], [other.take(pa.array(of_new))])
             old, one = _without(old, one, of_old[equal])
             new, other = _without(new, other, of_new[equal])
-        groups = taken(keys, np.concatenate([old, new]))
+        groups = take_rows(keys, np.concatenate([old, new]))
         rows = result_rows(self.like.by, self.outputs[0], groups, pa.concat_arrays([one, other]))
         rows = beside(rows, groups.select(list(self.keys)))
         return weighing(rows, np.repeat([-1, 1], [len(old), len(new)]))
@@ -258,7 +258,7 @@ class CountDistinctTables(ByGroup[Aggregate]):
         before = weights_in(self.counts, moved)
         after = before + weights_of(moved)
         old, new = np.flatnonzero(before), np.flatnonzero(after)
-        groups = taken(moved.table.select(keys.column_names), np.concatenate([old, new]))
+        groups = take_rows(moved.table.select(keys.column_names), np.concatenate([old, new]))
         rows = result_rows(self.like.by, self.outputs[0], groups, pa.array(np.concatenate([before[old], after[new]])))
         rows = beside(rows, groups.select(list(self.keys)))
         grown = replace(self, values=self.values.extended(values), counts=self.counts.extended(moved))

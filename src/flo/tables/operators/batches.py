@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flo.columns.indices import one_chunk, taken
+from flo.columns.indices import one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -52,7 +52,7 @@ class SpanTables(OnTables[Window]):
         ends = self.ends(table)
         if not ends:
             return replace(self, opened=self.opened.extended(self.opened.run(table))), (None,)
-        rest = taken(table, np.arange(ends[-1], table.num_rows))
+        rest = take_rows(table, np.arange(ends[-1], table.num_rows))
         counts = np.diff(ends, prepend=-self.opened.rows)
         after = replace(self, opened=NOTHING.extended(NOTHING.run(rest)))
         return after, (self._streams([table.slice(0, ends[-1])], counts),)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import taken
+from flo.columns.indices import take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
@@ -102,17 +102,17 @@ def per_key(operator: PerKey, given: Wholes, outputs: Outputs) -> Wholes:
     assert isinstance(of, Keyed)
     prefix = [name for name in whole.table.column_names if name == STREAM or name.startswith(KEY)]
     order, firsts = together(whole.table.select(prefix))
-    rows = taken(whole.table.drop_columns(prefix), order)
+    rows = take_rows(whole.table.drop_columns(prefix), order)
     ids = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
     inner = Whole(of.inner, len(firsts), numbered(rows, ids))
-    keys = taken(whole.table.select(prefix), order[firsts])
+    keys = take_rows(whole.table.select(prefix), order[firsts])
     found = run_whole(operator.graph, (inner,))  # type: ignore[arg-type]
     return tuple(_back(each, keys, whole.count, of) for each, of in zip(found, outputs, strict=True))
 
 
 def _back(result: Whole, keys: pa.Table, count: int, of: Collection) -> Whole:
     """The rows of each key's stream under the stream and the key."""
-    prefix = taken(keys, result.streams)
+    prefix = take_rows(keys, result.streams)
     columns = [*prefix.columns, *result.rows().columns]
     fields = [NUMBER, *list(prefix.schema)[1:], *list(result.rows().schema)]
     return Whole(of, count, pa.Table.from_arrays(columns, schema=pa.schema(fields)))

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columns.expression import Expression
-from flo.columns.indices import Places, one_chunk, taken
+from flo.columns.indices import Places, one_chunk, take_rows
 from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
@@ -31,7 +31,7 @@ from flo.tables.operators.weights import chosen
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Latest
 from flo.values.event_time import EPOCH, UTC_EPOCH, offset_of, origin_of
-from flo.values.operators.shapes import as_declared
+from flo.values.operators.shapes import expect_declared
 from flo.values.operators.windows import TimeWindows
 from flo.values.sequence import SequenceValue
 
@@ -184,7 +184,7 @@ class ClockPerKey(Latest, Clock):
             return self
         rows = rows.set_column(rows.schema.get_field_index(OVER), OVER, pa.array(np.ones(len(places), bool)))
         order = np.argsort(places)
-        return self.extended(Run(keys.columns, chosen(keys, np.sort(places)).keys, taken(rows, order)))
+        return self.extended(Run(keys.columns, chosen(keys, np.sort(places)).keys, take_rows(rows, order)))
 
     def lower(self, lower: Lowering) -> Term:
         return Call("clocks", (self.columns, tuple(lower(run) for run in self.runs)))
@@ -359,7 +359,7 @@ def times_of(time: Any, collections: Collections, table: pa.Table, origin: Any) 
 
 def _of_moments(time: Any, moments: list[Any], origin: Any) -> tuple[Any, Times]:
     """Of datetimes with or without a zone: what a Python function gives is known only when it comes."""
-    as_declared(time, moments)
+    expect_declared(time, moments)
     if None in moments:
         raise NoTime("a time is null, or no number")
     origin = origin_of(moments[0]) if origin is None else origin

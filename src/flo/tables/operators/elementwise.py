@@ -22,7 +22,7 @@ from flo.tables.values import WEIGHT, layout_of, of_elements, ordered
 from flo.values.operators.bags import BagUnion
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.sets import SetUnion, ToBag, ToSet
-from flo.values.operators.shapes import all_declared
+from flo.values.operators.shapes import expect_all_of_type
 from flo.values.operators.zsets import TRIED, MapWeights, Minus, Negate, Plus, ToZSet
 from flo.values.weighted import Set
 
@@ -87,7 +87,7 @@ class FlatMapTables(Stateless[FlatMap]):
         lists = called(list, called(self.like.f, elements_of(self.inputs[0], table)))
         results = [result for each in lists for result in each]
         kind = of_elements(self.outputs[0]).element
-        all_declared(self.like.f, results, kind)
+        expect_all_of_type(self.like.f, results, kind)
         found = written(results, kind)
         rows = table.take(pa.array(np.repeat(np.arange(len(lists)), list(map(len, lists)))))
         return self, (self.emitted(like_rows(found, rows, self.keys)),)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from flo.columns.cell import Cell
 from flo.columns.expression import Expression
-from flo.columns.indices import Numbers, Places, one_chunk, taken
+from flo.columns.indices import Numbers, Places, one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection
 from flo.core.elements import returned_type
@@ -36,7 +36,7 @@ from flo.values.operators.bags import BagJoin
 from flo.values.operators.joins import Key
 from flo.values.operators.keyed_streams import KeyedJoin
 from flo.values.operators.sets import SetJoin
-from flo.values.operators.shapes import as_declared
+from flo.values.operators.shapes import expect_declared
 from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, SemiJoin
 
 Pairing: TypeAlias = Join | BagJoin | SetJoin | LeftJoin | FullJoin
@@ -193,7 +193,7 @@ class Joined:
             for of, table in zip(self.inputs, tables, strict=True)
         ]
         results = called(into, *elements)
-        as_declared(into, results)
+        expect_declared(into, results)
         return written(results, returned_type(into))
 
 
@@ -238,7 +238,7 @@ def paired(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = ()) 
 
 def _gathered(meetings: list[Meeting], side: int, names: list[str]) -> pa.Table:
     sides = [(left, ours) if side == 0 else (right, theirs) for left, right, ours, theirs in meetings]
-    return pa.concat_tables([taken(run.table.select(names), places) for run, places in sides])
+    return pa.concat_tables([take_rows(run.table.select(names), places) for run, places in sides])
 
 
 P = TypeVar("P", bound=Pairing, covariant=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.expression import Expression
-from flo.columns.indices import taken
+from flo.columns.indices import take_rows
 from flo.core.collection import End
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.stream_type import StreamTypes
@@ -162,7 +162,7 @@ class FilterKeysTables(OnKeyed[FilterKeys]):
         if isinstance(keep, Expression):
             return keep.results(keys.select(keep.reads[0])).column(0).combine_chunks()
         order, firsts = alike(keys)
-        answers = called(keep, key_layout(of).to_elements(taken(keys, order[firsts])))
+        answers = called(keep, key_layout(of).to_elements(take_rows(keys, order[firsts])))
         kept = np.zeros(len(order), bool)
         kept[order] = np.repeat(np.array(list(map(bool, answers)), bool), np.diff(firsts, append=len(order)))
         return pa.array(kept)

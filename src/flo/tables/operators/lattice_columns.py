@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Places, one_chunk, taken
+from flo.columns.indices import Places, one_chunk, take_rows
 from flo.columns.layout import VALUE, Layout
 from flo.core.type_relations import accepts
 from flo.tables.state.python_order import comparisons
@@ -135,11 +135,13 @@ def joined(lattice: Lattice[Any], layout: Layout, table: pa.Table) -> Any:
     assert isinstance(lattice, Versioned)
     (versions, version), (inner, values) = _places(layout, table)
     newest = _best(versions, version, largest=True)
-    return versions.to_elements(taken(version, newest[:1]))[0], joined(lattice.lattice, inner, taken(values, newest))
+    return versions.to_elements(take_rows(version, newest[:1]))[0], joined(
+        lattice.lattice, inner, take_rows(values, newest)
+    )
 
 
 def _element(layout: Layout, table: pa.Table, *, largest: bool) -> Any:
-    return canonical_element(layout.to_elements(taken(table, _best(layout, table, largest=largest)[:1]))[0])
+    return canonical_element(layout.to_elements(take_rows(table, _best(layout, table, largest=largest)[:1]))[0])
 
 
 def _best(layout: Layout, table: pa.Table, *, largest: bool) -> Places:

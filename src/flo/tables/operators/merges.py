@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Numbers, Places, one_chunk, taken
+from flo.columns.indices import Numbers, Places, one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.core.operator import Operator, Step, Values
 from flo.core.stream_type import StreamTypes
@@ -89,7 +89,7 @@ class MergeTables(PairTables[MergeSorted]):
             tuple(self._layout.to_elements(key.slice(count - 1, 1))) if count else before
             for key, count, before in zip(keys, counts, self.last, strict=True)
         )
-        return counts, replace(self, last=(one, other)), taken(table, order)
+        return counts, replace(self, last=(one, other)), take_rows(table, order)
 
     def _ranks(self, keys: list[pa.Table], sides: Sides) -> list[Numbers]:
         """Numbers of the keys in their order; refuses a side that is not sorted."""

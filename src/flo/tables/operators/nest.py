@@ -8,7 +8,7 @@ from typing import Any, final
 
 import pyarrow as pa
 
-from flo.columns.indices import taken
+from flo.columns.indices import take_rows
 from flo.core.collection import End
 from flo.core.nest import Nest
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
@@ -121,7 +121,7 @@ class FlattenTables(OnStreams[Flatten]):
     def all_of(self, value: Streams) -> Delta:
         rows = value.tables[0]
         if self.keys:
-            rows = beside(rows, taken(value.owners, numbers(rows)))
+            rows = beside(rows, take_rows(value.owners, numbers(rows)))
         return self.emitted(rows.drop_columns([STREAM]))
 
 

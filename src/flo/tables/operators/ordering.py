@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, one_chunk, taken
+from flo.columns.indices import Places, one_chunk, take_rows
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.core.term import Call, Lowering, Term, register
@@ -54,7 +54,7 @@ class Arranged(Trace):
         weights = None
         if self.order is not None:
             places, weights = self.sorted(table, groups, in_parts)
-        rows = taken(table, places)
+        rows = take_rows(table, places)
         return Run(
             self.columns, Keys(keys.at(places), keys.exact), rows if weights is None else weighing(rows, weights)
         )
@@ -114,8 +114,8 @@ class SortTables(OnTables[Sort]):
             places, weights = kept.sorted(table, which, in_parts=True)
         strange = kept.order.not_compared(table, which, places)
         if len(strange):
-            self._refuse(taken(table, np.flatnonzero(which == strange[0])))
-        rows = table if one_run else taken(table, places if weights is None else np.repeat(places, weights))
+            self._refuse(take_rows(table, np.flatnonzero(which == strange[0])))
+        rows = table if one_run else take_rows(table, places if weights is None else np.repeat(places, weights))
         return self, (self.emitted(rows.select([*self.keys, *kept.order.layout.names])),)
 
     def _kept(self, by_text: bool = False) -> Arranged:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Places, taken
+from flo.columns.indices import Places, take_rows
 from flo.core.collection import End
 from flo.core.errors import Origin
 from flo.core.graph import Graph, Node, Parallel, Sequential, nodes, sequence
@@ -262,7 +262,7 @@ class FormOfEveryKey(WithForm[Operator]):
             return self, new
         delta = totals(weighing(gone, np.ones(gone.num_rows, np.int64)), self.keys)
         done = np.flatnonzero(weights_in(self.ends, delta) + weights_of(delta) == len(values))
-        ended = noticed(taken(delta.table.select(list(self.keys)), done), ended=True)
+        ended = noticed(take_rows(delta.table.select(list(self.keys)), done), ended=True)
         return replace(self, ends=self.ends.extended(delta)), pa.concat_tables([new, ended])
 
     def _ended_by_itself(self, form: OnTables[Operator], table: pa.Table, said: pa.Table) -> pa.Table:
@@ -327,9 +327,9 @@ def _chosen(value: KeyedStreams, places: Places) -> KeyedStreams:
     for table in value.streams.tables:
         renumbered = number[numbers(table)]
         rows = np.flatnonzero(renumbered >= 0)
-        tables.append(taken(table, rows).set_column(0, NUMBER, pa.array(renumbered[rows])))
+        tables.append(take_rows(table, rows).set_column(0, NUMBER, pa.array(renumbered[rows])))
     streams = Streams(value.streams.of, len(places), tuple(tables))
-    return replace(value, streams=streams, owners=taken(value.owners, places))
+    return replace(value, streams=streams, owners=take_rows(value.owners, places))
 
 
 def _lvars(of: Keyed[Any, Any], delta: LVars | None, said: pa.Table) -> KeyedValue:

@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, taken
+from flo.columns.indices import Places, take_rows
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
@@ -80,7 +80,7 @@ class InOrder(ByGroup[G]):
         return {element: weight for element, weight in weights.items() if weight}
 
     def _elements(self, table: pa.Table, places: Places, weights: Places) -> list[tuple[Any, int]]:
-        elements = layout_of(self.inputs[0]).to_elements(taken(table, places))
+        elements = layout_of(self.inputs[0]).to_elements(take_rows(table, places))
         return list(zip(map(canonical_element, elements), weights[places].tolist(), strict=True))
 
     @property

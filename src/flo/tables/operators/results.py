@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.calling import calling
-from flo.columns.indices import Places, one_chunk, taken
+from flo.columns.indices import Places, one_chunk, take_rows
 from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator
@@ -26,7 +26,7 @@ from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of, of_elements, ordered, schema_of
 from flo.values.operators.bags import Count, FoldUnordered, Sum
 from flo.values.operators.sequences import Fold, Last, Scan
-from flo.values.operators.shapes import as_declared
+from flo.values.operators.shapes import expect_declared
 from flo.values.weighted import Set
 
 F = TypeVar("F", bound=Fold | FoldUnordered | Scan, covariant=True)
@@ -178,7 +178,7 @@ class FoldTables(ResultTables[Fold | FoldUnordered], Reaching[Fold | FoldUnorder
     @calling
     def results(self, groups: Run) -> pa.Table:
         found = self.known(groups)
-        as_declared(self.like.f, found)
+        expect_declared(self.like.f, found)
         return with_keys(written(found, of_elements(self.outputs[0]).element), groups, self.keys)
 
 
@@ -193,7 +193,7 @@ class LastTables(ResultTables[Last]):
     rule = "last"
 
     def added(self, groups: Groups) -> Self:
-        newest = taken(groups.rows, np.cumsum(groups.counts) - 1)  # a copy: a slice would hold on to all of them
+        newest = take_rows(groups.rows, np.cumsum(groups.counts) - 1)  # a copy: a slice would hold on to all of them
         table = newest if self.keys else beside(newest, groups.keys.table)
         return replace(self, kept=by_groups(self.kept, groups.keys).extended(replace(groups.keys, table=table)))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Places, largest, taken
+from flo.columns.indices import Places, largest, take_rows
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.run import Run, pairs
@@ -29,7 +29,7 @@ def totals(table: pa.Table, columns: tuple[str, ...]) -> Run:
     sums = added(table[WEIGHT].to_numpy()[order], firsts)
     kept = sums != 0
     places = order[firsts[kept]]
-    return Run(columns, Keys(keys.numbers[places], keys.exact), weighing(taken(table, places), sums[kept]))
+    return Run(columns, Keys(keys.numbers[places], keys.exact), weighing(take_rows(table, places), sums[kept]))
 
 
 def weights_of(run: Run) -> Places:
@@ -67,7 +67,7 @@ def chosen(run: Run, which: Places, weights: Places | None = None) -> Run:
     """Some rows of a run, in their order, with other weights if they are given."""
     if len(which) == run.rows and weights is None:
         return run
-    table = taken(run.table, which)
+    table = take_rows(run.table, which)
     keys = Keys(run.keys.at(which), run.keys.exact)
     return Run(run.columns, keys, table if weights is None else weighing(table, weights))
 

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, taken
+from flo.columns.indices import Places, take_rows
 from flo.core.operator import Operator
 from flo.core.term import Call, Lowering, Term, register
 from flo.tables.functions import beside
@@ -397,7 +397,7 @@ NO_SESSIONS = OpenSessions(())
 
 
 def _weighted(keys: Run, spans: Spans, weight: int) -> pa.Table:
-    table = beside(taken(keys.table, spans.groups), pa.table({FIRST: spans.first, LAST: spans.last}))
+    table = beside(take_rows(keys.table, spans.groups), pa.table({FIRST: spans.first, LAST: spans.last}))
     return weighing(table, np.full(len(spans), weight))
 
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, expanded, taken
+from flo.columns.indices import Places, expand_ranges, take_rows
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -97,7 +97,7 @@ class WindowTables(OnTables[TimeWindows | Batch]):
                 keys = Keys(groups.keys.keys.numbers[delta.ids[waits]], groups.keys.keys.exact)
             kept = self._kept(groups.rows, times)
             panes = panes.added(kept, waits, times[waits], self.count, self.keys, keys, after._gone)
-        late = taken(groups.rows, assigned.late) if len(assigned.late) else None
+        late = take_rows(groups.rows, assigned.late) if len(assigned.late) else None
         return replace(after, opened=panes), closed, late
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
@@ -152,7 +152,7 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         if not len(places):
             return None
         if counts is not None:
-            first, places = expanded(first, counts), np.repeat(places, counts)
+            first, places = expand_ranges(first, counts), np.repeat(places, counts)
             ids = np.repeat(ids, counts) if self.keys else ids
         if self.keys:
             order, ids, windows, counts = _by_window(ids, first)
@@ -161,7 +161,7 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         rows = _take(pa.concat_tables(tables), places[order])
         streams = np.repeat(np.arange(len(windows)), counts)
         whole = self._streams(rows, streams, closing, windows)
-        return replace(whole, owners=taken(groups.keys.table, ids)) if self.keys else whole
+        return replace(whole, owners=take_rows(groups.keys.table, ids)) if self.keys else whole
 
     def _streams(self, rows: pa.Table, streams: Places, closing: Closing, windows: Places) -> Streams:
         """Whole windows: their rows, which window each is in, and their numbers."""
@@ -210,7 +210,7 @@ def _take(table: pa.Table, places: Places) -> pa.Table:
     count = len(places)
     if places[-1] - places[0] == count - 1 and bool(np.all(np.diff(places) == 1)):
         return table.slice(int(places[0]), count)
-    return taken(table, places)
+    return take_rows(table, places)
 
 
 def _column(moments: Times, kind: pa.DataType) -> pa.Array:

@@ -9,7 +9,7 @@ from typing import Self, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import expanded, taken
+from flo.columns.indices import expand_ranges, take_rows
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
@@ -58,7 +58,7 @@ class RunningTables(OnTables[Op]):
 
 
 def by_stream(table: pa.Table) -> pa.Table:
-    return taken(table, np.argsort(numbers(table), kind="stable"))
+    return take_rows(table, np.argsort(numbers(table), kind="stable"))
 
 
 def summed(table: pa.Table) -> Run:
@@ -79,11 +79,11 @@ class IntegrateTables(RunningTables[Integrate]):
         table, count = value.tables[0], value.count
         before = self.known(value)
         repeated = np.tile(np.arange(before.num_rows), count)
-        old = numbered(taken(before, repeated), np.repeat(np.arange(count), before.num_rows))
+        old = numbered(take_rows(before, repeated), np.repeat(np.arange(count), before.num_rows))
         begins = numbers(table)
         follows = count - begins
-        rows = taken(table, np.repeat(np.arange(table.num_rows), follows))
-        new = rows.set_column(0, rows.schema.field(0), pa.array(expanded(begins, follows)))
+        rows = take_rows(table, np.repeat(np.arange(table.num_rows), follows))
+        new = rows.set_column(0, rows.schema.field(0), pa.array(expand_ranges(begins, follows)))
         grown = self.before.extended(summed(table))
         return replace(self, before=grown), by_stream(net_changes(pa.concat_tables([old, new])))
 

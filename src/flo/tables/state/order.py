@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell, fields_of
-from flo.columns.indices import Numbers, Places, one_chunk, taken
+from flo.columns.indices import Numbers, Places, one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.core.data import canonical_text
 from flo.tables.state.python_order import Comparison, comparisons, has_numbers, own_numbers, ranks
@@ -67,7 +67,7 @@ class Order:
         if not exact or len(keys) > 1:
             _break_ties(order, new, lambda rows: [key[rows] for key in keys])
         if not self.decisive:
-            _break_ties(order, new, lambda rows: [self._ties(taken(table.select(list(self.layout.names)), rows))])
+            _break_ties(order, new, lambda rows: [self._ties(take_rows(table.select(list(self.layout.names)), rows))])
         return order, np.flatnonzero(new)
 
     def before(self, one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
@@ -89,7 +89,7 @@ class Order:
         one, other = rows[:-1], rows[1:]
         pairs = np.flatnonzero((owners[one] == owners[other]) & (doubtful[one] | doubtful[other]))
         keys = table.select(list(self.columns)).rename_columns(list(self.key.names))
-        both = [self.key.to_elements(taken(keys, side[pairs])) for side in (one, other)]
+        both = [self.key.to_elements(take_rows(keys, side[pairs])) for side in (one, other)]
         found = [place for place, a, b in zip(pairs, *both, strict=True) if not _can_compare(a, b)]
         return np.unique(owners[one[found]])
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, ranges, taken
+from flo.columns.indices import Places, ranges, take_rows
 from flo.core.term import Call, Lowering, Term, register
 from flo.tables.state.keys import Keys, same
 from flo.tables.state.packing import arranged
@@ -70,7 +70,7 @@ class Panes(Trace):
             order = order[np.argsort(numbers[order], kind="stable")]
             numbers = numbers[order]
         places = some[order]
-        table = taken(rows, places).append_column(_ARRIVAL, pa.array(count + places))
+        table = take_rows(rows, places).append_column(_ARRIVAL, pa.array(count + places))
         table = table.append_column(pa.field(TIME, pa.array(times[:0]).type, nullable=False), pa.array(times[order]))
         return replace(self, columns=columns)._extended(Run(columns, Keys(numbers, keys.exact), table), bounds)
 
@@ -108,9 +108,11 @@ class Panes(Trace):
         ours = found[which]
         if not (keys.keys.exact and run.keys.exact) and len(ours):
             names = list(run.columns)
-            equal = same(taken(keys.table.select(names), ours).columns, taken(run.table.select(names), places).columns)
+            equal = same(
+                take_rows(keys.table.select(names), ours).columns, take_rows(run.table.select(names), places).columns
+            )
             ours, places = ours[equal], places[equal]
-        return ours, taken(run.table, places) if len(ours) else None, times[places]
+        return ours, take_rows(run.table, places) if len(ours) else None, times[places]
 
     def counted(self, bounds: Bounds) -> Panes:
         """The same, with rows that are gone counted: a state that was cut into other shards does not know."""
@@ -141,7 +143,7 @@ class Panes(Trace):
         if not found:
             return None
         table = pa.concat_tables([run.table for run in found])
-        return taken(table, arranged(table[ARRIVAL].to_numpy()))
+        return take_rows(table, arranged(table[ARRIVAL].to_numpy()))
 
     def table(self) -> pa.Table | None:
         """All rows that its runs hold, as they came; under keys with those that are gone."""
@@ -195,7 +197,7 @@ def _compacted(run: Run, left: int, bounds: Bounds) -> tuple[Run, int]:
         keys, counts = _each_key(run)
         gone, ended = bounds(keys)
         places = np.flatnonzero((run.table[TIME].to_numpy() >= np.repeat(gone, counts)) & ~np.repeat(ended, counts))
-    kept = Run(run.columns, Keys(run.keys.numbers[places], run.keys.exact), taken(run.table, places))
+    kept = Run(run.columns, Keys(run.keys.numbers[places], run.keys.exact), take_rows(run.table, places))
     return kept, kept.rows
 
 
@@ -205,9 +207,11 @@ def _each_key(run: Run) -> tuple[Run, Places]:
     new = np.concatenate([[True], numbers[1:] != numbers[:-1]])
     again = np.flatnonzero(~new)
     if len(again) and not run.keys.exact:
-        new[again] = ~same(taken(own, again - 1).columns, taken(own, again).columns)
+        new[again] = ~same(take_rows(own, again - 1).columns, take_rows(own, again).columns)
     places = np.flatnonzero(new)
-    return Run(run.columns, Keys(numbers[places], run.keys.exact), taken(own, places)), np.diff(places, append=run.rows)
+    return Run(run.columns, Keys(numbers[places], run.keys.exact), take_rows(own, places)), np.diff(
+        places, append=run.rows
+    )
 
 
 def _merged(runs: list[Run]) -> Run:
@@ -221,7 +225,7 @@ def _merged(runs: list[Run]) -> Run:
     if runs[0].columns:
         order = order[np.argsort(numbers[order], kind="stable")]
     exact = all(run.keys.exact for run in runs)
-    return Run(runs[0].columns, Keys(numbers[order], exact), taken(table, order))
+    return Run(runs[0].columns, Keys(numbers[order], exact), take_rows(table, order))
 
 
 def _first_from(times: Any, lows: Places, highs: Places, bounds: Any) -> Places:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, expanded, one_chunk, taken
+from flo.columns.indices import Places, expand_ranges, one_chunk, take_rows
 from flo.core.term import Call, Lowering, Term, register
 from flo.tables.state.keys import Keys, same
 from flo.tables.state.order import Order
@@ -65,7 +65,9 @@ def _consolidate(columns: tuple[str, ...], table: pa.Table, order: Places, first
     weights = added(numbers_in(table, WEIGHT)[order], firsts)
     kept = weights != 0
     firsts = firsts[kept]
-    return Run(columns, Keys(keys.numbers[firsts], keys.exact), weighing(taken(table, order[firsts]), weights[kept]))
+    return Run(
+        columns, Keys(keys.numbers[firsts], keys.exact), weighing(take_rows(table, order[firsts]), weights[kept])
+    )
 
 
 def groups_in(run: Run) -> Run:
@@ -73,7 +75,7 @@ def groups_in(run: Run) -> Run:
     keys = run.table.select(list(run.columns))
     order, firsts = alike(keys, run.keys)
     firsts = order[firsts]
-    return Run(run.columns, Keys(run.keys.numbers[firsts], run.keys.exact), taken(keys, firsts))
+    return Run(run.columns, Keys(run.keys.numbers[firsts], run.keys.exact), take_rows(keys, firsts))
 
 
 class Leading(NamedTuple):
@@ -89,7 +91,9 @@ def heads_of(heads: Trace, groups: Run) -> Leading | None:
     met = [(run, *pairs(groups, run)) for run in heads]
     if not sum(len(ours) for _, ours, _ in met):
         return None
-    tables = [taken(run.table, theirs).append_column(OWNER, pa.array(ours, pa.int64())) for run, ours, theirs in met]
+    tables = [
+        take_rows(run.table, theirs).append_column(OWNER, pa.array(ours, pa.int64())) for run, ours, theirs in met
+    ]
     table = added_up(pa.concat_tables(tables))
     return Leading(table.drop_columns([OWNER]), numbers_in(table, OWNER), numbers_in(table, WEIGHT))
 
@@ -107,7 +111,7 @@ class Known(NamedTuple):
     @classmethod
     def of(cls, delta: Run, old: Leading | None, groups: Run, order: Order) -> Known:
         ours, places = pairs(groups, delta)
-        parts, owners = [taken(delta.table, places)], [ours]
+        parts, owners = [take_rows(delta.table, places)], [ours]
         if old is not None:
             parts, owners = [*parts, old.table], [*owners, old.groups]
         table, owner = pa.concat_tables(parts).combine_chunks(), np.concatenate(owners)
@@ -180,10 +184,10 @@ class _Span(NamedTuple):
         here = wanted[self.groups] & (self.starts < self.ends)
         groups, starts, ends = self.groups[here], self.starts[here], self.ends[here]
         counts = np.minimum(ends - starts, window)
-        places = expanded(starts, counts)
+        places = expand_ranges(starts, counts)
         edge = np.zeros(len(places), np.int64)
         edge[np.cumsum(counts) - 1] = starts + counts < ends
-        return _Seen(taken(self.run.table, places), np.repeat(groups, counts), edge)
+        return _Seen(take_rows(self.run.table, places), np.repeat(groups, counts), edge)
 
 
 def _decided(seen: list[_Seen], groups: Run, count: int, order: Order) -> tuple[Leading, Places]:
@@ -195,7 +199,7 @@ def _decided(seen: list[_Seen], groups: Run, count: int, order: Order) -> tuple[
     which = np.concatenate([part.groups for part in seen])
     weights = numbers_in(table, WEIGHT)
     if not groups.keys.exact:  # ignore rows of other groups with the same key number
-        ours = taken(groups.table, which)
+        ours = take_rows(groups.table, which)
         weights = np.where(same([table[n] for n in groups.columns], [ours[n] for n in groups.columns]), weights, 0)
     places, firsts = order.sorted(table, which, in_parts=True)
     sums = added(weights[places], firsts)
@@ -212,5 +216,5 @@ def _decided(seen: list[_Seen], groups: Run, count: int, order: Order) -> tuple[
     enough = (np.add.reduceat(there, head) >= count) | (horizon == len(rows))
     times = np.clip(count - before, 0, there) * enough[nth]
     chosen = np.flatnonzero(times)
-    heads = Leading(taken(table, places[firsts[chosen]]), owner[chosen], times[chosen])
+    heads = Leading(take_rows(table, places[firsts[chosen]]), owner[chosen], times[chosen])
     return heads, owner[head][~enough]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Numbers, Places, is_sorted, one_chunk, ranges, stable_order, taken
+from flo.columns.indices import Numbers, Places, is_sorted, one_chunk, ranges, stable_order, take_rows
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Implied, Keys, implied, keys_of, same
 from flo.tables.values import WEIGHT
@@ -55,11 +55,11 @@ class Run(Lowerable):
         again = np.flatnonzero(numbers[1:] == numbers[:-1]) + 1
         if len(again) and not self.keys.exact:
             own = self.table.select(list(self.columns))
-            again = again[same(taken(own, again - 1).columns, taken(own, again).columns)]
+            again = again[same(take_rows(own, again - 1).columns, take_rows(own, again).columns)]
         if not len(again):
             return self
         places = np.delete(np.arange(self.rows), again)
-        return Run(self.columns, Keys(numbers[places], self.keys.exact), taken(self.table, places))
+        return Run(self.columns, Keys(numbers[places], self.keys.exact), take_rows(self.table, places))
 
     @cached_property
     def index(self) -> Places:
@@ -206,7 +206,7 @@ def run_of(table: pa.Table, columns: tuple[str, ...]) -> Run:
     if is_sorted(keys.numbers):
         return Run(columns, keys, table)
     order = stable_order(keys.numbers)
-    return Run(columns, Keys(keys.numbers[order], keys.exact), taken(table, order))
+    return Run(columns, Keys(keys.numbers[order], keys.exact), take_rows(table, order))
 
 
 def merged(runs: list[Run]) -> Run:
@@ -217,7 +217,7 @@ def merged(runs: list[Run]) -> Run:
     order = np.argsort(numbers, kind="stable")  # fast on sorted parts
     table = pa.concat_tables([run.table for run in runs])
     exact = all(run.keys.exact for run in runs)
-    return Run(runs[0].columns, Keys(numbers[order], exact), taken(table, order))
+    return Run(runs[0].columns, Keys(numbers[order], exact), take_rows(table, order))
 
 
 def pairs(left: Run, right: Run) -> tuple[Places, Places]:
@@ -240,8 +240,8 @@ def pairs(left: Run, right: Run) -> tuple[Places, Places]:
     if left.keys.exact and right.keys.exact:
         return ours, theirs
     equal = same(
-        [taken(left.table.select([name]), ours)[name] for name in left.columns],
-        [taken(right.table.select([name]), theirs)[name] for name in right.columns],
+        [take_rows(left.table.select([name]), ours)[name] for name in left.columns],
+        [take_rows(right.table.select([name]), theirs)[name] for name in right.columns],
     )
     return ours[equal], theirs[equal]
 

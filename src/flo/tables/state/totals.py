@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, expanded, one_chunk, taken
+from flo.columns.indices import Places, expand_ranges, one_chunk, take_rows
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowering, Term, register
 from flo.tables.state.keys import Keys
@@ -42,7 +42,10 @@ class Totals(Trace):
         if not len(several):
             return drop_zeros(whole)
         names = [name for name in whole.table.column_names if name not in self.columns]
-        rows, begins = order[expanded(firsts[several], counts[several])], np.cumsum(counts[several]) - counts[several]
+        rows, begins = (
+            order[expand_ranges(firsts[several], counts[several])],
+            np.cumsum(counts[several]) - counts[several],
+        )
         changed = normalize({name: added(numbers_in(whole.table, name)[rows], begins) for name in names})
         firsts, sums = order[firsts], {}
         for name in dict.fromkeys([*names, *changed]):  # the other rows are unchanged
@@ -50,7 +53,7 @@ class Totals(Trace):
             column[several] = changed.get(name, 0)
             sums[name] = column
         numbers = Keys(whole.keys.numbers[firsts], whole.keys.exact)
-        return drop_zeros(run_of_sums(taken(keys, firsts), numbers, sums))
+        return drop_zeros(run_of_sums(take_rows(keys, firsts), numbers, sums))
 
     def known(self, groups: Run) -> Sums:
         """The sums of the given distinct groups."""
@@ -124,7 +127,7 @@ def drop_zeros(run: Run) -> Run:
     if kept.all():
         return run
     where = np.flatnonzero(kept)
-    return Run(run.columns, Keys(run.keys.numbers[where], run.keys.exact), taken(run.table, where))
+    return Run(run.columns, Keys(run.keys.numbers[where], run.keys.exact), take_rows(run.table, where))
 
 
 def grouped(keys: pa.Table, numbers: Keys, weights: Places, columns: list[pa.Array]) -> tuple[Run, Sums]:
@@ -132,7 +135,7 @@ def grouped(keys: pa.Table, numbers: Keys, weights: Places, columns: list[pa.Arr
     order, firsts = alike(keys, numbers)
     sums = sums_of(weights, columns, order, firsts)
     firsts = order[firsts]
-    return run_of_sums(taken(keys, firsts), Keys(numbers.numbers[firsts], numbers.exact), sums), sums
+    return run_of_sums(take_rows(keys, firsts), Keys(numbers.numbers[firsts], numbers.exact), sums), sums
 
 
 def sums_of(weights: Places, columns: list[pa.Array], order: Places, firsts: Places) -> Sums:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Numbers, Places, expanded, largest, stable_order, taken
+from flo.columns.indices import Numbers, Places, expand_ranges, largest, stable_order, take_rows
 from flo.core.data import canonical_text
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
@@ -113,10 +113,10 @@ def consolidated(run: Run, fully: bool = False) -> Run:
         open_keys = np.flatnonzero((counts > 1) | (weights[starts] == 0))
     else:
         open_keys = np.flatnonzero(np.minimum.reduceat(weights, starts) <= 0)
-    places = expanded(starts[open_keys], counts[open_keys])
+    places = expand_ranges(starts[open_keys], counts[open_keys])
     if not len(places):
         return run
-    order, firsts = alike(taken(run.table.select(names), places))
+    order, firsts = alike(take_rows(run.table.select(names), places))
     sums = added(weights[places[order]], firsts)
     weights, kept = weights.copy(), np.ones(run.rows, bool)
     kept[places] = False
@@ -124,7 +124,9 @@ def consolidated(run: Run, fully: bool = False) -> Run:
     weights[firsts], kept[firsts] = sums, sums != 0
     where = np.flatnonzero(kept)
     return Run(
-        run.columns, Keys(run.keys.numbers[where], run.keys.exact), weighing(taken(run.table, where), weights[where])
+        run.columns,
+        Keys(run.keys.numbers[where], run.keys.exact),
+        weighing(take_rows(run.table, where), weights[where]),
     )
 
 
@@ -143,7 +145,7 @@ def added_up(table: pa.Table) -> pa.Table:
     order, firsts = alike(table.drop_columns([WEIGHT]))
     weights = added(table[WEIGHT].to_numpy()[order], firsts)
     kept = weights != 0
-    return weighing(taken(table, order[firsts[kept]]), weights[kept])
+    return weighing(take_rows(table, order[firsts[kept]]), weights[kept])
 
 
 def net_changes(table: pa.Table) -> pa.Table:
@@ -201,7 +203,7 @@ def alike(table: pa.Table, keys: Keys | None = None) -> tuple[Places, Places]:
     new = np.concatenate([[True], numbers[1:] != numbers[:-1]])[: len(numbers)]
     doubtful = np.zeros(0, np.int64) if keys.exact else np.flatnonzero(~new)
     if len(doubtful):
-        one, other = taken(table, order[doubtful - 1]), taken(table, order[doubtful])
+        one, other = take_rows(table, order[doubtful - 1]), take_rows(table, order[doubtful])
         equal = same(one.columns, other.columns)
         if not equal.all():
             return _split_collisions(table, order, numbers, doubtful[~equal])
@@ -211,7 +213,7 @@ def alike(table: pa.Table, keys: Keys | None = None) -> tuple[Places, Places]:
 def _split_collisions(table: pa.Table, order: Places, numbers: Numbers, different: Places) -> tuple[Places, Places]:
     """The result of `alike` if distinct rows share a number."""
     places = np.flatnonzero(np.isin(numbers, numbers[different]))
-    texts = [text_of(row) for row in taken(table, order[places]).to_pylist()]
+    texts = [text_of(row) for row in take_rows(table, order[places]).to_pylist()]
     ties = np.zeros(len(order), np.int64)
     ties[places] = np.unique(texts, return_inverse=True)[1]
     again = np.lexsort((ties, numbers))
@@ -247,7 +249,7 @@ class Latest(Trace):
         if len(firsts) == whole.rows:
             return whole
         newest = order[np.append(firsts[1:], len(order)) - 1]
-        return Run(whole.columns, Keys(whole.keys.numbers[newest], whole.keys.exact), taken(whole.table, newest))
+        return Run(whole.columns, Keys(whole.keys.numbers[newest], whole.keys.exact), take_rows(whole.table, newest))
 
     def known(self, keys: Run) -> tuple[Places, pa.Table | None]:
         """The indices of the given distinct keys that the trace has, and their rows."""
@@ -257,7 +259,7 @@ class Latest(Trace):
             new = unknown[ours]
             unknown[ours] = False
             places.append(ours[new])
-            parts.append(taken(run.table, theirs[new]))
+            parts.append(take_rows(run.table, theirs[new]))
         return (np.concatenate(places), pa.concat_tables(parts)) if parts else (np.zeros(0, np.int64), None)
 
     def _content(self) -> dict[str, Any]:

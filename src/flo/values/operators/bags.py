@@ -19,8 +19,8 @@ from flo.values.exact import Exact, sum_type
 from flo.values.operators.alike import Union, element_of
 from flo.values.operators.joins import WeightedJoin
 from flo.values.operators.sequences import UNBOUNDED_FOLD
-from flo.values.operators.sets import hashable, remember
-from flo.values.operators.shapes import ElementKind, Unary, annotate_error, as_declared, copy_if_mutable
+from flo.values.operators.sets import expect_hashable, remember
+from flo.values.operators.shapes import ElementKind, Unary, annotate_error, copy_if_mutable, expect_declared
 from flo.values.operators.zset_ranking import comparable, tie_text
 from flo.values.sequence import Sequence, SequenceValue
 from flo.values.weighted import Bag, Set, SetValue
@@ -113,7 +113,7 @@ class FoldUnordered(Total):
         return replace(self, acc=acc), (None,)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        as_declared(self.f, [self.acc])
+        expect_declared(self.f, [self.acc])
         return self, (SequenceValue.of([self.acc], End.ARRIVED),)
 
 
@@ -226,7 +226,7 @@ class Distinct(Unary):
         return inputs
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        seen, new = remember(self.seen, hashable(units, "sequence without duplicates"))
+        seen, new = remember(self.seen, expect_hashable(units, "sequence without duplicates"))
         return Distinct(seen), (SequenceValue.of(new),)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:

@@ -10,7 +10,7 @@ from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator, expect_collection
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.element_value import ElementCollection
-from flo.values.operators.shapes import ElementKind, Unary, all_declared, as_declared
+from flo.values.operators.shapes import ElementKind, Unary, expect_all_of_type, expect_declared
 from flo.values.weighted import ZSetValue
 
 
@@ -45,7 +45,7 @@ class Map(Unary):
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         results = source.mapped(self.f, units)
-        as_declared(self.f, results.elements_list())
+        expect_declared(self.f, results.elements_list())
         return self, (results,)
 
 
@@ -87,7 +87,7 @@ class FlatMap(Unary):
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         results = source.flat_mapped(self.f, units)
-        all_declared(self.f, results.elements_list(), item_type(returned_type(self.f)))
+        expect_all_of_type(self.f, results.elements_list(), item_type(returned_type(self.f)))
         return self, (results,)
 
 

@@ -14,7 +14,7 @@ from flo.core.nested import Nested, NestedValue
 from flo.core.operator import Deltas, Operator, expect_bounded, expect_collection
 from flo.core.persistent import Elements
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.values.operators.shapes import ElementKind, Unary, as_declared, copy_if_mutable, is_immutable
+from flo.values.operators.shapes import ElementKind, Unary, copy_if_mutable, expect_declared, is_immutable
 from flo.values.sequence import Sequence, SequenceValue
 
 UNBOUNDED_FOLD = (
@@ -61,7 +61,7 @@ class Scan(Unary):
             results += [acc := f(acc, unit) for unit in units[1:]]
         else:
             results += [acc := f(copy_if_mutable(acc), unit) for unit in units[1:]]
-        as_declared(f, results)
+        expect_declared(f, results)
         return replace(self, acc=acc), (SequenceValue.of(results),)
 
 
@@ -86,7 +86,7 @@ class Fold(Unary):
         return replace(self, acc=reduce(self.f, units, copy_if_mutable(self.acc))), (None,)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        as_declared(self.f, [self.acc])
+        expect_declared(self.f, [self.acc])
         return self, (SequenceValue.of([self.acc], End.ARRIVED),)
 
 

@@ -27,7 +27,7 @@ UNBOUNDED_DIFFERENCE = (
 )
 
 
-def hashable(units: list[Any], name: str) -> list[Any]:
+def expect_hashable(units: list[Any], name: str) -> list[Any]:
     """Return the elements of a sequence; raise if they cannot be in an unordered collection."""
     position = first_unhashable(units)
     if position is not None:
@@ -68,7 +68,7 @@ class Counted(Unary):
             seen, new = remember(seen, [element for element, _ in units])
             units = [(element, 1) for element in new]
         elif source is SequenceValue:
-            units = [(element, 1) for element in hashable(units, self.target.name)]
+            units = [(element, 1) for element in expect_hashable(units, self.target.name)]
         return replace(self, seen=seen), (self.target.value_class.of(units),)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
@@ -99,7 +99,7 @@ class ToSet(Unary):
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
         if source is SequenceValue:
-            units = [(element, 1) for element in hashable(units, "Set")]
+            units = [(element, 1) for element in expect_hashable(units, "Set")]
         return self, (SetValue.of(units),)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:

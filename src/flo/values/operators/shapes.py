@@ -62,12 +62,12 @@ def evaluate_all_ahead(operator: Any, elements: list[Any]) -> None:
             evaluate_all_ahead(held, elements)
 
 
-def as_declared(f: Any, results: list[Any]) -> None:
+def expect_declared(f: Any, results: list[Any]) -> None:
     """Raise unless the results have the function's declared return type."""
-    all_declared(f, results, returned_type(f))
+    expect_all_of_type(f, results, returned_type(f))
 
 
-def all_declared(f: Any, results: list[Any], kind: Any) -> None:
+def expect_all_of_type(f: Any, results: list[Any], kind: Any) -> None:
     """Raise unless the results have this type."""
     stranger = find_mismatch(results, kind)
     if stranger is not None:
@@ -181,7 +181,7 @@ def all_ending(sides: Sequence[Any]) -> bool:
     return ended and any(value.ending() for value in sides)
 
 
-def one_passed(sides: Sequence[Any], side: int) -> Values:
+def pass_end(sides: Sequence[Any], side: int) -> Values:
     """Return the sides with the end of this one passed on."""
     return tuple(value.passed() if place == side else value for place, value in enumerate(sides))
 
@@ -256,14 +256,14 @@ class Sides(Operator):
             yield Step(rule + self.side_rules[side], after, operator, (output,))
         if waiting:
             if self.awaited is not None and sides[self.awaited].ending():
-                yield Step(f"{rule}-turn", one_passed(sides, self.awaited), self, (None,))
+                yield Step(f"{rule}-turn", pass_end(sides, self.awaited), self, (None,))
         elif all_ending(sides):
             yield Step(end_rule, (left.passed(), right.passed()), self.finished(), (source.terminator(),))
         else:
             for side, value in enumerate(sides):
                 ended = self.side_ended(side) if value.ending() else None
                 if ended is not None:
-                    yield Step(f"{rule}{SIDES[side]}-ended", one_passed(sides, side), ended, (None,))
+                    yield Step(f"{rule}{SIDES[side]}-ended", pass_end(sides, side), ended, (None,))
 
     def advance(self, inputs: Values) -> Iterator[Step]:
         return run_leaps(self, inputs, lambda operator, values: operator._steps(values, every=True))

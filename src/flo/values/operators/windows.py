@@ -28,7 +28,7 @@ from flo.values.event_time import (
     window_type,
 )
 from flo.values.operators.sequences import Cut
-from flo.values.operators.shapes import ElementKind, as_declared
+from flo.values.operators.shapes import ElementKind, expect_declared
 from flo.values.ordered import Ordered
 from flo.values.sequence import Sequence, SequenceValue
 
@@ -86,7 +86,7 @@ class TimeWindows(Cut):
     def offset(self, unit: Any, origin: Any) -> tuple[Any, Any]:
         """Return (the origin, the element's time as an offset from it)."""
         moment = self.time(unit)
-        as_declared(self.time, [moment])
+        expect_declared(self.time, [moment])
         if origin is None:
             origin = origin_of(moment)
             expect_durations(moment, **self.durations(), lateness=self.lateness)

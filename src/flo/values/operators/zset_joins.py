@@ -27,7 +27,7 @@ from flo.core.stream_type import StreamTypes
 from flo.values.canonical import canonical_element
 from flo.values.operators.alike import SameKind, element_of, expect_equal_keys
 from flo.values.operators.joins import Into, Key, Units, combine_ahead, combine_pairs, key_type, pair, pair_units
-from flo.values.operators.shapes import SIDES, all_ending, annotate_error, evaluate_ahead, one_passed
+from flo.values.operators.shapes import SIDES, all_ending, annotate_error, evaluate_ahead, pass_end
 from flo.values.operators.zsets import make_delta, negate_weights
 from flo.values.weighted import ZSet, ZSetValue
 
@@ -90,7 +90,7 @@ class ZSetJoin(SameKind):
             yield Step(f"{self.rule}-terminated", (left.passed(), right.passed()), ended, (ZSetValue.terminator(),))
         elif left.ending() or right.ending():
             side = 0 if left.ending() else 1
-            yield Step(f"{self.rule}{SIDES[side]}-ended", one_passed(inputs, side), self.side_ended(side), (None,))
+            yield Step(f"{self.rule}{SIDES[side]}-ended", pass_end(inputs, side), self.side_ended(side), (None,))
 
     def side_ended(self, side: int) -> Self:
         """Return the operator with what it still needs when only this side has ended."""

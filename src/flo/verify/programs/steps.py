@@ -22,7 +22,7 @@ from flo.core.term import Lowerable, Lowering
 from flo.core.typing import derive
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
-from flo.values.operators.shapes import lasting
+from flo.values.operators.shapes import is_immutable
 from flo.verify.data.examples import examples
 from flo.verify.effort import is_shipped
 from flo.verify.exploration.moves import Move, StepBroken, step_move
@@ -149,7 +149,7 @@ def holds_mutable(collection: Collection) -> bool:
         case Nested(inner=inner):
             return any(holds_mutable(stream.collection) for stream in inner)
         case ElementCollection(element=kind):
-            return not all(map(lasting, examples(kind)))
+            return not all(map(is_immutable, examples(kind)))
     return False
 
 
