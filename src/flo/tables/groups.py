@@ -130,10 +130,15 @@ def rows_of(trace: Trace, groups: Run) -> tuple[pa.Table | None, Places]:
         parts = [(run.table, np.zeros(run.rows, np.int64)) for run in trace]
     else:
         met = [(run, *pairs(groups, run)) for run in trace]
-        parts = [(taken(run.table, theirs), ours) for run, ours, theirs in met]
+        parts = [(_rows_at(run, theirs), ours) for run, ours, theirs in met]
     if not parts:
         return None, np.zeros(0, np.int64)
     return pa.concat_tables([table for table, _ in parts]), np.concatenate([which for _, which in parts])
+
+
+def _rows_at(run: Run, places: Places) -> pa.Table:
+    """These rows, each of which is given once."""
+    return run.table if len(places) == run.rows and is_sorted(places) else taken(run.table, places)  # type: ignore[arg-type]
 
 
 def with_keys(table: pa.Table, groups: Run | pa.Table, names: tuple[str, ...]) -> pa.Table:

@@ -105,12 +105,13 @@ class SortTables(OnTables):
         table, kept = table.combine_chunks(), self._kept(by_text=not ordered(self.inputs[0]))
         assert kept.order is not None
         places, weights = np.arange(table.num_rows), None
-        if len(self.rows.runs) > 1 or not ordered(self.inputs[0]):
+        one_run = ordered(self.inputs[0]) and len(self.rows.runs) == 1  # and in order
+        if not one_run:
             places, weights = kept.sorted(table, which, in_parts=True)
         strange = kept.order.not_compared(table, which, places)
         if len(strange):
             self._refuse(taken(table, np.flatnonzero(which == strange[0])))
-        rows = taken(table, places if weights is None else np.repeat(places, weights))
+        rows = table if one_run else taken(table, places if weights is None else np.repeat(places, weights))
         return self, (self.emitted(rows.select([*self.keys, *kept.order.layout.names])),)
 
     def _kept(self, by_text: bool = False) -> Arranged:
