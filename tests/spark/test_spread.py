@@ -168,6 +168,7 @@ def test_cut_anew_beside_what_has_ended(tmp_path: Path, before: int, after: int)
     rows = [Event(n % 3, n) for n in range(40)]
     query = Simulated(with_ends(), tmp_path, before)
     query.turn({"live": rows[:20], "past": rows[:9]}, started={"live": 0})
+    rescale(str(tmp_path), after + 1)
     rescale(str(tmp_path), after)
     query = Simulated(with_ends(), tmp_path)
     query.turn({"live": rows[20:]}, started={"live": 20})

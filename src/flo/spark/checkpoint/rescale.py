@@ -149,14 +149,14 @@ class _Cutting:
 
     def _panes(self, shard: int, given: list[Any]) -> Term:
         """The rows that wait in a new shard: the last ones of each run, which is sorted by time, are left."""
-        parts = []
+        parts: list[Run] = []
         for old, each in enumerate(given):
             for term, left in zip(*each.args[1:], strict=True) if each is not None else ():
                 run = self._run(old, term)
                 live = chosen(run, np.arange(run.rows - left, run.rows))
                 part = self._slice(shard, live, (PANE,))
-                parts += [self.new[shard](part)] if part.rows else []
-        return Call("panes", ((), tuple(parts)))
+                parts += [part] if part.rows else []
+        return Call("panes", ((), tuple(map(self.new[shard], parts)), tuple(part.rows for part in parts)))
 
     def _by_key(self, described: Any, kind: type[OnTables[Operator]], old: list[Any]) -> list[Call]:
         """The operator of every new shard, part by part as its class declares them."""
