@@ -133,16 +133,26 @@ def sized_inputs(types: StreamTypes, given: Given, largest: int = LARGEST) -> It
             whole = Input(tuple(found[place % len(found)] for found in each), ends)
             yield whole, ()
             yield whole, choices
+    for weight in weights(given):
+        yield from ((each, ()) for each in _weighted_inputs(types, weight, given))
+
+
+def _weighted_inputs(types: StreamTypes, weight: int, given: Given) -> Iterator[Input]:
+    """Inputs in which z-sets have such a weight; none where there is no z-set."""
     if any(isinstance(_base(kind.collection), ZSet) for kind in types):
-        for weight in weights(given):
-            each = [list(_of_weight(kind.collection, weight, given)) for kind in types]
-            for place in range(max(map(len, each))):
-                yield Input(tuple(found[place % len(found)] for found in each), ends), ()
+        each = [list(_of_weight(kind.collection, weight, given)) for kind in types]
+        for place in range(max(map(len, each))):
+            yield Input(tuple(found[place % len(found)] for found in each), tuple(kind.bounded for kind in types))
 
 
 def large_inputs(types: StreamTypes, given: Given, sizes: tuple[int, ...] = LADDER) -> Iterator[tuple[Input, int]]:
-    """Inputs of sizes that the code does not mention, each with its size; none where they would have too many steps."""
+    """Inputs of sizes and weights that the code does not mention, each with its size.
+
+    Of several unordered inputs there are none of large sizes, as they would have too many steps.
+    """
     ends = tuple(kind.bounded for kind in types)
+    if sizes == LADDER:
+        yield from ((each, 0) for each in _weighted_inputs(types, LARGE_WEIGHT, given))
     ordered = all(isinstance(_base(kind.collection), (Sequence, LVar)) for kind in types)
     if types and (ordered or len(types) == 1) and all(given.own(kind.collection) is None for kind in types):
         for size in sizes:
@@ -152,9 +162,9 @@ def large_inputs(types: StreamTypes, given: Given, sizes: tuple[int, ...] = LADD
 
 
 def weights(given: Given) -> list[int]:
-    """The integers in the code, those next to them, and a large one, as far as they are used as weights."""
+    """The integers in the code and those next to them, as far as they are used as weights."""
     near = {each for number in given.integers for each in beside(abs(number))}
-    return sorted(weight for weight in {*near, LARGE_WEIGHT} if LEAST <= weight <= LARGEST_WEIGHT)
+    return sorted(weight for weight in near if LEAST <= weight <= LARGEST_WEIGHT)
 
 
 def _of_weight(collection: Collection, weight: int, given: Given) -> Iterator[Any]:
