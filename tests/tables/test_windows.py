@@ -286,7 +286,7 @@ def test_what_waits_is_found_by_time(columns, parts, bound):
     until = np.array([bound])
     owners, rows, left = waits.closed(keys, np.zeros(1, np.int64), until, until, bounds)
     found = [] if rows is None else rows["x"].to_pylist()
-    assert len(owners) == len(found)
+    assert not columns or len(owners) == len(found)
     assert sorted(found) == sorted(time for time in asked if time < bound)
     stay = [time for time in times if time >= bound or time not in asked]
     assert left.rows == len(stay)

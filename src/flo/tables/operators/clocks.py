@@ -84,7 +84,7 @@ class Reading:
     def reached(self, groups: Groups, times: Times) -> Times:
         """The largest time of its group at each row, with those that came before."""
         largest = running_max(times, None if len(groups.counts) == 1 else ids_of(groups))
-        if not self.known.any():
+        if not self.known.any() or (len(self.known) == 1 and self.latest[0] <= times[0]):
             return largest
         found: Times = np.maximum(largest, groups.beside(self.latest))
         return found if self.known.all() else np.where(groups.beside(self.known), found, largest)

@@ -142,12 +142,13 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         tables = [groups.rows.select(self._names)] if len(places) else []
         if old is not None:
             order = arranged(old[ARRIVAL].to_numpy())
-            old_first, old_counts = closing.holding(owners[order], old[TIME].to_numpy()[order])
+            whose = owners[order] if self.keys else np.zeros(1, np.int64)  # one group, which numpy broadcasts
+            old_first, old_counts = closing.holding(whose, old[TIME].to_numpy()[order])
             first = np.concatenate([old_first, first])
             if old_counts is not None:
                 counts = old_counts if counts is None else np.concatenate([old_counts, counts])
             places = np.concatenate([order, places + old.num_rows])
-            ids = np.concatenate([closing.groups[owners[order]], ids]) if self.keys else ids
+            ids = np.concatenate([closing.groups[whose], ids]) if self.keys else ids
             tables = [old.select(self._names), *tables]
         if not len(places):
             return None

@@ -78,7 +78,8 @@ class Panes(Trace):
         self, keys: Run, since: Any, until: Any, gone: Any, bounds: Bounds
     ) -> tuple[Places, pa.Table | None, Panes]:
         """(which of these keys each row belongs to, the rows, what waits after it): the rows of these keys with times
-        from `since` on and before `until`, of which those before `gone` leave. `since` is what was `gone` before."""
+        from `since` on and before `until`, of which those before `gone` leave. `since` is what was `gone` before.
+        Without key columns all rows are found, and it is not said that they belong to the one group."""
         owners: list[Places] = []
         tables: list[pa.Table] = []
         runs: list[tuple[Run, int]] = []
@@ -87,7 +88,10 @@ class Panes(Trace):
             if table is not None:
                 owners.append(ours)
                 tables.append(table)
-                left -= int(np.count_nonzero(times < (gone if len(gone) == 1 else gone[ours])))
+                if run.columns:
+                    left -= int(np.count_nonzero(times < (gone if len(gone) == 1 else gone[ours])))
+                else:
+                    left -= int(np.searchsorted(times, gone[0]))
             runs.append((run, left))
         after = self._with(_tidied(run, left, bounds) for run, left in runs)
         found = pa.concat_tables(tables) if tables else None
@@ -100,7 +104,7 @@ class Panes(Trace):
             low, high = run.rows - left, run.rows
             high = low + int(np.searchsorted(times[low:], until[0])) if until is not None else high
             table = run.table.slice(low, high - low) if low < high else None
-            return np.zeros(high - low, np.int64), table, times[low:high]
+            return np.zeros(0, np.int64), table, times[low:high]
         found, starts, counts = run.find(keys.keys.numbers)
         lows = _first_from(times, starts, starts + counts, since[found])
         highs = starts + counts if until is None else _first_from(times, lows, starts + counts, until[found])
