@@ -145,13 +145,14 @@ def _weighted_inputs(types: StreamTypes, weight: int, given: Given) -> Iterator[
             yield Input(tuple(found[place % len(found)] for found in each), tuple(kind.bounded for kind in types))
 
 
-def large_inputs(types: StreamTypes, given: Given, sizes: tuple[int, ...] = LADDER) -> Iterator[tuple[Input, int]]:
+def large_inputs(types: StreamTypes, given: Given, sizes: tuple[int, ...] = ()) -> Iterator[tuple[Input, int]]:
     """Inputs of sizes and weights that the code does not mention, each with its size.
 
     Of several unordered inputs there are none of large sizes, as they would have too many steps.
     """
     ends = tuple(kind.bounded for kind in types)
-    if sizes == LADDER:
+    if not sizes:
+        sizes = tuple(size for size in given.sizes() if size in LADDER or size > WIDEST)
         yield from ((each, 0) for each in _weighted_inputs(types, LARGE_WEIGHT, given))
     ordered = all(isinstance(_base(kind.collection), (Sequence, LVar)) for kind in types)
     if types and (ordered or len(types) == 1) and all(given.own(kind.collection) is None for kind in types):

@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from itertools import islice
 
 from flo.core.errors import ElementError, FunctionError, LawError, Origin, brief
-from flo.verify.data.constants import LARGEST
 from flo.verify.data.strategies import NO_HYPOTHESIS
 from flo.verify.effort import Effort
 from flo.verify.programs.graphs import OF_OPERATORS, GraphLaws
@@ -133,7 +132,7 @@ class Phases:
         return None
 
     def _sized_inputs(self, subject: GraphLaws) -> Iterator[tuple[Input, tuple[int, ...]]]:
-        return sized_inputs(subject.types, self.effort.given, WIDEST if subject.shipped else LARGEST)
+        return sized_inputs(subject.types, self.effort.given, WIDEST)
 
     def _large(self) -> Counterexample | None:
         """Inputs of sizes that the code does not mention; last, as random inputs lead to smaller counterexamples."""
