@@ -53,12 +53,12 @@ def run_advance(graph, output_types):
     return finish(graph, bottoms(output_types))
 
 
-def check_operator(operator: Operator, types: StreamTypes, chunks: list[Values], seeds: int = 3) -> Values:
+def check_operator(operator: Operator, types: StreamTypes, chunks: list[Values], seeds: int = 5) -> Values:
     """`check_graph` of {_}[operator]."""
     return check_graph(Node(None, operator), types, chunks, seeds)
 
 
-def check_graph(graph, types: StreamTypes, chunks: list[Values], seeds: int = 3) -> Values:
+def check_graph(graph, types: StreamTypes, chunks: list[Values], seeds: int = 5) -> Values:
     """Runs the graph on `chunks` (each a tuple of deltas, one per input) in many ways; gives its outputs.
 
     Preservation, the measure, confluence, eager execution (chunks at once, one by one, at random moments), agreement of

@@ -19,6 +19,7 @@ from flo.spark.checkpoint.spark_logs import expect_sound_logs, find_log_problems
 from flo.spark.driver.views import View
 from flo.spark.tasks import output_files, stage_task
 from flo.tables.checkpoint.folders import folder
+from flo.tables.checkpoint.store import NEWEST as FORMAT
 from flo.tables.checkpoint.store import write_sealed
 from flo.tables.io.diverted import Diverted
 from flo.tools.cli import main
@@ -226,8 +227,8 @@ def test_a_file_of_a_later_version_of_flo(whole: Path, tmp_path: Path) -> None:
     where = tmp_path / "checkpoint"
     shutil.copytree(whole, where)
     text = (where / "flo.json").read_text()
-    (where / "flo.json").write_text(text.replace('"flo": 2', '"flo": 3', 1))
-    with pytest.raises(flo.CheckpointError, match=r"`flo.json` of the checkpoint has version 3"):
+    (where / "flo.json").write_text(text.replace(f'"flo": {FORMAT}', f'"flo": {FORMAT + 1}', 1))
+    with pytest.raises(flo.CheckpointError, match=rf"`flo.json` of the checkpoint has version {FORMAT + 1}"):
         Checkpoint(str(where))
 
 

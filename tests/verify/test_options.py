@@ -195,9 +195,9 @@ def test_a_join_that_never_returns_is_named_with_what_it_was_given() -> None:
 
 @pytest.mark.parametrize("reason", [False, True, 0, "", "  ", 3])
 def test_a_claim_is_a_text(reason: Any) -> None:
-    with pytest.raises(flo.TypeMismatch, match="takes as `commutative` your reason"):
+    with pytest.raises(flo.TypeMismatch, match="`commutative` of `fold` must be a non-empty string"):
         flow_of(flo.Bag[int], lambda rows: rows.fold(0, lambda a, x: x, commutative=reason))
-    with pytest.raises(flo.TypeMismatch, match="takes as `monotone` your reason"):
+    with pytest.raises(flo.TypeMismatch, match="`monotone` of `map_monotone` must be a non-empty string"):
         flow_of(flo.LVar[flo.Max[int]], lambda x: x.map_monotone(lambda v: -v, flo.Max(int), monotone=reason))
 
 

@@ -129,7 +129,7 @@ class Forgetful(flo.Operator):
     """Emits the newest of what is there: illegal, whatever its elements are."""
 
     default: Any = None
-    name = "forgetful"
+    name = "newest_only"
 
     def type(self, inputs: tuple[flo.StreamType, ...]) -> tuple[flo.StreamType, ...]:
         return inputs
@@ -138,9 +138,9 @@ class Forgetful(flo.Operator):
         (value,) = inputs
         units = value.all_units()
         if units:
-            yield flo.Step("forgetful", (value.drained(),), self, (type(value).of(units[-1:]),))
+            yield flo.Step("newest-only", (value.drained(),), self, (type(value).of(units[-1:]),))
         elif value.ending():
-            yield flo.Step("forgetful-terminator", (value.passed(),), self, (type(value).terminator(),))
+            yield flo.Step("newest-only-terminator", (value.passed(),), self, (type(value).terminator(),))
 
 
 @pytest.mark.parametrize(
