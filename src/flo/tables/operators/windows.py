@@ -23,8 +23,9 @@ from flo.core.stream_type import StreamTypes
 from flo.tables.groups import Groups
 from flo.tables.operator import Grouping, OnTables, Placement
 from flo.tables.operators.clocks import Clock, Times, has_numbers, ids_of, new_clock
+from flo.tables.operators.sessions import OpenSessions
 from flo.tables.operators.weights import chosen
-from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, OpenSessions, Timed, Windower
+from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, Timed, Windower
 from flo.tables.state.keys import Keys
 from flo.tables.state.packing import arranged, grouped
 from flo.tables.state.panes import ARRIVAL, TIME, Panes

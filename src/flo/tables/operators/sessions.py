@@ -1,0 +1,360 @@
+"""Session windows: rows of one group that are less than a gap apart are one session.
+
+Where no row of a delta is behind the watermark, none is late, and the sessions follow from the times alone. Otherwise
+the rows of a group are looked at in the order in which they came.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, final
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.indices import Places, take_rows
+from flo.core.term import Call, Lowering, Term, register
+from flo.tables.functions import beside
+from flo.tables.groups import ONE
+from flo.tables.operators.clocks import (
+    Axis,
+    EventTime,
+    Reading,
+    Times,
+    microseconds,
+    running_max,
+)
+from flo.tables.operators.weights import totals
+from flo.tables.operators.windowers import EVERY_TIME, Assigned, Closing, Timed, Windower, windower_of
+from flo.tables.state.panes import TIME, Panes, in_time_order, no_keys
+from flo.tables.state.run import Run, pairs, run_of
+from flo.tables.state.totals import numbers_in
+from flo.tables.state.trace import Trace, added, weighing
+from flo.tables.values import WEIGHT
+from flo.values.operators.windows import Session
+from flo.values.ordered import Ordered
+
+FIRST, LAST = "first/", "last/"
+"""The times of a session. No field of a Python class can have these names."""
+Span: TypeAlias = tuple[Any, Any]
+"""The first time and the last."""
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Sessions by group and time: the group of each, its first time and its last."""
+
+    groups: Places
+    first: Times
+    last: Times
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def within(self, group: int) -> Spans:
+        return self.of(slice(*np.searchsorted(self.groups, [group, group + 1])))
+
+    def of(self, places: Any) -> Spans:
+        return Spans(self.groups[places], self.first[places], self.last[places])
+
+    def with_others(self, *others: Spans) -> Spans:
+        """All, in their order."""
+        if not any(map(len, others)):
+            return self
+        every = (self, *others)
+        groups = np.concatenate([spans.groups for spans in every])
+        first = np.concatenate([spans.first for spans in every])
+        last = np.concatenate([spans.last for spans in every])
+        return Spans(groups, first, last).of(np.lexsort((first, groups)))
+
+    def holding(self, groups: Places, times: Times) -> Places:
+        """Which of them each time of a group is in, or -1."""
+        count = len(self)
+        if not count:
+            return np.full(len(times), -1)
+        if self.groups[0] == self.groups[-1]:
+            found = np.searchsorted(self.first, times, side="right") - 1
+        else:
+            kind = np.repeat([0, 1], [count, len(times)])
+            order = np.lexsort((kind, np.concatenate([self.first, times]), np.concatenate([self.groups, groups])))
+            found = np.empty(len(order), np.int64)
+            found[order] = np.cumsum(kind[order] == 0) - 1
+            found = found[count:]
+        inside = (found >= 0) & (self.groups[found] == groups) & (times <= self.last[found])
+        return np.where(inside, found, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenSessions(Trace):
+    """The sessions that are open, by key columns. Without key columns they follow from the rows that wait, and are kept
+    in `ordered` from one delta to the next; a checkpoint does without them."""
+
+    ordered: Ordered[Span] | None = None
+
+    def of(self, keys: Run, dtype: Any) -> Spans:
+        """Those of these keys."""
+        nothing = np.zeros(0, dtype)
+        met = [(run.table, *pairs(keys, run)) for run in self.runs]
+        groups = np.concatenate([nothing.astype(np.int64), *(ours for _, ours, _ in met)])
+        first, last = (
+            np.concatenate([nothing, *(table[name].to_numpy()[theirs] for table, _, theirs in met)])
+            for name in (FIRST, LAST)
+        )
+        weights = np.concatenate([groups[:0], *(numbers_in(table, WEIGHT)[theirs] for table, _, theirs in met)])
+        order = np.lexsort((last, first, groups))
+        spans = Spans(groups, first, last).of(order)
+        new = np.any([each[1:] != each[:-1] for each in (spans.groups, spans.first, spans.last)], axis=0)
+        starts = np.flatnonzero(np.concatenate([[True], new])[: len(spans)])
+        return spans.of(starts[added(weights[order], starts) > 0]) if len(starts) else spans
+
+    def changed(self, keys: Run, before: Spans, after: Spans) -> OpenSessions:
+        """With the sessions `after` of these keys, where there were those `before`."""
+        parts = [_weighted(keys, before, -1), _weighted(keys, after, 1)]
+        delta = totals(pa.concat_tables(parts), (*keys.columns, FIRST, LAST))
+        return replace(self, columns=keys.columns).extended(run_of(delta.table, keys.columns))
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("sessions", (self.columns, tuple(lower(run) for run in self.runs)))
+
+
+register("sessions", lambda columns, runs=(): OpenSessions(tuple(columns), tuple(runs)))
+NO_SESSIONS = OpenSessions(())
+
+
+def _weighted(keys: Run, spans: Spans, weight: int) -> pa.Table:
+    table = beside(take_rows(keys.table, spans.groups), pa.table({FIRST: spans.first, LAST: spans.last}))
+    return weighing(table, np.full(len(spans), weight))
+
+
+@dataclass
+class Merging:
+    """The open sessions of one group while its rows come, those that have closed, and the end of the last of them."""
+
+    gap: Any
+    spans: Ordered[Span]
+    horizon: Any
+    closed: list[Span] = field(default_factory=list)
+
+    def near(self, first: Any, last: Any) -> list[Span]:
+        """The open sessions that are less than the gap from here."""
+        before = self.spans.at_most((first, math.inf))
+        found = [before] if before is not None and first < before[1] + self.gap else []
+        after = self.spans.above((first, math.inf))
+        while after is not None and after[0] < last + self.gap:
+            found.append(after)
+            after = self.spans.above(after)
+        return found
+
+    def add(self, first: Any, last: Any, mark: Any) -> None:
+        """Rows that are not late: a session of their own, or part of those that are near."""
+        near = self.near(first, last)
+        if not near and last + self.gap <= mark:
+            self._end((first, last))
+            return
+        for span in near:
+            self.spans = self.spans.removed(span)
+            first, last = min(first, span[0]), max(last, span[1])
+        self.spans = self.spans.added((first, last))
+
+    def is_late(self, time: Any, mark: Any) -> bool:
+        """Whether a row behind the watermark is late."""
+        if self.horizon is not None and time < self.horizon:
+            return True
+        return time + self.gap <= mark and not self.near(time, time)
+
+    def close(self, mark: Any) -> None:
+        """Closes what has ended when the watermark is here."""
+        while (span := self.spans.first()) is not None and span[1] + self.gap <= mark:
+            self.spans = self.spans.removed(span)
+            self._end(span)
+
+    def _end(self, span: Span) -> None:
+        self.closed.append(span)
+        end = span[1] + self.gap
+        self.horizon = end if self.horizon is None else max(self.horizon, end)
+
+    def take(self, times: Times, kept: Times, marks: Times) -> Places:
+        """Takes rows in, in turns: between two rows behind the watermark, all rows at once. Gives those that are late.
+
+        A row that is not behind the watermark is never late, and cannot follow a session that has closed: of such rows,
+        it does not matter when in a delta each one comes. So they are sorted, and only what they amount to, [first,
+        last], meets the open sessions. A row behind the watermark is looked at by itself, in its turn.
+        """
+        behind = times < marks
+        turns = np.cumsum(behind | np.concatenate([[False], behind[:-1]]))
+        order = np.lexsort((kept, turns)) if turns[-1] else in_time_order(kept)
+        moments, turns = times[order], turns[order]
+        apart = (turns[1:] != turns[:-1]) | (moments[1:] >= moments[:-1] + self.gap)
+        starts = np.flatnonzero(np.concatenate([[True], apart]))
+        ends = np.append(starts[1:], len(moments)) - 1
+        turn_ends = np.searchsorted(turns, turns[starts], side="right") - 1
+        late = []
+        for first, last, row, mark, lone, ending in zip(
+            moments[starts].tolist(),
+            moments[ends].tolist(),
+            order[starts].tolist(),
+            marks[turn_ends].tolist(),
+            behind[order[starts]].tolist(),
+            (ends == turn_ends).tolist(),
+            strict=True,
+        ):
+            if lone and self.is_late(first, mark):
+                late.append(row)
+                continue
+            self.add(first, last, mark)
+            if ending:
+                self.close(mark)
+        return np.sort(np.array(late, np.int64))
+
+
+@final
+@dataclass(frozen=True)
+class Sessions(Windower):
+    """Rows less than `gap` apart are in one window, [first, last + gap).
+
+    Where no row of a group is behind the watermark, none is late, and the sessions are what all times and the open
+    sessions amount to: they are found for all such groups at once. The others are merged one by one.
+    """
+
+    axis: Axis
+    gap: Any
+
+    def assign(self, delta: Timed, opened: OpenSessions | None, panes: Panes) -> Assigned:
+        groups, times, marks = delta.groups, delta.times, delta.marks
+        opened = opened or NO_SESSIONS
+        assert marks is not None
+        one_by_one = np.ones(1, bool)  # one group of all rows: its open sessions are in order, and few are looked at
+        before = _no_spans(times.dtype)
+        if not delta.is_one:
+            before = opened.of(groups.keys, times.dtype)
+            one_by_one = np.zeros(len(groups.counts), bool)
+            one_by_one[delta.ids[delta.exact < marks]] = True
+        over, open_still = self._at_once(delta, before, one_by_one)
+        closed, left, late = [over], [open_still], [np.zeros(0, np.int64)]
+        starts = groups.firsts
+        for group in np.flatnonzero(one_by_one).tolist():
+            part = slice(starts[group], starts[group] + groups.counts[group])
+            spans = self._ordered(opened, panes) if delta.is_one else _in_order(before.within(group))
+            horizon = delta.before.closed[group]
+            merging = Merging(self.gap, spans, None if horizon is np.ma.masked else horizon.item() + self.gap)
+            late.append(part.start + merging.take(delta.exact[part], times[part], marks[part]))
+            closed.append(_spans(group, sorted(merging.closed), times.dtype))
+            if delta.is_one:
+                opened = replace(opened, ordered=merging.spans)
+            else:
+                left.append(_spans(group, list(merging.spans), times.dtype))
+        ended = closed[0].with_others(*closed[1:])
+        if not delta.is_one:
+            opened = opened.changed(groups.keys, before, left[0].with_others(*left[1:]))
+        return self._assigned(delta, ended, np.concatenate(late), opened)
+
+    def _at_once(self, delta: Timed, before: Spans, one_by_one: Any) -> tuple[Spans, Spans]:
+        """The sessions of groups in which no row is behind the watermark: (those that close, those that stay)."""
+        if one_by_one.all():
+            return before.of(slice(0)), before.of(slice(0))
+        rows = np.flatnonzero(~one_by_one[delta.ids])
+        lone = Spans(delta.ids[rows], delta.times[rows], delta.times[rows])
+        found = self._merged(before.of(~one_by_one[before.groups]).with_others(lone))
+        over = self.axis.exact(found.last) + self.gap <= self.axis.watermark(delta.latest)[found.groups]
+        return found.of(over), found.of(~over)
+
+    def _merged(self, spans: Spans) -> Spans:
+        """Those that are less than the gap apart as one."""
+        if not len(spans):
+            return spans
+        until = running_max(spans.last, spans.groups)
+        ends = self.axis.exact(until) + self.gap
+        apart = (spans.groups[1:] != spans.groups[:-1]) | (spans.first[1:] >= ends[:-1])
+        starts = np.flatnonzero(np.concatenate([[True], apart]))
+        return Spans(spans.groups[starts], spans.first[starts], until[np.append(starts[1:], len(spans)) - 1])
+
+    def _assigned(self, delta: Timed, ended: Spans, late: Places, opened: OpenSessions) -> Assigned:
+        kept = np.ones(len(delta.times), bool)
+        kept[late] = False
+        which = ended.holding(delta.ids, delta.times)
+        rows = np.flatnonzero(kept & (which >= 0))
+        lasts = np.flatnonzero(np.append(ended.groups[1:] != ended.groups[:-1], True)[: len(ended)])
+        closed = delta.before.closed.copy()
+        closed[ended.groups[lasts]] = ended.last[lasts]  # sessions close in the order of time
+        some = ended.groups[lasts]
+        closing = SessionsClosing(
+            self, some, self._horizon(delta.before.closed[some]), self._horizon(closed[some]), ended
+        )
+        waits = kept & (which < 0)
+        return Assigned(late, rows, which[rows], None, waits, closing, opened, closed)
+
+    def _horizon(self, closed: Any) -> Times:
+        """The end of the last session that has closed."""
+        ends = self.axis.bounds(self.axis.exact(np.asarray(closed.filled(0))) + self.gap)
+        lowest = -np.inf if self.axis.kind is float else -(1 << 63)
+        return np.where(np.ma.getmaskarray(closed), lowest, ends)
+
+    def remaining(
+        self, keys: Run, before: Reading, opened: OpenSessions | None, panes: Panes
+    ) -> tuple[Closing, OpenSessions | None]:
+        opened, dtype = opened or NO_SESSIONS, before.latest.dtype
+        if keys is not ONE:
+            spans = opened.of(keys, dtype)
+            opened = opened.changed(keys, spans, spans.of(slice(0))) if len(spans) else opened
+        else:
+            spans, opened = _spans(0, list(self._ordered(opened, panes)), dtype), NO_SESSIONS
+        groups = np.unique(spans.groups)
+        return SessionsClosing(self, groups, self._horizon(before.closed[groups]), None, spans), opened
+
+    def gone(self, reading: Reading) -> Times:
+        return self._horizon(reading.closed)
+
+    def _ordered(self, opened: OpenSessions, panes: Panes) -> Ordered[Span]:
+        """The open sessions of all rows."""
+        if opened.ordered is not None:
+            return opened.ordered
+        rows = panes.live(no_keys)
+        if rows is None:
+            return Ordered()
+        times = rows[TIME].to_numpy()
+        times = times[np.argsort(times, kind="stable")]
+        exact = self.axis.exact(times)
+        apart = exact[1:] >= exact[:-1] + self.gap
+        return Ordered(zip(times[np.append(True, apart)].tolist(), times[np.append(apart, True)].tolist(), strict=True))
+
+
+@final
+@dataclass(frozen=True)
+class SessionsClosing(Closing):
+    """These sessions; the number of one is its place among them."""
+
+    windower: Sessions
+    groups: Places
+    since: Times
+    until: Times | None
+    spans: Spans
+
+    @property
+    def gone(self) -> Any:  # type: ignore[override]
+        return EVERY_TIME if self.until is None else self.until
+
+    def holding(self, groups: Places, times: Times) -> tuple[Places, Places | None]:
+        return self.spans.holding(self.groups[groups], times), None
+
+    def bounds(self, numbers: Places) -> tuple[Times, Times]:
+        exact = self.windower.axis.exact
+        return exact(self.spans.first[numbers]), exact(self.spans.last[numbers]) + self.windower.gap
+
+
+def _no_spans(dtype: Any) -> Spans:
+    return Spans(np.zeros(0, np.int64), np.zeros(0, dtype), np.zeros(0, dtype))
+
+
+def _in_order(spans: Spans) -> Ordered[Span]:
+    return Ordered(zip(spans.first.tolist(), spans.last.tolist(), strict=True))
+
+
+def _spans(group: int, spans: list[Span], dtype: Any) -> Spans:
+    first, last = (np.array([span[at] for span in spans], dtype) for at in (0, 1))
+    return Spans(np.full(len(spans), group), first, last)
+
+
+@windower_of(Session)
+def sessions(like: Any, inputs: Any) -> Windower:
+    return Sessions(EventTime(like, inputs), microseconds(like.gap))
