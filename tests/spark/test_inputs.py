@@ -285,7 +285,7 @@ def test_what_cannot_be_bound_is_refused_with_the_users_line(spark, tmp_path):
     for shards in (0, -1, 65_537, "3"):
         assert "must be an integer from 1" in refused(spark, flow, {"sales": sales}, shards=shards)
     for trigger in ({"continuous": "1 second"}, {"availablenow": True}, {"once": True, "availableNow": True}):
-        assert "one of those of micro-batches" in refused(spark, flow, {"sales": sales}, trigger=trigger)
+        assert "must be one of Spark's micro-batch triggers" in refused(spark, flow, {"sales": sales}, trigger=trigger)
     bounded = flo.Flow("bounded")
     bounded.output("count", bounded.input("sales", flo.Bag[Sale], bounded=True).count())
     assert "is bounded, but its DataFrame is streaming" in refused(spark, bounded, {"sales": sales})

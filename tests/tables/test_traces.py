@@ -131,8 +131,10 @@ def test_a_probe_looks_at_what_is_asked_for(monkeypatch):
     trace = trace_of([[(str(n), 0.0, 1) for n in range(5000)]])
     asked = run_of(table_of([("7", 0.0, 1), ("none", 0.0, 1)]), ("key",))
     copied = []
-    taken = runs.taken
-    monkeypatch.setattr(runs, "taken", lambda table, places: (copied.append(len(places)), taken(table, places))[1])
+    take_rows = runs.take_rows
+    monkeypatch.setattr(
+        runs, "take_rows", lambda table, places: (copied.append(len(places)), take_rows(table, places))[1]
+    )
     (run,) = trace
     ours, theirs = pairs(asked, run)
     assert (
