@@ -14,6 +14,7 @@ import io
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,7 @@ from types import ModuleType
 import pytest
 
 import flo
+from flo.core import term
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -76,7 +78,20 @@ def run_page(page: Path, folder: Path) -> list[tuple[Example, str]]:
     found = examples(page.read_text(encoding="utf-8"))
     name = page.stem.lower()
     as_script = "__main__" if page in ON_SPARK else name  # what a script defines goes along to the workers
-    return list(zip(found, printed(as_script, [e.code for e in found], folder / f"{name}.py"), strict=True))
+    with without_tests():
+        return list(zip(found, printed(as_script, [e.code for e in found], folder / f"{name}.py"), strict=True))
+
+
+@contextlib.contextmanager
+def without_tests() -> Iterator[None]:
+    """As in a process of its own: operators of the tests may have the names that a page gives its own."""
+    before = dict(term._constructors)
+    term.forget({name for name in sys.modules if name.startswith("tests.")})
+    try:
+        yield
+    finally:
+        term._constructors.clear()
+        term._constructors.update(before)
 
 
 def identity(page: Path) -> str:
