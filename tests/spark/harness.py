@@ -28,7 +28,8 @@ def table(of: Any, data: Any, start: int = 0) -> pa.Table:
 
 
 def frame(spark: Any, of: Any, data: Any) -> Any:
-    return spark.createDataFrame(table(of, data))
+    rows = table(of, data)
+    return spark.createDataFrame(rows, from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
 
 
 def reading(spark: Any, folder: Path) -> Any:
