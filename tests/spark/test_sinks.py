@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql.classic.dataframe import DataFrame
 
 import flo
+from flo.core.errors import EngineError
 from flo.spark import Changes, Sink, SparkSink
 from flo.spark.checkpoint.program_changes import read_description
 from flo.spark.driver.query import Query
@@ -207,3 +209,22 @@ def test_a_fault_in_a_sink(spark, tmp_path):
     with pytest.raises(flo.UnknownNameError, match="diverts no rows"):
         query.diverted("sales")
     assert query.view("same").value() == {"b": 3, "c": 1}
+
+
+def test_a_result_that_is_cut_off_reaches_no_sink(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PySpark gives what it has read, without an error, when the JVM dies while it collects."""
+    calls: list[int] = []
+    monkeypatch.setattr(DataFrame, "collect", lambda self: [])
+    query = (
+        sums()
+        .on(spark)
+        .start(
+            {"sales": stream(spark, flo.ZSet[Sale], [{Sale("a", 1): 1}], tmp_path / "in")},
+            {"sums": lambda changes, version: calls.append(version)},
+            checkpoint=tmp_path / "checkpoint",
+            trigger={"availableNow": True},
+        )
+    )
+    with pytest.raises(EngineError, match=r"0 of \d+ task reports"):
+        query.wait()
+    assert calls == []

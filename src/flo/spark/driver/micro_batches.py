@@ -179,8 +179,15 @@ class MicroBatches:
             raise EngineError(
                 f"a task ran with the wrong micro-batch id: expected {version}, got {got}; is PYSPARK_PIN_THREAD false?"
             )
+        self._expect_all_reports(reports)
         outcome = self.summarize(version, reports, time.monotonic() - started)
         return replace(outcome, taken={**outcome.taken, **self._count_input_rows(frame)})
+
+    def _expect_all_reports(self, reports: list[Any]) -> None:
+        """Raises unless every task of every stage has reported: PySpark returns what it has read if the JVM dies."""
+        expected, found = self.tasks * len(self.plan.stages), sum("stage" in each for each in reports)
+        if found != expected:
+            raise EngineError(f"Spark returned {found} of {expected} task reports: the JVM has probably stopped")
 
     def _count_input_rows(self, frame: DataFrame) -> dict[str, int]:
         """For inputs that Catalyst filters, the number of rows before the filter."""
