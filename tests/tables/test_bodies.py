@@ -18,7 +18,7 @@ from flo.core.stream_type import StreamType
 from flo.core.structural import Wire
 from flo.core.typing import derive
 from flo.tables.operators.nest import NestTables
-from flo.tables.whole import has_run
+from flo.tables.whole import find_run
 from tests.quick import tried
 from tests.tables.harness import agree, forms, on_tables
 
@@ -161,7 +161,7 @@ def runs(graph, types):
             count = left.arity[0]
             return runs(left, types[:count]) + runs(right, types[count:])
         case Node(_, operator):
-            return [] if isinstance(operator, Wire) else [has_run(operator, types)]
+            return [] if isinstance(operator, Wire) else [find_run(operator, types) is not None]
 
 
 @pytest.mark.parametrize("name", ALL)

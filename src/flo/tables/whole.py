@@ -1,8 +1,9 @@
 """A body on many whole streams at once: every operator of it once, with the number of the stream in its key.
 
 Inner streams that are complete need no state and no order among them, so what `nest` would do for one after the other
-is one pass over all of their rows. Operators that have such a form are registered with `whole_of`; of the others, those
-on streams of elements run on values, one stream after the other, between passes over tables.
+is one pass over all of their rows. Operators that group by key columns run as they do elsewhere, with the number of the
+stream as their key. Operators on keyed streams are registered with `whole_of`. Of the others, those on streams of
+elements run on values, one stream after the other.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from flo.columns.indices import Places, take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection, End
 from flo.core.graph import Graph, Node, Parallel, Sequential, nodes
-from flo.core.operator import Operator, Values, concat_all
+from flo.core.operator import Deltas, Operator, Values, concat_all
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire
 from flo.tables.functions import written
+from flo.tables.groups import stream_groups
 from flo.tables.keyed import has_key_columns
+from flo.tables.operator import Grouping, OnTables, columnar
 from flo.tables.state.trace import alike, weighing
-from flo.tables.streams import STREAM, numbered, numbers
-from flo.tables.values import WEIGHT, layout_of, ordered
+from flo.tables.streams import NUMBER, STREAM, numbered, numbers
+from flo.tables.translate import FORMS
+from flo.tables.values import WEIGHT, Rows, layout_of, ordered, schema_of
 from flo.values.element_value import ElementCollection
 from flo.values.weighted import Set
 
@@ -84,7 +88,9 @@ def whole_types(graph: Graph, inputs: StreamTypes) -> StreamTypes | None:
             outputs = operator.judge(inputs).outputs
             streams = (*inputs, *outputs)
             simple = bool(inputs and outputs) and all(_has_columns(stream.collection) for stream in streams)
-            fits = simple or (has_run(operator, inputs) and all(_fits(stream.collection) for stream in streams))
+            fits = simple or (
+                all(_fits(stream.collection) for stream in streams) and find_run(operator, inputs) is not None
+            )
             return outputs if fits else None
 
 
@@ -96,8 +102,42 @@ def operators_in(graph: Graph) -> Iterator[Operator]:
         yield from () if inside is None else operators_in(inside)
 
 
-def has_run(operator: Operator, inputs: StreamTypes) -> bool:
-    return type(operator) in WHOLE and WHOLE[type(operator)][1](operator, inputs)
+def find_run(operator: Operator, inputs: StreamTypes) -> RunWhole | None:
+    """How the operator runs on whole streams of these types; None if it runs on values, or not at all."""
+    if type(operator) in WHOLE:
+        run, when = WHOLE[type(operator)]
+        return run if when(operator, inputs) else None
+    return run_form if form_on_groups(operator, inputs) is not None else None
+
+
+def form_on_groups(operator: Operator, inputs: StreamTypes) -> OnTables[Operator] | None:
+    """The operator on tables, if its class declares that it groups rows by key columns."""
+    make = FORMS.get(type(operator))
+    form = make and make(operator, inputs)
+    return form if isinstance(form, OnTables) and form.grouping is not Grouping.NONE else None
+
+
+def run_form(operator: Operator, given: Wholes, outputs: Outputs) -> Wholes:
+    """Runs the operator on tables with the number of the stream as its group, and closes all streams."""
+    types: StreamTypes = tuple(StreamType(each.of, bounded=True) for each in given)
+    form: Any = form_on_groups(operator, types)
+    form = replace(form.typed(tuple(map(columnar, types))), keys=(STREAM,))
+    deltas: list[Deltas] = []
+    if any(each.table.num_rows for each in given):
+        form, found = form.consume_all(*(each.table for each in given))
+        deltas.append(found)
+    if type(form).close is not OnTables.close:
+        deltas.append(form.close(stream_groups(given[0].count))[1])
+    parts: list[list[Any]] = [[delta for delta in each if delta is not None] for each in zip(*deltas, strict=True)]
+    return tuple(
+        _whole(of, given[0].count, each) for of, each in zip(outputs, parts or [[]] * len(outputs), strict=True)
+    )
+
+
+def _whole(of: Any, count: int, parts: list[Rows]) -> Whole:
+    schema = pa.schema([NUMBER, *schema_of(of)])
+    tables = [pa.Table.from_arrays(part.table.select(schema.names).columns, schema=schema) for part in parts]
+    return Whole(of, count, pa.concat_tables([schema.empty_table(), *tables]))
 
 
 def _fits(of: Collection) -> bool:
@@ -121,7 +161,7 @@ def run_whole(graph: Graph, given: Wholes) -> Wholes:
         case Node(_, operator):
             types: StreamTypes = tuple(StreamType(each.of, bounded=True) for each in given)
             outputs = tuple(output.collection for output in operator.judge(types).outputs)
-            run = WHOLE[type(operator)][0] if has_run(operator, types) else one_by_one
+            run = find_run(operator, types) or one_by_one
             return tuple(map(in_order, run(operator, given, outputs)))
 
 

@@ -3,10 +3,10 @@
 from flo.tables.operators import (  # noqa: F401
     aggregates,
     batches,
-    bodies,
     elementwise,
     joins,
     keyed,
+    keyed_in_nest,
     lattices,
     merges,
     nest,

@@ -301,7 +301,7 @@ class RowNumbers(Axis):
 
 
 class NoTime(ElementError):
-    """A row has a time that is none: what that is called is for the operator on values to say."""
+    """A row has no valid time. The operator on values raises the error that users see."""
 
 
 def kind_of(time: Any, durations: list[Any]) -> type | None:

@@ -1,12 +1,6 @@
-"""Operators on whole streams: what bodies of `nest` over windows and batches are made of.
-
-Most run as they do elsewhere, with the number of the stream as their group.
-"""
+"""Keyed streams inside of `nest`: every key of every inner stream is a stream of its own."""
 
 from __future__ import annotations
-
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,68 +8,19 @@ import pyarrow as pa
 from flo.columns.indices import take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection
-from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.tables.functions import applied, has_results
-from flo.tables.groups import stream_groups
 from flo.tables.keyed import KEY, of_keys
-from flo.tables.operator import Grouping, OnTables, columnar
 from flo.tables.operators.results import weights_beside
 from flo.tables.state.packing import together
 from flo.tables.state.trace import weighing
 from flo.tables.streams import NUMBER, STREAM, numbered
-from flo.tables.translate import FORMS
-from flo.tables.values import Rows, layout_of, schema_of
+from flo.tables.values import layout_of
 from flo.tables.whole import Outputs, Whole, Wholes, run_whole, whole_of, whole_types
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
-from flo.values.operators.bags import BagJoin, BagUnion, Count, FoldUnordered, Sort, Sum
-from flo.values.operators.bags import Distinct as SequenceDistinct
-from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.keyed_streams import Entries, KeyBy
-from flo.values.operators.pairs import UnionSequences, Zip
 from flo.values.operators.per_key import PerKey
-from flo.values.operators.sequences import Enumerate, Fold, Last, Scan, Take
-from flo.values.operators.sets import Difference, Intersection, SetJoin, SetUnion, ToBag, ToSet
-from flo.values.operators.zset_aggregates import Aggregate
-from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, SemiJoin
-from flo.values.operators.zset_ranking import TopK
-from flo.values.operators.zsets import Distinct, MapWeights, Minus, Negate, Plus, ToZSet, ZSetToBag, ZSetToSet
-
-
-def _form(operator: Operator, inputs: StreamTypes) -> OnTables[Operator] | None:
-    form = FORMS[type(operator)](operator, inputs)
-    return form if isinstance(form, OnTables) and form.grouping is not Grouping.NONE else None
-
-
-@whole_of(
-    *(Map, Filter, FlatMap, ToBag, ToSet, ToZSet, ZSetToBag, ZSetToSet, Distinct, SequenceDistinct),
-    *(BagUnion, SetUnion, Plus, Minus, Negate, MapWeights, Intersection, Difference),
-    *(Join, BagJoin, SetJoin, LeftJoin, FullJoin, SemiJoin, AntiJoin, Aggregate, TopK),
-    *(Count, Sum, Fold, FoldUnordered, Last, Sort, Enumerate, Scan, Take, Zip, UnionSequences),
-    when=lambda operator, inputs: _form(operator, inputs) is not None,
-)
-def run_form(operator: Operator, given: Wholes, outputs: Outputs) -> Wholes:
-    """Runs the operator on tables with the number of the stream as its group, and closes all streams."""
-    types: StreamTypes = tuple(StreamType(each.of, bounded=True) for each in given)
-    form: Any = _form(operator, types)
-    form = replace(form.typed(tuple(map(columnar, types))), keys=(STREAM,))
-    deltas: list[Deltas] = []
-    if any(each.table.num_rows for each in given):
-        form, found = form.consume_all(*(each.table for each in given))
-        deltas.append(found)
-    if type(form).close is not OnTables.close:
-        deltas.append(form.close(stream_groups(given[0].count))[1])
-    parts: list[list[Any]] = [[delta for delta in each if delta is not None] for each in zip(*deltas, strict=True)]
-    return tuple(
-        _whole(of, given[0].count, each) for of, each in zip(outputs, parts or [[]] * len(outputs), strict=True)
-    )
-
-
-def _whole(of: Any, count: int, parts: list[Rows]) -> Whole:
-    schema = pa.schema([NUMBER, *schema_of(of)])
-    tables = [pa.Table.from_arrays(part.table.select(schema.names).columns, schema=schema) for part in parts]
-    return Whole(of, count, pa.concat_tables([schema.empty_table(), *tables]))
 
 
 @whole_of(KeyBy, when=lambda operator, inputs: has_results(operator.f))
