@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from flo.core.errors import FloError, is_users
-from flo.values.operators import shapes as unary
+from flo.values.operators import shapes
 
 F = TypeVar("F", bound=Callable[..., Any])
-ON_VALUES = str(Path(unary.__file__).parent.parent)
+ON_VALUES = str(Path(shapes.__file__).parent.parent)
 CALLING: set[CodeType] = set()
 
 

@@ -31,7 +31,9 @@ from flo.columns.known_types import (
     Unclear,
     binary_type,
     describe_type,
+    indexed_type,
     is_fixed_tuple,
+    item_type_at,
     items_of,
     members,
     unary_type,
@@ -152,42 +154,6 @@ def _method(kind: Any, name: str) -> Any:
     if (kind, name) not in METHODS:
         raise Unclear(f"the return type of `{name}` of {describe_type(kind)} is unknown")
     return METHODS[kind, name]
-
-
-def item_type_at(kind: Any, place: Any) -> Any:
-    """Return the type of `x[place]` for a known place."""
-    found = []
-    for each in members(kind):
-        fields = fields_of(each)
-        parts = get_args(each)
-        if fields is not None and issubclass(get_origin(each) or each, tuple):
-            parts = tuple(fields.values())
-        by_name = typing.is_typeddict(each) or hasattr(each, "_columns")
-        if by_name and type(place) is str and fields and place in fields:
-            found.append(fields[place])
-        elif (is_fixed_tuple(each) or fields) and type(place) is int and -len(parts) <= place < len(parts):
-            found.append(parts[place])
-        elif is_fixed_tuple(each) and isinstance(place, slice) and parts[place]:
-            found.append(tuple[parts[place]])  # type: ignore[valid-type]
-        elif each is not NoneType:
-            found.append(_somewhere(each, is_slice=isinstance(place, slice)))
-    return union_of(*found)
-
-
-def _somewhere(kind: Any, *, is_slice: bool) -> Any:
-    """Return the type of `x[i]` or `x[i:j]` for unknown i and j."""
-    if kind is str or (kind is bytes and is_slice):
-        return kind
-    if kind is bytes:
-        return int
-    origin, parts = get_origin(kind), get_args(kind)
-    if origin in (list, tuple) and not is_fixed_tuple(kind):
-        return kind if is_slice else parts[0]
-    if origin is dict and len(parts) == 2 and not is_slice:
-        return parts[1]
-    if is_fixed_tuple(kind) and not is_slice:
-        return union_of(*parts)
-    raise Unclear(f"the item type of {describe_type(kind)} is unknown")
 
 
 class _Body:
@@ -396,11 +362,11 @@ class _Body:
             bounds = [None if each is None else self.value(each) for each in (place.lower, place.upper, place.step)]
             if all(each is None or isinstance(each, Known) for each in bounds):
                 return item_type_at(kind, slice(*(each and each.thing for each in bounds)))
-            return union_of(*(_somewhere(each, is_slice=True) for each in members(kind) if each is not NoneType))
+            return union_of(*(indexed_type(each, is_slice=True) for each in members(kind) if each is not NoneType))
         found = self.value(place)
         if isinstance(found, Known):
             return item_type_at(kind, found.thing)
-        return union_of(*(_somewhere(each, is_slice=False) for each in members(kind) if each is not NoneType))
+        return union_of(*(indexed_type(each, is_slice=False) for each in members(kind) if each is not NoneType))
 
     def operated(self, sign: ast.operator, left: Any, right: ast.expr) -> Any:
         other = self.value(right)

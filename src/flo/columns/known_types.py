@@ -10,8 +10,9 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import product
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin, is_typeddict
 
+from flo.columns.cell import fields_of
 from flo.core.elements import type_name
 from flo.values.exact import Int128, plain_type
 
@@ -182,6 +183,42 @@ def items_of(kind: Any) -> Any:
 
 
 _ITERABLES = (list, tuple, set, frozenset, Iterable, dict)
+
+
+def item_type_at(kind: Any, place: Any) -> Any:
+    """Return the type of `x[place]` for a known place."""
+    found = []
+    for each in members(kind):
+        fields = fields_of(each)
+        parts = get_args(each)
+        if fields is not None and issubclass(get_origin(each) or each, tuple):
+            parts = tuple(fields.values())
+        by_name = is_typeddict(each) or hasattr(each, "_columns")
+        if by_name and type(place) is str and fields and place in fields:
+            found.append(fields[place])
+        elif (is_fixed_tuple(each) or fields) and type(place) is int and -len(parts) <= place < len(parts):
+            found.append(parts[place])
+        elif is_fixed_tuple(each) and isinstance(place, slice) and parts[place]:
+            found.append(tuple[parts[place]])  # type: ignore[valid-type]
+        elif each is not NoneType:
+            found.append(indexed_type(each, is_slice=isinstance(place, slice)))
+    return union_of(*found)
+
+
+def indexed_type(kind: Any, *, is_slice: bool) -> Any:
+    """Return the type of `x[i]` or `x[i:j]` for unknown i and j."""
+    if kind is str or (kind is bytes and is_slice):
+        return kind
+    if kind is bytes:
+        return int
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (list, tuple) and not is_fixed_tuple(kind):
+        return kind if is_slice else parts[0]
+    if origin is dict and len(parts) == 2 and not is_slice:
+        return parts[1]
+    if is_fixed_tuple(kind) and not is_slice:
+        return union_of(*parts)
+    raise Unclear(f"the item type of {describe_type(kind)} is unknown")
 
 
 def _absolute(kind: Any) -> Any:
