@@ -37,7 +37,7 @@ def lattice_values(lattice: Lattice[Any], given: Given) -> list[Any]:
 
 
 def guesses(lattice: Custom[Any], given: Given) -> list[Any]:
-    """Values of the type of ⊥, or the first that it joins, and those that the join speaks of: each as ⊥ ⊔ v."""
+    """Values of the type of ⊥, or the first that it joins, and constants of the join: each as ⊥ ⊔ v."""
     bottom, given = lattice.bottom(), given.with_constants_of(lattice.joining)
     if bottom is None:
         plain = next((kind for kind in _GUESSES.values() if all(joins(lattice, bottom, value) for value in kind)), [])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import islice
+from typing import TypeVar
 
 from flo.core.errors import ElementError, FunctionError, LawError, Origin, brief
 from flo.verify.data.strategies import NO_HYPOTHESIS
@@ -17,6 +18,7 @@ from flo.verify.programs.steps import functions_of
 from flo.verify.report import Counterexample, Strength
 from flo.verify.within import TimeUp, within
 
+T = TypeVar("T")
 LEAST_TRIES = 20
 MOST_RESUMED = 8
 """So many inputs of every size are stopped, saved and restored on the way."""
@@ -33,7 +35,7 @@ class Phases:
     exhaustive: int = 0
     up_to: int = 0
     sized: int = 0
-    """Inputs of the sizes that the code speaks of."""
+    """Inputs of the sizes that the code mentions."""
     random: int = 0
     limits: list[str] = field(default_factory=list)
     faults: list[FunctionError] = field(default_factory=list)
@@ -109,26 +111,13 @@ class Phases:
             self.subjects.remove(subject)
 
     def _sized(self) -> Counterexample | None:
-        """Inputs of the sizes that the code speaks of."""
+        """Inputs of the sizes that the code mentions."""
         for subject in self.subjects:
-            self.current = subject
-            for given, choices in self._sized_inputs(subject):
-                if self.effort.over():
-                    self.limits.append(f"not all sizes that the code speaks of, {self._enough}")
-                    return None
-                try:
-                    broken = subject.broken_along(given, choices)
-                except ElementError as refused:
-                    self.refused.append(refused)
-                    continue
-                except FunctionError as fault:
-                    if not self.guessed:
-                        raise
-                    self.faults.append(fault)
-                    break
-                self.sized += 1
-                if broken is not None:
-                    return subject.broken_by(given) or broken
+            inputs = ((given, choices, None) for given, choices in self._sized_inputs(subject))
+            found = self._first_broken(subject, inputs, f"not all sizes that the code mentions, {self._enough}")
+            if found is not None:
+                given, _, broken = found
+                return subject.broken_by(given) or broken
         return None
 
     def _sized_inputs(self, subject: GraphLaws) -> Iterator[tuple[Input, tuple[int, ...]]]:
@@ -137,23 +126,37 @@ class Phases:
     def _large(self) -> Counterexample | None:
         """Inputs of sizes that the code does not mention; last, as random inputs lead to smaller counterexamples."""
         for subject in self.subjects:
-            self.current = subject
-            for given, size in large_inputs(subject.types, self.effort.given) if not subject.shipped else ():
-                if self.effort.over():
-                    return None
-                try:
-                    broken = subject.broken_along(given, ())
-                except ElementError as refused:
-                    self.refused.append(refused)
-                    continue
-                except FunctionError as fault:
-                    if not self.guessed:
-                        raise
-                    self.faults.append(fault)
-                    break
-                self.sized += 1
-                if broken is not None:
+            if not subject.shipped:
+                inputs = ((given, (), size) for given, size in large_inputs(subject.types, self.effort.given))
+                found = self._first_broken(subject, inputs)
+                if found is not None:
+                    _, size, broken = found
                     return self._smaller(subject, size) or broken
+        return None
+
+    def _first_broken(
+        self, subject: GraphLaws, inputs: Iterable[tuple[Input, tuple[int, ...], T]], limit: str = ""
+    ) -> tuple[Input, T, Counterexample] | None:
+        """The first of these inputs that breaks a law. If the work runs out before, the report names the limit."""
+        self.current = subject
+        for given, choices, size in inputs:
+            if self.effort.over():
+                if limit and limit not in self.limits:
+                    self.limits.append(limit)
+                return None
+            try:
+                broken = subject.broken_along(given, choices)
+            except ElementError as refused:
+                self.refused.append(refused)
+                continue
+            except FunctionError as fault:
+                if not self.guessed:
+                    raise
+                self.faults.append(fault)
+                return None
+            self.sized += 1
+            if broken is not None:
+                return given, size, broken
         return None
 
     def _smaller(self, subject: GraphLaws, broken: int) -> Counterexample | None:

@@ -49,7 +49,7 @@ def copied_operator(operator: Operator) -> Operator:
 
 
 def _copied(part: Any) -> Any:
-    """A copy, if there is one that is equal: a mark that is only equal to itself is none that a step changes."""
+    """A copy, if it is equal to the value. A value that is equal only to itself cannot be compared with a copy."""
     if isinstance(part, Operator):
         return copied_operator(part)
     try:
