@@ -214,6 +214,11 @@ class StreamBase(Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # type: ignore[
         (output,) = self.scope.apply(operator, self, *others, verb=verb)  # type: ignore[arg-type]
         return output
 
+    def _then_named(self, verb: str, operator: Operator, *others: Any) -> Any:
+        """Apply an operator with one output, as a part of this verb."""
+        (output,) = self.scope.apply(operator, self, *others, verb=verb)  # type: ignore[arg-type]
+        return output
+
     def __repr__(self) -> str:
         """Show the user's name, or the verb and line that made the stream, and its type."""
         made = self.name if self.assigned or self.origin is None else f"`{self.name}` at {self.origin}"

@@ -12,6 +12,7 @@ from flo.api.combine_verbs import CombineVerbs
 from flo.api.element_verbs import ElementVerbs
 from flo.api.keyed_verbs import KeyedVerbs
 from flo.api.lattice_verbs import LatticeVerbs
+from flo.api.row_verbs import RowVerbs
 from flo.api.scope import B_co, C_co
 from flo.api.sequence_verbs import NestedVerbs, SequenceVerbs
 from flo.api.window_verbs import WindowVerbs
@@ -23,6 +24,7 @@ from flo.values.sequence import Sequence
 
 class Stream(
     ElementVerbs[C_co, B_co],
+    RowVerbs[C_co, B_co],
     CombineVerbs[C_co, B_co],
     SequenceVerbs[C_co, B_co],
     WindowVerbs[C_co, B_co],

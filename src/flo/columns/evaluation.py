@@ -136,6 +136,19 @@ def _named(node: Any, schema: pa.Schema) -> list[str]:
             return list(nw.from_native(schema.empty_table(), eager_only=True).select(nw.Expr(node)).columns)
 
 
+def output_name(expression: nw.Expr) -> str | None:
+    """Return the name of the result: its alias, or the first column that it reads; None if there is neither."""
+    first, *more = nodes_of(expression)
+    name = first.kwargs["names"][0] if first.kind.name == "COL" else None
+    if name is None and first.kind.name not in COLUMNS:
+        parts = [output_name(each) for each in arguments_of(first) if isinstance(each, nw.Expr)]
+        name = parts[1 if first.name == "when_then" and len(parts) > 1 else 0] if parts else None
+    for node in more:
+        if node.name in RENAMES:
+            name = RENAMES[node.name](name or "", node.kwargs)
+    return name
+
+
 def evaluate(expression: nw.Expr, rows: Rows) -> Value:
     """Return the result of an expression with one column."""
     found = _results(expression, rows)

@@ -1,0 +1,189 @@
+"""Aggregates of columns: `flo.count()`, `flo.sum("price")` and so on, for `group_by(…).agg(…)`, `agg(…)` and `over(…)`.
+
+An argument is a column name, a Narwhals expression, or a function of rows. Aggregates skip nulls; of no values they are
+null, except counts, which are 0, and `collect`, which is empty. `where=` restricts an aggregate to some rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flo.core.errors import Origin, TypeMismatch, brief
+
+
+@dataclass(frozen=True)
+class AggregateSpec:
+    """An aggregate, as the user wrote it."""
+
+    kind: str
+    arguments: tuple[Any, ...] = ()
+    where: Any = None
+    options: tuple[Any, ...] = ()
+    order_by: Any = None
+    rows: tuple[int | None, int | None] | None = None
+    """The frame of a window function, in rows from the current one."""
+    range: tuple[Any, Any] | None = None
+
+    def __repr__(self) -> str:
+        parts = [repr(argument) for argument in self.arguments]
+        parts += [repr(option) for option in self.options]
+        for name in ("where", "order_by", "rows", "range"):
+            if (given := getattr(self, name)) is not None:
+                parts.append(f"{name}={given!r}")
+        return f"flo.{self.kind}({', '.join(parts)})"
+
+
+def count(of: Any = None, *, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
+    """Count rows, or with a column those in which it is not null."""
+    return AggregateSpec("count", () if of is None else (of,), where, rows=rows, range=range)
+
+
+def sum(of: Any, *, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
+    """Add numbers. Integers do not overflow, and floats are rounded once, so the order has no effect."""
+    return AggregateSpec("sum", (of,), where, rows=rows, range=range)
+
+
+def avg(of: Any, *, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
+    """Return the mean: a float, or a decimal for decimals."""
+    return AggregateSpec("avg", (of,), where, rows=rows, range=range)
+
+
+def min(of: Any, *, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
+    """Return the least value. NaN is the greatest number."""
+    return AggregateSpec("min", (of,), where, rows=rows, range=range)
+
+
+def max(of: Any, *, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
+    """Return the greatest value. NaN is the greatest number."""
+    return AggregateSpec("max", (of,), where, rows=rows, range=range)
+
+
+def count_distinct(*of: Any, where: Any = None) -> AggregateSpec:
+    """Count the different values of a column, or of several columns together, without nulls."""
+    return AggregateSpec("count_distinct", of, where)
+
+
+def sum_distinct(of: Any, *, where: Any = None) -> AggregateSpec:
+    """Add the different values of a column."""
+    return AggregateSpec("sum_distinct", (of,), where)
+
+
+def var_samp(of: Any, *, where: Any = None) -> AggregateSpec:
+    """Return the variance of a sample; null for fewer than two values."""
+    return AggregateSpec("var_samp", (of,), where)
+
+
+def var_pop(of: Any, *, where: Any = None) -> AggregateSpec:
+    """Return the variance of a population."""
+    return AggregateSpec("var_pop", (of,), where)
+
+
+def stddev_samp(of: Any, *, where: Any = None) -> AggregateSpec:
+    """Return the standard deviation of a sample; null for fewer than two values."""
+    return AggregateSpec("stddev_samp", (of,), where)
+
+
+def stddev_pop(of: Any, *, where: Any = None) -> AggregateSpec:
+    """Return the standard deviation of a population."""
+    return AggregateSpec("stddev_pop", (of,), where)
+
+
+def covar_samp(of: Any, other: Any, *, where: Any = None) -> AggregateSpec:
+    """Return the covariance of two columns as a sample; null for fewer than two pairs without nulls."""
+    return AggregateSpec("covar_samp", (of, other), where)
+
+
+def covar_pop(of: Any, other: Any, *, where: Any = None) -> AggregateSpec:
+    """Return the covariance of two columns as a population."""
+    return AggregateSpec("covar_pop", (of, other), where)
+
+
+def corr(of: Any, other: Any, *, where: Any = None) -> AggregateSpec:
+    """Return Pearson's correlation of two columns; NaN if one of them does not vary."""
+    return AggregateSpec("corr", (of, other), where)
+
+
+def bool_and(of: Any, *, where: Any = None) -> AggregateSpec:
+    """Return whether all values are true."""
+    return AggregateSpec("bool_and", (of,), where)
+
+
+def bool_or(of: Any, *, where: Any = None) -> AggregateSpec:
+    """Return whether a value is true."""
+    return AggregateSpec("bool_or", (of,), where)
+
+
+def arg_min(of: Any, by: Any, *, where: Any = None) -> AggregateSpec:
+    """Return the value of `of` in the row with the least `by`; of several such rows, the least. Rows in which one of
+    them is null are skipped."""
+    return AggregateSpec("arg_min", (of, by), where)
+
+
+def arg_max(of: Any, by: Any, *, where: Any = None) -> AggregateSpec:
+    """Return the value of `of` in the row with the greatest `by`; of several such rows, the least. Rows in which one of
+    them is null are skipped."""
+    return AggregateSpec("arg_max", (of, by), where)
+
+
+def first(of: Any, *, order_by: Any = None, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
+    """Return the value in the first row of an order, which may be null."""
+    return AggregateSpec("first", (of,), where, order_by=order_by, rows=rows, range=range)
+
+
+def last(of: Any, *, order_by: Any = None, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
+    """Return the value in the last row of an order, which may be null."""
+    return AggregateSpec("last", (of,), where, order_by=order_by, rows=rows, range=range)
+
+
+def collect(of: Any, *, order_by: Any = None, distinct: bool = False, where: Any = None) -> AggregateSpec:
+    """Return all values without nulls, as a list: in an order, or else in that of the values; `distinct` ones once."""
+    return AggregateSpec("collect", (of,), where, (distinct,), order_by=order_by)
+
+
+def string_agg(
+    of: Any, separator: str = ",", *, order_by: Any = None, distinct: bool = False, where: Any = None
+) -> AggregateSpec:
+    """Join strings with a separator: in an order, or else in that of the strings; `distinct` ones once."""
+    if not isinstance(separator, str):
+        raise TypeMismatch(
+            f"the separator of `string_agg` must be a string; got {brief(separator)}", where=Origin.here()
+        )
+    return AggregateSpec("string_agg", (of,), where, (separator, distinct), order_by=order_by)
+
+
+def quantile(of: Any, at: float, *, interpolation: str = "linear", where: Any = None) -> AggregateSpec:
+    """Return the exact quantile, for `at` from 0 to 1. Between two values it is on the line that joins them, or with
+    `interpolation="lower"` the lower one."""
+    if not isinstance(at, (int, float, Fraction)) or not 0 <= at <= 1:
+        raise TypeMismatch(f"`at` of `quantile` must be a number from 0 to 1; got {brief(at)}", where=Origin.here())
+    if interpolation not in ("linear", "lower"):
+        raise TypeMismatch(
+            f'`interpolation` of `quantile` must be "linear" or "lower"; got {brief(interpolation)}',
+            where=Origin.here(),
+        )
+    return AggregateSpec("quantile", (of,), where, (at, interpolation))
+
+
+def median(of: Any, *, where: Any = None) -> AggregateSpec:
+    """Return the exact median: the mean of the middle two values if their number is even."""
+    return AggregateSpec("median", (of,), where)
+
+
+def mode(of: Any, *, where: Any = None) -> AggregateSpec:
+    """Return the most frequent value; of several, the least."""
+    return AggregateSpec("mode", (of,), where)
+
+
+def linear(of: Any, finish: Any, *, where: Any = None) -> AggregateSpec:
+    """Return finish(totals) of an aggregate of your own. `of` gives a number or a tuple of numbers for each row; these
+    are added, and retracted when rows are."""
+    return AggregateSpec("linear", (of,), where, (finish,))
+
+
+def grouping_id() -> AggregateSpec:
+    """Return which columns of a `rollup`, `cube` or `grouping_sets` a row sums over: the bit of a column is 1 if it is
+    left out, the last column being the lowest bit."""
+    return AggregateSpec("grouping_id")
+

@@ -1,0 +1,299 @@
+"""`group_by(…).agg(…)`: groups of rows, and several aggregates of each in one operator.
+
+Rows are first projected to the columns of the group and the arguments of the aggregates, each computed once. So the
+operator, its state and a shuffle only see what is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from flo.api.aggregates import AggregateSpec
+from flo.api.arguments import expect_kind
+from flo.api.columns import bind_columns
+from flo.api.scope import StreamBase, name_input
+from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.structural import Source
+from flo.values.operators.elementwise import Map
+from flo.values.operators.group_by import Aggregated, GroupBy
+from flo.values.operators.zsets import Plus
+from flo.values.weighted import ZSet
+
+if TYPE_CHECKING:
+    from flo.api.stream import Stream
+
+ARGUMENT = "=="
+"""The names of the argument columns begin with this; no column of a user does."""
+SET, PRESENT = "=set", f"{ARGUMENT}present"
+
+
+def named_columns(verb: str, given: tuple[Any, ...], named: Mapping[str, Any], stream: Any) -> dict[str, Any]:
+    """Return columns by name: names stand for themselves, and expressions have the name of their column or alias."""
+    found: dict[str, Any] = {}
+    for each in (part for item in given for part in (item if isinstance(item, (list, tuple)) else (item,))):
+        name = each if isinstance(each, str) else _output_name(verb, each)
+        found[_expect_new(verb, name, found)] = each
+    for name, each in named.items():
+        found[_expect_new(verb, name, found)] = each
+    return found
+
+
+def _expect_new(verb: str, name: str, found: Mapping[str, Any]) -> str:
+    if name in found:
+        raise TypeMismatch(f"`{verb}` gets the column `{name}` twice", where=Origin.here())
+    return name
+
+
+def _output_name(verb: str, given: Any) -> str:
+    """Return the name of an expression's result: its alias, or the first column that it reads."""
+    import narwhals as nw
+
+    from flo.columns.evaluation import output_name
+
+    name = output_name(given) if isinstance(given, nw.Expr) else None
+    if name is None:
+        raise TypeMismatch(
+            f"`{verb}` must get a name for {brief(given)}",
+            instead=((f"{verb}(name=…)", "as a keyword"),),
+            where=Origin.here(),
+        )
+    return name
+
+
+class Grouped:
+    """Rows in groups, made by `group_by`, `rollup`, `cube` or `grouping_sets`. `agg` computes a row for each group."""
+
+    def __init__(self, stream: Any, keys: dict[str, Any], sets: tuple[tuple[str, ...], ...] | None, verb: str) -> None:
+        self._stream, self._keys, self._sets, self._verb = stream, keys, sets, verb
+
+    def __repr__(self) -> str:
+        return f"<{self._verb} {', '.join(self._keys)} of {self._stream!r}>"
+
+    def agg(self, **aggregates: AggregateSpec) -> Stream[Any, Any]:
+        """Return a row for each group: its columns, and a column for each aggregate."""
+        return aggregated(self._stream, self._keys, aggregates, self._sets)
+
+
+def group_rows(stream: Any, verb: str, columns: tuple[Any, ...], named: Mapping[str, Any], sets: Any = None) -> Grouped:
+    """Return the rows in groups. Raises if they are not a z-set or there are no columns."""
+    expect_kind(verb, stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+    keys = named_columns(verb, columns, named, stream)
+    if not keys:
+        raise TypeMismatch(
+            f"`{verb}` must get at least one column",
+            instead=((".agg(…)", "one row for all rows"),),
+            where=Origin.here(),
+        )
+    return Grouped(stream, keys, sets(tuple(keys)) if sets else None, verb)
+
+
+def rollup_sets(keys: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return all columns, all but the last, and so on."""
+    return tuple(keys[:count] for count in range(len(keys), -1, -1))
+
+
+def cube_sets(keys: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return all subsets of the columns."""
+    return tuple(some for count in range(len(keys), -1, -1) for some in combinations(keys, count))
+
+
+def expect_sets(sets: Iterable[Any]) -> list[tuple[str, ...]]:
+    """Return grouping sets as tuples of names."""
+    found = [(each,) if isinstance(each, str) else tuple(each) for each in sets]
+    for name in (name for each in found for name in each):
+        if not isinstance(name, str):
+            raise TypeMismatch(
+                f"`grouping_sets` must get lists of column names; got {brief(name)}",
+                instead=(('grouping_sets(["a", "b"], ["a"], [])', "each list is one grouping"),),
+                where=Origin.here(),
+            )
+    return found
+
+
+def aggregated(
+    stream: Any,
+    keys: dict[str, Any],
+    aggregates: Mapping[str, Any],
+    sets: tuple[tuple[str, ...], ...] | None = None,
+) -> Stream[Any, Any]:
+    """Return the stream of aggregates by these keys; without keys it is one row, also for no rows."""
+    from flo.columns.row_types import row_type
+
+    _expect_aggregates(keys, aggregates)
+    plan = _Plan(stream, dict(keys), whole=not keys)
+    specs = {name: plan.add(name, spec) for name, spec in aggregates.items() if spec.kind != "grouping_id"}
+    rows = plan.project(sets)
+    places = {name: place for place, name in enumerate(plan.columns)}
+    fields = {name: plan.kind(name) for name in plan.keys}
+    columns = []
+    for name, spec in specs.items():
+        found = plan.aggregate(name, spec)
+        fields[name] = found.kind
+        where = spec.where or (PRESENT if plan.whole else None)
+        columns.append(
+            Aggregated(
+                found.aggregator,
+                tuple(places[each] for each in spec.arguments),
+                None if where is None else places[where],
+            )
+        )
+    result = rows._then_named("agg", GroupBy(len(plan.keys), tuple(columns), row_type(fields)))
+    return result if sets is None else _without_set(result, keys, aggregates, sets)
+
+
+def _expect_aggregates(keys: Mapping[str, Any], aggregates: Mapping[str, Any]) -> None:
+    if not aggregates:
+        raise TypeMismatch(
+            "`agg` must get at least one aggregate",
+            instead=(("agg(n=flo.count())", "name=aggregate"), ("select(…).distinct()", "the groups alone")),
+            where=Origin.here(),
+        )
+    for name, spec in aggregates.items():
+        if not isinstance(spec, AggregateSpec):
+            raise TypeMismatch(
+                f"`{name}` of `agg` must be an aggregate; got {brief(spec)}",
+                instead=((f"{name}=flo.sum(…)", "or flo.count(), flo.max(…) and others"),),
+                where=Origin.here(),
+            )
+        if spec.rows is not None or spec.range is not None:
+            raise TypeMismatch(
+                f"`{name}` of `agg` must not have a frame; got {spec!r}",
+                instead=((f"over(…).with_columns({name}=…)", "aggregates over frames"),),
+                where=Origin.here(),
+            )
+        _expect_new("agg", name, keys)
+
+
+class _Plan:
+    """The columns that an aggregation needs: those of the group, the arguments and the conditions, each once."""
+
+    def __init__(self, stream: Any, keys: dict[str, Any], whole: bool) -> None:
+        self.stream, self.keys, self.whole = stream, keys, whole
+        self.columns: dict[str, Any] = dict(keys)
+        self._names: dict[str, str] = {}
+        self._kinds: dict[str, Any] = {}
+        self._directions: dict[str, tuple[bool, ...]] = {}
+
+    def add(self, name: str, spec: AggregateSpec) -> AggregateSpec:
+        """Return the aggregate with its arguments and condition as names of columns."""
+        arguments = [self._column(name, each) for each in spec.arguments]
+        if spec.order_by is not None:
+            ordered, self._directions[name] = self._ordered(spec.order_by)
+            arguments += [self._column(name, each) for each in ordered]
+        where = None if spec.where is None else self._column(name, spec.where)
+        return AggregateSpec(spec.kind, tuple(arguments), where, spec.options)
+
+    def _ordered(self, order_by: Any) -> tuple[list[Any], tuple[bool, ...]]:
+        from flo.api.ordering import order_columns
+
+        return order_columns("agg", order_by, self.stream)
+
+    def _column(self, aggregate: str, given: Any) -> str:
+        """Return the name of the column with this argument; equal arguments share one."""
+        from flo.columns.expression import expression_text
+
+        text = expression_text(given)
+        if text not in self._names:
+            self._names[text] = f"{ARGUMENT}{len(self._names)}"
+            self.columns[self._names[text]] = given
+        return self._names[text]
+
+    def project(self, sets: tuple[tuple[str, ...], ...] | None) -> Any:
+        """Return the stream of rows with these columns."""
+        from flo.columns.cell import fields_of
+
+        if sets is not None:
+            rows = self._expand(sets)
+        else:
+            given = {**self.columns, **({PRESENT: _literal(True)} if self.whole else {})}
+            rows = self._projected(given)
+        self._kinds = fields_of(rows.collection.element) or {}
+        self.columns = dict.fromkeys(self._kinds)
+        return self._with_default(rows) if self.whole else rows
+
+    def _projected(self, given: dict[str, Any]) -> Any:
+        f = bind_columns("agg", "columns", given, (self.stream,))
+        return self.stream._then_named("agg", Map(f))
+
+    def _expand(self, sets: tuple[tuple[str, ...], ...]) -> Any:
+        """Return the rows once for each grouping set, with the other columns of the group null."""
+        import narwhals as nw
+
+        parts = []
+        for number, some in enumerate(sets):
+            given = dict(self.columns)
+            for key in self.keys:
+                column = given[key]
+                column = nw.col(column) if isinstance(column, str) else column
+                given[key] = nw.when(nw.lit(key in some)).then(column)
+            parts.append(self._projected({**{name: given[name] for name in self.keys}, SET: nw.lit(number), **given}))
+        self.keys = {**self.keys, SET: None}
+        rows = parts[0]
+        for part in parts[1:]:
+            rows = rows._then_named("agg", Plus(), part)
+        return rows
+
+    def _with_default(self, rows: Any) -> Any:
+        """Return the rows with one more, of which nothing counts: there is a result before any row has come."""
+        from flo.columns.row_types import row_type
+
+        nullable = row_type({name: _or_none(kind) for name, kind in self._kinds.items()})
+        self._kinds = dict(zip(self._kinds, nullable.__annotations__.values(), strict=True))
+        kind = ZSet(nullable)
+        nothing = kind.value([nullable(*(None for _ in self._kinds))]).fix()
+        (default,) = rows.scope.apply(Source(kind, nothing), verb="agg")
+        return default._then_named("agg", Plus(), rows)
+
+    def kind(self, column: str) -> Any:
+        return self._kinds[column]
+
+    def aggregate(self, name: str, spec: AggregateSpec) -> Any:
+        """Return the aggregator and the type of its results."""
+        from flo.columns.aggregate_types import Found, aggregate_of, or_none
+
+        kinds = tuple(self._kinds[each] for each in spec.arguments)
+        try:
+            found = aggregate_of(spec.kind, spec.options, kinds, self._directions.get(name, ()))
+        except TypeError as error:
+            problem = TypeMismatch(
+                f"`{name}=flo.{spec.kind}(…)` of `agg` cannot be computed: {error}",
+                facts=(("{input}", self.stream.type.described()),),
+            )
+            raise name_input(problem, self.stream).located(Origin.here()) from None
+        always = spec.kind in ("count", "count_distinct", "collect")
+        restricted = spec.where is not None or self.whole
+        return found if always or not restricted else Found(found.aggregator, or_none(found.kind))
+
+
+def _or_none(kind: Any) -> Any:
+    from flo.columns.aggregate_types import or_none
+
+    return or_none(kind)
+
+
+def _literal(value: Any) -> Any:
+    import narwhals as nw
+
+    return nw.lit(value)
+
+
+def _without_set(result: Any, keys: Mapping[str, Any], aggregates: Mapping[str, Any], sets: Any) -> Any:
+    """Return the results without the number of the grouping set, or with the bits of the columns it leaves out."""
+    import narwhals as nw
+
+    given: dict[str, Any] = {name: name for name in keys}
+    for name, spec in aggregates.items():
+        given[name] = name
+        if spec.kind == "grouping_id":
+            identifiers = [
+                sum(1 << place for place, key in enumerate(reversed(list(keys))) if key not in some)
+                for some in sets
+            ]
+            column: Any = nw.lit(identifiers[-1])
+            for number in range(len(sets) - 2, -1, -1):
+                column = nw.when(nw.col(SET) == number).then(nw.lit(identifiers[number])).otherwise(column)
+            given[name] = column
+    return result._then_named("agg", Map(bind_columns("agg", "columns", given, (result,))))
+

@@ -1,0 +1,116 @@
+"""Verbs of rows with named columns, as in SQL, Polars and PySpark: projections, groups and aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from flo.api.aggregates import AggregateSpec
+from flo.api.arguments import expect_kind
+from flo.api.columns import Columns, bind_columns, kind_of
+from flo.api.group_by import (
+    Grouped,
+    aggregated,
+    cube_sets,
+    expect_sets,
+    group_rows,
+    named_columns,
+    rollup_sets,
+)
+from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.core.errors import Origin, TypeMismatch
+from flo.core.stream_type import Unbounded
+from flo.values.operators.elementwise import Map
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, Set, ZSet
+
+if TYPE_CHECKING:
+    from flo.api.stream import Stream
+
+T = TypeVar("T")
+B = TypeVar("B", bound=Unbounded)
+
+
+class RowVerbs(StreamBase[C_co, B_co]):
+    def select(self, *columns: Columns | list[Any], **named: Columns) -> Stream[Any, B_co]:
+        """Return rows with these columns: names, expressions, and `name=expression`."""
+        return _project(self, "select", named_columns("select", columns, named, self))
+
+    def with_columns(self, *columns: Columns | list[Any], **named: Columns) -> Stream[Any, B_co]:
+        """Return the rows with more columns, or with columns replaced."""
+        own = {name: name for name in columns_of(self, "with_columns")}
+        return _project(self, "with_columns", own | named_columns("with_columns", columns, named, self))
+
+    def drop(self, *columns: str) -> Stream[Any, B_co]:
+        """Return the rows without these columns."""
+        own = columns_of(self, "drop")
+        for name in columns:
+            _expect_column(self, "drop", name, own)
+        left = {name: name for name in own if name not in columns}
+        if not left:
+            raise TypeMismatch("`drop` must leave at least one column", where=Origin.here())
+        return _project(self, "drop", left)
+
+    def rename(self, columns: Mapping[str, str] | None = None, /, **named: str) -> Stream[Any, B_co]:
+        """Return the rows with columns renamed: `{"old": "new"}` or `old="new"`."""
+        own, new = columns_of(self, "rename"), {**(columns or {}), **named}
+        for name in new:
+            _expect_column(self, "rename", name, own)
+        given: dict[str, Any] = {}
+        for name in own:
+            if new.get(name, name) in given:
+                raise TypeMismatch(f"`rename` makes two columns `{new.get(name, name)}`", where=Origin.here())
+            given[new.get(name, name)] = name
+        return _project(self, "rename", given)
+
+    def group_by(self, *columns: Columns | list[Any], **named: Columns) -> Grouped:
+        """Put rows into groups with equal columns; `agg` computes a row for each. Null is a value like others here."""
+        return group_rows(self, "group_by", columns, named)
+
+    def rollup(self, *columns: Columns | list[Any], **named: Columns) -> Grouped:
+        """Group by all columns, by all but the last, and so on to one group of all rows; columns left out are null."""
+        return group_rows(self, "rollup", columns, named, rollup_sets)
+
+    def cube(self, *columns: Columns | list[Any], **named: Columns) -> Grouped:
+        """Group by every subset of the columns; columns left out are null."""
+        return group_rows(self, "cube", columns, named, cube_sets)
+
+    def grouping_sets(self, *sets: list[str] | tuple[str, ...] | str) -> Grouped:
+        """Group by each of these lists of columns; columns left out are null."""
+        found = expect_sets(sets)
+        columns = tuple(dict.fromkeys(name for some in found for name in some))
+        return group_rows(self, "grouping_sets", columns, {}, lambda keys: tuple(found))
+
+    def agg(self: RowVerbs[ZSet[T], B], **aggregates: AggregateSpec) -> Stream[Any, B]:
+        """Return one row with aggregates of all rows, also before any row has come."""
+        expect_kind("agg", self, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+        return aggregated(self, {}, aggregates)
+
+
+def columns_of(stream: StreamBase[Any, Any], verb: str) -> tuple[str, ...]:
+    """Return the names of the columns of a stream's rows. Raises if the elements are not rows."""
+    from flo.columns.layout import Layout
+
+    expect_kind(verb, stream, Sequence, Bag, Set, ZSet)
+    layout = Layout.of(kind_of(stream))
+    if layout is not None:
+        return layout.names
+    error = TypeMismatch(
+        f"`{verb}` must get rows with named columns; the elements of {{input}} have none",
+        facts=(("{input}", stream.type.described()),),
+        instead=((f"flo.{stream.collection.name}[Row]", "where Row is a NamedTuple, a dataclass or `flo.rows(…)`"),),
+    )
+    raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
+
+
+def _expect_column(stream: StreamBase[Any, Any], verb: str, name: str, known: tuple[str, ...]) -> None:
+    if name not in known:
+        error = TypeMismatch(
+            f"`{verb}` gets the column `{name}`, which {{input}} does not have", facts=(("columns", ", ".join(known)),)
+        )
+        raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
+
+
+def _project(stream: StreamBase[Any, Any], verb: str, given: dict[str, Any]) -> Any:
+    columns_of(stream, verb)
+    return stream._then_named(verb, Map(bind_columns(verb, "columns", given, (stream,))))

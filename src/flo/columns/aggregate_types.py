@@ -1,0 +1,176 @@
+"""Aggregates of columns, with the types of their results: both follow from the types of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from types import NoneType, UnionType
+from typing import Any, Optional, Union, get_args, get_origin
+
+from flo.columns.known_types import describe_type
+from flo.values.exact import digits_of, mean_places, mean_type, plain_type, sum_type
+from flo.values.operators import group_aggregates as on_values
+
+NUMBERS = (int, float, bool, Decimal)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The type of an argument, without None, and whether it may be None."""
+
+    plain: Any
+    nullable: bool
+
+    @classmethod
+    def of(cls, kind: Any) -> Kind:
+        if get_origin(kind) in (Union, UnionType):
+            parts = [part for part in get_args(kind) if part is not NoneType]
+            return cls(Union[tuple(parts)], len(parts) < len(get_args(kind)))  # noqa: UP007
+        return cls(kind, kind in (None, NoneType))
+
+
+@dataclass(frozen=True)
+class Found:
+    """An aggregator, and the type of its results."""
+
+    aggregator: on_values.Aggregator
+    kind: Any
+
+
+Make = Callable[[tuple[Any, ...], tuple[Kind, ...], tuple[bool, ...]], Found]
+"""Makes an aggregate from its options, the types of its arguments and the directions of its order."""
+
+
+def aggregate_of(name: str, options: tuple[Any, ...], kinds: tuple[Any, ...], directions: tuple[bool, ...]) -> Found:
+    """Return the aggregate of this name. Raises TypeError if it does not take arguments of these types."""
+    return AGGREGATES[name](options, tuple(map(Kind.of, kinds)), directions)
+
+
+def or_none(kind: Any, nullable: bool = True) -> Any:
+    return Optional[kind] if nullable and kind is not Any else kind  # noqa: UP045
+
+
+def _any_null(kinds: tuple[Kind, ...]) -> bool:
+    return any(kind.nullable for kind in kinds)
+
+
+def _expect(wanted: str, kinds: tuple[Kind, ...], *classes: type) -> None:
+    for kind in kinds:
+        if kind.plain is not Any and plain_type(kind.plain) not in classes:
+            raise TypeError(f"it must get {wanted}; got {describe_type(kind.plain)}")
+
+
+def _expect_numbers(kinds: tuple[Kind, ...]) -> None:
+    _expect("numbers", kinds, *NUMBERS, Fraction)
+
+
+def _count(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+    return Found(on_values.CountRows(), int)
+
+
+def _sum(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+    _expect_numbers(kinds)
+    return Found(on_values.SumOf(), or_none(sum_type(kinds[0].plain), kinds[0].nullable))
+
+
+def _sum_distinct(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+    return Found(on_values.SumDistinctOf(), _sum(options, kinds, directions).kind)
+
+
+def _avg(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+    _expect_numbers(kinds)
+    plain = kinds[0].plain
+    return Found(on_values.AverageOf(mean_places(plain)), or_none(mean_type(plain), kinds[0].nullable))
+
+
+def _moments(made: on_values.Moments, *, sample: bool) -> Make:
+    def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+        _expect_numbers(kinds)
+        return Found(made, or_none(float, sample or _any_null(kinds)))
+
+    return make
+
+
+def _bool(made: on_values.Aggregator) -> Make:
+    def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+        _expect("bools", kinds, bool)
+        return Found(made, or_none(bool, kinds[0].nullable))
+
+    return make
+
+
+def _extreme(by: tuple[int, ...], descending: tuple[bool, ...]) -> Make:
+    made = on_values.FirstOf(by, descending)
+
+    def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+        return Found(made, or_none(kinds[0].plain, _any_null(kinds)))
+
+    return make
+
+
+def _first(*, last: bool) -> Make:
+    def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+        by = (*range(1, len(kinds)), 0)
+        down = tuple(each != last for each in (*directions, False))
+        return Found(on_values.FirstOf(by, down, True), or_none(kinds[0].plain, kinds[0].nullable))
+
+    return make
+
+
+def _count_distinct(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+    return Found(on_values.CountDistinctOf(), int)
+
+
+def _collect(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+    return Found(on_values.CollectOf(directions, *options), tuple[kinds[0].plain, ...])
+
+
+def _string_agg(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+    _expect("strings", kinds[:1], str)
+    return Found(on_values.StringAggOf(directions, *options), or_none(str, kinds[0].nullable))
+
+
+def _quantile(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+    at, interpolation = options or (Fraction(1, 2), "linear")
+    at = Fraction(str(at)) if isinstance(at, float) else Fraction(at)  # 0.1 means a tenth
+    plain, nullable = kinds[0].plain, kinds[0].nullable
+    if interpolation == "lower":
+        return Found(on_values.QuantileOf((), at, False), or_none(plain, nullable))
+    _expect_numbers(kinds)
+    places = max(mean_places(plain), getattr(digits_of(plain), "scale", 0))
+    return Found(on_values.QuantileOf((), at, True, places), or_none(mean_type(plain), nullable))
+
+
+def _mode(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+    return Found(on_values.ModeOf(), or_none(kinds[0].plain, kinds[0].nullable))
+
+
+AGGREGATES: dict[str, Make] = {
+    "count": _count,
+    "sum": _sum,
+    "sum_distinct": _sum_distinct,
+    "avg": _avg,
+    "var_samp": _moments(on_values.Variance(1, False), sample=True),
+    "var_pop": _moments(on_values.Variance(0, False), sample=False),
+    "stddev_samp": _moments(on_values.Variance(1, True), sample=True),
+    "stddev_pop": _moments(on_values.Variance(0, True), sample=False),
+    "covar_samp": _moments(on_values.Covariance(1), sample=True),
+    "covar_pop": _moments(on_values.Covariance(0), sample=False),
+    "corr": _moments(on_values.Correlation(), sample=False),
+    "bool_and": _bool(on_values.AllTrue()),
+    "bool_or": _bool(on_values.AnyTrue()),
+    "min": _extreme((0,), (False,)),
+    "max": _extreme((0,), (True,)),
+    "arg_min": _extreme((1, 0), (False, False)),
+    "arg_max": _extreme((1, 0), (True, False)),
+    "first": _first(last=False),
+    "last": _first(last=True),
+    "count_distinct": _count_distinct,
+    "collect": _collect,
+    "string_agg": _string_agg,
+    "quantile": _quantile,
+    "median": _quantile,
+    "mode": _mode,
+}

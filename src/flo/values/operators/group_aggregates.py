@@ -1,0 +1,435 @@
+"""Aggregates of columns, as in SQL: what `group_by(…).agg(…)` computes for each group.
+
+An aggregator sees the values of its argument columns with their weights, and skips rows in which one of them is None.
+Linear aggregates keep sums, the others keep the values. Of no values the result is None, except for counts.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import Field, dataclass, fields
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar, TypeAlias, final
+
+from flo.core.persistent import PersistentMap
+from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.values.canonical import canonical_element
+from flo.values.exact import PLACES, Exact, divided_decimal, to_float
+from flo.values.operators.zset_ranking import NO_RANKING, Order, Ranking, comparable
+
+Arguments: TypeAlias = tuple[Any, ...]
+Units: TypeAlias = list[tuple[Arguments, int]]
+"""The arguments of rows, with the weights of the rows."""
+Values: TypeAlias = list[tuple[Any, int]]
+"""Values that are present, in order, with how often each is."""
+
+
+class Aggregator(Lowerable, ABC):
+    """Computes a result per group from a state that is updated by deltas. Subclasses are frozen dataclasses."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    name: ClassVar[str]
+    empty: ClassVar[Any]
+    """The state of a group without values."""
+    skips_nulls: ClassVar[bool] = True
+
+    @abstractmethod
+    def added(self, state: Any, units: Units) -> Any:
+        """Return the state with these arguments and weights added. Must not depend on their order."""
+
+    @abstractmethod
+    def result(self, state: Any) -> Any:
+        """Return the result; None if there is none."""
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call(self.name, tuple(lower(getattr(self, part.name)) for part in fields(self)))
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in cls.__dict__:
+            register(cls.name, cls)
+
+
+# Linear aggregates: (the number of values, sums).
+
+
+@dataclass(frozen=True)
+class Linear(Aggregator):
+    """A state is the sum of the weights, and an exact sum for each number that a value adds."""
+
+    empty = (0, ())
+
+    def numbers(self, *arguments: Any) -> tuple[Any, ...]:
+        """Return the numbers that are summed."""
+        return arguments
+
+    @abstractmethod
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+        """Return the result. There is at least one value."""
+
+    def added(self, state: Any, units: Units) -> Any:
+        count, sums = state
+        count += sum(weight for _, weight in units)
+        terms = [(self.numbers(*arguments), weight) for arguments, weight in units]
+        if terms:
+            sums = sums or (Exact(),) * len(terms[0][0])
+            sums = tuple(
+                each.added((numbers[place], weight) for numbers, weight in terms) for place, each in enumerate(sums)
+            )
+        return (count, sums) if count or any(each != Exact() for each in sums) else self.empty
+
+    def result(self, state: Any) -> Any:
+        count, sums = state
+        return self.finished(count, sums) if count else None
+
+
+@final
+@dataclass(frozen=True)
+class CountRows(Linear):
+    """count(): the number of rows, or with an argument of those in which it is not None."""
+
+    name = "count_rows"
+
+    def numbers(self, *arguments: Any) -> tuple[Any, ...]:
+        return ()
+
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+        return count
+
+    def result(self, state: Any) -> Any:
+        return state[0]
+
+
+@final
+@dataclass(frozen=True)
+class SumOf(Linear):
+    """sum(x), exact in any order, rounded once."""
+
+    name = "sum_of"
+
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+        return sums[0].value()
+
+
+@final
+@dataclass(frozen=True)
+class AverageOf(Linear):
+    """avg(x): a float for ints and floats, a Decimal with `places` places for decimals."""
+
+    places: int = PLACES
+
+    name = "average_of"
+
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+        return sums[0].mean(count, self.places)
+
+
+@final
+@dataclass(frozen=True)
+class AllTrue(Linear):
+    """bool_and(x): whether no value is False."""
+
+    name = "all_true"
+
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+        return sums[0].value() == count
+
+
+@final
+@dataclass(frozen=True)
+class AnyTrue(Linear):
+    """bool_or(x): whether a value is True."""
+
+    name = "any_true"
+
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+        return sums[0].value() != 0
+
+
+@dataclass(frozen=True)
+class Moments(Linear):
+    """An aggregate of the sums of x, y, x², xy and y²; products are exact, and the result is rounded once.
+
+    An infinity or a NaN among the values makes it NaN.
+    """
+
+    def numbers(self, *arguments: Any) -> tuple[Any, ...]:
+        exact = [_ratio(argument) for argument in arguments]
+        if None in exact:
+            return (math.nan,) * (len(exact) * (len(exact) + 3) // 2)
+        products = [one * other for place, one in enumerate(exact) for other in exact[place:]]  # type: ignore[operator]
+        return (*exact, *products)
+
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+        totals = [each.value() for each in sums]
+        if any(isinstance(total, float) for total in totals):
+            return math.nan
+        return self.of_moments(count, *map(Fraction, totals))
+
+    @abstractmethod
+    def of_moments(self, count: int, *sums: Fraction) -> float | None:
+        """Return the result from the sums of the values and of their products."""
+
+
+def _ratio(number: Any) -> Fraction | None:
+    """Return the number as a ratio; None if it is not finite."""
+    finite = number.is_finite() if isinstance(number, Decimal) else math.isfinite(number)
+    return Fraction(number) if finite else None
+
+
+def _root(square: Fraction) -> float:
+    """Return the float nearest to the square root, rounded once from 60 binary digits more than a float has."""
+    if square <= 0:
+        return 0.0
+    shift = max(0, 240 - (square.numerator.bit_length() - square.denominator.bit_length()))
+    shift += shift % 2
+    return to_float(Fraction(math.isqrt((square.numerator << shift) // square.denominator), 1 << shift // 2))
+
+
+@final
+@dataclass(frozen=True)
+class Variance(Moments):
+    """variance(x), or its square root: of a sample (`less` is 1) or of all values (`less` is 0)."""
+
+    less: int = 1
+    root: bool = False
+
+    name = "variance"
+
+    def of_moments(self, count: int, *sums: Fraction) -> float | None:
+        total, squares = sums
+        if count <= self.less:
+            return None
+        found = (squares - total * total / count) / (count - self.less)
+        return _root(found) if self.root else to_float(found)
+
+
+@final
+@dataclass(frozen=True)
+class Covariance(Moments):
+    """covar(x, y): of a sample (`less` is 1) or of all values (`less` is 0)."""
+
+    less: int = 1
+
+    name = "covariance"
+
+    def of_moments(self, count: int, *sums: Fraction) -> float | None:
+        x, y, _, xy, _ = sums
+        return None if count <= self.less else to_float((xy - x * y / count) / (count - self.less))
+
+
+@final
+@dataclass(frozen=True)
+class Correlation(Moments):
+    """corr(x, y): Pearson's coefficient; NaN if x or y does not vary."""
+
+    name = "correlation"
+
+    def of_moments(self, count: int, *sums: Fraction) -> float | None:
+        x, y, xx, xy, yy = sums
+        both, one, other = count * xy - x * y, count * xx - x * x, count * yy - y * y
+        if one <= 0 or other <= 0:
+            return math.nan
+        return math.copysign(_root(both * both / (one * other)), both)
+
+
+@final
+@dataclass(frozen=True)
+class LinearOf(Linear):
+    """finish(Σ of(row) · weight) for a function of yours. The argument is what `of` returned: a number or a tuple."""
+
+    finish: Callable[[Any], Any]
+    several: bool
+
+    name = "linear_of"
+
+    def numbers(self, *arguments: Any) -> tuple[Any, ...]:
+        return tuple(arguments[0]) if self.several else arguments
+
+    def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
+        totals = tuple(each.value() for each in sums)
+        return self.finish(totals if self.several else totals[0])
+
+
+# Aggregates of the first value in an order: (the values, the first of them).
+
+
+@final
+@dataclass(frozen=True)
+class FirstOf(Aggregator):
+    """The first argument of the row that comes first by all arguments, each in a direction, in the order `by`.
+
+    min(x) is by x; max(x) by x descending; arg_max(x, y) by y descending and then x; first(x, order) by the order and
+    then x. Rows that are equal in all of these have the same x, so the result is determined.
+    """
+
+    by: tuple[int, ...] = (0,)
+    descending: tuple[bool, ...] = (False,)
+    nulls: bool = False
+    """Whether rows with a None count too, which comes before all values."""
+
+    name = "first_of"
+    empty = NO_RANKING
+
+    @property
+    def skips_nulls(self) -> bool:  # type: ignore[override]
+        return not self.nulls
+
+    def added(self, state: Ranking, units: Units) -> Ranking:
+        order = Order(lambda arguments: tuple(arguments[place] for place in self.by), self.descending, self.name)
+        return state.changed([(canonical_element(arguments), weight) for arguments, weight in units], 1, order)
+
+    def result(self, state: Ranking) -> Any:
+        return state.top[0][0][0] if state.top else None
+
+
+# Aggregates of all values: the weight of each.
+
+
+@dataclass(frozen=True)
+class OfValues(Aggregator):
+    """A state is the weight of each value. A value is present if its weight is positive."""
+
+    empty: ClassVar[Any] = PersistentMap()
+
+    def added(self, state: Any, units: Units) -> Any:
+        more: dict[Any, int] = {}
+        for arguments, weight in units:
+            value = canonical_element(arguments)
+            more[value] = more.get(value, 0) + weight
+        return state.added(more)
+
+    def result(self, state: Any) -> Any:
+        present = [(value, weight) for value, weight in state.to_dict().items() if weight > 0]
+        return self.of_values(present) if present else self.of_none
+
+    of_none: ClassVar[Any] = None
+
+    @abstractmethod
+    def of_values(self, present: list[tuple[Arguments, int]]) -> Any:
+        """Return the result from the arguments that are present, in any order. There is at least one."""
+
+
+@final
+@dataclass(frozen=True)
+class CountDistinctOf(OfValues):
+    """count_distinct(x, …): the number of different values."""
+
+    name = "count_distinct_of"
+    of_none = 0
+
+    def of_values(self, present: list[tuple[Arguments, int]]) -> Any:
+        return len(present)
+
+
+@final
+@dataclass(frozen=True)
+class SumDistinctOf(OfValues):
+    """sum_distinct(x): the sum of the different values."""
+
+    name = "sum_distinct_of"
+
+    def of_values(self, present: list[tuple[Arguments, int]]) -> Any:
+        return Exact().added((value[0], 1) for value, _ in present).value()
+
+
+@dataclass(frozen=True)
+class InOrder(OfValues):
+    """An aggregate of values in an order: by the arguments after the first, each in a direction, then by the first."""
+
+    descending: tuple[bool, ...] = ()
+
+    def of_values(self, present: list[tuple[Arguments, int]]) -> Any:
+        down = (*self.descending, False)
+        order = Order(lambda arguments: (*arguments[1:], arguments[0]), down, self.name)
+        ranks = sorted((order.rank(value), weight) for value, weight in present)
+        return self.of_ordered([(rank.row[0], weight) for rank, weight in ranks])
+
+    @abstractmethod
+    def of_ordered(self, values: Values) -> Any:
+        """Return the result from the values in order."""
+
+
+@final
+@dataclass(frozen=True)
+class CollectOf(InOrder):
+    """collect(x, order): all values in order, as a tuple; each once if `distinct`."""
+
+    distinct: bool = False
+
+    name = "collect_of"
+    of_none = ()
+
+    def of_ordered(self, values: Values) -> Any:
+        return tuple(value for value, weight in values for _ in range(1 if self.distinct else weight))
+
+
+@final
+@dataclass(frozen=True)
+class StringAggOf(InOrder):
+    """string_agg(x, separator, order): the strings in order, with the separator between them."""
+
+    separator: str = ","
+    distinct: bool = False
+
+    name = "string_agg_of"
+
+    def of_ordered(self, values: Values) -> Any:
+        return self.separator.join(value for value, weight in values for _ in range(1 if self.distinct else weight))
+
+
+@final
+@dataclass(frozen=True)
+class QuantileOf(InOrder):
+    """quantile(x, q): the value at q · (n - 1) in the sorted values, exact; between two values, on the line that joins
+    them if `continuous`, otherwise the lower one. `places` are those of decimals."""
+
+    at: Fraction = Fraction(1, 2)
+    continuous: bool = True
+    places: int = PLACES
+
+    name = "quantile_of"
+
+    def of_ordered(self, values: Values) -> Any:
+        last = sum(weight for _, weight in values) - 1
+        place = self.at * last
+        low = _value_at(values, math.floor(place))
+        if not self.continuous:
+            return low
+        return between(low, _value_at(values, math.ceil(place)), place - math.floor(place), self.places)
+
+
+def _value_at(values: Values, place: int) -> Any:
+    for value, weight in values:
+        if place < weight:
+            return value
+        place -= weight
+    raise IndexError(place)
+
+
+def between(low: Any, high: Any, part: Fraction, places: int = PLACES) -> Any:
+    """Return low + part · (high - low), rounded once; a float, or a Decimal between decimals."""
+    if isinstance(low, Decimal):
+        if not (low.is_finite() and high.is_finite()):
+            return low if part == 0 or low == high else Decimal("NaN")
+        return divided_decimal(Fraction(low) + part * (Fraction(high) - Fraction(low)), 1, places)
+    if part == 0 or low == high:
+        return float(low)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return float(low + (high - low) * 0.5)
+    return to_float(Fraction(low) + part * (Fraction(high) - Fraction(low)))
+
+
+@final
+@dataclass(frozen=True)
+class ModeOf(OfValues):
+    """mode(x): the most frequent value; of several, the least."""
+
+    name = "mode_of"
+
+    def of_values(self, present: list[tuple[Arguments, int]]) -> Any:
+        most = max(weight for _, weight in present)
+        return min((value[0] for value, weight in present if weight == most), key=comparable)

@@ -1,0 +1,101 @@
+"""group_by: several aggregates of a z-set of rows, for each group, in one operator.
+
+Each step retracts the rows that are no longer right and inserts the new ones. A group exists if the sum of the weights
+of its rows is not zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from flo.core.operator import Deltas, Operator
+from flo.core.persistent import PersistentMap
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.values.canonical import canonical_element
+from flo.values.operators.group_aggregates import Aggregator
+from flo.values.operators.shapes import ElementKind, Unary
+from flo.values.operators.zset_aggregates import unify_nan
+from flo.values.operators.zsets import expect_zset, make_delta
+from flo.values.weighted import ZSet
+
+
+@final
+@dataclass(frozen=True)
+class Aggregated(Lowerable):
+    """One column of the result: an aggregator, and the columns of the row that are its arguments."""
+
+    aggregator: Aggregator
+    places: tuple[int, ...] = ()
+    where: int | None = None
+    """The column that says which rows count: those in which it is true."""
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("aggregated", (lower(self.aggregator), self.places, self.where))
+
+    def added(self, state: Any, units: list[tuple[Any, int]]) -> Any:
+        """Return the state with these rows and weights added."""
+        if self.where is not None:
+            units = [unit for unit in units if unit[0][self.where]]
+        given = [(tuple(row[place] for place in self.places), weight) for row, weight in units]
+        if self.aggregator.skips_nulls:
+            given = [unit for unit in given if None not in unit[0]]
+        return self.aggregator.added(state, given)
+
+
+register("aggregated", Aggregated)
+
+
+@final
+@dataclass(frozen=True)
+class GroupBy(Unary):
+    """group_by(keys, aggregates, row, groups): (ZSet<R>, X) ↪ (ZSet<row>, X).
+
+    The first `keys` columns of a row are its group. A result has them too, and a column for each aggregate. Without
+    keys all rows are one group. A state is the weight of the group, and that of each aggregate.
+    """
+
+    keys: int
+    aggregates: tuple[Aggregated, ...]
+    row: Any
+    """The type of the results."""
+    groups: PersistentMap[Any, Any] = PersistentMap()  # noqa: RUF009
+
+    name = "group_by"
+    retracts = True
+    rule = "group-by"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        expect_zset(self, inputs[0])
+        return (StreamType(ZSet(self.row), inputs[0].bounded),)
+
+    @property
+    def empty(self) -> tuple[int, tuple[Any, ...]]:
+        """The state of a group that does not exist."""
+        return 0, tuple(each.aggregator.empty for each in self.aggregates)
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        members: dict[Any, list[tuple[Any, int]]] = {}
+        for unit in units:
+            members.setdefault(canonical_element(tuple(unit[0][: self.keys])), []).append(unit)
+        states, rows = {}, []
+        for key, some in members.items():
+            before = self.groups.get(key, self.empty)
+            weight = before[0] + sum(more for _, more in some)
+            parts = zip(self.aggregates, before[1], strict=True)
+            states[key] = after = (weight, tuple(each.added(state, some) for each, state in parts))
+            old, new = self._row(key, before), self._row(key, after)
+            if old != new:
+                rows += [(row, -1) for row in old] + [(row, 1) for row in new]
+        return replace(self, groups=self.groups.updated(states, drop=self.empty)), make_delta(rows)
+
+    def _row(self, key: tuple[Any, ...], state: tuple[int, tuple[Any, ...]]) -> list[Any]:
+        weight, parts = state
+        if not weight:
+            return []
+        found = (each.aggregator.result(part) for each, part in zip(self.aggregates, parts, strict=True))
+        return [self.row(*key, *map(unify_nan, found))]
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return replace(self, groups=PersistentMap()), (source.terminator(),)
