@@ -38,6 +38,7 @@ from flo.api.aggregates import (
 from flo.api.body import Loop
 from flo.api.engines import Here, register_engine
 from flo.api.flow import Flow
+from flo.api.ordering import asc, desc
 from flo.api.running import FlowLoop, Result
 from flo.api.stream import Stream, Windowed
 from flo.core import data as _data  # noqa: F401  # registers how plain Python data is lowered
@@ -187,6 +188,8 @@ __all__ = [
     "covar_samp",
     "first",
     "grouping_id",
+    "asc",
+    "desc",
     "here",
     "last",
     "linear",
