@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_kind
 from flo.api.columns import bind_columns
+from flo.api.ordering import bind_order
 from flo.api.scope import StreamBase, name_input
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.structural import Source
@@ -186,9 +187,9 @@ class _Plan:
         return AggregateSpec(spec.kind, tuple(arguments), where, spec.options)
 
     def _ordered(self, order_by: Any) -> tuple[list[Any], tuple[bool, ...]]:
-        from flo.api.ordering import order_columns
-
-        return order_columns("agg", order_by, self.stream)
+        bound = bind_order("agg", order_by, self.stream)
+        given = bound.key.given
+        return list(given), bound.directions
 
     def _column(self, aggregate: str, given: Any) -> str:
         """Return the name of the column with this argument; equal arguments share one."""

@@ -68,9 +68,12 @@ class _Memory:
 class Expression:
     """A function of one row, or of two, made of column expressions. Identified by its text."""
 
-    def __init__(self, given: Any, inputs: tuple[Layout, ...]) -> None:
+    def __init__(self, given: Any, inputs: tuple[Layout, ...], kind: Any = None) -> None:
+        """`kind` is a wider type than that of the results, such as the same columns with nulls."""
         self.given = given
         self.inputs = inputs
+        if kind is not None:
+            self.__dict__["kind"] = kind
         self.text = expression_text(given)
         self.__name__ = self.text if len(self.text) <= 80 else f"{self.text[:79]}…"
         self.takes = len(inputs)

@@ -4,6 +4,7 @@ from flo.tables.operators import (  # noqa: F401
     aggregates,
     batches,
     elementwise,
+    group_by,
     joins,
     keyed,
     keyed_in_nest,

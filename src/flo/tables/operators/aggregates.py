@@ -124,7 +124,8 @@ class AggregateTables(ByGroup[Aggregate]):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         table = table.combine_chunks()
         keys = beside(group_keys(self.like.by, self.inputs[0], table), table.select(list(self.keys)))
-        delta, sums = grouped(keys, keys_of(keys.columns), numbers_in(table, WEIGHT), self._numbers(table))
+        columns = dict(enumerate(self._numbers(table)))
+        delta, sums = grouped(keys, keys_of(keys.columns), numbers_in(table, WEIGHT), columns)
         groups = self.groups if self.groups.runs else Totals(delta.columns)
         before = groups.known(delta)
         changed = self._changed(delta, before, plus(before, sums))

@@ -100,7 +100,7 @@ class SumTables(ResultTables[Sum]):
 
     def added(self, groups: Groups) -> Self:
         rows = groups.rows
-        places, values = np.arange(rows.num_rows), [one_chunk(rows[VALUE])]
+        places, values = np.arange(rows.num_rows), {0: one_chunk(rows[VALUE])}
         delta = run_of_sums(
             groups.keys.table, groups.keys.keys, sums_of(weights_beside(rows), values, places, groups.firsts)
         )

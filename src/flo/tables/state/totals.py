@@ -130,18 +130,18 @@ def drop_zeros(run: Run) -> Run:
     return Run(run.columns, Keys(run.keys.numbers[where], run.keys.exact), take_rows(run.table, where))
 
 
-def grouped(keys: pa.Table, numbers: Keys, weights: Places, columns: list[pa.Array]) -> tuple[Run, Sums]:
-    """The sums of the rows of each group, as a run and as columns."""
+def grouped(keys: pa.Table, numbers: Keys, weights: Places, columns: dict[int, pa.Array]) -> tuple[Run, Sums]:
+    """The sums of the rows of each group, as a run and as columns. Numbers are named by their place."""
     order, firsts = alike(keys, numbers)
     sums = sums_of(weights, columns, order, firsts)
     firsts = order[firsts]
     return run_of_sums(take_rows(keys, firsts), Keys(numbers.numbers[firsts], numbers.exact), sums), sums
 
 
-def sums_of(weights: Places, columns: list[pa.Array], order: Places, firsts: Places) -> Sums:
+def sums_of(weights: Places, columns: dict[int, pa.Array], order: Places, firsts: Places) -> Sums:
     """The sums over the rows from each index in `firsts` to the next, in this order."""
     sums: Sums = {WEIGHT: added(weights[order], firsts)}
-    for place, array in enumerate(columns):
+    for place, array in columns.items():
         sums.update(_named(place, summed(array, weights, order, firsts)))
         for name, there in _specials(array):
             sums[f"{place}:{name}"] = added(np.where(there, weights, 0)[order], firsts)

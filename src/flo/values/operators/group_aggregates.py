@@ -254,6 +254,15 @@ class LinearOf(Linear):
         return self.finish(totals if self.several else totals[0])
 
 
+def _weights(units: Units) -> dict[Arguments, int]:
+    """Return the weight of each different value."""
+    found: dict[Arguments, int] = {}
+    for arguments, weight in units:
+        value = canonical_element(arguments)
+        found[value] = found.get(value, 0) + weight
+    return found
+
+
 # Aggregates of the first value in an order: (the values, the first of them).
 
 
@@ -280,7 +289,7 @@ class FirstOf(Aggregator):
 
     def added(self, state: Ranking, units: Units) -> Ranking:
         order = Order(lambda arguments: tuple(arguments[place] for place in self.by), self.descending, self.name)
-        return state.changed([(canonical_element(arguments), weight) for arguments, weight in units], 1, order)
+        return state.changed(list(_weights(units).items()), 1, order)
 
     def result(self, state: Ranking) -> Any:
         return state.top[0][0][0] if state.top else None
@@ -296,11 +305,7 @@ class OfValues(Aggregator):
     empty: ClassVar[Any] = PersistentMap()
 
     def added(self, state: Any, units: Units) -> Any:
-        more: dict[Any, int] = {}
-        for arguments, weight in units:
-            value = canonical_element(arguments)
-            more[value] = more.get(value, 0) + weight
-        return state.added(more)
+        return state.added(_weights(units))
 
     def result(self, state: Any) -> Any:
         present = [(value, weight) for value, weight in state.to_dict().items() if weight > 0]

@@ -1,0 +1,136 @@
+"""Several aggregates of each group in one operator, on tables.
+
+Linear aggregates share one trace of totals; the others keep traces of their own (group_parts.py). Of the groups of a
+delta the results before and after are compared, and those that changed are emitted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.indices import Numbers, take_rows
+from flo.core.errors import brief
+from flo.core.operator import Deltas, Operator
+from flo.core.stream_type import StreamTypes
+from flo.tables.functions import ALL, beside
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
+from flo.tables.operators.group_parts import Delta, Part, Traces, parts_of
+from flo.tables.state.keys import keys_of, same
+from flo.tables.state.run import Run
+from flo.tables.state.totals import Sums, Totals, grouped, numbers_in, plus, run_of_sums
+from flo.tables.state.trace import weighing
+from flo.tables.translate import form_of
+from flo.tables.values import WEIGHT, layout_of
+from flo.values.operators.group_by import GroupBy
+
+
+@final
+@dataclass(frozen=True)
+class GroupByTables(OnTables[GroupBy]):
+    """Old rows are retracted and new ones inserted, of the groups whose results changed."""
+
+    totals: Totals = kept(Totals(()), Cut.BY_KEY)
+    """The weight of each group, and the sums of all linear aggregates."""
+    traces: Traces = kept((), Cut.BY_GROUP)
+    """What the other aggregates keep, one after the other."""
+
+    name = "group_by_tables"
+    rule = "group-by"
+    placement = Placement.BY_KEY
+    grouping = Grouping.ANY
+    keeps_positions = False
+
+    @cached_property
+    def _parts(self) -> tuple[Part, ...]:
+        found = parts_of(self.like.aggregates, layout_of(self.inputs[0]), layout_of(self.outputs[0]))
+        assert found is not None
+        return found
+
+    @cached_property
+    def _group(self) -> tuple[str, ...]:
+        """The columns that are the group."""
+        return layout_of(self.inputs[0]).names[: self.like.keys]
+
+    def key_columns(self, place: int) -> tuple[str, ...] | None:
+        return self._group
+
+    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+        return keys_of(self._keys(table.select(list(self._group)) if self._group else table, ()).columns).numbers
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        return columns if set(columns) <= set(self._group) else None
+
+    def _keys(self, table: pa.Table, more: tuple[str, ...]) -> pa.Table:
+        if self._group or more:
+            return table.select([*self._group, *more])
+        return pa.table({ALL: np.zeros(table.num_rows, np.int8)})
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        table = table.combine_chunks()
+        keys = self._keys(table, self.keys)
+        delta = Delta(table, keys, keys_of(keys.columns), numbers_in(table, WEIGHT))
+        linear = {place: column for part in self._parts for place, column in part.linear(delta).items()}
+        run, sums = grouped(keys, delta.numbers, delta.weights, linear)
+        groups = Run(run.columns, run.keys, run.table.select(list(run.columns)))
+        delta = replace(delta, groups=groups)
+        old, new, more = self._traces(), [], {}
+        for part, traces in zip(self._parts, old, strict=True):
+            extended, found = part.advance(delta, traces)
+            new.append(extended)
+            more.update(found)
+        if more:
+            sums = {**sums, **more}
+            run = run_of_sums(groups.table, groups.keys, sums)
+        totals = self.totals if self.totals.runs else Totals(run.columns)
+        before = totals.known(groups)
+        changed = self._changed(groups, (before, old), (plus(before, sums), new))
+        grown = replace(self, totals=totals.extended(run), traces=tuple(trace for some in new for trace in some))
+        return grown, (self.emitted(changed),)
+
+    def _traces(self) -> list[Traces]:
+        """The traces of each part."""
+        if not self.traces:
+            return [part.initial() for part in self._parts]
+        ends = np.cumsum([part.traces for part in self._parts])
+        return [self.traces[end - part.traces : end] for part, end in zip(self._parts, ends, strict=True)]
+
+    def _changed(
+        self, groups: Run, before: tuple[Sums, list[Traces]], after: tuple[Sums, list[Traces]]
+    ) -> pa.Table | None:
+        """The rows that are no longer right with weight -1, and the new ones."""
+        old, new = (self._results(groups, *state) for state in (before, after))
+        was, exists = before[0][WEIGHT] != 0, after[0][WEIGHT] != 0
+        both = np.flatnonzero(was & exists)
+        if len(both):
+            equal = both[same(take_rows(old, both).columns, take_rows(new, both).columns)]
+            was[equal] = exists[equal] = False
+        gone, come = np.flatnonzero(was), np.flatnonzero(exists)
+        rows = pa.concat_tables([take_rows(old, gone), take_rows(new, come)])
+        return weighing(rows, np.repeat([-1, 1], [len(gone), len(come)]))
+
+    def _results(self, groups: Run, sums: Sums, traces: list[Traces]) -> pa.Table:
+        """The output rows of groups, some of which may not exist."""
+        schema = layout_of(self.outputs[0]).schema
+        own = groups.table.select(list(self._group))
+        columns = [column.combine_chunks() for column in own.columns]
+        for part, kept, field in zip(self._parts, traces, list(schema)[len(columns) :], strict=True):
+            found = part.results(groups, sums, kept, lambda place: self._name(own, place))
+            columns.append(found if found.type == field.type else found.cast(field.type))
+        return beside(pa.Table.from_arrays(columns, schema=schema), groups.table.select(list(self.keys)))
+
+    def _name(self, groups: pa.Table, place: int) -> str:
+        """A group in an error message."""
+        row = groups.slice(place, 1).to_pylist()[0] if groups.num_columns else {}
+        return brief(tuple(row.values())) if row else "all rows"
+
+
+@form_of(GroupBy)
+def group_by(like: GroupBy, inputs: StreamTypes) -> Operator | None:
+    (output,) = like.type(inputs)
+    parts = parts_of(like.aggregates, layout_of(inputs[0].collection), layout_of(output.collection))
+    return None if parts is None else GroupByTables(like)
