@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
+from flo.api.aligning import align_rows
 from flo.api.arguments import expect_keys, expect_kind, expect_no_argument, expect_optional
 from flo.api.columns import Asked, Columns
 from flo.api.scope import B_co, C_co, StreamBase, Wider
@@ -66,17 +67,18 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def union(self, other: Any) -> Any:
         """Combine both streams. For sequences, all of this one comes first, so it must be bounded."""
         expect_kind("union", self, Sequence, Bag, Set, ZSet, LVar)
+        this, other = align_rows("union", self, other)
         match self.collection:
             case Bag():
-                return self._then(BagUnion(), other)
+                return this._then(BagUnion(), other)
             case Set():
-                return self._then(SetUnion(), other)
+                return this._then(SetUnion(), other)
             case ZSet():
-                return self._then(Plus(), other)
+                return this._then(Plus(), other)
             case LVar():
-                return self._then(LVarUnion(), other)
+                return this._then(LVarUnion(), other)
             case _:
-                return self._then(UnionSequences(), other)
+                return this._then(UnionSequences(), other)
 
     @overload
     def join(self: CombineVerbs[Set[T], B], other: Stream[Set[tuple[T, U]], B2]) -> Stream[Set[U], B | B2]: ...
@@ -205,7 +207,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
     def minus(self: CombineVerbs[ZSet[Any], B], other: Wider[C_co, D, B2]) -> Stream[D, B | B2]: ...
     def minus(self, other: Any) -> Any:
         """Subtract the weights. Neither side must end: results that were too early are retracted."""
-        return self._then(Minus(), other)
+        this, other = align_rows("minus", self, other)
+        return this._then(Minus(), other)
 
     @overload
     def zip(

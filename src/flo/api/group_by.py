@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from flo.api.aggregates import AggregateSpec
+from flo.api.aligning import retype
 from flo.api.arguments import expect_kind
 from flo.api.columns import bind_columns
 from flo.api.ordering import bind_order
@@ -245,7 +246,7 @@ class _Plan:
         kind = ZSet(nullable)
         nothing = kind.value([nullable(*(None for _ in self._kinds))]).fix()
         (default,) = rows.scope.apply(Source(kind, nothing), verb="agg")
-        return default._then_named("agg", Plus(), rows)
+        return default._then_named("agg", Plus(), retype(rows, nullable, "agg"))
 
     def kind(self, column: str) -> Any:
         return self._kinds[column]

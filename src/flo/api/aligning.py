@@ -1,0 +1,95 @@
+"""Two streams of rows with the same columns as one type of rows, whatever classes they came from."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Optional, TypeVar
+
+from flo.api.columns import kind_of
+from flo.api.scope import StreamBase, name_input
+from flo.core.elements import type_name
+from flo.core.errors import Origin, TypeMismatch
+from flo.values.operators.elementwise import Map
+
+S = TypeVar("S")
+
+
+def align_rows(verb: str, left: S, right: S) -> tuple[S, S]:
+    """Return both streams with one row type, if they have the same columns; otherwise as they are.
+
+    The columns of the second stream are matched by name. A column may be null if it may be in one of them.
+    """
+    if not (isinstance(left, StreamBase) and isinstance(right, StreamBase)):
+        return left, right
+    one, other = kind_of(left), kind_of(right)
+    if one == other or not (is_row_type(one) and is_row_type(other)):
+        return left, right
+    fields, others = _fields(one), _fields(other)
+    if fields.keys() != others.keys():
+        _refuse_columns(verb, left, right, fields, others)
+    from flo.columns.row_types import row_type
+
+    common = row_type({name: _common(verb, name, kind, others[name], right) for name, kind in fields.items()})
+    return retype(left, common, verb), retype(right, common, verb)  # type: ignore[return-value]
+
+
+def is_row_type(kind: Any) -> bool:
+    """Return whether elements of this type have named columns."""
+    named = isinstance(kind, type) and (hasattr(kind, "_fields") or dataclasses.is_dataclass(kind))
+    return named and bool(_fields(kind))
+
+
+def retype(stream: Any, row: Any, verb: str) -> Any:
+    """Return the stream with rows of this type, which has the same columns with the same or wider types."""
+    from flo.columns.expression import Expression
+    from flo.columns.layout import Layout
+
+    layout, wanted = Layout.of(kind_of(stream)), Layout.of(row)
+    if kind_of(stream) == row or layout is None or wanted is None:
+        return stream
+    names = {name: name for name in wanted.names}
+    return stream._then_named(verb, Map(Expression(names, (layout,), row)))
+
+
+def _fields(kind: Any) -> dict[str, Any]:
+    from flo.columns.cell import fields_of
+
+    return fields_of(kind) or {}
+
+
+def _common(verb: str, name: str, one: Any, other: Any, stream: Any) -> Any:
+    """Return the type of a column that has the values of both."""
+    from flo.columns.aggregate_types import Kind
+    from flo.values.exact import Int128, plain_type
+
+    left, right = Kind.of(one), Kind.of(other)
+    if left.plain == right.plain or right.plain is type(None):
+        plain = left.plain
+    elif left.plain is type(None):
+        plain = right.plain
+    elif plain_type(left.plain) is plain_type(right.plain) is int:
+        plain = Int128
+    else:
+        error = TypeMismatch(
+            f"`{verb}` needs columns of one type: `{name}` is {type_name(one)} on the left, and {type_name(other)} in "
+            f"{{input}}",
+            instead=((f"with_columns({name}=nw.col({name!r}).cast(…))", "converts one of them"),),
+        )
+        raise name_input(error, stream).located(Origin.here())
+    return Optional[plain] if left.nullable or right.nullable else plain  # noqa: UP045
+
+
+def _refuse_columns(verb: str, left: Any, right: Any, fields: dict[str, Any], others: dict[str, Any]) -> None:
+    missing = [name for name in fields if name not in others]
+    more = [name for name in others if name not in fields]
+    facts = [("left", ", ".join(fields)), ("{input}", ", ".join(others))]
+    error = TypeMismatch(
+        f"`{verb}` needs two streams with the same columns; {{input}} "
+        + " and ".join(
+            ([f"does not have {', '.join(f'`{name}`' for name in missing)}"] if missing else [])
+            + ([f"also has {', '.join(f'`{name}`' for name in more)}"] if more else [])
+        ),
+        facts=tuple(facts),
+        instead=(("{input}.select(…)", "the same columns"), ('{input}.rename({"old": "new"})', "other names")),
+    )
+    raise name_input(error, right).located(Origin.here())
