@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 from flo.api.aligning import align_rows
 from flo.api.arguments import expect_keys, expect_kind, expect_no_argument, expect_optional
 from flo.api.columns import Asked, Columns
+from flo.api.joins import expect_how, is_column_key, join_rows
 from flo.api.scope import B_co, C_co, StreamBase, Wider
 from flo.core.collection import Collection
 from flo.core.nested import Nested
@@ -162,13 +163,28 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         *,
         into: Callable[[Any, Any], Any] | None = None,
     ) -> Stream[Keyed[K, Any], B | B2]: ...
-    def join(self, other: Any, on: Any = None, other_on: Any = None, into: Any = None) -> Any:
-        """Combine pairs with equal keys by `into`: `on` is the key of this stream, `other_on` of the other.
+    def join(
+        self,
+        other: Any,
+        on: Any = None,
+        other_on: Any = None,
+        into: Any = None,
+        *,
+        how: str = "inner",
+        where: Any = None,
+        suffix: str = "_right",
+        nulls_equal: bool = False,
+    ) -> Any:
+        """Return pairs with equal keys: `on` is the key of this stream, and of the other unless `other_on` is given.
 
-        Without keys: a set of nodes and a set of edges give the edges' destinations; z-sets join on whole elements;
-        keyed streams join on their keys.
+        Rows that are joined on columns give rows with the columns of both; see docs/relational.md for `how` (inner,
+        left, right, full, semi, anti, cross), more conditions, suffixes and nulls. Otherwise `on` and `other_on` are
+        functions, and results are pairs, or what `into` makes of them. Without keys: a set of nodes and a set of edges
+        give the edges' destinations; z-sets join on whole elements; keyed streams join on their keys.
         """
         expect_kind("join", self, Set, Bag, ZSet, Keyed, instead=joinable(self.collection))
+        if expect_how(how) == "cross" or (into is None and is_column_key(on)):
+            return join_rows(self, other, on, other_on, how, where, suffix, nulls_equal)
         if isinstance(self.collection, Keyed):
             into = expect_optional("join", "into", into, self, other, columns=False)
             for parameter, key in (("on", on), ("other_on", other_on)):

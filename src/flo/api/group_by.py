@@ -15,7 +15,8 @@ from flo.api.aligning import retype
 from flo.api.arguments import expect_kind
 from flo.api.columns import bind_columns
 from flo.api.ordering import bind_order
-from flo.api.scope import StreamBase, name_input
+from flo.api.row_names import expect_new_name, named_columns
+from flo.api.scope import name_input
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.structural import Source
 from flo.values.operators.elementwise import Map
@@ -29,39 +30,6 @@ if TYPE_CHECKING:
 ARGUMENT = "=="
 """The names of the argument columns begin with this; no column of a user does."""
 SET, PRESENT = "=set", f"{ARGUMENT}present"
-
-
-def named_columns(verb: str, given: tuple[Any, ...], named: Mapping[str, Any], stream: Any) -> dict[str, Any]:
-    """Return columns by name: names stand for themselves, and expressions have the name of their column or alias."""
-    found: dict[str, Any] = {}
-    for each in (part for item in given for part in (item if isinstance(item, (list, tuple)) else (item,))):
-        name = each if isinstance(each, str) else _output_name(verb, each)
-        found[_expect_new(verb, name, found)] = each
-    for name, each in named.items():
-        found[_expect_new(verb, name, found)] = each
-    return found
-
-
-def _expect_new(verb: str, name: str, found: Mapping[str, Any]) -> str:
-    if name in found:
-        raise TypeMismatch(f"`{verb}` gets the column `{name}` twice", where=Origin.here())
-    return name
-
-
-def _output_name(verb: str, given: Any) -> str:
-    """Return the name of an expression's result: its alias, or the first column that it reads."""
-    import narwhals as nw
-
-    from flo.columns.evaluation import output_name
-
-    name = output_name(given) if isinstance(given, nw.Expr) else None
-    if name is None:
-        raise TypeMismatch(
-            f"`{verb}` must get a name for {brief(given)}",
-            instead=((f"{verb}(name=…)", "as a keyword"),),
-            where=Origin.here(),
-        )
-    return name
 
 
 class Grouped:
@@ -165,7 +133,7 @@ def _expect_aggregates(keys: Mapping[str, Any], aggregates: Mapping[str, Any]) -
                 instead=((f"over(…).with_columns({name}=…)", "aggregates over frames"),),
                 where=Origin.here(),
             )
-        _expect_new("agg", name, keys)
+        expect_new_name("agg", name, keys)
 
 
 class _Plan:

@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_kind
-from flo.api.columns import Columns, bind_columns, kind_of
+from flo.api.columns import Columns, bind_columns
 from flo.api.group_by import (
     Grouped,
     aggregated,
     cube_sets,
     expect_sets,
     group_rows,
-    named_columns,
     rollup_sets,
 )
-from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.api.row_names import columns_of, expect_column, named_columns
+from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.errors import Origin, TypeMismatch
 from flo.core.stream_type import Unbounded
 from flo.values.operators.elementwise import Map
-from flo.values.sequence import Sequence
-from flo.values.weighted import Bag, Set, ZSet
+from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
@@ -45,7 +44,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
         """Return the rows without these columns."""
         own = columns_of(self, "drop")
         for name in columns:
-            _expect_column(self, "drop", name, own)
+            expect_column(self, "drop", name, own)
         left = {name: name for name in own if name not in columns}
         if not left:
             raise TypeMismatch("`drop` must leave at least one column", where=Origin.here())
@@ -55,7 +54,7 @@ class RowVerbs(StreamBase[C_co, B_co]):
         """Return the rows with columns renamed: `{"old": "new"}` or `old="new"`."""
         own, new = columns_of(self, "rename"), {**(columns or {}), **named}
         for name in new:
-            _expect_column(self, "rename", name, own)
+            expect_column(self, "rename", name, own)
         given: dict[str, Any] = {}
         for name in own:
             if new.get(name, name) in given:
@@ -85,30 +84,6 @@ class RowVerbs(StreamBase[C_co, B_co]):
         """Return one row with aggregates of all rows, also before any row has come."""
         expect_kind("agg", self, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
         return aggregated(self, {}, aggregates)
-
-
-def columns_of(stream: StreamBase[Any, Any], verb: str) -> tuple[str, ...]:
-    """Return the names of the columns of a stream's rows. Raises if the elements are not rows."""
-    from flo.columns.layout import Layout
-
-    expect_kind(verb, stream, Sequence, Bag, Set, ZSet)
-    layout = Layout.of(kind_of(stream))
-    if layout is not None:
-        return layout.names
-    error = TypeMismatch(
-        f"`{verb}` must get rows with named columns; the elements of {{input}} have none",
-        facts=(("{input}", stream.type.described()),),
-        instead=((f"flo.{stream.collection.name}[Row]", "where Row is a NamedTuple, a dataclass or `flo.rows(…)`"),),
-    )
-    raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
-
-
-def _expect_column(stream: StreamBase[Any, Any], verb: str, name: str, known: tuple[str, ...]) -> None:
-    if name not in known:
-        error = TypeMismatch(
-            f"`{verb}` gets the column `{name}`, which {{input}} does not have", facts=(("columns", ", ".join(known)),)
-        )
-        raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
 
 
 def _project(stream: StreamBase[Any, Any], verb: str, given: dict[str, Any]) -> Any:
