@@ -186,4 +186,3 @@ def grouping_id() -> AggregateSpec:
     """Return which columns of a `rollup`, `cube` or `grouping_sets` a row sums over: the bit of a column is 1 if it is
     left out, the last column being the lowest bit."""
     return AggregateSpec("grouping_id")
-

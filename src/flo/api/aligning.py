@@ -30,7 +30,7 @@ def align_rows(verb: str, left: S, right: S) -> tuple[S, S]:
     from flo.columns.row_types import row_type
 
     common = row_type({name: _common(verb, name, kind, others[name], right) for name, kind in fields.items()})
-    return retype(left, common, verb), retype(right, common, verb)  # type: ignore[return-value]
+    return retype(left, common, verb), retype(right, common, verb)
 
 
 def is_row_type(kind: Any) -> bool:

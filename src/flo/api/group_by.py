@@ -43,7 +43,8 @@ class Grouped:
 
     def agg(self, **aggregates: AggregateSpec) -> Stream[Any, Any]:
         """Return a row for each group: its columns, and a column for each aggregate."""
-        return aggregated(self._stream, self._keys, aggregates, self._sets)
+        found: Stream[Any, Any] = aggregated(self._stream, self._keys, aggregates, self._sets)
+        return found
 
 
 def group_rows(stream: Any, verb: str, columns: tuple[Any, ...], named: Mapping[str, Any], sets: Any = None) -> Grouped:
@@ -87,7 +88,7 @@ def aggregated(
     keys: dict[str, Any],
     aggregates: Mapping[str, Any],
     sets: tuple[tuple[str, ...], ...] | None = None,
-) -> Stream[Any, Any]:
+) -> Any:
     """Return the stream of aggregates by these keys; without keys it is one row, also for no rows."""
     from flo.columns.row_types import row_type
 
@@ -211,7 +212,7 @@ class _Plan:
 
         nullable = row_type({name: _or_none(kind) for name, kind in self._kinds.items()})
         self._kinds = dict(zip(self._kinds, nullable.__annotations__.values(), strict=True))
-        kind = ZSet(nullable)
+        kind: ZSet[Any] = ZSet(nullable)
         nothing = kind.value([nullable(*(None for _ in self._kinds))]).fix()
         (default,) = rows.scope.apply(Source(kind, nothing), verb="agg")
         return default._then_named("agg", Plus(), retype(rows, nullable, "agg"))
@@ -258,12 +259,10 @@ def _without_set(result: Any, keys: Mapping[str, Any], aggregates: Mapping[str, 
         given[name] = name
         if spec.kind == "grouping_id":
             identifiers = [
-                sum(1 << place for place, key in enumerate(reversed(list(keys))) if key not in some)
-                for some in sets
+                sum(1 << place for place, key in enumerate(reversed(list(keys))) if key not in some) for some in sets
             ]
             column: Any = nw.lit(identifiers[-1])
             for number in range(len(sets) - 2, -1, -1):
                 column = nw.when(nw.col(SET) == number).then(nw.lit(identifiers[number])).otherwise(column)
             given[name] = column
     return result._then_named("agg", Map(bind_columns("agg", "columns", given, (result,))))
-

@@ -208,9 +208,7 @@ def _restricted(pairs: Any, where: Any) -> Any:
 
 def _outer_one(sides: Sides, named: Sides, where: Any, apart: bool, *, swapped_names: bool) -> Any:
     """Return the left join of these sides, with the columns of `named`."""
-    into = named.into(
-        left_missing=swapped_names, right_missing=not swapped_names, swapped=swapped_names
-    )
+    into = named.into(left_missing=swapped_names, right_missing=not swapped_names, swapped=swapped_names)
     right = _without_null_keys(sides.right, sides.other_on, apart)
     if where is None:
         on, other_on = sides.keys()

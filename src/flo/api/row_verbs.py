@@ -83,9 +83,11 @@ class RowVerbs(StreamBase[C_co, B_co]):
     def agg(self: RowVerbs[ZSet[T], B], **aggregates: AggregateSpec) -> Stream[Any, B]:
         """Return one row with aggregates of all rows, also before any row has come."""
         expect_kind("agg", self, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
-        return aggregated(self, {}, aggregates)
+        found: Stream[Any, B] = aggregated(self, {}, aggregates)
+        return found
 
 
-def _project(stream: StreamBase[Any, Any], verb: str, given: dict[str, Any]) -> Any:
+def _project(stream: StreamBase[Any, B], verb: str, given: dict[str, Any]) -> Stream[Any, B]:
     columns_of(stream, verb)
-    return stream._then_named(verb, Map(bind_columns(verb, "columns", given, (stream,))))
+    projected: Stream[Any, B] = stream._then_named(verb, Map(bind_columns(verb, "columns", given, (stream,))))
+    return projected

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from flo.core.collection import Collection
@@ -153,6 +154,36 @@ def name_input(error: FloError, stream: Stream[Any, Any] | None) -> FloError:
     return error
 
 
+MEANT = {
+    **dict.fromkeys(("where", "query"), "filter(…)"),
+    **dict.fromkeys(("withColumn", "withColumns", "assign", "mutate", "with_column"), "with_columns(name=…)"),
+    **dict.fromkeys(("withColumnRenamed", "renamed", "toDF"), 'rename({"old": "new"})'),
+    **dict.fromkeys(("groupBy", "groupby", "aggregate"), "group_by(…).agg(…)"),
+    **dict.fromkeys(("orderBy", "order_by", "sort_values", "sort_by"), "top(n, order_by=…), or over(order_by=…)"),
+    **dict.fromkeys(("dropDuplicates", "drop_duplicates", "unique", "unique_by"), "distinct(on=…)"),
+    **dict.fromkeys(("unionAll", "union_all", "concat", "unionByName", "append"), "union(other)"),
+    **dict.fromkeys(("subtract", "exceptAll", "except_all", "difference_all"), "except_(other, all=…)"),
+    **dict.fromkeys(("intersectAll", "intersect_all"), "intersect(other, all=True)"),
+    **dict.fromkeys(("crossJoin", "cross_join"), 'join(other, how="cross")'),
+    **dict.fromkeys(("leftOuterJoin", "merge_asof", "asof_join"), "join(other, on=…, how=…), or join_asof(…)"),
+    **dict.fromkeys(("head", "fetch"), "limit(n)"),
+    **dict.fromkeys(("window", "partitionBy", "partition_by"), "over(partition_by=…).with_columns(…)"),
+    **dict.fromkeys(("flatMap", "flatmap"), "flat_map(…), or explode(…) of a list column"),
+    **dict.fromkeys(("selectExpr", "project"), "select(…)"),
+    **dict.fromkeys(("cast", "astype"), 'with_columns(x=nw.col("x").cast(…))'),
+}
+"""Names from other libraries, and the verb that does the same here."""
+
+
+def unknown_verb(kind: type, name: str) -> AttributeError:
+    """Return the error for a verb that does not exist, with the one that the user may mean."""
+    verbs = [each for each in dir(kind) if not each.startswith("_")]
+    close = get_close_matches(name, verbs, n=1, cutoff=0.75)
+    meant = MEANT.get(name) or (f"{close[0]}(…)" if close else None)
+    hint = f"; use `{meant}`" if meant else f"; there are {', '.join(verbs)}" if not name.startswith("_") else ""
+    return AttributeError(f"a stream has no verb `{name}`{hint}", name=name)
+
+
 C_co = TypeVar("C_co", bound=Collection, covariant=True)
 C_contra = TypeVar("C_contra", bound=Collection, contravariant=True)
 B_co = TypeVar("B_co", bound=Unbounded, covariant=True)
@@ -218,6 +249,12 @@ class StreamBase(Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # type: ignore[
         """Apply an operator with one output, as a part of this verb."""
         (output,) = self.scope.apply(operator, self, *others, verb=verb)  # type: ignore[arg-type]
         return output
+
+    if not TYPE_CHECKING:  # type checkers know which verbs there are
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise, with the verb that the user may mean."""
+            raise unknown_verb(type(self), name)
 
     def __repr__(self) -> str:
         """Show the user's name, or the verb and line that made the stream, and its type."""

@@ -15,6 +15,7 @@ from flo.api.lattice_verbs import LatticeVerbs
 from flo.api.row_verbs import RowVerbs
 from flo.api.scope import B_co, C_co
 from flo.api.sequence_verbs import NestedVerbs, SequenceVerbs
+from flo.api.set_verbs import SetVerbs
 from flo.api.window_verbs import WindowVerbs
 from flo.api.zset_verbs import ZSetVerbs
 from flo.core.nested import Nested
@@ -25,6 +26,7 @@ from flo.values.sequence import Sequence
 class Stream(
     ElementVerbs[C_co, B_co],
     RowVerbs[C_co, B_co],
+    SetVerbs[C_co, B_co],
     CombineVerbs[C_co, B_co],
     SequenceVerbs[C_co, B_co],
     WindowVerbs[C_co, B_co],

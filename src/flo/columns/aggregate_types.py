@@ -124,7 +124,7 @@ def _count_distinct(options: tuple[Any, ...], kinds: tuple[Kind, ...], direction
 
 
 def _collect(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
-    return Found(on_values.CollectOf(directions, *options), tuple[kinds[0].plain, ...])
+    return Found(on_values.CollectOf(directions, *options), tuple[kinds[0].plain, ...])  # type: ignore[misc]
 
 
 def _string_agg(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:

@@ -118,8 +118,8 @@ class GroupByTables(OnTables[GroupBy]):
         schema = layout_of(self.outputs[0]).schema
         own = groups.table.select(list(self._group))
         columns = [column.combine_chunks() for column in own.columns]
-        for part, kept, field in zip(self._parts, traces, list(schema)[len(columns) :], strict=True):
-            found = part.results(groups, sums, kept, lambda place: self._name(own, place))
+        for part, held, field in zip(self._parts, traces, list(schema)[len(columns) :], strict=True):
+            found = part.results(groups, sums, held, lambda place: self._name(own, place))
             columns.append(found if found.type == field.type else found.cast(field.type))
         return beside(pa.Table.from_arrays(columns, schema=schema), groups.table.select(list(self.keys)))
 

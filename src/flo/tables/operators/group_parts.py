@@ -10,7 +10,6 @@ from abc import ABC
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np

@@ -16,15 +16,15 @@ from flo.tables.groups import rows_of, run_by
 from flo.tables.operator import Cut, Grouping, Op, Placement, kept
 from flo.tables.operators.elementwise import Stateless, counted, like_rows
 from flo.tables.operators.pairs import InTurn
-from flo.tables.operators.weights import NOTHING, chosen, flips, new_rows, totals, weights_in
+from flo.tables.operators.weights import NOTHING, chosen, new_rows, totals, weights_in, weights_of
 from flo.tables.state.keys import comparable, keys_of
 from flo.tables.state.run import Run
-from flo.tables.state.trace import Trace, added_up, weighing
+from flo.tables.state.trace import Trace, added_up, fitting, weighing
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, Rows, layout_of, of_elements
 from flo.values.operators.bags import Distinct as SequenceDistinct
 from flo.values.operators.sets import Difference, Intersection, ToBag
-from flo.values.operators.zsets import Distinct, ToZSet, ZSetToBag, ZSetToSet
+from flo.values.operators.zsets import Distinct, Positive, ToZSet, ZSetToBag, ZSetToSet
 from flo.values.weighted import Set, ZSetValue
 
 
@@ -47,8 +47,8 @@ class Remembering(Stateless[Op]):
 
 @final
 @dataclass(frozen=True)
-class DistinctTables(Remembering[Distinct]):
-    """distinct of z-sets: the rows that come and go."""
+class DistinctTables(Remembering[Distinct | Positive]):
+    """distinct of z-sets, and their positive part: what is there depends on the weight of each row."""
 
     rows: Trace = kept(NOTHING, Cut.BY_KEY)
 
@@ -56,7 +56,8 @@ class DistinctTables(Remembering[Distinct]):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         delta = totals(table, self.names())
-        changed = flips(self.rows, delta)
+        before = weights_in(self.rows, delta)
+        changed = self.like.weight_of(fitting(before, weights_of(delta))) - self.like.weight_of(before)
         moved = np.flatnonzero(changed)
         grown = replace(self, rows=self.rows.extended(delta))
         return grown, (self.emitted(chosen(delta, moved, changed[moved]).table),)
@@ -162,8 +163,8 @@ class DifferenceTables(InTurn[Difference], Remembering[Difference]):
         return self, (self.emitted(chosen(rows, np.flatnonzero(weights_in(self.gone, rows) == 0)).table),)
 
 
-@form_of(Distinct)
-def distinct(like: Distinct, inputs: StreamTypes) -> Operator | None:
+@form_of(Distinct, Positive)
+def distinct(like: Distinct | Positive, inputs: StreamTypes) -> Operator | None:
     return DistinctTables(like)
 
 

@@ -6,6 +6,7 @@ consumed and emit how the answer changes, so that their outputs add up to the ri
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
@@ -121,30 +122,58 @@ class Negate(Unary):
         return self, make_delta(negate_weights(units))
 
 
-@final
 @dataclass(frozen=True)
-class Distinct(Unary):
-    """distinct(M): (ZSet, X) ↪ (ZSet, X), weight 1 for every element with a positive weight."""
+class OfWeights(Unary):
+    """Gives every element a weight that depends on its total weight alone, and emits how that changes."""
 
     weights: PersistentMap[Any, int] = PersistentMap()  # noqa: RUF009
 
-    name = "distinct"
-    retracts = False
-    rule = "distinct"
+    @staticmethod
+    @abstractmethod
+    def weight_of(total: Any) -> Any:
+        """Return the weight that an element gets; for an integer, or for an array of them."""
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
         expect_zset(self, inputs[0])
         return inputs
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        flips = []
+        changes = []
         for element, weight in units:
             before = self.weights.get(element, 0)
-            flips.append((element, (before + weight > 0) - (before > 0)))
-        return Distinct(self.weights.added(dict(units))), make_delta(flips)
+            changes.append((element, self.weight_of(before + weight) - self.weight_of(before)))
+        return replace(self, weights=self.weights.added(dict(units))), make_delta(changes)
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
-        return Distinct(), (source.terminator(),)
+        return replace(self, weights=PersistentMap()), (source.terminator(),)
+
+
+@final
+@dataclass(frozen=True)
+class Distinct(OfWeights):
+    """distinct(M): (ZSet, X) ↪ (ZSet, X), weight 1 for every element with a positive weight."""
+
+    name = "distinct"
+    retracts = False
+    rule = "distinct"
+
+    @staticmethod
+    def weight_of(total: Any) -> Any:
+        return (total > 0) * 1
+
+
+@final
+@dataclass(frozen=True)
+class Positive(OfWeights):
+    """positive(M): (ZSet, X) ↪ (ZSet, X), the elements with a positive weight, which they keep."""
+
+    name = "positive"
+    retracts = False
+    rule = "positive"
+
+    @staticmethod
+    def weight_of(total: Any) -> Any:
+        return (total > 0) * total
 
 
 @final
