@@ -79,9 +79,9 @@ PERSONS, AUCTIONS, ROUND = 1, 3, 50
 """How many of a round of 50 events are persons, and how many are auctions. They come first; bids follow."""
 FIRST_ID, FIRST_CATEGORY, CATEGORIES = 1000, 10, 5
 ACTIVE_PERSONS, AUCTIONS_IN_FLIGHT, LEAD = 1000, 100, 10
-"""Who sells and bids, which auctions get bids, and how many of either may be named before they exist."""
+"""How many persons sell and bid, how many auctions get bids, and how many of either are named before they exist."""
 HOT_AUCTIONS, HOT_BIDDERS, HOT_SELLERS, HOT_AMONG = 2, 4, 4, 100
-"""All but one in so many choices are the hot one; one in a hundred is hot."""
+"""All but one in so many choices fall on the hot auction, bidder or seller. One in a hundred is hot."""
 HOT_CHANNELS = ("Google", "Facebook", "Baidu", "Apple")
 CHANNELS = 10_000
 SIDE_ROWS = 10_000
