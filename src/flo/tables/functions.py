@@ -13,6 +13,7 @@ from flo.columns.expression import Expression
 from flo.columns.function_types import Declared
 from flo.columns.indices import Numbers, one_chunk
 from flo.columns.layout import VALUE, Layout
+from flo.columns.traced import TracedExpression
 from flo.core.collection import Collection
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
@@ -44,7 +45,12 @@ def applied(f: Callable[..., Any], collections: Collections, *tables: pa.Table) 
     Columns besides those of the rows, such as computed keys and weights, are ignored.
     """
     if isinstance(f, Expression):
-        return f.results(*(table.select(reads) for table, reads in zip(tables, f.reads, strict=True)))
+        try:
+            return f.results(*(table.select(reads) for table, reads in zip(tables, f.reads, strict=True)))
+        except ElementError:
+            if not isinstance(f, TracedExpression):
+                raise
+            f = Declared(f.function, f.kind)  # Python may compute what columns cannot
     results = row_by_row(f, collections, *tables)
     expect_declared(f, results)
     return written(results, returned_type(f))
