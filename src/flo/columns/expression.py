@@ -21,6 +21,7 @@ from flo.columns.arithmetic import is_wide
 from flo.columns.calling import calling
 from flo.columns.evaluation import Call, Rows, Value, broadcast, columns_read, evaluate, looks_elsewhere
 from flo.columns.layout import VALUE, Layout
+from flo.columns.readable import readable
 from flo.columns.row_types import python_type, row_type
 from flo.core.errors import ElementError, EngineError, LawError, TypeMismatch
 from flo.values.canonical import instant_element
@@ -75,7 +76,8 @@ class Expression:
         if kind is not None:
             self.__dict__["kind"] = kind
         self.text = expression_text(given)
-        self.__name__ = self.text if len(self.text) <= 80 else f"{self.text[:79]}…"
+        shown = readable(given)
+        self.__name__ = shown if len(shown) <= 80 else f"{shown[:79]}…"
         self.takes = len(inputs)
         self._expect_of_each_row()
         self.returns = self.kind  # read by `returned_type`
