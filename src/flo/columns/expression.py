@@ -69,12 +69,21 @@ class _Memory:
 class Expression:
     """A function of one row, or of two, made of column expressions. Identified by its text."""
 
-    def __init__(self, given: Any, inputs: tuple[Layout, ...], kind: Any = None) -> None:
-        """`kind` is a wider type than that of the results, such as the same columns with nulls."""
+    def __init__(
+        self,
+        given: Any,
+        inputs: tuple[Layout, ...],
+        kind: Any = None,
+        called: tuple[dict[str, str], ...] | None = None,
+    ) -> None:
+        """`kind` is a wider type than that of the results, such as the same columns with nulls. `called` has the names
+        of the columns of each row in the expression, if they are not those of `names_of`."""
         self.given = given
         self.inputs = inputs
         if kind is not None:
             self.__dict__["kind"] = kind
+        if called is not None:
+            self.__dict__["arguments"] = called
         self.text = expression_text(given)
         shown = readable(given)
         self.__name__ = shown if len(shown) <= 80 else f"{shown[:79]}…"
@@ -110,6 +119,13 @@ class Expression:
     def arguments(self) -> tuple[dict[str, str], ...]:
         """For each row, the names of its columns in the expression."""
         return _called(self.inputs)
+
+    def on_rows(self, inputs: tuple[Layout, ...]) -> Expression:
+        """Return the expression on rows without some columns, which it does not read."""
+        called = tuple(
+            {name: names[name] for name in layout.names} for names, layout in zip(self.arguments, inputs, strict=True)
+        )
+        return Expression(self.given, inputs, self.kind, called)
 
     @staticmethod
     def names_of(inputs: tuple[Layout, ...]) -> list[str]:

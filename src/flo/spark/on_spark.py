@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 import flo.tables.operators  # noqa: F401  # registers the operators on tables
 from flo.api.running import expect_known
 from flo.columns.derive import derive_table_types
+from flo.columns.pruning import prune_columns
 from flo.core.errors import (
     BoundednessError,
     CheckpointError,
@@ -71,7 +72,8 @@ class OnSpark:
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
         types: StreamTypes = tuple(columnar(stream.type) or stream.type for stream in self._inputs.values())
         values = tuple(stream.type for stream in self._inputs.values())
-        graph, outputs = translated(derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late())), types)
+        typed = derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late()))
+        graph, outputs = translated(prune_columns(typed, values), types)
         wanted = tuple(columnar(plain(output)) or plain(output) for output in outputs)
         between = converting(outputs, wanted)
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]

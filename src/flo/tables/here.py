@@ -12,6 +12,7 @@ import flo.tables.operators  # noqa: F401  # registers the operators on tables
 from flo.api.engines import Here
 from flo.api.running import FlowLoop, Result, expect_known
 from flo.columns.derive import derive_table_types
+from flo.columns.pruning import prune_columns
 from flo.core.checkpoint import Running
 from flo.core.collection import Value
 from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
@@ -67,7 +68,8 @@ class OnHere:
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
         types: StreamTypes = tuple(_input_type(stream.type) for stream in self._inputs.values())
         values = tuple(stream.type for stream in self._inputs.values())
-        graph, outputs = translated(derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late())), types)
+        typed = derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late()))
+        graph, outputs = translated(prune_columns(typed, values), types)
         wanted = tuple(o if isinstance(o.collection, KeyedColumns) else _as_table(plain(o)) for o in outputs)
         between = converting(outputs, wanted)
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
