@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections import namedtuple
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import lru_cache
 from typing import Annotated, Any, Optional
@@ -62,20 +62,41 @@ class _ByName:
 
 
 def rows(kind: Any) -> Any:
-    """Return the row type of an Arrow schema, a TypedDict or another row type: `flo.Bag[flo.rows(schema)]`."""
+    """Return the row type of a schema of Arrow, Polars or PySpark, of a TypedDict or of another row type:
+    `flo.ZSet[flo.rows(schema)]`."""
     try:
-        if isinstance(kind, pa.Schema):
-            return row_type_of(kind)
+        schema = arrow_schema(kind)
+        if schema is not None:
+            return row_type_of(schema)
         fields = fields_of(kind)
     except TypeError as error:
         raise TypeMismatch(f"no row type can have these columns: {error}", where=Origin.here()) from None
     if not fields:
         raise TypeMismatch(
-            "`rows` must get an Arrow schema, a TypedDict, a dataclass or a NamedTuple",
+            "`rows` must get a schema of Arrow, Polars or PySpark, a TypedDict, a dataclass or a NamedTuple",
             facts=(("given", brief(kind)),),
             where=Origin.here(),
         )
     return row_type(fields)
+
+
+def arrow_schema(kind: Any) -> pa.Schema | None:
+    """Return the schema of Arrow, Polars or PySpark as one of Arrow; None if it is none of these.
+
+    Columns of Polars may always be null.
+    """
+    if isinstance(kind, pa.Schema):
+        return kind
+    library = type(kind).__module__.partition(".")[0]
+    if library == "polars" and isinstance(kind, Mapping):
+        import polars
+
+        return polars.DataFrame(schema=dict(kind)).to_arrow().schema
+    if library == "pyspark" and hasattr(kind, "fieldNames"):
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        return to_arrow_schema(kind)
+    return None
 
 
 def row_type_of(schema: pa.Schema) -> Any:
