@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import sys
 from collections import namedtuple
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -89,14 +90,47 @@ def arrow_schema(kind: Any) -> pa.Schema | None:
         return kind
     library = type(kind).__module__.partition(".")[0]
     if library == "polars" and isinstance(kind, Mapping):
-        import polars
-
-        return polars.DataFrame(schema=dict(kind)).to_arrow().schema
+        frame = sys.modules["polars"].DataFrame(schema=dict(kind))
+        return frame.to_arrow().schema
     if library == "pyspark" and hasattr(kind, "fieldNames"):
-        from pyspark.sql.pandas.types import to_arrow_schema
-
-        return to_arrow_schema(kind)
+        return pa.schema([_of_spark(field) for field in kind])
     return None
+
+
+_OF_SPARK = {
+    "long": pa.int64(),
+    "integer": pa.int32(),
+    "short": pa.int16(),
+    "byte": pa.int8(),
+    "double": pa.float64(),
+    "float": pa.float32(),
+    "boolean": pa.bool_(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "daytimeinterval": pa.duration("us"),
+    "void": pa.null(),
+}
+
+
+def _of_spark(field: Any) -> pa.Field:
+    """Return a field of PySpark as one of Arrow."""
+    return pa.field(field.name, _type_of_spark(field.dataType), field.nullable)
+
+
+def _type_of_spark(kind: Any) -> pa.DataType:
+    name = kind.typeName().partition(" ")[0] if not hasattr(kind, "startField") else "daytimeinterval"
+    if name in _OF_SPARK:
+        return _OF_SPARK[name]
+    if name.startswith("decimal"):
+        return pa.decimal128(kind.precision, kind.scale)
+    if name == "array":
+        return pa.list_(pa.field("item", _type_of_spark(kind.elementType), kind.containsNull))
+    if name == "struct":
+        return pa.struct([_of_spark(field) for field in kind])
+    raise TypeError(f"the type {kind.simpleString()} of PySpark has no Python type")
 
 
 def row_type_of(schema: pa.Schema) -> Any:
