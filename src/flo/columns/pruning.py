@@ -1,4 +1,5 @@
-"""Column pruning: columns that nobody reads are dropped before joins, so that neither state nor shuffles hold them.
+"""Less work for a program: columns that nobody reads are dropped before joins, so that neither state nor shuffles hold
+them, and what is computed twice is computed once.
 
 Only what is linear is narrowed: rows that become equal add their weights, and projections, filters, unions and inner
 joins give the same for the sum. Whether a row is *present* is not linear, so sides that others depend on in that way
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import is_
 from typing import Any, TypeAlias
 
 from flo.columns.expression import Expression
@@ -30,12 +32,10 @@ Needed: TypeAlias = "frozenset[str] | None"
 
 
 def prune_columns(graph: Graph, types: StreamTypes) -> Graph:
-    """Return the graph with unread columns dropped before joins."""
+    """Return the graph with unread columns dropped before joins, and with what is computed twice computed once."""
     dag = Dag.of(graph, types)
-    needed = _needed(dag)
-    if all(each is None for each in needed.values()):
-        return graph
-    return _Pruned(dag, needed).dag.graph()
+    pruned = _Pruned(dag, _needed(dag))
+    return pruned.dag.graph() if pruned.changed else graph
 
 
 def _needed(dag: Dag) -> dict[Stream, Needed]:
@@ -114,6 +114,7 @@ class _Pruned:
 
     def __init__(self, old: Dag, needed: dict[Stream, Needed]) -> None:
         self.needed = needed
+        self.changed = False
         self.dag = Dag(inputs=list(old.inputs), count=old.count)
         self.new: dict[Stream, Stream] = {stream: stream for stream in old.inputs}
         for vertex in old.vertices:
@@ -144,13 +145,23 @@ class _Pruned:
                 operator = Filter(_rebound(keep, (_layout(inputs[0]),)))
             case Plus() | Minus() if wanted is not None:
                 inputs = [self._project(stream, wanted, vertex) for stream in inputs]
-        self._append(operator, inputs, vertex)
-
-    def _append(self, operator: Operator, inputs: list[Stream], vertex: Vertex) -> None:
-        types = tuple(stream.type for stream in inputs)
-        outputs = [self.dag._stream(each) for each in operator.judge(types).outputs]
-        self.dag.vertices.append(Vertex(operator.typed(types), tuple(inputs), tuple(outputs), vertex.origin))
+        self.changed |= operator is not vertex.operator
+        outputs = self._apply(operator, inputs, vertex)
         self.new.update(zip(vertex.outputs, outputs, strict=True))
+
+    def _apply(self, operator: Operator, inputs: list[Stream], vertex: Vertex) -> tuple[Stream, ...]:
+        """Return the outputs of the operator on these inputs: those of an equal one, if there is one.
+
+        Operators are deterministic, so equal ones with the same inputs have the same outputs.
+        """
+        for other in self.dag.vertices if inputs else ():
+            if other.operator == operator and other.outputs and all(map(is_, other.inputs, inputs)):
+                self.changed = True
+                return other.outputs
+        types = tuple(stream.type for stream in inputs)
+        outputs = tuple(self.dag._stream(each) for each in operator.judge(types).outputs)
+        self.dag.vertices.append(Vertex(operator.typed(types), tuple(inputs), outputs, vertex.origin))
+        return outputs
 
     def _project(self, stream: Stream, columns: Needed, vertex: Vertex) -> Stream:
         """Return the stream with these columns only."""
@@ -159,10 +170,7 @@ class _Pruned:
             return stream
         names = tuple(name for name in layout.names if name in columns) or layout.names[:1]
         f = Expression({name: name for name in names}, (layout,), _row_of(layout.element, names))
-        operator = Map(f)
-        (output,) = operator.judge((stream.type,)).outputs
-        found = self.dag._stream(output)
-        self.dag.vertices.append(Vertex(operator, (stream,), (found,), vertex.origin))
+        (found,) = self._apply(Map(f), [stream], vertex)
         return found
 
 
