@@ -127,7 +127,7 @@ class _Pruned:
         inputs = [self.new[stream] for stream in vertex.inputs]
         operator = vertex.operator
         match operator:
-            case Join(on, other, into) if read != (None, None):
+            case Join(on, other, Expression() as into) if read != (None, None):
                 inputs = [self._project(stream, columns, vertex) for stream, columns in zip(inputs, read, strict=True)]
                 layouts = tuple(map(_layout, inputs))
                 operator = replace(

@@ -2,8 +2,8 @@
 
 The source of the function is translated, nothing is called. Only what Python and columns compute alike is translated:
 columns without nulls, arithmetic and comparisons of ints and floats, comparisons of texts and times, `and`, `or`, `not`
-and conditions of bools, and division by a constant that is not zero. If an integer leaves 64 bits, where Python goes on,
-the function itself is called.
+and conditions of bools, and division by a constant that is not zero. If an integer leaves 64 bits, where Python goes
+on, the function itself is called.
 """
 
 from __future__ import annotations
