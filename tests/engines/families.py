@@ -6,8 +6,8 @@ more than its programs, many run side by side in one flow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import pytest
 
@@ -18,19 +18,44 @@ from tests.quick import is_thorough
 Build = Callable[["Program"], None]
 
 
-class Program:
-    """A part of a flow, the deltas of its inputs, and the results of its outputs."""
+class Inputs:
+    """The inputs of a flow and their deltas. Programs that ask for the same data share an input."""
 
-    def __init__(self, flow: flo.Flow, name: str) -> None:
-        self.flow, self.name = flow, name
+    def __init__(self, flow: flo.Flow) -> None:
+        self.flow = flow
         self.deltas: dict[str, tuple[Any, ...]] = {}
+        self._known: dict[Any, Any] = {}
+
+    def get(self, collection: Any, deltas: tuple[Any, ...], bounded: bool) -> Any:
+        asked = collection, repr(deltas), bounded
+        if asked not in self._known:
+            name = f"input {len(self.deltas)}"
+            self.deltas[name] = deltas
+            self._known[asked] = self.flow.input(name, collection, bounded=bounded)
+        return self._known[asked]
+
+    def align(self) -> list[Data]:
+        """What all inputs get in each micro-batch; those with fewer deltas get nothing in the last ones."""
+        count = max((len(deltas) for deltas in self.deltas.values()), default=1)
+        return [
+            {
+                name: deltas[number] if number < len(deltas) else type(deltas[0])()
+                for name, deltas in self.deltas.items()
+            }
+            for number in range(count)
+        ]
+
+
+class Program:
+    """A part of a flow, and the results of its outputs."""
+
+    def __init__(self, inputs: Inputs, name: str) -> None:
+        self.flow, self.inputs, self.name = inputs.flow, inputs, name
         self.expected: dict[str, tuple[Any, ...]] = {}
 
     def input(self, collection: Any, *deltas: Any, bounded: bool = False) -> Any:
         """An input that gets these deltas, one in each micro-batch."""
-        name = f"{self.name} input {len(self.deltas)}"
-        self.deltas[name] = deltas
-        return self.flow.input(name, collection, bounded=bounded)
+        return self.inputs.get(collection, deltas, bounded)
 
     def expect(self, stream: Any, *results: Any) -> None:
         """The final result of a stream, or its result after each delta. Bounded inputs end after the last."""
@@ -42,7 +67,7 @@ class Program:
 class Family:
     """Programs of related verbs. Those of the sample run on Spark in `make test`; in `make thorough` all do."""
 
-    collected: list[Family] = []
+    collected: ClassVar[list[Family]] = []
     """In this session of pytest."""
 
     def __init__(self, name: str, *, sample: tuple[str, ...]) -> None:
@@ -69,7 +94,7 @@ class Family:
         """Compare the results of one program on an engine with those that it must have."""
         if engine.name in ("values", "tables"):
             programs = build_programs({name: self.programs[name]})
-            deltas = align_deltas(programs)
+            deltas = programs[0].inputs.align()
             compare(programs[0], engine.run_deltas(programs[0].flow, deltas))
             compare(programs[0], engine.run_deltas(programs[0].flow, [add_deltas(deltas)]))
         else:
@@ -84,7 +109,7 @@ class Family:
         place = engine.name, *builds
         if place not in _queries:
             programs = build_programs(builds)
-            found = engine.run_deltas(programs[0].flow, align_deltas(programs))
+            found = engine.run_deltas(programs[0].flow, programs[0].inputs.align())
             _queries[place] = {program.name: (program, found) for program in programs}
         return _queries[place]
 
@@ -94,23 +119,12 @@ _queries: dict[tuple[str, ...], dict[str, tuple[Program, list[Data]]]] = {}
 
 def build_programs(builds: dict[str, Build]) -> list[Program]:
     """Build programs side by side in one flow."""
-    flow = flo.Flow("verbs")
-    programs = []
+    inputs, programs = Inputs(flo.Flow("verbs")), []
     for name, build in builds.items():
-        programs.append(Program(flow, name))
+        programs.append(Program(inputs, name))
         build(programs[-1])
         assert programs[-1].expected, f"{name} expects nothing"
     return programs
-
-
-def align_deltas(programs: Iterable[Program]) -> list[Data]:
-    """What all inputs get in each micro-batch; those with fewer deltas get nothing in the last ones."""
-    inputs = {name: deltas for program in programs for name, deltas in program.deltas.items()}
-    count = max((len(deltas) for deltas in inputs.values()), default=1)
-    return [
-        {name: deltas[number] if number < len(deltas) else type(deltas[0])() for name, deltas in inputs.items()}
-        for number in range(count)
-    ]
 
 
 def compare(program: Program, found: list[Data]) -> None:

@@ -13,7 +13,7 @@ from tests.engines.engine import Engine, comparable
 from tests.engines.extremes import KINDS, Kind, program, verbs_for
 from tests.spark.programs import Case, together
 
-FEW = ("count_by", "key_by", "enumerate")
+FEW = ("count_by of values", "key_by", "enumerate")
 """Verbs that send rows of every kind to other shards, as keys and as values, and back in order."""
 
 

@@ -10,7 +10,7 @@ import flo
 from tests.engines.engine import Engine
 from tests.engines.families import Family, Program
 
-FAMILY = Family("keyed verbs", sample=("per_key", "join_on_keys"))
+FAMILY = Family("keyed verbs", sample=("per_key",))
 
 
 class Sale(NamedTuple):

@@ -8,7 +8,7 @@ import flo
 from tests.engines.engine import Engine
 from tests.engines.families import Family, Program
 
-FAMILY = Family("lattice verbs", sample=("fold_lattice", "thresholds"))
+FAMILY = Family("lattice verbs", sample=("thresholds",))
 Numbers = flo.Sequence[int]
 
 

@@ -8,7 +8,7 @@ import flo
 from tests.engines.engine import Engine
 from tests.engines.families import Family, Program
 
-FAMILY = Family("nest verbs", sample=("nest", "integrate_and_differentiate"))
+FAMILY = Family("nest verbs", sample=("integrate_and_differentiate",))
 Numbers = flo.Sequence[int]
 
 

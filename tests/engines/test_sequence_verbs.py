@@ -10,7 +10,7 @@ import flo
 from tests.engines.engine import Engine
 from tests.engines.families import Family, Program
 
-FAMILY = Family("sequence verbs", sample=("scan", "sort_by_columns", "union"))
+FAMILY = Family("sequence verbs", sample=("scan",))
 Numbers = flo.Sequence[int]
 
 
