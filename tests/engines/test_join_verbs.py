@@ -29,6 +29,10 @@ ORDERS = ({TEA: 1, NUTS: 2}, {CAKE: 1}, {NUTS: -1})
 CUSTOMERS = ({ANN: 1}, {MOVED: 1, ANN: -1, CLEO: 1}, {BOB: 1, MOVED: -1})
 
 
+def describe(order: Order | None, customer: Customer | None) -> str:
+    return f"{order.price if order else 'nothing'} {customer.name if customer else 'nobody'}"
+
+
 def both_sides(p: Program) -> tuple[flo.Stream, flo.Stream]:
     return p.input(flo.ZSet[Order], *ORDERS), p.input(flo.ZSet[Customer], *CUSTOMERS)
 
@@ -131,6 +135,17 @@ def full_join(p: Program) -> None:
         {(2, "Oslo"): 1, (3, None): 2},
         {(2, None): 1, (4, None): 1, (3, None): 2, (None, None): 1},
         {(2, None): 1, (4, None): 1, (3, "Rome"): 1, (None, None): 1},
+    )
+
+
+@FAMILY.program
+def full_join_into_by_a_function(p: Program) -> None:
+    orders, customers = both_sides(p)
+    p.expect(
+        orders.full_join(customers, "customer", "name", describe),
+        {"2 ann": 1, "3 nobody": 2},
+        {"2 ann": 1, "4 ann": 1, "3 nobody": 2, "nothing cleo": 1},
+        {"2 nobody": 1, "4 nobody": 1, "3 bob": 1, "nothing cleo": 1},
     )
 
 
