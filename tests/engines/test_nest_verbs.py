@@ -58,7 +58,7 @@ def nest_in_a_nest(p: Program) -> None:
 
 @FAMILY.program
 def state_passes_to_the_next_inner_stream(p: Program) -> None:
-    def total(batch, loop):  # type: ignore[no-untyped-def]
+    def total(batch, loop):
         before = loop.read_defer("total", Numbers, initial=[100])
         after = before.union(batch).sum()
         loop.write_defer("total", after)
@@ -71,7 +71,7 @@ def state_passes_to_the_next_inner_stream(p: Program) -> None:
 
 @FAMILY.program
 def constants_of_a_body(p: Program) -> None:
-    def scaled(batch, loop):  # type: ignore[no-untyped-def]
+    def scaled(batch, loop):
         return batch.zip(loop.constant(Numbers, [10, 100])).map(lambda pair: pair[0] * pair[1])
 
     p.expect(p.input(Numbers, [1, 2, 3], [4]).batch(2).nest(scaled), [[10, 200]], [[10, 200], [30, 400]])
@@ -82,7 +82,7 @@ def reachable_nodes(p: Program) -> None:
     """A fixed number of rounds, on a set that grows."""
     edges = p.input(flo.Set[tuple[int, int]], {(1, 2), (2, 3)}, {(3, 4), (7, 8), (4, 5)}, bounded=True)
 
-    def step(edges, loop):  # type: ignore[no-untyped-def]
+    def step(edges, loop):
         before = loop.read_defer("reached", flo.Set[int], initial={1})
         reached = before.union(before.join(edges))
         loop.write_defer("reached", reached)
