@@ -128,8 +128,8 @@ def build_programs(builds: dict[str, Build]) -> list[Program]:
 
 
 def compare(program: Program, found: list[Data]) -> None:
-    """Compare with each result, or with the last one, which is all that some engines have."""
+    """Compare with the result after each delta where the engine has them, and with the last one."""
     for name, results in program.expected.items():
-        each = [(len(found) - 1, results[-1])] if len(results) != len(found) else list(enumerate(results))
-        for number, result in each:
+        each = list(enumerate(results)) if 1 < len(results) <= len(found) else []
+        for number, result in [*each, (len(found) - 1, results[-1])]:
             assert found[number][name] == comparable(result), f"{name}, after delta {number + 1} of {len(found)}"
