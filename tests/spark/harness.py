@@ -51,18 +51,23 @@ def streamed(
 ) -> Query:
     """The query that has taken all of the data, bounded inputs as tables, others in micro-batches."""
     rng = random.Random(seed)
+    whole = {stream.name: (data.get(stream.name, []), 1 if stream.bounded else parts) for stream in flow._scope.inputs}
+    return fed(spark, flow, {name: cut(items, count, rng) for name, (items, count) in whole.items()}, folder, shards)
+
+
+def fed(spark: Any, flow: flo.Flow, pieces: dict[str, list[Any]], folder: Path, shards: int = 2) -> Query:
+    """The query that has taken these pieces, one in each micro-batch; of a bounded input, the first one as a table."""
     inputs, order = {}, {}
     for stream in flow._scope.inputs:
         of: Any = stream.type.collection
-        items = data.get(stream.name, [])
         if ordered(of):
             order[stream.name] = POSITION
         if stream.bounded:
-            inputs[stream.name] = frame(spark, of, items)
+            inputs[stream.name] = frame(spark, of, pieces[stream.name][0])
             continue
         source, start = folder / "in" / stream.name, 0
         source.mkdir(parents=True, exist_ok=True)
-        for number, piece in enumerate(cut(items, parts, rng)):
+        for number, piece in enumerate(pieces[stream.name]):
             rows = table(of, piece, start)
             start += rows.num_rows
             file = source / f"{number:03}.parquet"

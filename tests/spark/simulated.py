@@ -233,7 +233,11 @@ def as_plain(kind: Any, found: Any) -> Any:
     if not ordered(of):
         weights = found[WEIGHTS] if WEIGHTS in found.column_names else pa.array([1] * found.num_rows, pa.int64())
         found = found.select(layout_of(of).names).append_column(WEIGHT, weights)
-    return of.plain(Rows(of, found.cast(schema_of(of))).value())
+    schema = schema_of(of)  # a struct that may be null cannot be cast, not even to its own type
+    columns = [
+        each if each.type == field.type else each.cast(field.type) for each, field in zip(found, schema, strict=True)
+    ]
+    return of.plain(Rows(of, pa.Table.from_arrays(columns, schema=schema)).value())
 
 
 def agree_as_one_job(spark: Any, case: Any, shards: int) -> None:
