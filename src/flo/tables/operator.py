@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import Enum
 from typing import Any, ClassVar, Generic, Self, TypeVar
@@ -68,6 +67,16 @@ def given(stream: StreamType) -> StreamType | None:
 
 
 T = TypeVar("T")
+
+
+def register_in(registry: dict[Any, T], *kinds: Any) -> Callable[[T], T]:
+    """Returns a decorator that enters a function or a class into a registry, under these kinds."""
+
+    def register(entry: T) -> T:
+        registry.update(dict.fromkeys(kinds, entry))
+        return entry
+
+    return register
 
 
 def add_deltas(one: Any, other: Any) -> Delta:
@@ -236,12 +245,17 @@ class OnTables(Operator, Generic[Op]):
         """A state does not hold the types either."""
         return replace(self, like=like.like, inputs=like.inputs, outputs=like.outputs, keys=like.keys)
 
-    @abstractmethod
+    @classmethod
+    def fits(cls, like: Any, inputs: StreamTypes) -> bool:
+        """Whether it can run this operator on inputs of these types, which are those on values."""
+        return True
+
     def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
         """The operator and its outputs after these rows, which have the columns `keys`: a table for each input.
 
         The rows that it gives have them too. Of whole streams (`Streams`) that it gives, `owners` has the keys.
         """
+        raise NotImplementedError(self.name)
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
         """The operator and its outputs when the streams of these groups have ended: what is due at their end, as a

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeAlias, final
+from typing import Any, Self, TypeAlias, TypeVar, final
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire, identity
 from flo.core.typing import initial
 from flo.tables.keyed import KeyedRows, inner_of, keyed_rows_of
-from flo.tables.operator import columnar, given, in_tables, plain
+from flo.tables.operator import OnTables, columnar, given, in_tables, plain
 from flo.tables.streams import Streams
 from flo.tables.values import of_elements, written
 from flo.values.keyed import Keyed, KeyedValue
@@ -102,34 +102,26 @@ class ToValues(Operator):
 
 Make: TypeAlias = Callable[[Any, StreamTypes], Operator | Graph | None]
 FORMS: dict[type[Operator], Make] = {}
-"""For a class of operators on values, what makes the columnar form of one, given its input types on values; None where
-this one has none. A graph stands for the operator: its inputs and outputs are those of the form."""
+"""For a class of operators on values: a function that makes the form on tables of one, given its input types on values.
+It returns None if this operator has no form. A graph stands for the operator: its inputs and outputs are those of the
+form."""
+F = TypeVar("F", bound=type[OnTables[Any]])
 
 
-def form_of(*kinds: type[Operator]) -> Callable[[Make], Make]:
-    """Registers the columnar form of these operators."""
+def form_of(*kinds: type[Operator]) -> Callable[[F], F]:
+    """Registers a class as the form on tables of these operators, where it `fits` them."""
 
-    def registered(make: Make) -> Make:
-        FORMS.update(dict.fromkeys(kinds, make))
-        return make
+    def register(form: F) -> F:
+        FORMS.update(dict.fromkeys(kinds, lambda like, inputs: form(like) if form.fits(like, inputs) else None))
+        return form
 
-    return registered
+    return register
 
 
 Choose: TypeAlias = Callable[[Any, StreamTypes], tuple[StreamTypes, Operator | Graph] | None]
 CHOICES: dict[type[Operator], Choose] = {}
-"""For operators on streams that can be tables in more than one way: given the types that are there, the types to read
-and what reads them; None to go by FORMS."""
-
-
-def choice_of(*kinds: type[Operator]) -> Callable[[Choose], Choose]:
-    """Registers what is chosen for these operators."""
-
-    def registered(choose: Choose) -> Choose:
-        CHOICES.update(dict.fromkeys(kinds, choose))
-        return choose
-
-    return registered
+"""For operators on streams that can be tables in more than one way: a function from the operator and the types that its
+inputs have to the types that it shall read and the operator that reads them. It returns None to go by FORMS."""
 
 
 def translated(graph: Graph, inputs: StreamTypes) -> tuple[Graph, StreamTypes]:

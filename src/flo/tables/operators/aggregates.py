@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, TypeVar, final, get_origin
+from typing import Any, TypeVar, final, get_origin
 
 import numpy as np
 import pyarrow as pa
@@ -34,7 +34,7 @@ from flo.tables.functions import (
     row_by_row,
     written,
 )
-from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.weights import NOTHING, flips, totals, weights_in, weights_of
 from flo.tables.state.keys import keys_of, same
 from flo.tables.state.limbs import has_digits
@@ -53,7 +53,7 @@ from flo.tables.state.totals import (
     taken_sums,
 )
 from flo.tables.state.trace import Trace, weighing
-from flo.tables.translate import form_of
+from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.exact import terms, to_decimal
 from flo.values.operators.zset_aggregates import (
@@ -70,25 +70,6 @@ from flo.values.operators.zset_aggregates import (
 from flo.values.operators.zset_ranking import TopK
 
 G = TypeVar("G", bound=Aggregate | TopK, covariant=True)
-Make: TypeAlias = Callable[[Aggregate, StreamTypes], Operator | None]
-AGGREGATES: dict[type[Aggregator], Make] = {}
-"""For a class of aggregators, what makes the operator on tables; None where this one has none."""
-
-
-def aggregate_of(*kinds: type[Aggregator]) -> Callable[[Make], Make]:
-    """Registers the operator on tables of aggregates by these."""
-
-    def registered(make: Make) -> Make:
-        AGGREGATES.update(dict.fromkeys(kinds, make))
-        return make
-
-    return registered
-
-
-@form_of(Aggregate)
-def aggregate(like: Aggregate, inputs: StreamTypes) -> Operator | None:
-    make = AGGREGATES.get(type(like.aggregator))
-    return None if make is None else make(like, inputs)
 
 
 @dataclass(frozen=True)
@@ -111,6 +92,23 @@ class ByGroup(OnTables[G]):
         return (layout_of(self.outputs[0]).names[0],) if one else None
 
 
+F = TypeVar("F", bound=type[ByGroup[Aggregate]])
+AGGREGATES: dict[type[Aggregator], type[ByGroup[Aggregate]]] = {}
+"""For a class of aggregators, the operator on tables."""
+
+
+def aggregate_of(*kinds: type[Aggregator]) -> Callable[[F], F]:
+    """Registers a class as the operator on tables of aggregates by these, where it `fits` them."""
+    return register_in(AGGREGATES, *kinds)  # type: ignore[return-value]
+
+
+@register_in(FORMS, Aggregate)
+def aggregate(like: Aggregate, inputs: StreamTypes) -> Operator | None:
+    form = AGGREGATES.get(type(like.aggregator))
+    return form(like) if form is not None and form.fits(like, inputs) else None
+
+
+@aggregate_of(Count, Sum, Avg, Linear)
 @final
 @dataclass(frozen=True)
 class AggregateTables(ByGroup[Aggregate]):
@@ -119,7 +117,17 @@ class AggregateTables(ByGroup[Aggregate]):
     groups: Totals = kept(Totals(()), Cut.BY_KEY)
 
     name = "aggregate_tables"
-    rule = "aggregate"
+
+    @classmethod
+    def fits(cls, like: Aggregate, inputs: StreamTypes) -> bool:
+        """The numbers must have columns that can be summed."""
+        if isinstance(like.aggregator, Count):
+            return True
+        layout = result_layout(_summed(like.aggregator), inputs[0].collection)
+        if layout is None or not all(_summable(cell.arrow) and not cell.nullable for cell in layout.cells):
+            return False
+        several = isinstance(like.aggregator, Linear) and _several(like.aggregator.of)
+        return several or layout.names == (VALUE,)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         table = table.combine_chunks()
@@ -216,26 +224,12 @@ def _several(of: Any) -> bool:
     return get_origin(kind) is tuple or (isinstance(kind, type) and issubclass(kind, tuple))
 
 
-@aggregate_of(Count)
-def count(like: Aggregate, inputs: StreamTypes) -> Operator | None:
-    return AggregateTables(like)
-
-
-@aggregate_of(Sum, Avg, Linear)
-def linear(like: Aggregate, inputs: StreamTypes) -> Operator | None:
-    """Where the numbers have columns that can be summed."""
-    layout = result_layout(_summed(like.aggregator), inputs[0].collection)
-    if layout is None or not all(_summable(cell.arrow) and not cell.nullable for cell in layout.cells):
-        return None
-    several = isinstance(like.aggregator, Linear) and _several(like.aggregator.of)
-    return AggregateTables(like) if several or layout.names == (VALUE,) else None
-
-
 def _summable(kind: pa.DataType) -> bool:
     """Whether the numbers of such a column can be summed."""
     return has_digits(kind) and not (pa.types.is_decimal(kind) and kind.scale < 0)
 
 
+@aggregate_of(CountDistinct)
 @final
 @dataclass(frozen=True)
 class CountDistinctTables(ByGroup[Aggregate]):
@@ -245,7 +239,11 @@ class CountDistinctTables(ByGroup[Aggregate]):
     counts: Trace = kept(NOTHING, Cut.BY_KEY)
 
     name = "count_distinct_tables"
-    rule = "aggregate"
+
+    @classmethod
+    def fits(cls, like: Aggregate, inputs: StreamTypes) -> bool:
+        layout = result_layout(_counted(like), inputs[0].collection)
+        return layout is None or layout.hashable
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         of = self.inputs[0]
@@ -279,9 +277,3 @@ def _counted(like: Aggregate) -> Of:
     """What gives the values that are counted."""
     assert isinstance(like.aggregator, CountDistinct)
     return like.aggregator.value
-
-
-@aggregate_of(CountDistinct)
-def count_distinct(like: Aggregate, inputs: StreamTypes) -> Operator | None:
-    layout = result_layout(_counted(like), inputs[0].collection)
-    return CountDistinctTables(like) if layout is None or layout.hashable else None

@@ -27,6 +27,7 @@ from flo.values.operators.sequences import Window
 NOTHING = Arranged(())
 
 
+@form_of(Window)
 @final
 @dataclass(frozen=True)
 class SpanTables(OnTables[Window]):
@@ -44,9 +45,16 @@ class SpanTables(OnTables[Window]):
 
     name = "span_tables"
 
-    @property
-    def rule(self) -> str:
-        return self.like.name
+    @classmethod
+    def fits(cls, like: Window, inputs: StreamTypes) -> bool:
+        """Times must be numbers, or timestamps without a zone."""
+        layout = Layout.of(of_elements(inputs[0].collection).element)
+        if layout is None or layout.names != ("0", "1") or layout.cells[1].nullable:
+            return False
+        kind = layout.cells[1].arrow
+        spans = timedelta if kind == pa.timestamp("us") else (int, float) if kind in (pa.int64(), pa.float64()) else ()
+        is_span = isinstance(like.interval, spans)
+        return is_span and not like.interval < like.interval * 0
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         ends = self.ends(table)
@@ -97,15 +105,3 @@ def _times(table: pa.Table) -> npt.NDArray[Any]:
     numbers = column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
     found: npt.NDArray[Any] = numbers.to_numpy(zero_copy_only=False)
     return found
-
-
-@form_of(Window)
-def window(like: Window, inputs: StreamTypes) -> Operator | None:
-    """Where times are numbers, or timestamps without a zone."""
-    layout = Layout.of(of_elements(inputs[0].collection).element)
-    if layout is None or layout.names != ("0", "1") or layout.cells[1].nullable:
-        return None
-    kind = layout.cells[1].arrow
-    spans = timedelta if kind == pa.timestamp("us") else (int, float) if kind in (pa.int64(), pa.float64()) else ()
-    fits = isinstance(like.interval, spans)
-    return SpanTables(like) if fits and not like.interval < like.interval * 0 else None

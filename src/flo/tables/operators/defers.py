@@ -16,9 +16,9 @@ from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.operator import Measure, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
 from flo.core.typing import derive
-from flo.tables.operator import in_tables
+from flo.tables.operator import in_tables, register_in
 from flo.tables.state.trace import added_up, weighing
-from flo.tables.translate import choice_of
+from flo.tables.translate import CHOICES
 from flo.tables.values import Columns, Rows, ordered
 from flo.values.element_value import ElementCollection
 from flo.values.weighted import Set
@@ -53,7 +53,7 @@ def gathered(of: Collection, table: pa.Table) -> pa.Table:
     return weighing(table, ones[: table.num_rows])
 
 
-@choice_of(WriteDefer)
+@register_in(CHOICES, WriteDefer)
 def written(like: WriteDefer, inputs: StreamTypes) -> tuple[StreamTypes, Operator]:
     wanted = in_tables(inputs[0])
     of = wanted.collection

@@ -34,6 +34,12 @@ def like_rows(table: pa.Table, rows: pa.Table, keys: tuple[str, ...] = ()) -> pa
     return table
 
 
+def can_hold(stream: StreamType) -> bool:
+    """Whether tables can hold the stream: its elements have columns, and a hash unless it is a sequence."""
+    layout = Layout.of(of_elements(stream.collection).element)
+    return layout is not None and (layout.hashable or ordered(stream.collection))
+
+
 @dataclass(frozen=True)
 class Stateless(OnTables[Op]):
     """Goes by what arrived alone."""
@@ -46,10 +52,15 @@ class Stateless(OnTables[Op]):
         return columns  # the rows of most are those that came
 
 
+@form_of(Map)
 @final
 @dataclass(frozen=True)
 class MapTables(Stateless[Map]):
     name = "map_tables"
+
+    @classmethod
+    def fits(cls, like: Map, inputs: StreamTypes) -> bool:
+        return can_hold(*like.type(inputs))
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         found = applied(self.like.f, self.inputs, table)
@@ -60,10 +71,15 @@ class MapTables(Stateless[Map]):
         return f.passed(columns) if isinstance(f, Expression) else None
 
 
+@form_of(Filter)
 @final
 @dataclass(frozen=True)
 class FilterTables(Stateless[Filter]):
     name = "filter_tables"
+
+    @classmethod
+    def fits(cls, like: Filter, inputs: StreamTypes) -> bool:
+        return not isinstance(like.keep, Expression) or like.keep.schema.types == [pa.bool_()]
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         keep: Any = self.like.keep
@@ -74,6 +90,7 @@ class FilterTables(Stateless[Filter]):
         return self, (self.emitted(table.filter(kept)),)
 
 
+@form_of(FlatMap)
 @final
 @dataclass(frozen=True)
 class FlatMapTables(Stateless[FlatMap]):
@@ -82,6 +99,10 @@ class FlatMapTables(Stateless[FlatMap]):
     name = "flat_map_tables"
     keeps_positions = False
     cancels = True
+
+    @classmethod
+    def fits(cls, like: FlatMap, inputs: StreamTypes) -> bool:
+        return can_hold(*like.type(inputs))
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         lists = called(list, called(self.like.f, elements_of(self.inputs[0], table)))
@@ -96,6 +117,7 @@ class FlatMapTables(Stateless[FlatMap]):
         return None
 
 
+@form_of(Negate)
 @final
 @dataclass(frozen=True)
 class NegateTables(Stateless[Negate]):
@@ -110,12 +132,17 @@ def negated(table: pa.Table) -> pa.Table:
     return table.set_column(place, table.schema.field(WEIGHT), multiplied(table[WEIGHT], pa.scalar(-1)))
 
 
+@form_of(MapWeights)
 @final
 @dataclass(frozen=True)
 class MapWeightsTables(Stateless[MapWeights]):
     """Every row is tried with some weights, as on values; the first that breaks the law is refused there."""
 
     name = "map_weights_tables"
+
+    @classmethod
+    def fits(cls, like: MapWeights, inputs: StreamTypes) -> bool:
+        return not isinstance(like.f, Expression) or like.f.schema.types == [pa.int64()]
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         like = self.like
@@ -144,6 +171,7 @@ class MapWeightsTables(Stateless[MapWeights]):
         return f.results(table.select(rows), weights.select(beside)).column(0)
 
 
+@form_of(Plus, Minus, BagUnion, SetUnion)
 @final
 @dataclass(frozen=True)
 class UnionTables(Stateless[Plus | Minus | BagUnion | SetUnion]):
@@ -162,6 +190,7 @@ class UnionTables(Stateless[Plus | Minus | BagUnion | SetUnion]):
         return self, (self.emitted(added_up(found) if counts else found),)
 
 
+@form_of(ToSet)
 @final
 @dataclass(frozen=True)
 class CountedTables(Stateless[ToSet | ToBag | ToZSet]):
@@ -170,59 +199,12 @@ class CountedTables(Stateless[ToSet | ToBag | ToZSet]):
     name = "counted_tables"
     keeps_positions = False
 
+    @classmethod
+    def fits(cls, like: ToSet | ToBag | ToZSet, inputs: StreamTypes) -> bool:
+        return layout_of(inputs[0].collection).hashable
+
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         if ordered(self.inputs[0]) or isinstance(self.outputs[0], Set):
             rows = table.select([*layout_of(self.inputs[0]).names, *self.keys])
             table = weighing(rows, np.ones(table.num_rows, np.int64))
         return self, (self.emitted(table),)
-
-
-def has_place(stream: StreamType) -> bool:
-    """Whether its elements have columns and can be in the collection: only a sequence takes what has no hash."""
-    layout = Layout.of(of_elements(stream.collection).element)
-    return layout is not None and (layout.hashable or ordered(stream.collection))
-
-
-@form_of(Map)
-def map_tables(like: Map, inputs: StreamTypes) -> Operator | None:
-    (output,) = like.type(inputs)
-    return MapTables(like) if has_place(output) else None
-
-
-@form_of(FlatMap)
-def flat_map_tables(like: FlatMap, inputs: StreamTypes) -> Operator | None:
-    (output,) = like.type(inputs)
-    return FlatMapTables(like) if has_place(output) else None
-
-
-@form_of(Filter)
-def filter_tables(like: Filter, inputs: StreamTypes) -> Operator | None:
-    asks = not isinstance(like.keep, Expression) or like.keep.schema.types == [pa.bool_()]
-    return FilterTables(like) if asks else None
-
-
-@form_of(Negate)
-def negate_tables(like: Negate, inputs: StreamTypes) -> Operator | None:
-    return NegateTables(like)
-
-
-@form_of(MapWeights)
-def map_weights_tables(like: MapWeights, inputs: StreamTypes) -> Operator | None:
-    whole = not isinstance(like.f, Expression) or like.f.schema.types == [pa.int64()]
-    return MapWeightsTables(like) if whole else None
-
-
-@form_of(Plus, Minus, BagUnion, SetUnion)
-def union_tables(like: Plus | Minus | BagUnion | SetUnion, inputs: StreamTypes) -> Operator | None:
-    return UnionTables(like)
-
-
-@form_of(ToSet)
-def to_set(like: ToSet, inputs: StreamTypes) -> Operator | None:
-    return CountedTables(like) if layout_of(inputs[0].collection).hashable else None
-
-
-def counted(like: ToBag | ToZSet, inputs: StreamTypes) -> Operator | None:
-    """Of sequences and bags; a set's rows may come again, and must be remembered."""
-    assert not isinstance(inputs[0].collection, Set)
-    return CountedTables(like) if layout_of(inputs[0].collection).hashable else None

@@ -252,6 +252,7 @@ class Paired(JoinedByKey[P]):
         return Joined.of(self).passed(columns)
 
 
+@form_of(Join, BagJoin)
 @final
 @dataclass(frozen=True)
 class JoinTables(Paired[Join | BagJoin]):
@@ -274,6 +275,7 @@ class JoinTables(Paired[Join | BagJoin]):
         return replace(kept, ended_side=place)
 
 
+@form_of(SetJoin)
 @final
 @dataclass(frozen=True)
 class SetJoinTables(Paired[SetJoin]):
@@ -287,6 +289,12 @@ class SetJoinTables(Paired[SetJoin]):
     ended_side: int | None = kept(None, Cut.SAME)
 
     name = "join_set_tables"
+
+    @classmethod
+    def fits(cls, like: SetJoin, inputs: StreamTypes) -> bool:
+        right = Layout.of(of_elements(inputs[1].collection).element)
+        edges = right is not None and right.form != "value" and len(right.names) > 1
+        return like.other_on is not None or edges
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         names = [(*self.keys, *layout_of(of).names) for of in self.inputs]
@@ -318,6 +326,7 @@ def shown(delta: Run, trace: Trace, partners: Partners, moved: Run, *, having: b
     return pa.concat_tables(parts) if parts else None
 
 
+@form_of(SemiJoin, AntiJoin)
 @final
 @dataclass(frozen=True)
 class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
@@ -354,6 +363,7 @@ class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
         return (*self.keys, *layout_of(self.inputs[1]).names)
 
 
+@form_of(LeftJoin, FullJoin)
 @final
 @dataclass(frozen=True)
 class OuterTables(Paired[LeftJoin | FullJoin]):
@@ -404,25 +414,3 @@ class OuterTables(Paired[LeftJoin | FullJoin]):
     def _beside_none(self, joined: Joined, left: pa.Table | None, right: pa.Table | None) -> pa.Table | None:
         rows = left if right is None else right
         return None if rows is None else like_rows(joined.results(left, right), rows, self.keys)
-
-
-@form_of(Join, BagJoin)
-def join(like: Join | BagJoin, inputs: StreamTypes) -> Operator | None:
-    return JoinTables(like)
-
-
-@form_of(SetJoin)
-def join_sets(like: SetJoin, inputs: StreamTypes) -> Operator | None:
-    right = Layout.of(of_elements(inputs[1].collection).element)
-    edges = right is not None and right.form != "value" and len(right.names) > 1
-    return SetJoinTables(like) if like.other_on is not None or edges else None
-
-
-@form_of(SemiJoin, AntiJoin)
-def filtering(like: SemiJoin | AntiJoin, inputs: StreamTypes) -> Operator | None:
-    return FilteringTables(like)
-
-
-@form_of(LeftJoin, FullJoin)
-def outer(like: LeftJoin | FullJoin, inputs: StreamTypes) -> Operator | None:
-    return OuterTables(like)

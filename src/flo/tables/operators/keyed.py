@@ -50,6 +50,7 @@ def keyed_delta(of: Keyed[Any, Any], table: pa.Table | None, keys: pa.Table | No
     return nothing if nothing.has_content() else None
 
 
+@form_of(KeyBy)
 @final
 @dataclass(frozen=True)
 class KeyByTables(OnTables[KeyBy]):
@@ -59,7 +60,10 @@ class KeyByTables(OnTables[KeyBy]):
     placement = Placement.ANYWHERE
     grouping = Grouping.NONE
     keeps_positions = True
-    rule = "key-by"
+
+    @classmethod
+    def fits(cls, like: KeyBy, inputs: StreamTypes) -> bool:
+        return has_results(like.f)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         of: Any = self.outputs[0]
@@ -87,9 +91,6 @@ class OnKeyed(OnTables[Op]):
 
     def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
         """The operator and its outputs after all that these hold."""
-        raise NotImplementedError
-
-    def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
         raise NotImplementedError
 
     def steps(self, inputs: Values) -> Iterator[Step]:
@@ -129,12 +130,16 @@ class OnKeyed(OnTables[Op]):
         return super().unit(of.inner, part)
 
 
+@form_of(MapValues)
 @final
 @dataclass(frozen=True)
 class MapValuesTables(OnKeyed[MapValues]):
     name = "map_values_tables"
-    rule = "map-values"
     whole_keys = True
+
+    @classmethod
+    def fits(cls, like: MapValues, inputs: StreamTypes) -> bool:
+        return has_results(like.f)
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         (value,), of = values, self.outputs[0]
@@ -142,14 +147,19 @@ class MapValuesTables(OnKeyed[MapValues]):
         return self, (keyed_delta(of, like_rows(found, value.table, key_names(value.of)), value.keys),)  # type: ignore[arg-type]
 
 
+@form_of(FilterKeys)
 @final
 @dataclass(frozen=True)
 class FilterKeysTables(OnKeyed[FilterKeys]):
     """Asks once for every key of a delta."""
 
     name = "filter_keys_tables"
-    rule = "filter-keys"
     whole_keys = True
+
+    @classmethod
+    def fits(cls, like: FilterKeys, inputs: StreamTypes) -> bool:
+        is_condition = not isinstance(like.keep, Expression) or like.keep.schema.types == [pa.bool_()]
+        return is_condition and has_key_columns(inputs[0].collection)
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         (value,) = values
@@ -168,13 +178,13 @@ class FilterKeysTables(OnKeyed[FilterKeys]):
         return pa.array(kept)
 
 
+@form_of(Entries)
 @final
 @dataclass(frozen=True)
 class EntriesTables(OnKeyed[Entries]):
     """(key, element) for every element."""
 
     name = "entries_tables"
-    rule = "entries"
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         (value,) = values
@@ -185,6 +195,7 @@ class EntriesTables(OnKeyed[Entries]):
         return self, (self.emitted(weighing(found, weights)),)
 
 
+@form_of(KeyedJoin)
 @final
 @dataclass(frozen=True)
 class KeyedJoinTables(OnKeyed[KeyedJoin]):
@@ -196,8 +207,13 @@ class KeyedJoinTables(OnKeyed[KeyedJoin]):
     """The side that has ended before the other: nothing more of that one is kept."""
 
     name = "join_keyed_tables"
-    rule = "join-keyed"
     whole_keys = True
+
+    @classmethod
+    def fits(cls, like: KeyedJoin, inputs: StreamTypes) -> bool:
+        """The keys of both sides must have the same columns."""
+        left, right = (key_schema(stream.collection).remove_metadata() for stream in inputs)
+        return (like.into is None or has_results(like.into)) and left == right
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         of: Any = self.outputs[0]
@@ -221,32 +237,3 @@ def _by_key(value: KeyedRows) -> Run:
     if WEIGHT not in table.column_names:
         table = weighing(table, np.ones(table.num_rows, np.int64))
     return run_of(table, key_names(value.of))
-
-
-@form_of(KeyBy)
-def key_by(like: KeyBy, inputs: StreamTypes) -> Operator | None:
-    return KeyByTables(like) if has_results(like.f) else None
-
-
-@form_of(MapValues)
-def map_values(like: MapValues, inputs: StreamTypes) -> Operator | None:
-    return MapValuesTables(like) if has_results(like.f) else None
-
-
-@form_of(FilterKeys)
-def filter_keys(like: FilterKeys, inputs: StreamTypes) -> Operator | None:
-    asks = not isinstance(like.keep, Expression) or like.keep.schema.types == [pa.bool_()]
-    return FilterKeysTables(like) if asks and has_key_columns(inputs[0].collection) else None
-
-
-@form_of(Entries)
-def entries(like: Entries, inputs: StreamTypes) -> Operator | None:
-    return EntriesTables(like)
-
-
-@form_of(KeyedJoin)
-def join_keyed(like: KeyedJoin, inputs: StreamTypes) -> Operator | None:
-    """Where the keys of both sides have the same columns."""
-    left, right = (key_schema(stream.collection) for stream in inputs)
-    into = like.into is None or has_results(like.into)
-    return KeyedJoinTables(like) if into and left.remove_metadata() == right.remove_metadata() else None

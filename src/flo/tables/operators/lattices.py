@@ -36,6 +36,7 @@ class LVars:
     values: list[Any]
 
 
+@form_of(FoldLattice)
 @final
 @dataclass(frozen=True)
 class FoldLatticeTables(OnTables[FoldLattice]):
@@ -46,7 +47,6 @@ class FoldLatticeTables(OnTables[FoldLattice]):
     keeps_positions = False
 
     name = "fold_lattice_tables"
-    rule = "fold-lattice"
 
     @property
     def by_row(self) -> bool:
@@ -73,6 +73,7 @@ class FoldLatticeTables(OnTables[FoldLattice]):
         return like.consume(elements_of(of, table), SequenceValue)[1][0]
 
 
+@form_of(SumLattice)
 @final
 @dataclass(frozen=True)
 class SumLatticeTables(OnTables[SumLattice]):
@@ -85,7 +86,11 @@ class SumLatticeTables(OnTables[SumLattice]):
     total: int | Fraction = 0
 
     name = "sum_lattice_tables"
-    rule = "sum-lattice"
+
+    @classmethod
+    def fits(cls, like: SumLattice, inputs: StreamTypes) -> bool:
+        layout = layout_of(inputs[0].collection)
+        return layout.names == (VALUE,) and has_digits(layout.cells[0].arrow)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         like = self.like
@@ -132,16 +137,3 @@ def _largest(sums: Limbs) -> int:
 def _exact(sums: Limbs, place: int, kind: pa.DataType) -> int | Fraction:
     number = sums.number(place) * Fraction(2) ** (BITS * sums.low)
     return number / 10**kind.scale if pa.types.is_decimal(kind) else number
-
-
-@form_of(FoldLattice)
-def fold_lattice(like: FoldLattice, inputs: StreamTypes) -> Operator | None:
-    return FoldLatticeTables(like)
-
-
-@form_of(SumLattice)
-def sum_lattice(like: SumLattice, inputs: StreamTypes) -> Operator | None:
-    """Of numbers: what else there is, the operator on values refuses."""
-    layout = layout_of(inputs[0].collection)
-    known = layout.names == (VALUE,) and has_digits(layout.cells[0].arrow)
-    return SumLatticeTables(like) if known else None

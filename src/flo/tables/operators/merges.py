@@ -27,6 +27,7 @@ AT_ONCE = 1024
 """Rows of a side that are looked at together, at least."""
 
 
+@form_of(MergeSorted)
 @final
 @dataclass(frozen=True)
 class MergeTables(PairTables[MergeSorted]):
@@ -38,6 +39,14 @@ class MergeTables(PairTables[MergeSorted]):
     last: tuple[Keys, Keys] = ((), ())
 
     name = "merge_tables"
+
+    @classmethod
+    def fits(cls, like: MergeSorted, inputs: StreamTypes) -> bool:
+        """Columns must have the order that Python gives the keys."""
+        left, right = (stream.collection for stream in inputs)
+        layout = result_layout(like.key, left)
+        flat = layout is not None and not any(pa.types.is_nested(cell.arrow) for cell in layout.cells)
+        return flat and left == right and bool(comparisons(layout))
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         left, right = sides = both(inputs)
@@ -152,12 +161,3 @@ def _first(value: Rows, most: int) -> Rows:
 def _behind(order: Places, where: Any) -> int:
     found = np.flatnonzero(where)
     return int(found[-1]) + 1 if len(found) else 0
-
-
-@form_of(MergeSorted)
-def merge(like: MergeSorted, inputs: StreamTypes) -> Operator | None:
-    """Where columns have the order that Python gives the keys."""
-    left, right = (stream.collection for stream in inputs)
-    layout = result_layout(like.key, left)
-    flat = layout is not None and not any(pa.types.is_nested(cell.arrow) for cell in layout.cells)
-    return MergeTables(like) if flat and left == right and comparisons(layout) else None

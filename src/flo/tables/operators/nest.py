@@ -6,19 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-import pyarrow as pa
-
 from flo.columns.indices import take_rows
 from flo.core.collection import End
 from flo.core.nest import Nest
-from flo.core.operator import Delta, Deltas, Operator, Step, Values
+from flo.core.operator import Delta, Step, Values
 from flo.core.stream_type import StreamTypes
 from flo.tables.faults import expect_of_a_row
 from flo.tables.functions import beside, by_columns
-from flo.tables.operator import Grouping, OnTables, Op, Placement, functions_in, plain
+from flo.tables.operator import Grouping, OnTables, Op, Placement, functions_in, plain, register_in
 from flo.tables.operators.nested import Choice, flatten_inner, moved, nest_one_by_one
 from flo.tables.streams import STREAM, StreamColumns, Streams, has_columns, numbers, of_streams
-from flo.tables.translate import choice_of
+from flo.tables.translate import CHOICES
 from flo.tables.whole import Whole, in_order, operators_in, run_whole, whole_types
 from flo.values.operators.nested_streams import Flatten, NestedZip
 
@@ -43,9 +41,6 @@ class OnStreams(OnTables[Op]):
     def take_in(self, value: Streams) -> Step:
         return Step(self.rule, (value.drained(),), self, (self.all_of(value),))
 
-    def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
-        raise NotImplementedError
-
     def all_of(self, value: Streams) -> Delta:
         raise NotImplementedError
 
@@ -56,7 +51,6 @@ class NestTables(OnStreams[Nest]):
     """nest(g) on inner streams that are complete."""
 
     name = "nest_tables"
-    rule = "nest"
 
     @property
     def by_row(self) -> bool:
@@ -99,7 +93,7 @@ class NestTables(OnStreams[Nest]):
         return replace(value, of=of_streams(self.outputs[0]), tables=tables, end=End.OPEN)
 
 
-@choice_of(Nest)
+@register_in(CHOICES, Nest)
 def nest(like: Nest, inputs: StreamTypes) -> Choice | None:
     """All at once where the inner streams are complete and the body can, else one after the other."""
     (stream,) = inputs
@@ -116,7 +110,6 @@ class FlattenTables(OnStreams[Flatten]):
     """flatten() on inner streams that are complete."""
 
     name = "flatten_tables"
-    rule = "flatten"
 
     def all_of(self, value: Streams) -> Delta:
         rows = value.tables[0]
@@ -125,7 +118,7 @@ class FlattenTables(OnStreams[Flatten]):
         return self.emitted(rows.drop_columns([STREAM]))
 
 
-@choice_of(Flatten)
+@register_in(CHOICES, Flatten)
 def flatten(like: Flatten, inputs: StreamTypes) -> Choice | None:
     (stream,) = inputs
     whole = isinstance(stream.collection, StreamColumns)
@@ -161,11 +154,8 @@ class ZipStreams(OnTables[NestedZip]):
             rests = tuple(value.passed() if value.fixed() else value.drained() for value in values)
             yield Step(f"{self.rule}-terminated", rests, replace(self, done=True), (self.ended(),))
 
-    def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
-        raise NotImplementedError
 
-
-@choice_of(NestedZip)
+@register_in(CHOICES, NestedZip)
 def zip_nested(like: NestedZip, inputs: StreamTypes) -> Choice | None:
     """As one where all are complete."""
     whole = all(isinstance(stream.collection, StreamColumns) for stream in inputs)

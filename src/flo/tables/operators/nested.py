@@ -10,18 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-import pyarrow as pa
-
 from flo.core.defer import ReadDefer
 from flo.core.graph import Graph, nodes
 from flo.core.nest import Nest
 from flo.core.nested import Nested
-from flo.core.operator import Deltas, Operator, Step, Values
+from flo.core.operator import Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Source
-from flo.tables.operator import Grouping, OnTables, Placement, in_tables, plain
+from flo.tables.operator import Grouping, OnTables, Placement, in_tables, plain, register_in
 from flo.tables.operators.defers import settled
-from flo.tables.translate import choice_of, tables_of, translated
+from flo.tables.translate import CHOICES, tables_of, translated
 from flo.tables.values import Columns, of_elements
 from flo.values.operators.nested_streams import Flatten, NestedLast, NestOnce, RepeatNested, RepeatNestedBy
 
@@ -47,26 +45,26 @@ def _uses_tables(graph: Graph) -> bool:
     )
 
 
-@choice_of(ReadDefer, Source)
+@register_in(CHOICES, ReadDefer, Source)
 def emitted(like: ReadDefer | Source, inputs: StreamTypes) -> Choice | None:
     """What is emitted once is made a table once."""
     wanted = in_tables(StreamType(like.collection, bounded=True)).collection
     return (), replace(like, collection=wanted, value=tables_of(like.collection, like.value))
 
 
-@choice_of(RepeatNested, NestedLast)
+@register_in(CHOICES, RepeatNested, NestedLast)
 def moved(like: Operator, inputs: StreamTypes) -> Choice | None:
     return tuple(map(in_tables, inputs)), like
 
 
-@choice_of(NestOnce)
+@register_in(CHOICES, NestOnce)
 def nest_once(like: NestOnce, inputs: StreamTypes) -> Choice | None:
     """Of the second input only the number of its inner streams matters."""
     stream, driver = inputs
     return (in_tables(stream), driver if isinstance(driver.collection, Nested) else in_tables(driver)), like
 
 
-@choice_of(RepeatNestedBy)
+@register_in(CHOICES, RepeatNestedBy)
 def repeat_nested_by(like: RepeatNestedBy, inputs: StreamTypes) -> Choice | None:
     stream, times = inputs
     return (in_tables(stream), plain(times)), like
@@ -81,7 +79,6 @@ class FlattenInner(OnTables[Flatten]):
     grouping = Grouping.NONE
     keeps_positions = False
     name = "flatten_inner"
-    rule = "flatten"
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         for step in Flatten(Columns(of_elements(self.outputs[0])).bottom()).steps(inputs):
@@ -89,9 +86,6 @@ class FlattenInner(OnTables[Flatten]):
 
     def advance(self, inputs: Values) -> Iterator[Step]:
         return self.steps(inputs)
-
-    def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
-        raise NotImplementedError
 
 
 def flatten_inner(like: Flatten, stream: StreamType) -> Choice | None:

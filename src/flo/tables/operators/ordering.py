@@ -83,6 +83,7 @@ class Arranged(Trace):
 register("arranged", lambda columns=(), runs=(): Arranged(tuple(columns), tuple(runs)))
 
 
+@form_of(Sort)
 @final
 @dataclass(frozen=True)
 class SortTables(OnTables[Sort]):
@@ -95,7 +96,12 @@ class SortTables(OnTables[Sort]):
     rows: Arranged = field(default=Arranged(()))
 
     name = "sort_tables"
-    rule = "sort"
+
+    @classmethod
+    def fits(cls, like: Sort, inputs: StreamTypes) -> bool:
+        """Columns must have the order that Python gives the keys, and elements a text that breaks ties."""
+        of = inputs[0].collection
+        return bool(comparisons(result_layout(like.key, of))) and (ordered(of) or shown_alike(layout_of(of)))
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         table, _ = by_key(table, self.inputs[0], self.like.key)
@@ -130,11 +136,3 @@ class SortTables(OnTables[Sort]):
         """What Python raises where it compares keys that cannot be compared."""
         of, elements = of_elements(self.inputs[0]), elements_of(self.inputs[0], table)
         self.like._sorted(of.value_class.of(elements if ordered(of) else [(each, 1) for each in elements]))
-
-
-@form_of(Sort)
-def sort(like: Sort, inputs: StreamTypes) -> Operator | None:
-    """Where columns have the order that Python gives the keys, and the elements a text to tell ties apart."""
-    of: Any = inputs[0].collection
-    fits = comparisons(result_layout(like.key, of)) and (ordered(of) or shown_alike(layout_of(of)))
-    return SortTables(like) if fits else None

@@ -36,13 +36,6 @@ class PairTables(OnTables[Op]):
     grouping = Grouping.NONE
     keeps_positions = False
 
-    @property
-    def rule(self) -> str:
-        return self.like.name
-
-    def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
-        raise NotImplementedError
-
 
 def both(inputs: Values) -> Sides:
     left, right = inputs
@@ -61,6 +54,7 @@ def ending(value: Rows) -> bool:
     return value.end is End.ARRIVED and not value.table.num_rows
 
 
+@form_of(Zip)
 @final
 @dataclass(frozen=True)
 class ZipTables(PairTables[Zip]):
@@ -139,6 +133,7 @@ def _placed(place: int, item: Any, other: Any) -> tuple[Any, Any]:
     return (other, item) if place else (item, other)
 
 
+@form_of(UnionSequences)
 @final
 @dataclass(frozen=True)
 class OneThenOtherTables(InTurn[UnionSequences]):
@@ -148,22 +143,13 @@ class OneThenOtherTables(InTurn[UnionSequences]):
     grouping = Grouping.WHOLE
     keeps_positions = False
     name = "one_then_other_tables"
-    rule = "union"
+
+    @classmethod
+    def fits(cls, like: UnionSequences, inputs: StreamTypes) -> bool:
+        """Both sides must have the columns of the result."""
+        layouts = [Layout.of(of_elements(each.collection).element) for each in (*inputs, *like.type(inputs))]
+        return len({layout and layout.names for layout in layouts}) == 1
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         rows = left if left.num_rows else right
         return self, (self.emitted(with_keys(layout_of(self.outputs[0]).fitted(rows), rows, self.keys)),)
-
-
-@form_of(Zip)
-def zipped(like: Zip, inputs: StreamTypes) -> Operator | None:
-    return ZipTables(like)
-
-
-@form_of(UnionSequences)
-def one_then_other(like: UnionSequences, inputs: StreamTypes) -> Operator | None:
-    """Where both have the columns of the result."""
-    (output,) = like.type(inputs)
-    layouts = [Layout.of(of_elements(stream.collection).element) for stream in (*inputs, output)]
-    names = {layout and layout.names for layout in layouts}
-    return OneThenOtherTables(like) if len(names) == 1 else None

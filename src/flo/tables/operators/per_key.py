@@ -35,14 +35,14 @@ from flo.tables.keyed import (
     noticed,
     of_keys,
 )
-from flo.tables.operator import Grouping, OnTables, Op, add_deltas, columnar, given, plain
+from flo.tables.operator import Grouping, OnTables, Op, add_deltas, columnar, given, plain, register_in
 from flo.tables.operators.keyed import OnKeyed, keyed_delta
 from flo.tables.operators.lattices import LVars
 from flo.tables.operators.weights import NOTHING, chosen, new_rows, totals, weights_in, weights_of
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.trace import Trace, alike, weighing
 from flo.tables.streams import NUMBER, KeyedStreamColumns, KeyedStreams, Streams, keyed_form, numbers
-from flo.tables.translate import CHOICES, FORMS, converting, form_of
+from flo.tables.translate import CHOICES, FORMS, converting
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lvar import LVar
 from flo.values.operators.keyed_streams import inner_types
@@ -343,7 +343,7 @@ def _lvars(of: Keyed[Any, Any], delta: LVars | None, said: pa.Table) -> KeyedVal
     return KeyedValue.of(entries)
 
 
-@form_of(PerKey)
+@register_in(FORMS, PerKey)
 def per_key(like: PerKey, inputs: StreamTypes) -> Graph | None:
     """Where operators of the body have forms for every key. The others run on values, in a `per_key` of their own."""
     if not all(has_key_columns(stream.collection) for stream in inputs):

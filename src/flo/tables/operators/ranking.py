@@ -145,13 +145,18 @@ def ordering_columns(of: Collection, key: Any) -> tuple[str, ...]:
     return tuple(f"{KEY}{KEY}{name}" for name in layout.names)
 
 
+@form_of(TopK)
 @final
 @dataclass(frozen=True)
 class TopKTables(InOrder[TopK]):
     """The first k rows of each group."""
 
     name = "top_k_tables"
-    rule = "top-k"
+
+    @classmethod
+    def fits(cls, like: TopK, inputs: StreamTypes) -> bool:
+        of = inputs[0].collection
+        return bool(comparisons(result_layout(like.key, of))) and shown_alike(layout_of(of))
 
     @property
     def count(self) -> int:
@@ -173,19 +178,18 @@ class TopKTables(InOrder[TopK]):
         return heads.table.select(list(layout_of(self.outputs[0]).names))
 
 
-@form_of(TopK)
-def top_k(like: TopK, inputs: StreamTypes) -> Operator | None:
-    of = inputs[0].collection
-    return TopKTables(like) if comparisons(result_layout(like.key, of)) and shown_alike(layout_of(of)) else None
-
-
+@aggregate_of(Min, Max)
 @final
 @dataclass(frozen=True)
 class ExtremeTables(InOrder[Aggregate]):
     """The value of the first row of each group."""
 
     name = "extreme_tables"
-    rule = "aggregate"
+
+    @classmethod
+    def fits(cls, like: Aggregate, inputs: StreamTypes) -> bool:
+        """Columns must have the order that Python gives the values."""
+        return bool(comparisons(result_layout(_extreme(like).value, inputs[0].collection)))
 
     @property
     def count(self) -> int:
@@ -214,10 +218,3 @@ class ExtremeTables(InOrder[Aggregate]):
 def _extreme(like: Aggregate) -> Extreme:
     assert isinstance(like.aggregator, Extreme)
     return like.aggregator
-
-
-@aggregate_of(Min, Max)
-def extreme(like: Aggregate, inputs: StreamTypes) -> Operator | None:
-    """Where columns have the order that Python gives the values."""
-    layout = result_layout(_extreme(like).value, inputs[0].collection)
-    return ExtremeTables(like) if comparisons(layout) else None

@@ -14,7 +14,6 @@ from flo.columns.indices import Places, one_chunk, take_rows
 from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator
-from flo.core.stream_type import StreamTypes
 from flo.tables.functions import beside, elements_of, written
 from flo.tables.groups import Counts, Groups, by_groups, group_name, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement
@@ -67,6 +66,7 @@ def weights_beside(table: pa.Table) -> Places:
     return numbers_in(table, WEIGHT) if WEIGHT in table.column_names else np.ones(table.num_rows, np.int64)
 
 
+@form_of(Count)
 @final
 @dataclass(frozen=True)
 class CountTables(ResultTables[Count]):
@@ -75,7 +75,6 @@ class CountTables(ResultTables[Count]):
     counts: Counts = field(default=Counts())
 
     name = "count_tables"
-    rule = "count"
 
     def added(self, groups: Groups) -> Self:
         counts = groups.counts
@@ -88,6 +87,7 @@ class CountTables(ResultTables[Count]):
         return with_keys(pa.Table.from_arrays([found], schema=layout_of(self.outputs[0]).schema), groups, self.keys)
 
 
+@form_of(Sum)
 @final
 @dataclass(frozen=True)
 class SumTables(ResultTables[Sum]):
@@ -96,7 +96,6 @@ class SumTables(ResultTables[Sum]):
     totals: Totals = field(default=Totals(()))
 
     name = "sum_tables"
-    rule = "sum"
 
     def added(self, groups: Groups) -> Self:
         rows = groups.rows
@@ -165,6 +164,7 @@ class Reaching(OnTables[F]):
         return self.reaching(groups.keys, reached), outputs
 
 
+@form_of(Fold, FoldUnordered)
 @final
 @dataclass(frozen=True)
 class FoldTables(ResultTables[Fold | FoldUnordered], Reaching[Fold | FoldUnordered]):
@@ -182,6 +182,7 @@ class FoldTables(ResultTables[Fold | FoldUnordered], Reaching[Fold | FoldUnorder
         return with_keys(written(found, of_elements(self.outputs[0]).element), groups, self.keys)
 
 
+@form_of(Last)
 @final
 @dataclass(frozen=True)
 class LastTables(ResultTables[Last]):
@@ -190,7 +191,6 @@ class LastTables(ResultTables[Last]):
     kept: Latest = field(default=NO_ROWS)
 
     name = "last_tables"
-    rule = "last"
 
     def added(self, groups: Groups) -> Self:
         newest = take_rows(groups.rows, np.cumsum(groups.counts) - 1)  # a copy: a slice would hold on to all of them
@@ -200,23 +200,3 @@ class LastTables(ResultTables[Last]):
     def results(self, groups: Run) -> pa.Table | None:
         _, rows = by_groups(self.kept, groups).known(groups)
         return None if rows is None else rows.select([*self.keys, *schema_of(self.inputs[0]).names])
-
-
-@form_of(Count)
-def count(like: Count, inputs: StreamTypes) -> Operator | None:
-    return CountTables(like)
-
-
-@form_of(Sum)
-def total(like: Sum, inputs: StreamTypes) -> Operator | None:
-    return SumTables(like)
-
-
-@form_of(Fold, FoldUnordered)
-def fold(like: Fold | FoldUnordered, inputs: StreamTypes) -> Operator | None:
-    return FoldTables(like)
-
-
-@form_of(Last)
-def last(like: Last, inputs: StreamTypes) -> Operator | None:
-    return LastTables(like)

@@ -10,7 +10,6 @@ import pyarrow as pa
 from flo.columns.indices import Places
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
-from flo.core.stream_type import StreamTypes
 from flo.tables.functions import written
 from flo.tables.groups import ONE, Counts, Groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement
@@ -21,13 +20,13 @@ from flo.tables.values import layout_of, of_elements
 from flo.values.operators.sequences import Enumerate, Scan, Take
 
 
+@form_of(Scan)
 @final
 @dataclass(frozen=True)
 class ScanTables(Reaching[Scan]):
     """The running result of each group."""
 
     name = "scan_tables"
-    rule = "scan"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         groups = Groups.of(table, self.keys)
@@ -56,13 +55,13 @@ class PlacedTables(OnTables[Op]):
         return after, groups, groups.positions() + before
 
 
+@form_of(Enumerate)
 @final
 @dataclass(frozen=True)
 class EnumerateTables(PlacedTables[Enumerate]):
     """Every element with its position."""
 
     name = "enumerate_tables"
-    rule = "enumerate"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         after, groups, positions = self.placed(table)
@@ -75,13 +74,13 @@ def side_by_side(pairs: Collection, one: pa.Array, other: pa.Array) -> pa.Table:
     return pa.Table.from_arrays([one, other], schema=layout_of(pairs).schema)
 
 
+@form_of(Take)
 @final
 @dataclass(frozen=True)
 class TakeTables(PlacedTables[Take]):
     """The first elements of each group, and then the end of its stream."""
 
     name = "take_tables"
-    rule = "take"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         after, groups, positions = self.placed(table)
@@ -92,18 +91,3 @@ class TakeTables(PlacedTables[Take]):
 
     def has_ended(self, groups: Run) -> Any:
         return self.counts.known(groups) >= max(1, self.like.count)  # the end of nothing too
-
-
-@form_of(Scan)
-def scan(like: Scan, inputs: StreamTypes) -> Operator | None:
-    return ScanTables(like)
-
-
-@form_of(Enumerate)
-def enumerated(like: Enumerate, inputs: StreamTypes) -> Operator | None:
-    return EnumerateTables(like)
-
-
-@form_of(Take)
-def take(like: Take, inputs: StreamTypes) -> Operator | None:
-    return TakeTables(like)

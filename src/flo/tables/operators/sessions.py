@@ -17,6 +17,7 @@ from flo.columns.indices import Places, take_rows
 from flo.core.term import Call, Lowering, Term, register
 from flo.tables.functions import beside
 from flo.tables.groups import ONE
+from flo.tables.operator import register_in
 from flo.tables.operators.clocks import (
     Axis,
     EventTime,
@@ -26,7 +27,7 @@ from flo.tables.operators.clocks import (
     running_max,
 )
 from flo.tables.operators.weights import totals
-from flo.tables.operators.windowers import EVERY_TIME, Assigned, Closing, Timed, Windower, windower_of
+from flo.tables.operators.windowers import EVERY_TIME, WINDOWERS, Assigned, Closing, Timed, Windower
 from flo.tables.state.panes import TIME, Panes, in_time_order, no_keys
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import numbers_in
@@ -355,6 +356,6 @@ def _spans(group: int, spans: list[Span], dtype: Any) -> Spans:
     return Spans(np.full(len(spans), group), first, last)
 
 
-@windower_of(Session)
+@register_in(WINDOWERS, Session)
 def sessions(like: Any, inputs: Any) -> Windower:
     return Sessions(EventTime(like, inputs), microseconds(like.gap))

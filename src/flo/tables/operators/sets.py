@@ -13,14 +13,14 @@ from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.tables.groups import rows_of, run_by
-from flo.tables.operator import Cut, Grouping, Op, Placement, kept
-from flo.tables.operators.elementwise import Stateless, counted, like_rows
+from flo.tables.operator import Cut, Grouping, Op, Placement, kept, register_in
+from flo.tables.operators.elementwise import CountedTables, Stateless, like_rows
 from flo.tables.operators.pairs import InTurn
 from flo.tables.operators.weights import NOTHING, chosen, flips, new_rows, totals, weights_in
 from flo.tables.state.keys import comparable, keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, added_up, weighing
-from flo.tables.translate import form_of
+from flo.tables.translate import FORMS, form_of
 from flo.tables.values import WEIGHT, Rows, layout_of, of_elements
 from flo.values.operators.bags import Distinct as SequenceDistinct
 from flo.values.operators.sets import Difference, Intersection, ToBag
@@ -45,6 +45,7 @@ class Remembering(Stateless[Op]):
         return (*self.keys, *layout_of(self.inputs[side]).names)
 
 
+@form_of(Distinct)
 @final
 @dataclass(frozen=True)
 class DistinctTables(Remembering[Distinct]):
@@ -62,6 +63,7 @@ class DistinctTables(Remembering[Distinct]):
         return grown, (self.emitted(chosen(delta, moved, changed[moved]).table),)
 
 
+@form_of(SequenceDistinct)
 @final
 @dataclass(frozen=True)
 class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
@@ -70,6 +72,10 @@ class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
     seen: Trace = kept(NOTHING, Cut.BY_KEY)
 
     name = "new_tables"
+
+    @classmethod
+    def fits(cls, like: ToBag | ToZSet | SequenceDistinct, inputs: StreamTypes) -> bool:
+        return layout_of(inputs[0].collection).hashable
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         place = "="
@@ -85,6 +91,7 @@ class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
         return replace(self, seen=self.seen.extended(kept)), (self.emitted(found),)
 
 
+@form_of(ZSetToBag, ZSetToSet)
 @final
 @dataclass(frozen=True)
 class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
@@ -115,6 +122,7 @@ class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
         return self, (Rows(of_elements(self.outputs[0]), found),)
 
 
+@form_of(Intersection)
 @final
 @dataclass(frozen=True)
 class IntersectionTables(Remembering[Intersection]):
@@ -125,6 +133,10 @@ class IntersectionTables(Remembering[Intersection]):
     ended_side: int | None = kept(None, Cut.SAME)
 
     name = "intersection_tables"
+
+    @classmethod
+    def fits(cls, like: Intersection, inputs: StreamTypes) -> bool:
+        return _are_comparable(inputs)
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = new_rows(self.left, left, self.names(0)), new_rows(self.right, right, self.names(1))
@@ -144,6 +156,7 @@ class IntersectionTables(Remembering[Intersection]):
         return replace(kept, ended_side=place)
 
 
+@form_of(Difference)
 @final
 @dataclass(frozen=True)
 class DifferenceTables(InTurn[Difference], Remembering[Difference]):
@@ -155,6 +168,10 @@ class DifferenceTables(InTurn[Difference], Remembering[Difference]):
     grouping = Grouping.WHOLE
     rows_wait = True
 
+    @classmethod
+    def fits(cls, like: Difference, inputs: StreamTypes) -> bool:
+        return _are_comparable(inputs)
+
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         if right.num_rows:
             return replace(self, gone=self.gone.extended(new_rows(self.gone, right, self.names(1)))), (None,)
@@ -162,32 +179,17 @@ class DifferenceTables(InTurn[Difference], Remembering[Difference]):
         return self, (self.emitted(chosen(rows, np.flatnonzero(weights_in(self.gone, rows) == 0)).table),)
 
 
-@form_of(Distinct)
-def distinct(like: Distinct, inputs: StreamTypes) -> Operator | None:
-    return DistinctTables(like)
-
-
-@form_of(SequenceDistinct)
-def distinct_sequence(like: SequenceDistinct, inputs: StreamTypes) -> Operator | None:
-    return NewTables(like) if layout_of(inputs[0].collection).hashable else None
-
-
-@form_of(ToBag, ToZSet)
+@register_in(FORMS, ToBag, ToZSet)
 def to_bag(like: ToBag | ToZSet, inputs: StreamTypes) -> Operator | None:
-    return NewTables(like) if isinstance(inputs[0].collection, Set) else counted(like, inputs)
+    """Rows of a set may arrive again, and must be remembered."""
+    if isinstance(inputs[0].collection, Set):
+        return NewTables(like)
+    return CountedTables(like) if CountedTables.fits(like, inputs) else None
 
 
-@form_of(ZSetToBag, ZSetToSet)
-def from_zset(like: ZSetToBag | ZSetToSet, inputs: StreamTypes) -> Operator | None:
-    return FromZSetTables(like)
-
-
-@form_of(Intersection, Difference)
-def of_two_sets(like: Intersection | Difference, inputs: StreamTypes) -> Operator | None:
-    """Sets of types that only Python can compare stay values."""
+def _are_comparable(inputs: StreamTypes) -> bool:
+    """Whether equal elements of both sets have equal columns. Other types, only Python can compare."""
     one, other = (layout_of(stream.collection) for stream in inputs)
     if one.form != other.form or len(one.cells) != len(other.cells):
-        return None
-    if not all(a.kind == b.kind and comparable(a.arrow, b.arrow) for a, b in zip(one.cells, other.cells, strict=True)):
-        return None
-    return IntersectionTables(like) if isinstance(like, Intersection) else DifferenceTables(like)
+        return False
+    return all(a.kind == b.kind and comparable(a.arrow, b.arrow) for a, b in zip(one.cells, other.cells, strict=True))

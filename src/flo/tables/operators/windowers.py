@@ -4,7 +4,7 @@
 places, `Sessions.assign` (sessions.py) for sessions. The operator (windows.py) sends what is late to the side output.
 
 To add a kind of window, add its operator on values (flo/values/operators/windows.py) and its windower, here
-or beside sessions.py, registered with `windower_of`. Grouping by key, state, emission, shards and checkpoints follow.
+or beside sessions.py, registered in `WINDOWERS`. Grouping by key, state, emission, shards and checkpoints follow.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from flo.columns.indices import Places
 from flo.core.operator import Operator
 from flo.tables.groups import ONE, Groups
+from flo.tables.operator import register_in
 from flo.tables.operators.clocks import (
     LARGE,
     Axis,
@@ -142,16 +143,7 @@ class Windower(ABC):
 
 Make: TypeAlias = Callable[[Any, Any], Windower]
 WINDOWERS: dict[type[Operator], Make] = {}
-
-
-def windower_of(*kinds: type[Operator]) -> Callable[[Make], Make]:
-    """Registers the windower of these operators: a function of the operator and of the collections that it reads."""
-
-    def registered(make: Make) -> Make:
-        WINDOWERS.update(dict.fromkeys(kinds, make))
-        return make
-
-    return registered
+"""For a class of window operators: a function from the operator and the collections that it reads to its windower."""
 
 
 @final
@@ -286,12 +278,12 @@ def _whole(numbers: Any) -> Places:
     return found
 
 
-@windower_of(Tumbling, Sliding)
+@register_in(WINDOWERS, Tumbling, Sliding)
 def aligned(like: Any, inputs: Any) -> Windower:
     return Grid(EventTime(like, inputs), microseconds(like.size), microseconds(like.slide))
 
 
-@windower_of(Batch)
+@register_in(WINDOWERS, Batch)
 def batches(like: Any, inputs: Any) -> Windower:
     """A batch is a window of so many rows, on the axis of row numbers."""
     return Grid(RowNumbers(like.count), like.count, like.count)

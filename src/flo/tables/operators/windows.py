@@ -37,6 +37,7 @@ from flo.values.operators.sequences import Batch
 from flo.values.operators.windows import TimeWindows
 
 
+@form_of(*WINDOWERS)
 @dataclass(frozen=True)
 class WindowTables(OnTables[TimeWindows | Batch]):
     """The windows of all groups. A row waits once, whatever the number of windows that it is in."""
@@ -56,9 +57,9 @@ class WindowTables(OnTables[TimeWindows | Batch]):
 
     name = "window_tables"
 
-    @property
-    def rule(self) -> str:
-        return self.like.name
+    @classmethod
+    def fits(cls, like: TimeWindows | Batch, inputs: StreamTypes) -> bool:
+        return isinstance(like, Batch) or has_numbers(like)
 
     @property
     def windower(self) -> Windower:
@@ -221,8 +222,3 @@ def _column(moments: Times, kind: pa.DataType) -> pa.Array:
         return pa.array(np.asarray(moments, np.float64 if pa.types.is_floating(kind) else np.int64)).cast(kind)
     except OverflowError:
         raise ElementError("the bounds of a window do not fit the 64 bits of their columns") from None
-
-
-@form_of(*WINDOWERS)
-def windows(like: Any, inputs: StreamTypes) -> Operator | None:
-    return WindowTables(like) if not isinstance(like, TimeWindows) or has_numbers(like) else None

@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from flo.columns.indices import expand_ranges, take_rows
 from flo.core.collection import End
-from flo.core.operator import Deltas, Operator, Step, Values
-from flo.core.stream_type import StreamTypes
+from flo.core.operator import Step, Values
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import NOTHING, totals
 from flo.tables.state.run import Run
@@ -48,9 +47,6 @@ class RunningTables(OnTables[Op]):
         """The operator, and the rows of all outputs, behind these inner z-sets."""
         raise NotImplementedError
 
-    def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
-        raise NotImplementedError
-
     def known(self, value: Streams) -> pa.Table:
         """The rows that are remembered, each once."""
         table = self.before.table()
@@ -67,13 +63,13 @@ def summed(table: pa.Table) -> Run:
     return totals(rows, tuple(name for name in rows.column_names if name != WEIGHT))
 
 
+@form_of(Integrate)
 @final
 @dataclass(frozen=True)
 class IntegrateTables(RunningTables[Integrate]):
     """integrate: a row is in its own output and in all behind it. An output has as many rows as the sum."""
 
     name = "integrate_tables"
-    rule = "integrate"
 
     def all_of(self, value: Streams) -> tuple[Self, pa.Table]:
         table, count = value.tables[0], value.count
@@ -88,13 +84,13 @@ class IntegrateTables(RunningTables[Integrate]):
         return replace(self, before=grown), by_stream(net_changes(pa.concat_tables([old, new])))
 
 
+@form_of(Differentiate)
 @final
 @dataclass(frozen=True)
 class DifferentiateTables(RunningTables[Differentiate]):
     """differentiate: a row is in its own output, and is taken back in the next."""
 
     name = "differentiate_tables"
-    rule = "differentiate"
 
     def all_of(self, value: Streams) -> tuple[Self, pa.Table]:
         table, before = value.tables[0], self.known(value)
@@ -107,13 +103,3 @@ class DifferentiateTables(RunningTables[Differentiate]):
         taken_back = weighing(taken_back, -numbers_in(taken_back, WEIGHT))
         current = NOTHING.extended(summed(table.filter(pa.array(last))))
         return replace(self, before=current), by_stream(net_changes(pa.concat_tables([table, taken_back])))
-
-
-@form_of(Integrate)
-def integrate(like: Integrate, inputs: StreamTypes) -> Operator | None:
-    return IntegrateTables(like)
-
-
-@form_of(Differentiate)
-def differentiate(like: Differentiate, inputs: StreamTypes) -> Operator | None:
-    return DifferentiateTables(like)
