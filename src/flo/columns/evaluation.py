@@ -481,17 +481,3 @@ RENAMES: dict[str, Callable[[str, dict[str, Any]], str]] = {
     "name.to_uppercase": lambda name, options: name.upper(),
 }
 """Functions that only change the name of a column."""
-
-
-__all__ = [
-    "KEPT_BY_NARWHALS",
-    "OWN",
-    "Call",
-    "Rows",
-    "Value",
-    "broadcast",
-    "columns_read",
-    "evaluate",
-    "looks_elsewhere",
-    "nodes_of",
-]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -28,7 +30,7 @@ def largest(numbers: Places) -> int:
     return max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
 
 
-def is_sorted(numbers: Numbers) -> bool:
+def is_sorted(numbers: Numbers | Places) -> bool:
     return bool(np.all(numbers[1:] >= numbers[:-1]))
 
 
@@ -50,8 +52,64 @@ def expand_ranges(starts: Places, counts: Places) -> Places:
     return ranges(starts, counts)[1]
 
 
+def bisect_ranges(low: Places, high: Places, is_before: Callable[[Places, Places], npt.NDArray[np.bool_]]) -> Places:
+    """Binary search in many ranges [low, high) of indices: return the first index of each that is not before its bound.
+
+    `is_before` gets indices, one in each of some ranges, and the numbers of these ranges.
+    """
+    low, high = low.astype(np.int64), high.astype(np.int64)
+    left = np.flatnonzero(low < high)
+    while len(left):
+        middle = (low[left] + high[left]) >> 1
+        before = is_before(middle, left)
+        low[left], high[left] = np.where(before, middle + 1, low[left]), np.where(before, high[left], middle)
+        left = left[low[left] < high[left]]
+    return low
+
+
 def one_chunk(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Return the column as one contiguous array."""
     if isinstance(column, pa.Array):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+FEW = 16
+"""With at most this many distinct values, searching for each is faster than sorting."""
+
+
+def arranged(numbers: Places | Numbers) -> Places:
+    """The indices that sort the numbers, stably."""
+    if not len(numbers):
+        return np.zeros(0, np.int64)
+    low, bits = numbers.min(), len(numbers).bit_length()
+    if (int(numbers.max()) - int(low)).bit_length() + bits > 63:
+        return np.argsort(numbers, kind="stable")
+    return sort_with_indices((numbers - low).astype(np.int64, copy=False), bits) & ((1 << bits) - 1)
+
+
+def sort_with_indices(small: Places, bits: int) -> Places:
+    """The sorted numbers, with their indices in the lowest bits."""
+    both = small << bits
+    both |= np.arange(len(small))
+    both.sort()
+    return both
+
+
+def grouped(numbers: Places) -> tuple[Places, Places, Places]:
+    """The indices that sort the numbers, stably; the distinct numbers; and the count of each."""
+    if is_sorted(numbers):
+        firsts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+        return np.arange(len(numbers)), numbers[firsts], np.diff(firsts, append=len(numbers))
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low < FEW:
+        small = (numbers - low).astype(np.uint8)
+        places = [np.flatnonzero(small == each) for each in range(high - low + 1)]
+        counts = np.array([len(each) for each in places])
+        return np.concatenate(places), low + np.flatnonzero(counts), counts[counts > 0]
+    if high - low < 1 << 16:
+        order = np.argsort((numbers - low).astype(np.uint16), kind="stable")  # a radix sort for 16 bits
+    else:
+        order = arranged(numbers)
+    found, counts = np.unique(numbers[order], return_counts=True)
+    return order, found, counts

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.calling import is_row_fault
+from flo.columns.expression import is_row_fault
 from flo.columns.indices import Places, take_rows
 from flo.core.errors import EngineError
 from flo.core.operator import Step

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, is_sorted, stable_order, take_rows
+from flo.columns.indices import Places, is_sorted, take_rows
 from flo.core.errors import brief
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.functions import ALL, beside
@@ -81,11 +81,7 @@ def keys_by(table: pa.Table, names: tuple[str, ...]) -> Keys:
 
 def run_by(table: pa.Table, names: tuple[str, ...]) -> Run:
     """Rows sorted by group; those of one group stay in their order."""
-    keys = keys_by(table, names)
-    if is_sorted(keys.numbers):
-        return Run(names, keys, table)
-    order = stable_order(keys.numbers)
-    return Run(names, Keys(keys.at(order), keys.exact), take_rows(table, order))
+    return run_of(table, names, keys_by(table, names))
 
 
 def stream_groups(count: int) -> Run:
@@ -138,7 +134,7 @@ def rows_of(trace: Trace, groups: Run) -> tuple[pa.Table | None, Places]:
 
 def _rows_at(run: Run, places: Places) -> pa.Table:
     """These rows, each of which is given once."""
-    return run.table if len(places) == run.rows and is_sorted(places) else take_rows(run.table, places)  # type: ignore[arg-type]
+    return run.table if len(places) == run.rows and is_sorted(places) else take_rows(run.table, places)
 
 
 def with_keys(table: pa.Table, groups: Run | pa.Table, names: tuple[str, ...]) -> pa.Table:

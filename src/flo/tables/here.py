@@ -21,7 +21,7 @@ from flo.core.typing import initial
 from flo.tables.checkpoint.store import Saved, Store
 from flo.tables.io.diverted import DivertedRows, OnError
 from flo.tables.io.feeding import Feeder
-from flo.tables.io.outputs import expect_no_negative_weights, table_of
+from flo.tables.io.fitting import expect_no_negative_weights, table_of
 from flo.tables.keyed import KeyedColumns
 from flo.tables.operator import columnar, plain
 from flo.tables.plan import explain_plan, state_size

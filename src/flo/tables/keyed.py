@@ -8,9 +8,8 @@ from __future__ import annotations
 import itertools
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar, Self, TypeGuard, final
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard, final
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +17,10 @@ import pyarrow.compute as pc
 
 from flo.columns.indices import take_rows
 from flo.columns.layout import Layout
-from flo.core.collection import Collection, End, Form, FormedValue, Value, call
+from flo.core.collection import Collection, End, Form, Value, call
 from flo.core.term import Lowering, Term
 from flo.tables.state.trace import alike
-from flo.tables.values import WEIGHT, layout_of, ordered, schema_of
+from flo.tables.values import WEIGHT, TableValue, layout_of, ordered, schema_of
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
 
@@ -31,52 +30,15 @@ ENDED = "⊗"
 """The column that says whether the stream of a key has ended."""
 
 
-class OfKeys(FormedValue):
+class OfKeys(TableValue):
     """What has arrived for all keys. `keys` says which of them are there, even if nothing has come, and which streams
     have ended before the others; a key that something has come for need not be in it."""
 
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     of: Keyed[Any, Any]
     keys: pa.Table
-    end: End
-
-    @abstractmethod
-    def empty(self) -> Self: ...
 
     @abstractmethod
     def has_content(self) -> bool: ...
-
-    def fix(self) -> Self:
-        return self if self.fixed() else self.ended(End.ARRIVED)
-
-    def fixed(self) -> bool:
-        return self.end is not End.OPEN
-
-    def ended(self, end: End) -> Self:
-        return replace(self, end=end)
-
-    def drained(self) -> Self:
-        return self.empty().ended(self.end)
-
-    def passed(self) -> Self:
-        return self.empty().ended(End.PASSED)
-
-    def take(self) -> tuple[Self, Self]:
-        return (self.passed() if self.end is End.ARRIVED else self.drained()), self
-
-    @cached_property
-    def _canonical(self) -> KeyedValue:
-        found: KeyedValue = self.value()
-        return found
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, OfKeys) and self.of == other.of and self._canonical == other._canonical
-
-    def __hash__(self) -> int:
-        return hash((self.of, self.end))
-
-    def lower(self, lower: Lowering) -> Term:
-        return call(self.kind, self.of, self.value(), lower=lower)
 
 
 @final

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, TypeGuard, final
 
 import numpy as np
@@ -17,10 +16,9 @@ import pyarrow as pa
 
 from flo.columns.indices import Places
 from flo.columns.layout import Layout
-from flo.core.collection import Collection, End, Form, FormedValue, Value, call
+from flo.core.collection import Collection, End, Form, Value
 from flo.core.nested import Nested, NestedValue
 from flo.core.stream_type import StreamType
-from flo.core.term import Lowering, Term
 from flo.tables.keyed import (
     ENDED,
     KeyedColumns,
@@ -33,7 +31,7 @@ from flo.tables.keyed import (
     keys_in,
     noticed,
 )
-from flo.tables.values import Rows, schema_of, written
+from flo.tables.values import Rows, TableValue, schema_of, written
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lvar import LVar
@@ -45,7 +43,7 @@ NUMBER = pa.field(STREAM, pa.int64(), nullable=False)
 
 @final
 @dataclass(frozen=True, eq=False)
-class Streams(FormedValue):
+class Streams(TableValue):
     """So many tuples of inner streams that have ended: a table for each place of the tuple, rows by stream."""
 
     of: Nested[*tuple[Any, ...]]
@@ -87,21 +85,6 @@ class Streams(FormedValue):
     def empty(self) -> Streams:
         return Streams(self.of, 0, tuple(table.slice(0, 0) for table in self.tables))
 
-    def fix(self) -> Streams:
-        return self if self.fixed() else replace(self, end=End.ARRIVED)
-
-    def fixed(self) -> bool:
-        return self.end is not End.OPEN
-
-    def drained(self) -> Streams:
-        return replace(self.empty(), end=self.end)
-
-    def passed(self) -> Streams:
-        return replace(self.empty(), end=End.PASSED)
-
-    def take(self) -> tuple[Streams, Streams]:
-        return (self.passed() if self.end is End.ARRIVED else self.drained()), self
-
     def send(self, at_most: int | None = None) -> tuple[Streams, Streams]:
         if at_most is None or at_most >= self.count:
             return self.take()
@@ -136,19 +119,6 @@ class Streams(FormedValue):
         bounds = np.searchsorted(numbers(table), np.arange(self.count + 1))
         rows = table.drop_columns([STREAM])
         return [rows.slice(int(low), int(high - low)) for low, high in itertools.pairwise(bounds)]
-
-    @cached_property
-    def _canonical(self) -> NestedValue:
-        return self.value()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Streams) and self.of == other.of and self._canonical == other._canonical
-
-    def __hash__(self) -> int:
-        return hash((self.count, self.end))
-
-    def lower(self, lower: Lowering) -> Term:
-        return call(self.kind, self.of, self.value(), lower=lower)
 
     @classmethod
     def lift(cls, *parts: Any) -> Streams:

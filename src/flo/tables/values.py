@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import Field, dataclass, replace
 from functools import cached_property
-from typing import Any, final
+from typing import Any, ClassVar, Self, final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,9 +21,50 @@ WEIGHT = "±"
 """The weight column. No field of a Python class can have this name."""
 
 
+class TableValue(FormedValue):
+    """A value made of tables. Two are equal if they are equal as Python values."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    of: Collection
+    end: End
+
+    def with_end(self, end: End) -> Self:
+        return replace(self, end=end)
+
+    def fix(self) -> Self:
+        return self if self.fixed() else self.with_end(End.ARRIVED)
+
+    def fixed(self) -> bool:
+        return self.end is not End.OPEN
+
+    def drained(self) -> Self:
+        """The value without its content."""
+        return self.empty().with_end(self.end)
+
+    def passed(self) -> Self:
+        """⊗: the value after its end was passed on."""
+        return self.empty().with_end(End.PASSED)
+
+    def take(self) -> tuple[Self, Self]:
+        return (self.passed() if self.end is End.ARRIVED else self.drained()), self
+
+    @cached_property
+    def _canonical(self) -> Any:
+        return self.value()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self.of == other.of and bool(self._canonical == other._canonical)
+
+    def __hash__(self) -> int:
+        return hash((self.of, self.end))
+
+    def lower(self, lower: Lowering) -> Term:
+        return call(self.kind, self.of, self.value(), lower=lower)
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class Rows(FormedValue):
+class Rows(TableValue):
     """A value as a table. `++` appends rows; equal rows are consolidated only where an operator needs it."""
 
     of: ElementCollection[Any]
@@ -43,26 +84,6 @@ class Rows(FormedValue):
     def empty(self) -> Rows:
         return Rows(self.of, self.table.slice(0, 0))
 
-    def with_end(self, end: End) -> Rows:
-        return replace(self, end=end)
-
-    def fix(self) -> Rows:
-        return self if self.fixed() else self.with_end(End.ARRIVED)
-
-    def fixed(self) -> bool:
-        return self.end is not End.OPEN
-
-    def drained(self) -> Rows:
-        """The value without its rows."""
-        return Rows(self.of, self.table.slice(0, 0), self.end)
-
-    def passed(self) -> Rows:
-        """⊗: the value after its end was passed on."""
-        return Rows(self.of, self.table.slice(0, 0), End.PASSED)
-
-    def take(self) -> tuple[Rows, Rows]:
-        return (self.passed() if self.end is End.ARRIVED else self.drained()), self
-
     def send(self, at_most: int | None = None) -> tuple[Rows, Rows]:
         if at_most is None or at_most >= self.table.num_rows:
             return self.take()
@@ -78,23 +99,12 @@ class Rows(FormedValue):
         units = elements if ordered(self.of) else zip(elements, self.table[WEIGHT].to_pylist(), strict=True)
         return self.of.value_class.of(units, self.end)
 
-    @cached_property
-    def _canonical(self) -> Any:
-        return self.value()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Rows) and self.of == other.of and self._canonical == other._canonical
-
     def __hash__(self) -> int:
         return hash(self._canonical)
 
-    def lower(self, lower: Lowering) -> Term:
-        return call(self.kind, self.of, self.value(), lower=lower)
-
     @classmethod
     def lift(cls, *parts: Any) -> Rows:
-        of, value = parts
-        return rows_of(of, value)
+        return rows_of(*parts)
 
 
 def ordered(collection: Collection) -> bool:

@@ -24,7 +24,7 @@ from flo.spark.tasks.output_files import COUNT, PARTS, VIEW, Output, part_name, 
 from flo.tables.checkpoint.folders import Local, folder
 from flo.tables.io.diverted import SCHEMA
 from flo.tables.io.files import WEIGHTS
-from flo.tables.io.outputs import SHOWN
+from flo.tables.io.fitting import SHOWN
 from flo.tables.values import Columns, layout_of, ordered
 from flo.values.element_value import ElementCollection
 from flo.values.weighted import Set

@@ -1,4 +1,8 @@
-"""Converting the columns of a table to a row type: matched by name, cast if lossless, rejected otherwise."""
+"""Between tables of the user and tables of the engine.
+
+Columns of an input are matched by name, cast if that is lossless, and rejected otherwise. A table of an output has
+equal rows consolidated into one with its weight, and no negative weights unless they are allowed.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +18,12 @@ import pyarrow.compute as pc
 from flo.columns.cell import Cell
 from flo.columns.indices import Places, one_chunk
 from flo.columns.layout import VALUE, Layout
-from flo.core.errors import brief
+from flo.core.errors import ElementError, brief
 from flo.tables.io.files import WEIGHTS, Piece
+from flo.tables.state.trace import added_up
 from flo.tables.values import WEIGHT, Rows, layout_of, ordered, plain_zeros
 from flo.values.element_value import ElementCollection
-from flo.values.weighted import Bag, ZSet
+from flo.values.weighted import Bag, Set, ZSet
 
 FAILED = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, ValueError, OverflowError)
 
@@ -203,3 +208,39 @@ def _read_weights(table: pa.Table, of: ElementCollection[Any], layout: Layout) -
                 int(place), f"`{WEIGHTS}` is {weights[int(place)].as_py()}; the lowest weight in a Bag is 1"
             )
     return weights, misfits
+
+
+SHOWN = 5
+
+
+def table_of(rows: Rows) -> pa.Table:
+    """The rows of an output: a sequence in its order, a bag or z-set with weights, a set with each row once."""
+    if ordered(rows.of):
+        return rows.table
+    table = added_up(rows.table)
+    if isinstance(rows.of, Set):
+        return table.drop_columns([WEIGHT])
+    if isinstance(rows.of, Bag):
+        table = table.filter(pc.greater(table[WEIGHT], 0))
+    return table.rename_columns([WEIGHTS if name == WEIGHT else name for name in table.column_names])
+
+
+def expect_no_negative_weights(name: str, of: Any, found: Any) -> None:
+    """Raises if a z-set has rows that were retracted more often than inserted."""
+    if not isinstance(of, ZSet):
+        return
+    below = found.filter(pc.less(found[WEIGHTS], 0))
+    count = below.num_rows
+    rows = [_fact(row) for row in below.slice(0, SHOWN).to_pylist()]
+    if count:
+        more = ((f"… and {count - SHOWN} more", ""),) if count > SHOWN else ()
+        raise ElementError(
+            f"{count} rows of the output `{name}` were retracted more often than inserted",
+            facts=(*rows, *more),
+            instead=(('negative="allow"', "allows negative weights in the result"),),
+        )
+
+
+def _fact(row: dict[str, Any]) -> tuple[str, str]:
+    weight = row.pop(WEIGHTS)
+    return brief(row), f"weight {weight}"

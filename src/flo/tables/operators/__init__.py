@@ -2,15 +2,11 @@
 
 from flo.tables.operators import (  # noqa: F401
     aggregates,
-    batches,
     elementwise,
     joins,
     keyed,
-    keyed_in_nest,
     lattices,
-    merges,
     nest,
-    nested,
     ordering,
     pairs,
     per_key,
@@ -19,5 +15,4 @@ from flo.tables.operators import (  # noqa: F401
     sequences,
     sets,
     windows,
-    zset_streams,
 )

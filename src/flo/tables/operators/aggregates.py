@@ -38,7 +38,7 @@ from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, regist
 from flo.tables.operators.weights import NOTHING, flips, totals, weights_in, weights_of
 from flo.tables.state.keys import keys_of, same
 from flo.tables.state.limbs import has_digits
-from flo.tables.state.python_order import code_of
+from flo.tables.state.order import code_of
 from flo.tables.state.run import Run
 from flo.tables.state.totals import (
     Sums,

@@ -161,6 +161,8 @@ register("clock", ClockOfAll)
 class ClockPerKey(Latest, Clock):
     """A clock for each key, as if the key were alone: one row for each."""
 
+    term = "clocks"
+
     def read(self, keys: Run, kind: type) -> Reading:
         places, rows = self.known(keys)
         known, zoned, over = np.zeros((3, keys.rows), bool)
@@ -185,12 +187,6 @@ class ClockPerKey(Latest, Clock):
         rows = rows.set_column(rows.schema.get_field_index(OVER), OVER, pa.array(np.ones(len(places), bool)))
         order = np.argsort(places)
         return self.extended(Run(keys.columns, chosen(keys, np.sort(places)).keys, take_rows(rows, order)))
-
-    def lower(self, lower: Lowering) -> Term:
-        return Call("clocks", (self.columns, tuple(lower(run) for run in self.runs)))
-
-
-register("clocks", lambda columns, runs=(): ClockPerKey(tuple(columns), tuple(runs)))
 
 
 class Axis(ABC):

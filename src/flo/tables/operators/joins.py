@@ -26,7 +26,16 @@ from flo.core.stream_type import StreamTypes
 from flo.tables.functions import called, elements_of, key_layout, keyed, plain_columns, with_key, written
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
 from flo.tables.operators.elementwise import like_rows
-from flo.tables.operators.weights import NOTHING, Partners, chosen, matching, multiplied, new_rows, weights_of
+from flo.tables.operators.weights import (
+    NOTHING,
+    Partners,
+    chosen,
+    drop_side,
+    matching,
+    multiplied,
+    new_rows,
+    weights_of,
+)
 from flo.tables.state.keys import comparable, keys_of
 from flo.tables.state.run import Run, pairs
 from flo.tables.state.trace import Trace, consolidated
@@ -271,8 +280,7 @@ class JoinTables(Paired[Join | BagJoin]):
         return grown, (self.emitted(found),)
 
     def side_ended(self, place: int) -> Self:
-        kept = replace(self, right=NOTHING) if place == 0 else replace(self, left=NOTHING)
-        return replace(kept, ended_side=place)
+        return drop_side(self, place)
 
 
 @form_of(SetJoin)
@@ -306,8 +314,7 @@ class SetJoinTables(Paired[SetJoin]):
         return replace(grown, seen=seen, other_seen=other_seen), (self.emitted(found),)
 
     def side_ended(self, place: int) -> Self:
-        kept = replace(self, right=NOTHING) if place == 0 else replace(self, left=NOTHING)
-        return replace(kept, seen=NOTHING, other_seen=NOTHING, ended_side=place)
+        return replace(drop_side(self, place), seen=NOTHING, other_seen=NOTHING)
 
     def _seen(self) -> tuple[Trace, Trace]:
         return self.seen, self.other_seen

@@ -11,14 +11,12 @@ import pyarrow as pa
 from flo.columns.indices import Places, one_chunk, take_rows
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.core.term import Call, Lowering, Term, register
 from flo.tables.functions import elements_of, result_layout
 from flo.tables.groups import keys_by, rows_of
 from flo.tables.operator import Grouping, OnTables, Placement
 from flo.tables.operators.ranking import by_key, ordering_columns
 from flo.tables.state.keys import Keys
-from flo.tables.state.order import Order, shown_alike
-from flo.tables.state.python_order import comparisons
+from flo.tables.state.order import Order, comparisons, shown_alike
 from flo.tables.state.run import Run
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, added, alike, text_of, weighing
@@ -36,6 +34,8 @@ class Arranged(Trace):
     order: Order | None = None
     once: bool = False
     """Whether rows that come again add no weight. Both are of the operator that holds it: not part of what is kept."""
+
+    term = "arranged"
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         return runs[0] if len(runs) == 1 else self.run(pa.concat_tables([run.table for run in runs]), in_parts=True)
@@ -75,12 +75,6 @@ class Arranged(Trace):
         if table is None or WEIGHT in table.column_names:
             return super()._content()
         return {str(place): text_of(row) for place, row in enumerate(table.to_pylist())}
-
-    def lower(self, lower: Lowering) -> Term:
-        return Call("arranged", (self.columns, tuple(lower(run) for run in self.runs)))
-
-
-register("arranged", lambda columns=(), runs=(): Arranged(tuple(columns), tuple(runs)))
 
 
 @form_of(Sort)

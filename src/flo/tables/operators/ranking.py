@@ -22,8 +22,7 @@ from flo.tables.operator import Cut, kept
 from flo.tables.operators.aggregates import ByGroup, G, aggregate_of
 from flo.tables.operators.weights import chosen, weights_of
 from flo.tables.state.keys import keys_of
-from flo.tables.state.order import Order, shown_alike
-from flo.tables.state.python_order import comparisons
+from flo.tables.state.order import Order, comparisons, shown_alike
 from flo.tables.state.ranked import Known, Leading, Ranked, groups_in, heads_of, leading, ranked_run
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import numbers_in

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.calling import calling
+from flo.columns.expression import calling
 from flo.columns.indices import Places, one_chunk, take_rows
 from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Places, take_rows
-from flo.core.term import Call, Lowering, Term, register
 from flo.tables.functions import beside
 from flo.tables.groups import ONE
 from flo.tables.operator import register_in
@@ -93,6 +92,8 @@ class OpenSessions(Trace):
 
     ordered: Ordered[Span] | None = None
 
+    term = "sessions"
+
     def of(self, keys: Run, dtype: Any) -> Spans:
         """Those of these keys."""
         nothing = np.zeros(0, dtype)
@@ -115,11 +116,7 @@ class OpenSessions(Trace):
         delta = totals(pa.concat_tables(parts), (*keys.columns, FIRST, LAST))
         return replace(self, columns=keys.columns).extended(run_of(delta.table, keys.columns))
 
-    def lower(self, lower: Lowering) -> Term:
-        return Call("sessions", (self.columns, tuple(lower(run) for run in self.runs)))
 
-
-register("sessions", lambda columns, runs=(): OpenSessions(tuple(columns), tuple(runs)))
 NO_SESSIONS = OpenSessions(())
 
 

@@ -16,7 +16,7 @@ from flo.tables.groups import rows_of, run_by
 from flo.tables.operator import Cut, Grouping, Op, Placement, kept, register_in
 from flo.tables.operators.elementwise import CountedTables, Stateless, like_rows
 from flo.tables.operators.pairs import InTurn
-from flo.tables.operators.weights import NOTHING, chosen, flips, new_rows, totals, weights_in
+from flo.tables.operators.weights import NOTHING, chosen, drop_side, flips, new_rows, totals, weights_in
 from flo.tables.state.keys import comparable, keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, added_up, weighing
@@ -152,8 +152,7 @@ class IntersectionTables(Remembering[Intersection]):
         return grown, (self.emitted(pa.concat_tables(found)),)
 
     def side_ended(self, place: int) -> Self:
-        kept = replace(self, right=NOTHING) if place == 0 else replace(self, left=NOTHING)
-        return replace(kept, ended_side=place)
+        return drop_side(self, place)
 
 
 @form_of(Difference)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +11,14 @@ import pyarrow.compute as pc
 
 from flo.columns.indices import Places, largest, take_rows
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.tables.operator import OnTables
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.run import Run, pairs
 from flo.tables.state.trace import Trace, added, alike, fitting, too_heavy, weighing
 from flo.tables.values import WEIGHT
 
 NOTHING = Trace(())
+S = TypeVar("S", bound=OnTables[Any])
 
 
 def totals(table: pa.Table, columns: tuple[str, ...]) -> Run:
@@ -92,6 +94,12 @@ def flips(trace: Trace, delta: Run) -> Places:
     before = weights_in(trace, delta)
     after = fitting(before, weights_of(delta))
     return (after > 0).astype(np.int64) - (before > 0)
+
+
+def drop_side(operator: S, ended: int) -> S:
+    """The operator without what it keeps of one side, when the other has ended."""
+    changes: dict[str, Any] = {"left" if ended else "right": NOTHING, "ended_side": ended}
+    return replace(operator, **changes)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, expand_ranges, take_rows
+from flo.columns.indices import Places, arranged, expand_ranges, grouped, take_rows
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -27,7 +27,6 @@ from flo.tables.operators.sessions import OpenSessions
 from flo.tables.operators.weights import chosen
 from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, Timed, Windower
 from flo.tables.state.keys import Keys
-from flo.tables.state.packing import arranged, grouped
 from flo.tables.state.panes import ARRIVAL, TIME, Panes
 from flo.tables.state.run import Run
 from flo.tables.streams import Streams, inner_of, numbered, of_streams
@@ -160,7 +159,7 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         if self.keys:
             order, ids, windows, counts = _by_window(ids, first)
         else:
-            order, windows, counts = _grouped(first)
+            order, windows, counts = grouped(first)
         rows = _take(pa.concat_tables(tables), places[order])
         streams = np.repeat(np.arange(len(windows)), counts)
         whole = self._streams(rows, streams, closing, windows)
@@ -195,17 +194,9 @@ def _by_window(ids: Places, windows: Places) -> tuple[Places, Places, Places, Pl
     if span * (int(ids.max()) + 1) >= 1 << 62:
         different, windows = np.unique(windows, return_inverse=True)
         low, span = 0, len(different)
-    order, pairs, counts = _grouped(ids * span + (windows - low))
+    order, pairs, counts = grouped(ids * span + (windows - low))
     groups, numbers = np.divmod(pairs, span)
     return order, groups, numbers + low if different is None else different[numbers], counts
-
-
-def _grouped(numbers: Places) -> tuple[Places, Places, Places]:
-    """(the places of the numbers in their order, equal ones as they stand; each one there is; how often)."""
-    if (numbers[1:] < numbers[:-1]).any():
-        return grouped(numbers)
-    firsts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
-    return np.arange(len(numbers)), numbers[firsts], np.diff(firsts, append=len(numbers))
 
 
 def _take(table: pa.Table, places: Places) -> pa.Table:

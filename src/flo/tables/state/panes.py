@@ -14,10 +14,9 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, ranges, take_rows
-from flo.core.term import Call, Lowering, Term, register
+from flo.columns.indices import Places, arranged, bisect_ranges, ranges, take_rows
+from flo.core.term import Call, Lowering, Term
 from flo.tables.state.keys import Keys, same
-from flo.tables.state.packing import arranged
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, text_of
 
@@ -43,6 +42,8 @@ class Panes(Trace):
 
     columns: tuple[str, ...] = ()
     left: tuple[int, ...] = ()
+
+    term = "panes"
 
     @property
     def rows(self) -> int:
@@ -106,8 +107,11 @@ class Panes(Trace):
             table = run.table.slice(low, high - low) if low < high else None
             return np.zeros(0, np.int64), table, times[low:high]
         found, starts, counts = run.find(keys.keys.numbers)
-        lows = _first_from(times, starts, starts + counts, since[found])
-        highs = starts + counts if until is None else _first_from(times, lows, starts + counts, until[found])
+        ends = starts + counts
+        lows = bisect_ranges(starts, ends, lambda rows, which: times[rows] < since[found[which]])
+        highs = ends
+        if until is not None:
+            highs = bisect_ranges(lows, ends, lambda rows, which: times[rows] < until[found[which]])
         which, places = ranges(lows, highs - lows)
         ours = found[which]
         if not (keys.keys.exact and run.keys.exact) and len(ours):
@@ -170,10 +174,7 @@ class Panes(Trace):
         return [] if table is None else [text_of(row) for row in table.to_pylist()]
 
     def lower(self, lower: Lowering) -> Term:
-        return Call("panes", (self.columns, tuple(lower(run) for run in self.runs), self.left))
-
-
-register("panes", lambda columns=(), runs=(), left=(): Panes(tuple(columns), tuple(runs), tuple(left)))
+        return Call(self.term, (self.columns, tuple(lower(run) for run in self.runs), self.left))
 
 
 def _none_gone(keys: Run) -> tuple[Any, Any]:
@@ -230,18 +231,6 @@ def _merged(runs: list[Run]) -> Run:
         order = order[np.argsort(numbers[order], kind="stable")]
     exact = all(run.keys.exact for run in runs)
     return Run(runs[0].columns, Keys(numbers[order], exact), take_rows(table, order))
-
-
-def _first_from(times: Any, lows: Places, highs: Places, bounds: Any) -> Places:
-    """In each range of places, which is sorted, the first that is not before the bound: by halving."""
-    low, high = lows.astype(np.int64), highs.astype(np.int64)
-    left = np.flatnonzero(low < high)
-    while len(left):
-        middle = (low[left] + high[left]) >> 1
-        before = times[middle] < bounds[left]
-        low[left], high[left] = np.where(before, middle + 1, low[left]), np.where(before, high[left], middle)
-        left = left[low[left] < high[left]]
-    return low
 
 
 def _level(rows: int) -> int:

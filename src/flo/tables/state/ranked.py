@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from flo.columns.indices import Places, expand_ranges, one_chunk, take_rows
-from flo.core.term import Call, Lowering, Term, register
+from flo.columns.indices import Places, bisect_ranges, expand_ranges, one_chunk, take_rows
 from flo.tables.state.keys import Keys, same
 from flo.tables.state.order import Order
 from flo.tables.state.run import Run, pairs
@@ -29,6 +29,8 @@ class Ranked(Trace):
 
     order: Order | None = field(default=None)
     """The order of the operator that holds the trace. It is not stored."""
+
+    term = "ranked"
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         if len(runs) == 1:
@@ -45,12 +47,6 @@ class Ranked(Trace):
 
     def table(self) -> pa.Table | None:
         return added_up(pa.concat_tables([run.table for run in self.runs])) if self.runs else None
-
-    def lower(self, lower: Lowering) -> Term:
-        return Call("ranked", (self.columns, tuple(lower(run) for run in self.runs)))
-
-
-register("ranked", lambda columns, runs=(): Ranked(tuple(columns), tuple(runs)))
 
 
 def ranked_run(table: pa.Table, columns: tuple[str, ...], keys: Keys, order: Order) -> Run:
@@ -168,16 +164,13 @@ class _Span(NamedTuple):
 
     def since(self, begin: pa.Array, order: Order) -> _Span:
         """The ranges without rows before `begin`, as far as a search pays off."""
-        starts, ends = self.starts.copy(), self.ends.copy()
         column = one_chunk(self.run.table[order.columns[0]])
-        halved = np.flatnonzero(ends - starts > WORTH_A_SEARCH)
-        while len(halved):
-            middle = (starts[halved] + ends[halved]) // 2
-            before = order.before(column.take(pa.array(middle)), begin.take(pa.array(self.groups[halved])))
-            starts[halved] = np.where(before, middle + 1, starts[halved])
-            ends[halved] = np.where(before, ends[halved], middle)
-            halved = halved[starts[halved] < ends[halved]]
-        return self._replace(starts=starts)
+
+        def is_before(rows: Places, which: Places) -> npt.NDArray[np.bool_]:
+            return order.before(column.take(pa.array(rows)), begin.take(pa.array(self.groups[which])))
+
+        ends = np.where(self.ends - self.starts > WORTH_A_SEARCH, self.ends, self.starts)
+        return self._replace(starts=bisect_ranges(self.starts, ends, is_before))
 
     def first(self, window: int, wanted: Places) -> _Seen:
         """The first `window` rows of the wanted groups."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Numbers, Places, is_sorted, one_chunk, ranges, stable_order, take_rows
+from flo.columns.indices import Numbers, Places, bisect_ranges, is_sorted, one_chunk, ranges, stable_order, take_rows
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Implied, Keys, implied, keys_of, same
 from flo.tables.values import WEIGHT
@@ -115,8 +115,9 @@ class Run(Lowerable):
         if not len(wide):
             return self._scan(lows, highs - lows, numbers)
         lows, highs = lows.astype(np.int64), highs.astype(np.int64)
-        halved = self._bisect(lows[wide], highs[wide], numbers[wide])
-        after = self._bisect(halved, highs[wide], numbers[wide], beyond=True)
+        asked = numbers[wide]
+        halved = bisect_ranges(lows[wide], highs[wide], lambda rows, which: self.keys.at(rows) < asked[which])
+        after = bisect_ranges(halved, highs[wide], lambda rows, which: self.keys.at(rows) <= asked[which])
         lows[wide], highs[wide] = 0, 0
         found, starts, counts = self._scan(lows, highs - lows, numbers)
         there = np.flatnonzero(halved < after)
@@ -132,18 +133,6 @@ class Run(Lowerable):
         which, places = which.take(equal), places.take(equal)
         first = np.flatnonzero(np.concatenate([[True], which[1:] != which[:-1]])[: len(which)])
         return which[first], places[first], np.diff(first, append=len(which))
-
-    def _bisect(self, low: Places, high: Places, numbers: Numbers, beyond: bool = False) -> Places:
-        """Binary search: the first row in [low, high) whose number is ≥ the given one, or > with `beyond`."""
-        low, high = low.copy(), high.copy()
-        left = np.flatnonzero(low < high)
-        while len(left):
-            middle = (low[left] + high[left]) >> 1
-            here, asked = self.keys.at(middle), numbers[left]
-            before = here <= asked if beyond else here < asked
-            low[left], high[left] = np.where(before, middle + 1, low[left]), np.where(before, high[left], middle)
-            left = left[low[left] < high[left]]
-        return low
 
 
 NUMBERS = "#"
@@ -200,9 +189,9 @@ def read_ipc(columns: tuple[str, ...], source: Any) -> Run:
 register("run", lambda columns, data: read_ipc(tuple(columns), pa.BufferReader(data)))
 
 
-def run_of(table: pa.Table, columns: tuple[str, ...]) -> Run:
+def run_of(table: pa.Table, columns: tuple[str, ...], keys: Keys | None = None) -> Run:
     """The rows sorted by key number. Rows with equal keys keep their order."""
-    keys = keys_of([table[name] for name in columns])
+    keys = keys_of([table[name] for name in columns]) if keys is None else keys
     if is_sorted(keys.numbers):
         return Run(columns, keys, table)
     order = stable_order(keys.numbers)

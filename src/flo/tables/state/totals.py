@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from flo.columns.indices import Places, expand_ranges, one_chunk, take_rows
 from flo.core.errors import ElementError
-from flo.core.term import Call, Lowering, Term, register
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, limbs_of, summed
 from flo.tables.state.run import Run, merged, pairs
@@ -30,6 +29,8 @@ SPECIAL = ("nan", "inf", "-inf")
 @dataclass(frozen=True, eq=False)
 class Totals(Trace):
     """A trace of sums by key."""
+
+    term = "totals"
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         if len(runs) == 1:  # which has every key once
@@ -85,12 +86,6 @@ class Totals(Trace):
             group = text_of({name: row[name] for name in self.columns})
             content[group] = {name: number for name, number in sums.items() if number}
         return content
-
-    def lower(self, lower: Lowering) -> Term:
-        return Call("totals", (self.columns, tuple(lower(run) for run in self.runs)))
-
-
-register("totals", lambda columns, runs=(): Totals(tuple(columns), tuple(runs)))
 
 
 def _with_all_columns(runs: list[Run], keys: tuple[str, ...]) -> list[Run]:

@@ -8,13 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Numbers, Places, expand_ranges, largest, stable_order, take_rows
+from flo.columns.indices import (
+    Numbers,
+    Places,
+    expand_ranges,
+    largest,
+    one_chunk,
+    sort_with_indices,
+    stable_order,
+    take_rows,
+)
 from flo.core.data import canonical_text
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
@@ -29,6 +38,13 @@ class Trace(Lowerable):
 
     columns: tuple[str, ...]
     runs: tuple[Run, ...] = ()
+
+    term: ClassVar[str] = "trace"
+    """The name of the class in a stored state."""
+
+    def __init_subclass__(cls) -> None:
+        if "term" in vars(cls):
+            register(cls.term, cls.lift)
 
     @property
     def rows(self) -> int:
@@ -84,10 +100,14 @@ class Trace(Lowerable):
         return {text_of({n: v for n, v in row.items() if n != WEIGHT}): row[WEIGHT] for row in rows}
 
     def lower(self, lower: Lowering) -> Term:
-        return Call("trace", (self.columns, tuple(lower(run) for run in self.runs)))
+        return Call(self.term, (self.columns, tuple(lower(run) for run in self.runs)))
+
+    @classmethod
+    def lift(cls, columns: Any = (), *parts: Any) -> Self:
+        return cls(tuple(columns), *map(tuple, parts))
 
 
-register("trace", lambda columns, runs=(): Trace(tuple(columns), tuple(runs)))
+register(Trace.term, Trace.lift)
 
 
 def _identical(one: Run, other: Run) -> bool:
@@ -210,6 +230,36 @@ def alike(table: pa.Table, keys: Keys | None = None) -> tuple[Places, Places]:
     return order, np.flatnonzero(new)
 
 
+def together(table: pa.Table) -> tuple[Places, Places]:
+    """Groups equal rows, as `alike` does, but in any order.
+
+    Rows of a few small integers are packed and sorted, without comparing columns.
+    """
+    bits = table.num_rows.bit_length()
+    small = _pack_columns(table, 63 - bits)
+    if small is None:
+        return alike(table)
+    both = sort_with_indices(small, bits)
+    small = both >> bits
+    return both & ((1 << bits) - 1), np.flatnonzero(np.diff(small, prepend=-1))
+
+
+def _pack_columns(table: pa.Table, most: int) -> Places | None:
+    """The columns of each row packed into one number, the first in the highest bits; None if it needs more bits."""
+    packed: Places | None = None
+    for column in table.columns if table.num_rows else ():
+        if not pa.types.is_integer(column.type) or pa.types.is_uint64(column.type) or column.null_count:
+            return None
+        numbers = one_chunk(column).cast(pa.int64()).to_numpy()
+        low = int(numbers.min())
+        bits = (int(numbers.max()) - low).bit_length()
+        most -= bits
+        if most < 0:
+            return None
+        packed = numbers - low if packed is None else packed << bits | (numbers - low)
+    return packed
+
+
 def _split_collisions(table: pa.Table, order: Places, numbers: Numbers, different: Places) -> tuple[Places, Places]:
     """The result of `alike` if distinct rows share a number."""
     places = np.flatnonzero(np.isin(numbers, numbers[different]))
@@ -243,6 +293,8 @@ def _one_zero(item: Any) -> Any:
 class Latest(Trace):
     """A trace with one row per key: the newest one replaces the others."""
 
+    term = "latest"
+
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         whole = merged(runs)
         order, firsts = alike(whole.table.select(list(self.columns)), whole.keys)
@@ -266,9 +318,3 @@ class Latest(Trace):
         table = self.table()
         rows = [] if table is None else table.to_pylist()
         return {text_of({name: row[name] for name in self.columns}): text_of(row) for row in rows}
-
-    def lower(self, lower: Lowering) -> Term:
-        return Call("latest", (self.columns, tuple(lower(run) for run in self.runs)))
-
-
-register("latest", lambda columns, runs=(): Latest(tuple(columns), tuple(runs)))
