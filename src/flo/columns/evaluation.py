@@ -199,9 +199,9 @@ def _applied(node: Any, rows: Rows, operands: list[Value]) -> Value:
         raise
     except (pa.ArrowInvalid, OverflowError, nw.exceptions.NarwhalsError) as error:
         raise ElementError(f"`{node.name}` cannot be computed: {str(error).strip()}") from error
-    nullable = NULLABLE.get(node.name, _may_be_null)
+    may_be_null = NULLABLE.get(node.name)
     name = node.kwargs["name"] if node.name == "struct.field" else operands[0].name
-    return Value(data, nullable(node, operands), name)
+    return Value(data, may_be_null is None or may_be_null(node, operands), name)
 
 
 def _by_narwhals(node: Any, rows: Rows, operands: list[Value]) -> Data:
@@ -427,48 +427,30 @@ def _all_null(node: Any, operands: list[Value]) -> bool:
     return all(each.nullable for each in operands)
 
 
-def _never_null(node: Any, operands: list[Value]) -> bool:
-    return False
-
-
-def _may_be_null(node: Any, operands: list[Value]) -> bool:
-    return True
-
-
 def _null_by_zero(node: Any, operands: list[Value]) -> bool:
     """Division by zero is null, so division by any column may be null."""
     divisor = operands[0 if node.name.startswith("__r") else 1].data
     return _any_null(node, operands) or not isinstance(divisor, pa.Scalar) or not divisor.as_py()
 
 
-def _any_unless_ignored(node: Any, operands: list[Value]) -> bool:
-    return not node.kwargs["ignore_nulls"] and _any_null(node, operands)
-
-
-def _of_item(node: Any, operands: list[Value]) -> bool:
-    return operands[0].nullable or bool(operands[0].data.type.value_field.nullable)
-
-
-def _of_replacement(node: Any, operands: list[Value]) -> bool:
-    """With a default, only a replacement can be null; without one, null stays null."""
-    return None in node.kwargs["new"] or operands[-1].nullable
-
-
-def _of_field(node: Any, operands: list[Value]) -> bool:
-    return operands[0].nullable or bool(operands[0].data.type.field(node.kwargs["name"]).nullable)
-
-
 NULLABLE: dict[str, Nullable] = {
     **dict.fromkeys((*KEEPING, *KEPT_BY_NARWHALS), _any_null),
     **dict.fromkeys(DIVISIONS, _null_by_zero),
-    **dict.fromkeys(("coalesce", "min_horizontal", "max_horizontal"), _all_null),
-    **dict.fromkeys(("is_null", "list", "struct", "sum_horizontal", "mean_horizontal"), _never_null),
-    **dict.fromkeys(("all_horizontal", "any_horizontal", "concat_str"), _any_unless_ignored),
+    **dict.fromkeys(
+        ("coalesce", "min_horizontal", "max_horizontal"), lambda node, operands: all(o.nullable for o in operands)
+    ),
+    **dict.fromkeys(("is_null", "list", "struct", "sum_horizontal", "mean_horizontal"), lambda node, operands: False),
+    **dict.fromkeys(
+        ("all_horizontal", "any_horizontal", "concat_str"),
+        lambda node, operands: not node.kwargs["ignore_nulls"] and _any_null(node, operands),
+    ),
     "fill_nan": lambda node, operands: node.kwargs["value"] is None or _any_null(node, operands),
     "fill_null": lambda node, operands: operands[1].nullable,
-    "list.get": _of_item,
-    "replace_strict": _of_replacement,
-    "struct.field": _of_field,
+    "list.get": lambda node, operands: operands[0].nullable or operands[0].data.type.value_field.nullable,
+    "replace_strict": lambda node, operands: None in node.kwargs["new"] or operands[-1].nullable,
+    "struct.field": lambda node, operands: (
+        operands[0].nullable or operands[0].data.type.field(node.kwargs["name"]).nullable
+    ),
 }
 """Whether the result can be null, by function; functions that are not listed can return null."""
 RENAMES: dict[str, Callable[[str, dict[str, Any]], str]] = {

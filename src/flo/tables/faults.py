@@ -30,13 +30,12 @@ def expect_of_a_row(operator: Any, error: Exception) -> None:
         raise EngineError(f"`{operator.like.name}` on tables raised {type(error).__name__}: {error}") from error
 
 
-def piecewise(operator: Any, inputs: tuple[Rows, ...], error: Exception, *, onwards: bool) -> Iterator[Step]:
+def piecewise(operator: Any, inputs: tuple[Rows, ...], *, onwards: bool) -> Iterator[Step]:
     """Steps that consume the rows on which no function raises; finally raises the first error.
 
     Each step starts from the current state, or with `onwards` from the step before. Rows that cancel out are dropped
     first. In a sequence, no row after the one at fault is consumed.
     """
-    expect_of_a_row(operator, error)
     values = [Rows(value.of, consolidate_in_order(value), value.end) for value in inputs]
     if not any(value.table.num_rows for value in values):
         yield Step(operator.rule, tuple(value.drained() for value in inputs), operator, (None,) * operator.arity[1])

@@ -6,7 +6,6 @@ What runs for every key runs for all of them at once, by adding the columns of t
 from __future__ import annotations
 
 import itertools
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard, final
@@ -36,9 +35,6 @@ class OfKeys(TableValue):
 
     of: Keyed[Any, Any]
     keys: pa.Table
-
-    @abstractmethod
-    def has_content(self) -> bool: ...
 
 
 @final
@@ -75,9 +71,6 @@ class KeyedRows(OfKeys):
     @property
     def inner(self) -> ElementCollection[Any]:
         return inner_of(self.of)
-
-    def has_content(self) -> bool:
-        return bool(self.table.num_rows or self.keys.num_rows)
 
     def value(self) -> KeyedValue:
         inner = self.inner

@@ -15,7 +15,7 @@ from flo.core.collection import Collection, End, Form
 from flo.core.nested import Nested
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.tables.faults import piecewise, unit
+from flo.tables.faults import expect_of_a_row, piecewise, unit
 from flo.tables.functions import by_columns
 from flo.tables.groups import ONE
 from flo.tables.keyed import KeyedColumns, has_key_columns
@@ -95,13 +95,6 @@ def functions_in(holder: Any) -> Iterator[Any]:
             yield from functions_in(part)
         elif callable(part) and not isinstance(part, type):
             yield part
-
-
-def all_rows(inputs: Values) -> list[Rows]:
-    """Inputs that are tables of elements."""
-    found = [value for value in inputs if isinstance(value, Rows)]
-    assert len(found) == len(inputs)
-    return found
 
 
 class Placement(Enum):
@@ -336,19 +329,30 @@ class OnTables(Operator, Generic[Op]):
         return form.collection.bottom().fix()
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        values = all_rows(inputs)
-        if any(value.table.num_rows for value in values):
-            yield from self._consumed(values, onwards=False)
+        values: Any = inputs
+        if any(value.has_content() for value in values):
+            yield from self.consume_steps(values, onwards=False)
         elif any(value.end is End.ARRIVED for value in values):
             yield from self.at_ends(values)
 
-    def _consumed(self, values: list[Rows], *, onwards: bool) -> Iterator[Step]:
+    def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
+        """The operator and its outputs after the content of these values."""
+        return self.consume(*(value.table for value in values))
+
+    def consume_steps(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
+        """One step that consumes everything. If a function raises on a row, the steps that consume the other rows: each
+        from the current state, or with `onwards` one after the other."""
         try:
-            operator, outputs = self.consume(*(value.table for value in values))
+            operator, outputs = self.take_in(*values)
         except Exception as error:
-            yield from piecewise(self, tuple(values), error, onwards=onwards)
+            expect_of_a_row(self, error)
+            yield from self.piecewise(values, onwards=onwards)
         else:
             yield Step(self.rule, tuple(value.drained() for value in values), operator, outputs)
+
+    def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
+        """The steps that consume the rows on which no function raises."""
+        return piecewise(self, values, onwards=onwards)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
         """What an error of the user's function says of the row it was given."""
@@ -356,11 +360,16 @@ class OnTables(Operator, Generic[Op]):
 
     def advance(self, inputs: Values) -> Iterator[Step]:
         operator: Operator = self
-        if type(self).steps is OnTables.steps and any(value.table.num_rows for value in all_rows(inputs)):
-            for step in self._consumed(all_rows(inputs), onwards=True):
+        values: Any = inputs
+        if self.consumes_all() and any(value.has_content() for value in values):
+            for step in self.consume_steps(values, onwards=True):
                 yield step
-                operator, inputs = step.operator, step.inputs
-        yield from run(operator, inputs)
+                operator, values = step.operator, step.inputs
+        yield from run(operator, values)
+
+    def consumes_all(self) -> bool:
+        """Whether it can consume all that has arrived, in whatever order it arrived on its inputs."""
+        return type(self).steps is OnTables.steps
 
 
 def operators_on_tables() -> dict[str, type[OnTables[Operator]]]:

@@ -231,9 +231,6 @@ class KeyedStreams(OfKeys):
     def size(self) -> int:
         return int(self.streams.count + self.keys.num_rows) + (self.end is End.ARRIVED)
 
-    def has_content(self) -> bool:
-        return bool(self.streams.count or self.keys.num_rows)
-
     def value(self) -> KeyedValue:
         layout = key_layout(self.of)
         inner: dict[Any, list[Any]] = {key: [] for key in layout.to_elements(keys_in(self.of, self.keys))}

@@ -124,24 +124,45 @@ CHOICES: dict[type[Operator], Choose] = {}
 inputs have to the types that it shall read and the operator that reads them. It returns None to go by FORMS."""
 
 
-def translated(graph: Graph, inputs: StreamTypes) -> tuple[Graph, StreamTypes]:
-    """The graph whose inputs are of these types, on tables where it can be, and the types of its outputs."""
+T = TypeVar("T")
+Rebuilt: TypeAlias = tuple[Graph, tuple[T, ...]] | None
+
+
+def rebuild(graph: Graph, inputs: tuple[T, ...], visit: Callable[[Node, tuple[T, ...]], Rebuilt[T]]) -> Rebuilt[T]:
+    """Rebuilds a graph, in the order of its streams.
+
+    `visit` gets every node and what is known of its inputs. It returns a graph for the node and what is known of the
+    outputs; or None, and then `rebuild` does.
+    """
     match graph:
         case Sequential(left, right):
-            first, between = translated(left, inputs)
-            second, outputs = translated(right, between)
-            return Sequential(first, second), outputs
+            first = rebuild(left, inputs, visit)
+            second = first and rebuild(right, first[1], visit)
+            return (Sequential(first[0], second[0]), second[1]) if first and second else None
         case Parallel(left, right):
             count = left.arity[0]
-            first, some = translated(left, inputs[:count])
-            second, others = translated(right, inputs[count:])
-            return Parallel(first, second), some + others
-        case Node(_, operator, origin):
-            wanted, chosen = _chosen(operator, inputs)
-            node = Node(None, chosen, origin) if isinstance(chosen, Operator) else chosen
-            outputs = initial(node, wanted)[1]
-            conversion = converting(inputs, wanted)
-            return (node if conversion is None else sequence(conversion, node)), outputs
+            first, second = rebuild(left, inputs[:count], visit), rebuild(right, inputs[count:], visit)
+            return (Parallel(first[0], second[0]), first[1] + second[1]) if first and second else None
+        case Node():
+            return visit(graph, inputs)
+
+
+def translated(graph: Graph, inputs: StreamTypes) -> tuple[Graph, StreamTypes]:
+    """The graph whose inputs are of these types, on tables where it can be, and the types of its outputs."""
+
+    def visit(node: Node, inputs: StreamTypes) -> tuple[Graph, StreamTypes]:
+        wanted, chosen = _chosen(node.operator, inputs)
+        return convert_and(inputs, wanted, Node(None, chosen, node.origin) if isinstance(chosen, Operator) else chosen)
+
+    found = rebuild(graph, inputs, visit)
+    assert found is not None
+    return found
+
+
+def convert_and(inputs: StreamTypes, wanted: StreamTypes, graph: Graph) -> tuple[Graph, StreamTypes]:
+    """The graph with conversions of its inputs to the types that it wants, and the types of its outputs."""
+    conversion = converting(inputs, wanted)
+    return (graph if conversion is None else sequence(conversion, graph)), initial(graph, wanted)[1]
 
 
 def _chosen(operator: Operator, inputs: StreamTypes) -> tuple[StreamTypes, Operator | Graph]:

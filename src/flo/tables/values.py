@@ -31,6 +31,9 @@ class TableValue(FormedValue):
     def with_end(self, end: End) -> Self:
         return replace(self, end=end)
 
+    def has_content(self) -> bool:
+        return self.size() > (self.end is End.ARRIVED)
+
     def fix(self) -> Self:
         return self if self.fixed() else self.with_end(End.ARRIVED)
 

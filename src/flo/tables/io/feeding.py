@@ -46,6 +46,16 @@ RowAt = Callable[[int], Diverted]
 """The origin of a row, by its index in a value."""
 
 
+@contextmanager
+def _errors_of(name: str) -> Iterator[None]:
+    """Names the input in errors that the block raises."""
+    try:
+        yield
+    except FloError as error:
+        error.input_name = f"`{name}`"
+        raise
+
+
 class Feeder:
     """Pushes data to the inputs of an event loop, and runs it."""
 
@@ -72,11 +82,8 @@ class Feeder:
     def open(self, name: str, data: Any) -> Source:
         """The data in parts. Plain Python data is one part."""
         collection = self.loop.input_types[self.inputs[name]].collection
-        try:
+        with _errors_of(name):
             found = self._source(collection, data)
-        except FloError as error:
-            error.input_name = f"`{name}`"
-            raise
         return found or Source(iter([PlainData(data)]), len(data) if hasattr(data, "__len__") else None)
 
     def _source(self, collection: Any, data: Any) -> Source | None:
@@ -103,17 +110,13 @@ class Feeder:
     def feed(self, name: str, data: Any) -> Iterator[int]:
         """Feeds the data part by part, and yields the number of rows of each."""
         if self.inputs[name] in self.loop.ended:
-            error = ElementError("{input} has ended and takes no more data", facts=(("given", brief(data)),))
-            error.input_name = f"`{name}`"
-            raise error
+            with _errors_of(name):
+                raise ElementError("{input} has ended and takes no more data", facts=(("given", brief(data)),))
         given = data if isinstance(data, Source) else self.open(name, data)
         self._before = self.loop.snapshot() if self.on_error == "divert" else None
         while True:
-            try:
+            with _errors_of(name):
                 part = next(given.parts, None)
-            except FloError as error:
-                error.input_name = f"`{name}`"
-                raise
             if part is None:
                 return
             yield self._feed_part(name, part)
@@ -178,11 +181,8 @@ class Feeder:
 
     def _feed_value(self, name: str, collection: Any, data: Any) -> int:
         """Feeds a value that is not a collection of elements, which cannot be split."""
-        try:
+        with _errors_of(name):
             value = collection.value(data)
-        except FloError as error:
-            error.input_name = f"`{name}`"
-            raise
         self._push(name, value)
         self.loop.run()
         size = int(value.size())

@@ -10,7 +10,6 @@ from flo.tables.operators import (  # noqa: F401
     ordering,
     pairs,
     per_key,
-    ranking,
     results,
     sequences,
     sets,

@@ -1,6 +1,6 @@
 """Aggregates of z-sets by group on tables: totals for each group and nothing of its rows, or the weight of every value.
 
-The least and the greatest of a group, which need its rows in order, are in ranking.py.
+The least and the greatest of a group, which need its rows in order, are in ordering.py.
 """
 
 from __future__ import annotations

@@ -176,12 +176,8 @@ class Joined:
 
     def _only_left(self) -> bool:
         """A z-set's join on whole elements gives these, not pairs of equal ones."""
-        return (
-            isinstance(self.like, Join)
-            and self.like.into is None
-            and self.like.on is None
-            and self.like.other_on is None
-        )
+        like = self.like
+        return isinstance(like, Join) and like.into is None and like.on is None and like.other_on is None
 
     def _destinations(self) -> bool:
         return isinstance(self.like, SetJoin) and self.like.into is None and self.like.other_on is None

@@ -15,10 +15,10 @@ import pyarrow as pa
 from flo.columns.expression import Expression
 from flo.columns.indices import take_rows
 from flo.columns.layout import Layout
-from flo.core.collection import Collection, End
-from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
+from flo.core.collection import Collection
+from flo.core.operator import Delta, Deltas, Operator, Step
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.tables.faults import expect_of_a_row, piecewise_by_key
+from flo.tables.faults import piecewise_by_key
 from flo.tables.functions import applied, called, has_results
 from flo.tables.keyed import (
     KEY,
@@ -80,11 +80,8 @@ class KeyByTables(OnTables[KeyBy]):
         keys = key_layout(of).fitted(applied(self.like.f, self.inputs, table))
         columns = [*keys.columns, *table.drop_columns(list(self.keys)).columns]
         rows = pa.Table.from_arrays(columns, schema=KeyedColumns(of).schema)
-        return self, (KeyedRows(of, like_rows(rows, table.select(self.keys), self.keys), _no_keys(of)),)
-
-
-def _no_keys(of: Keyed[Any, Any]) -> pa.Table:
-    return KeyedColumns(of).bottom().keys
+        rows = like_rows(rows, table.select(self.keys), self.keys)
+        return self, (replace(KeyedColumns(of).bottom(), table=rows),)
 
 
 @dataclass(frozen=True)
@@ -99,34 +96,11 @@ class OnKeyed(OnTables[Op]):
     whole_keys = False
     """Whether a row that a function raises on holds up all that has arrived for its key."""
 
-    def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
-        """The operator and its outputs after all that these hold."""
-        raise NotImplementedError
+    def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
+        return piecewise_by_key(self, values, onwards=onwards)
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        values: Any = inputs
-        if any(value.has_content() for value in values):
-            yield from self.taken_in(values, onwards=False)
-        elif any(value.end is End.ARRIVED for value in values):
-            yield from self.at_ends(values)
-
-    def taken_in(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
-        try:
-            operator, outputs = self.take_in(*values)
-        except Exception as error:
-            expect_of_a_row(self, error)
-            yield from piecewise_by_key(self, values, onwards=onwards)
-        else:
-            yield Step(self.rule, tuple(value.drained() for value in values), operator, outputs)
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        operator: Any = self
-        values: Any = inputs
-        if any(value.has_content() for value in values):
-            for step in self.taken_in(values, onwards=True):
-                yield step
-                operator, values = step.operator, step.inputs
-        yield from run(operator, values)
+    def consumes_all(self) -> bool:
+        return True
 
     def ended(self, place: int = 0) -> Any:
         of: Any = self.outputs[place]

@@ -203,11 +203,11 @@ class OnStreams(OnTables[Op]):
         (value,) = inputs
         assert isinstance(value, Streams)
         if value.count:
-            yield self.take_in(value)
+            yield self.consume_streams(value)
         elif value.end is End.ARRIVED:
             yield Step(f"{self.rule}-terminated", (value.passed(),), self.reset(), (self.ended(),))
 
-    def take_in(self, value: Streams) -> Step:
+    def consume_streams(self, value: Streams) -> Step:
         """The step that consumes these inner streams."""
         return Step(self.rule, (value.drained(),), self, (self.all_of(value),))
 
@@ -226,10 +226,10 @@ class NestTables(OnStreams[Nest]):
     def by_row(self) -> bool:
         return not all(by_columns(f) for operator in operators_in(self.like.graph) for f in functions_in(operator))
 
-    def take_in(self, value: Streams) -> Step:
+    def consume_streams(self, value: Streams) -> Step:
         """All streams, or those before the first at fault; for that one the namesake says what is wrong."""
         try:
-            return super().take_in(value)
+            return super().consume_streams(value)
         except Exception as error:
             expect_of_a_row(self, error)
             count = self._without_fault(value)
@@ -341,7 +341,7 @@ class RunningTables(OnStreams[Op]):
 
     before: Trace = field(default=NOTHING)
 
-    def take_in(self, value: Streams) -> Step:
+    def consume_streams(self, value: Streams) -> Step:
         after, table = self.combine(value)
         return Step(f"{self.rule}-step", (value.drained(),), after, (Streams(value.of, value.count, (table,)),))
 

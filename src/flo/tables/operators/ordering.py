@@ -1,7 +1,11 @@
-"""Sort on tables: rows are kept in order as they come, so that little is left to do at the end."""
+"""Operators on tables that order rows: the first rows of each group, the least and the greatest value, and sort.
+
+Rows are kept in order as they arrive, so that little is left to do at the end.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
@@ -9,21 +13,222 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Places, one_chunk, take_rows
+from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
+from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import elements_of, result_layout
+from flo.tables.functions import (
+    KEY,
+    beside,
+    elements_of,
+    group_array,
+    group_keys,
+    plain_columns,
+    result_layout,
+    results,
+)
 from flo.tables.groups import keys_by, rows_of
-from flo.tables.operator import Grouping, OnTables, Placement
-from flo.tables.operators.ranking import by_key, ordering_columns
-from flo.tables.state.keys import Keys
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
+from flo.tables.operators.aggregates import ByGroup, G, aggregate_of
+from flo.tables.operators.weights import chosen, weights_of
+from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.order import Order, comparisons, shown_alike
-from flo.tables.state.run import Run
+from flo.tables.state.ranked import Known, Leading, Ranked, groups_in, heads_of, leading, ranked_run
+from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Trace, added, alike, text_of, weighing
+from flo.tables.state.trace import Trace, added, added_up, alike, text_of, weighing
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of, of_elements, ordered
+from flo.values.canonical import canonical_element
 from flo.values.operators.bags import Sort
+from flo.values.operators.zset_aggregates import Aggregate
+from flo.values.operators.zset_ranking import Extreme, Max, Min, Ranking, TopK
+from flo.values.operators.zset_ranking import Order as ValueOrder
 from flo.values.weighted import Set
+
+
+@dataclass(frozen=True)
+class InOrder(ByGroup[G]):
+    """Keeps rows by group and in order, and emits how the heads of groups change."""
+
+    rows: Ranked = kept(Ranked(()), Cut.BY_KEY)
+    heads: Trace = kept(Trace(()), Cut.BY_KEY)
+    """The rows at the heads of groups, as often as they count."""
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        delta, order = self.delta(table.combine_chunks())
+        kept = replace(self.rows, columns=delta.columns, order=order)
+        groups = groups_in(delta)
+        old = heads_of(self.heads, groups)
+        known = Known.of(delta, old, groups, order)
+        for group in order.not_compared(*known):
+            self._refused(group, groups, delta, old)
+        new = leading([*kept.runs, delta], groups, self.count, order, known.begin(order))
+        parts = [
+            weighing(head.table, np.multiply(head.times, sign))
+            for head, sign in ((old, -1), (new, 1))
+            if head is not None
+        ]
+        changed = run_of(added_up(pa.concat_tables(parts or [delta.table.slice(0, 0)])), delta.columns)
+        heads = replace(self.heads, columns=delta.columns).extended(changed)
+        shown = beside(self.shown(changed, order), changed.table.select(list(self.keys)))
+        shown = weighing(shown, numbers_in(changed.table, WEIGHT))
+        return replace(self, rows=kept.extended(delta), heads=heads), (self.emitted(added_up(shown)),)
+
+    def _refused(self, group: int, groups: Run, delta: Run, old: Leading | None) -> None:
+        """What the namesake raises where it compares rows of the group that cannot be compared."""
+        one = chosen(groups, np.array([group]))
+        before, units = (self._units([(run, pairs(one, run)[1]) for run in runs]) for runs in (self.rows, [delta]))
+        top = [] if old is None else self._elements(old.table, np.flatnonzero(old.groups == group), old.times)
+        ranking = Ranking(PersistentMap(before), tuple(top))
+        ranking.changed(list(units.items()), self.count, self.ranking)
+
+    def _units(self, parts: list[tuple[Run, Places]]) -> dict[Any, int]:
+        weights: Counter[Any] = Counter()
+        for run, places in parts:
+            for element, weight in self._elements(run.table, places, weights_of(run)):
+                weights[element] += weight
+        return {element: weight for element, weight in weights.items() if weight}
+
+    def _elements(self, table: pa.Table, places: Places, weights: Places) -> list[tuple[Any, int]]:
+        elements = layout_of(self.inputs[0]).to_elements(take_rows(table, places))
+        return list(zip(map(canonical_element, elements), weights[places].tolist(), strict=True))
+
+    @property
+    def count(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def ranking(self) -> ValueOrder:
+        """The order of the namesake."""
+        raise NotImplementedError
+
+    def delta(self, table: pa.Table) -> tuple[Run, Order]:
+        """The rows by group and in order, and that order."""
+        raise NotImplementedError
+
+    def shown(self, heads: Run, order: Order) -> pa.Table:
+        """The output rows of rows at the heads of groups."""
+        raise NotImplementedError
+
+
+def in_order(
+    table: pa.Table,
+    of: Collection,
+    by: Any,
+    key: Any,
+    descending: bool | tuple[bool, ...],
+    by_text: bool,
+    apart: tuple[str, ...] = (),
+) -> tuple[Run, Order]:
+    """The rows by group and in the order of a key, with columns for both where the rows have none.
+
+    Groups are kept apart by more columns.
+    """
+    groups = plain_columns(by, of) if by is not None else None
+    if groups is None:
+        computed = group_keys(by, of, table)
+        groups, table = tuple(computed.column_names), beside(table, computed)
+    groups = (*groups, *apart)
+    table, columns = by_key(table, of, key)
+    keys = keys_of([table[name] for name in groups])
+    layout = layout_of(of)
+    tells = {name for name in groups if keys.exact and not table.schema.field(name).nullable} | set(columns)
+    order = Order(columns, descending, layout, by_text, result_layout(key, of), set(layout.names) <= tells)
+    return ranked_run(table, groups, keys, order), order
+
+
+def by_key(table: pa.Table, of: Collection, key: Any) -> tuple[pa.Table, tuple[str, ...]]:
+    """The rows with columns for a key, where they have none, and these columns."""
+    columns = ordering_columns(of, key)
+    if plain_columns(key, of) is None:
+        found = results(key, of, table.select(list(layout_of(of).names)))
+        table = beside(table, found.rename_columns(list(columns)))
+    return table, columns
+
+
+def ordering_columns(of: Collection, key: Any) -> tuple[str, ...]:
+    """The columns of a key: the row's own, where it is made of nothing else."""
+    columns, layout = plain_columns(key, of), result_layout(key, of)
+    if columns is not None:
+        return columns
+    assert layout is not None
+    return tuple(f"{KEY}{KEY}{name}" for name in layout.names)
+
+
+@form_of(TopK)
+@final
+@dataclass(frozen=True)
+class TopKTables(InOrder[TopK]):
+    """The first k rows of each group."""
+
+    name = "top_k_tables"
+
+    @classmethod
+    def fits(cls, like: TopK, inputs: StreamTypes) -> bool:
+        of = inputs[0].collection
+        return bool(comparisons(result_layout(like.key, of))) and shown_alike(layout_of(of))
+
+    @property
+    def count(self) -> int:
+        return int(self.like.count)
+
+    @property
+    def ranking(self) -> ValueOrder:
+        like = self.like
+        return ValueOrder(like.key, like.descending, like.name)
+
+    def delta(self, table: pa.Table) -> tuple[Run, Order]:
+        like = self.like
+        return in_order(table, self.inputs[0], like.by, like.key, like.descending, by_text=True, apart=self.keys)
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        return columns
+
+    def shown(self, heads: Run, order: Order) -> pa.Table:
+        return heads.table.select(list(layout_of(self.outputs[0]).names))
+
+
+@aggregate_of(Min, Max)
+@final
+@dataclass(frozen=True)
+class ExtremeTables(InOrder[Aggregate]):
+    """The value of the first row of each group."""
+
+    name = "extreme_tables"
+
+    @classmethod
+    def fits(cls, like: Aggregate, inputs: StreamTypes) -> bool:
+        """Columns must have the order that Python gives the values."""
+        return bool(comparisons(result_layout(_extreme(like).value, inputs[0].collection)))
+
+    @property
+    def count(self) -> int:
+        return 1
+
+    @property
+    def ranking(self) -> ValueOrder:
+        extreme = _extreme(self.like)
+        return ValueOrder(extreme.value, extreme.descending, extreme.name)
+
+    def delta(self, table: pa.Table) -> tuple[Run, Order]:
+        extreme, by = _extreme(self.like), self.like.by
+        value, down = extreme.value, extreme.descending
+        return in_order(table, self.inputs[0], by, value, down, by_text=False, apart=self.keys)
+
+    def shown(self, heads: Run, order: Order) -> pa.Table:
+        layout = result_layout(_extreme(self.like).value, self.inputs[0])
+        assert layout is not None
+        values = heads.table.select(list(order.columns)).rename_columns(list(layout.names))
+        if self.like.by is None:
+            return values
+        keys = group_array(self.like.by, heads.table.select(list(heads.columns)))
+        return pa.Table.from_arrays([keys, layout.as_array(values)], schema=layout_of(self.outputs[0]).schema)
+
+
+def _extreme(like: Aggregate) -> Extreme:
+    assert isinstance(like.aggregator, Extreme)
+    return like.aggregator
 
 
 @dataclass(frozen=True, eq=False)

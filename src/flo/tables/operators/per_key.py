@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from flo.columns.indices import Places, take_rows
 from flo.core.collection import End
 from flo.core.errors import Origin
-from flo.core.graph import Graph, Node, Parallel, Sequential, nodes, sequence
+from flo.core.graph import Graph, Node, nodes, sequence
 from flo.core.nest import Nest
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
@@ -42,7 +42,7 @@ from flo.tables.operators.weights import NOTHING, chosen, new_rows, totals, weig
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.trace import Trace, alike, weighing
 from flo.tables.streams import NUMBER, KeyedStreamColumns, KeyedStreams, Streams, keyed_form, numbers
-from flo.tables.translate import CHOICES, FORMS, converting
+from flo.tables.translate import CHOICES, FORMS, converting, rebuild
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lvar import LVar
 from flo.values.operators.keyed_streams import inner_types
@@ -111,7 +111,7 @@ class KeysTables(OnKeyed[PerKey]):
 
     def _forward(self, values: tuple[KeyedRows, ...]) -> Iterator[Step]:
         if any(value.has_content() for value in values):
-            yield from self.taken_in(values, onwards=False)
+            yield from self.consume_steps(values, onwards=False)
         else:
             ends = tuple(self.ended(place) for place in range(len(values)))
             yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), self, ends)
@@ -198,12 +198,12 @@ class FormOfEveryKey(WithForm[Operator]):
         outputs = [self._delta(place, delta, said) for place, delta in enumerate(found)]
         return replace(after, form=form), tuple(outputs)
 
-    def taken_in(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
+    def consume_steps(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
         if isinstance(values[0], KeyedStreams):
-            return self._streams_taken_in(values[0], onwards=onwards)
-        return super().taken_in(values, onwards=onwards)
+            return self._consume_streams(values[0], onwards=onwards)
+        return super().consume_steps(values, onwards=onwards)
 
-    def _streams_taken_in(self, value: KeyedStreams, *, onwards: bool) -> Iterator[Step]:
+    def _consume_streams(self, value: KeyedStreams, *, onwards: bool) -> Iterator[Step]:
         """All streams; if the operator raises, those of each key before the first at fault, and then what the namesake
         raises."""
         try:
@@ -363,20 +363,13 @@ def per_key(like: PerKey, inputs: StreamTypes) -> Graph | None:
 
 def for_every_key(graph: Graph, inputs: StreamTypes, weighted: bool) -> tuple[Graph, StreamTypes] | None:
     """The graph that does for all keys what this one does for one, and what it gives; None if there is none."""
-    match graph:
-        case Sequential(left, right):
-            first = for_every_key(left, inputs, weighted)
-            second = first and for_every_key(right, first[1], weighted)
-            return (Sequential(first[0], second[0]), second[1]) if first and second else None
-        case Parallel(left, right):
-            count = left.arity[0]
-            first = for_every_key(left, inputs[:count], weighted)
-            second = for_every_key(right, inputs[count:], weighted)
-            return (Parallel(first[0], second[0]), first[1] + second[1]) if first and second else None
-        case Node(_, Wire() as wire, origin):
-            return Node(None, wire, origin), wire.type(inputs)
-        case Node(_, operator, origin):
-            return _one(operator, inputs, weighted, origin) if inputs else None
+
+    def visit(node: Node, inputs: StreamTypes) -> tuple[Graph, StreamTypes] | None:
+        if isinstance(node.operator, Wire):
+            return Node(None, node.operator, node.origin), node.operator.type(inputs)
+        return _one(node.operator, inputs, weighted, node.origin) if inputs else None
+
+    return rebuild(graph, inputs, visit)
 
 
 def _one(

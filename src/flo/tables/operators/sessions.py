@@ -223,7 +223,7 @@ class Sessions(Windower):
         opened = opened or NO_SESSIONS
         assert marks is not None
         one_by_one = np.ones(1, bool)  # one group of all rows: its open sessions are in order, and few are looked at
-        before = _no_spans(times.dtype)
+        before = _spans(0, [], times.dtype)
         if not delta.is_one:
             before = opened.of(groups.keys, times.dtype)
             one_by_one = np.zeros(len(groups.counts), bool)
@@ -338,10 +338,6 @@ class SessionsClosing(Closing):
     def bounds(self, numbers: Places) -> tuple[Times, Times]:
         exact = self.windower.axis.exact
         return exact(self.spans.first[numbers]), exact(self.spans.last[numbers]) + self.windower.gap
-
-
-def _no_spans(dtype: Any) -> Spans:
-    return Spans(np.zeros(0, np.int64), np.zeros(0, dtype), np.zeros(0, dtype))
 
 
 def _in_order(spans: Spans) -> Ordered[Span]:
