@@ -75,12 +75,12 @@ class Rows:
             self.calls.append(Call(function, tuple(each.kind for each in operands), options))
 
     def column(self, name: str) -> Value:
-        place = self.schema.get_field_index(name)
-        if place < 0:
+        index = self.schema.get_field_index(name)
+        if index < 0:
             raise TypeError(f"there is no column `{name}`")
         data = self.columns[name]
         data = one_chunk(data) if isinstance(data, pa.ChunkedArray) else data
-        return Value(data, self.schema.field(place).nullable, name)
+        return Value(data, self.schema.field(index).nullable, name)
 
     def only(self, mask: pa.Array) -> Rows:
         some = {name: column.filter(mask) for name, column in self.columns.items()}
@@ -127,7 +127,7 @@ def _named(node: Any, schema: pa.Schema) -> list[str]:
         case "COL":
             return list(node.kwargs["names"])
         case "NTH":
-            return [schema.names[place] for place in node.kwargs["indices"]]
+            return [schema.names[index] for index in node.kwargs["indices"]]
         case "ALL":
             return list(schema.names)
         case "EXCLUDE":
@@ -208,11 +208,11 @@ def _by_narwhals(node: Any, rows: Rows, operands: list[Value]) -> Data:
     """Return the result of one node on computed columns. Literal arguments of a method stay literals."""
     function = len(operands) == len(node.exprs)
     columns = {
-        str(place): broadcast(each.data, rows.count)
-        for place, each in enumerate(operands)
-        if function or place == 0 or not isinstance(each.data, pa.Scalar)
+        str(index): broadcast(each.data, rows.count)
+        for index, each in enumerate(operands)
+        if function or index == 0 or not isinstance(each.data, pa.Scalar)
     }
-    given = [nw.col(str(place)) if str(place) in columns else each for place, each in _places(node, function=function)]
+    given = [nw.col(str(index)) if str(index) in columns else each for index, each in _places(node, function=function)]
     alone = copy.copy(node)
     alone.exprs = tuple(given)
     expression = nw.Expr(alone) if function else nw.Expr(*nodes_of(nw.col("0")), alone)
@@ -334,8 +334,8 @@ def _list_sum(node: Any, operands: list[Value]) -> Data:
     return pa.array(sums, pa.int64() if narrow else kind)
 
 
-def _clip(least: Callable[..., Data], place: int, data: Data, operands: list[Value]) -> Data:
-    return least(*_same_type(data, operands[place].data), skip_nulls=False)
+def _clip(least: Callable[..., Data], index: int, data: Data, operands: list[Value]) -> Data:
+    return least(*_same_type(data, operands[index].data), skip_nulls=False)
 
 
 def _clipped(node: Any, operands: list[Value]) -> Data:

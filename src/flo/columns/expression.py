@@ -117,7 +117,7 @@ class Expression:
             case Mapping():
                 return dict(self.given)
             case tuple():
-                return {str(place): each for place, each in enumerate(self.given)}
+                return {str(index): each for index, each in enumerate(self.given)}
             case _:
                 return {VALUE: self.given}
 
@@ -319,12 +319,12 @@ class Expression:
         """A function that reads columns from elements, if the expression does nothing else."""
         if not all(isinstance(each, str) for each in self._named.values()) or any(map(_may_be_missing, self.inputs)):
             return None
-        places = {
+        indices = {
             called[name]: (which, _getter_of(layout, name))
             for which, (called, layout) in enumerate(zip(self.arguments, self.inputs, strict=True))
             for name in layout.names
         }
-        taken = [places[each] for each in self._named.values()]
+        taken = [indices[each] for each in self._named.values()]
         if not isinstance(self.given, (Mapping, tuple)):
             which, get = taken[0]
             return get if len(self.inputs) == 1 else lambda *elements: get(elements[which])

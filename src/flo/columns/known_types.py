@@ -46,9 +46,9 @@ def union_of(*kinds: Any) -> Any:
     found: list[Any] = []
     for kind in kinds:
         for part in get_args(kind) if get_origin(kind) in (Union, UnionType) else [NoneType if kind is None else kind]:
-            for place, other in enumerate(found):
+            for index, other in enumerate(found):
                 if (both := _merged(other, part)) is not None:
-                    found[place] = both
+                    found[index] = both
                     break
             else:
                 found.append(part)
@@ -186,7 +186,7 @@ def items_of(kind: Any) -> Any:
 _ITERABLES = (list, tuple, set, frozenset, Iterable, dict)
 
 
-def item_type_at(kind: Any, place: Any) -> Any:
+def item_type_at(kind: Any, index: Any) -> Any:
     """Return the type of `x[place]` for a known place."""
     found = []
     for each in members(kind):
@@ -195,14 +195,14 @@ def item_type_at(kind: Any, place: Any) -> Any:
         if fields is not None and issubclass(get_origin(each) or each, tuple):
             parts = tuple(fields.values())
         by_name = is_typeddict(each) or hasattr(each, "_columns")
-        if by_name and type(place) is str and fields and place in fields:
-            found.append(fields[place])
-        elif (is_fixed_tuple(each) or fields) and type(place) is int and -len(parts) <= place < len(parts):
-            found.append(parts[place])
-        elif is_fixed_tuple(each) and isinstance(place, slice) and parts[place]:
-            found.append(tuple[parts[place]])  # type: ignore[valid-type]
+        if by_name and type(index) is str and fields and index in fields:
+            found.append(fields[index])
+        elif (is_fixed_tuple(each) or fields) and type(index) is int and -len(parts) <= index < len(parts):
+            found.append(parts[index])
+        elif is_fixed_tuple(each) and isinstance(index, slice) and parts[index]:
+            found.append(tuple[parts[index]])  # type: ignore[valid-type]
         elif each is not NoneType:
-            found.append(indexed_type(each, is_slice=isinstance(place, slice)))
+            found.append(indexed_type(each, is_slice=isinstance(index, slice)))
     return union_of(*found)
 
 

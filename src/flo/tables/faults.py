@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.expression import is_row_fault
-from flo.columns.indices import Places, take_rows
+from flo.columns.indices import Indices, take_rows
 from flo.core.errors import EngineError
 from flo.core.operator import Step
 from flo.tables.keyed import ENDED, KeyedRows, key_names
@@ -42,13 +42,13 @@ def piecewise(operator: Any, inputs: tuple[Rows, ...], *, onwards: bool) -> Iter
         return
     fault: Exception | None = None
     left = [np.ones(value.table.num_rows, bool) for value in values]
-    for place, value in enumerate(values):
+    for index, value in enumerate(values):
         waiting = [(0, value.table.num_rows)] if value.table.num_rows else []
         while waiting:
             start, count = waiting.pop()
             part = value.table.slice(start, count)
             try:
-                after, outputs = operator.consume(*_alone(values, place, part))
+                after, outputs = operator.consume(*_alone(values, index, part))
             except Exception as error:
                 expect_of_a_row(operator, error)
                 if count > 1:
@@ -60,7 +60,7 @@ def piecewise(operator: Any, inputs: tuple[Rows, ...], *, onwards: bool) -> Iter
                     break
                 continue
             rest = [each.copy() for each in left]
-            rest[place][start : start + count] = False
+            rest[index][start : start + count] = False
             yield Step(operator.rule, tuple(map(_kept, values, rest)), after, outputs)
             if onwards:
                 operator, left = after, rest
@@ -82,14 +82,14 @@ def consolidate_in_order(value: Rows) -> pa.Table:
         return value.table
     order, firsts = alike(value.table.drop_columns([WEIGHT]))
     weights = added(value.table[WEIGHT].to_numpy()[order], firsts)
-    places = order[firsts]
-    again = np.argsort(places)
+    indices = order[firsts]
+    again = np.argsort(indices)
     kept = again[weights[again] != 0]
-    return weighing(take_rows(value.table, places[kept]), weights[kept])
+    return weighing(take_rows(value.table, indices[kept]), weights[kept])
 
 
-def _alone(values: list[Rows], place: int, part: pa.Table) -> list[pa.Table]:
-    return [part if at == place else value.table.slice(0, 0) for at, value in enumerate(values)]
+def _alone(values: list[Rows], index: int, part: pa.Table) -> list[pa.Table]:
+    return [part if at == index else value.table.slice(0, 0) for at, value in enumerate(values)]
 
 
 def _kept(value: Rows, which: Any) -> Rows:
@@ -110,7 +110,7 @@ def piecewise_by_key(operator: Any, inputs: tuple[KeyedRows, ...], *, onwards: b
             return
         values = rest
     fault: Exception | None = None
-    for place, value in enumerate(values):
+    for index, value in enumerate(values):
         starts, left, behind = _starts(value), np.ones(value.table.num_rows, bool), 0
         waiting = [(0, value.table.num_rows)]
         while waiting:
@@ -120,7 +120,7 @@ def piecewise_by_key(operator: Any, inputs: tuple[KeyedRows, ...], *, onwards: b
                 continue
             part = value.table.slice(start, stop - start)
             try:
-                operator, outputs = operator.take_in(*_alone_in_key(values, place, part))
+                operator, outputs = operator.take_in(*_alone_in_key(values, index, part))
             except Exception as error:
                 expect_of_a_row(operator, error)
                 middle = _middle(starts, start, stop, operator.whole_keys)
@@ -132,7 +132,7 @@ def piecewise_by_key(operator: Any, inputs: tuple[KeyedRows, ...], *, onwards: b
                     behind = int(starts[np.searchsorted(starts, start, side="right")])
                 continue
             left[start:stop] = False
-            values[place] = replace(value, table=value.table.filter(pa.array(left)))
+            values[index] = replace(value, table=value.table.filter(pa.array(left)))
             yield Step(operator.rule, tuple(values), operator, outputs)
             if not onwards:
                 return
@@ -156,13 +156,13 @@ def _keys_first(values: list[KeyedRows]) -> Iterator[tuple[list[KeyedRows], list
         yield rest, [replace(value.empty(), keys=some) for value, some in zip(values, keys, strict=True)]
 
 
-def _starts(value: KeyedRows) -> Places:
+def _starts(value: KeyedRows) -> Indices:
     """The index of the first row of each key, and the number of rows."""
     keys = value.table.select(list(key_names(value.of)))
     return np.append(alike(keys)[1], keys.num_rows) if keys.num_rows else np.zeros(1, np.int64)
 
 
-def _middle(starts: Places, start: int, stop: int, whole_keys: bool) -> int | None:
+def _middle(starts: Indices, start: int, stop: int, whole_keys: bool) -> int | None:
     """The index at which to halve rows; None if they cannot be halved."""
     if not whole_keys:
         return (start + stop) // 2 if stop - start > 1 else None
@@ -170,5 +170,5 @@ def _middle(starts: Places, start: int, stop: int, whole_keys: bool) -> int | No
     return int(cuts[len(cuts) // 2]) if len(cuts) else None
 
 
-def _alone_in_key(values: list[KeyedRows], place: int, part: pa.Table) -> list[KeyedRows]:
-    return [replace(v.empty(), table=part) if at == place else v.empty() for at, v in enumerate(values)]
+def _alone_in_key(values: list[KeyedRows], index: int, part: pa.Table) -> list[KeyedRows]:
+    return [replace(v.empty(), table=part) if at == index else v.empty() for at, v in enumerate(values)]

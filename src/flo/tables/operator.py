@@ -272,11 +272,11 @@ class OnTables(Operator, Generic[Op]):
         own = {each.name: each.default for each in fields(self) if each.default is not MISSING and each.compare}
         return replace(self, **own)
 
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
         """The numbers of the keys of rows on an input, where the placement is by key."""
         raise NotImplementedError(self.name)
 
-    def key_columns(self, place: int) -> tuple[str, ...] | None:
+    def key_columns(self, index: int) -> tuple[str, ...] | None:
         """The columns of an input that are the key, where it is made of nothing else."""
         return None
 
@@ -290,10 +290,10 @@ class OnTables(Operator, Generic[Op]):
             return None
         _, last = self.close(ONE)
         return self.reset(), tuple(
-            self.ended(place) if delta is None else delta.fix() for place, delta in enumerate(last)
+            self.ended(index) if delta is None else delta.fix() for index, delta in enumerate(last)
         )
 
-    def side_ended(self, place: int) -> Self | None:
+    def side_ended(self, index: int) -> Self | None:
         """The operator when this input has ended and the other has not, with what it still needs of the other; None if
         the end of one input makes no difference to it."""
         return None
@@ -304,27 +304,27 @@ class OnTables(Operator, Generic[Op]):
         if done is not None:
             yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), *done)
             return
-        for place, value in enumerate(values):
-            after = self.side_ended(place) if value.end is End.ARRIVED else None
+        for index, value in enumerate(values):
+            after = self.side_ended(index) if value.end is End.ARRIVED else None
             if after is not None:
                 nothing = (None,) * len(self.outputs)
-                yield Step(f"{self.rule}{SIDES[place]}-ended", pass_end(values, place), after, nothing)
+                yield Step(f"{self.rule}{SIDES[index]}-ended", pass_end(values, index), after, nothing)
 
     @property
     def by_row(self) -> bool:
         """Whether it calls Python for every row."""
         return not all(map(by_columns, functions_in(self.like)))
 
-    def emitted(self, table: pa.Table | None, place: int = 0) -> Delta:
+    def emitted(self, table: pa.Table | None, index: int = 0) -> Delta:
         """An output delta; nothing if there are no rows."""
-        of = self.outputs[place]
+        of = self.outputs[index]
         if table is not None and self.cancels and isinstance(of, ZSet):
             table = net_changes(table)
         return None if table is None or not table.num_rows else Rows(of_elements(of), plain_zeros(of, table))
 
-    def ended(self, place: int = 0) -> Any:
+    def ended(self, index: int = 0) -> Any:
         """The end of an output."""
-        form = given(StreamType(self.outputs[place], bounded=True))
+        form = given(StreamType(self.outputs[index], bounded=True))
         assert form is not None
         return form.collection.bottom().fix()
 

@@ -14,7 +14,7 @@ from typing import Any, TypeGuard, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places
+from flo.columns.indices import Indices
 from flo.columns.layout import Layout
 from flo.core.collection import Collection, End, Form, Value
 from flo.core.nested import Nested, NestedValue
@@ -50,7 +50,7 @@ class Streams(TableValue):
     count: int
     tables: tuple[pa.Table, ...]
     end: End = End.OPEN
-    places: Any = None
+    positions: Any = None
     """Where each belongs in the nested stream, if others of it are elsewhere."""
     owners: pa.Table | None = None
     """The key of each, where an operator runs for every key at once: see `OnTables.keys`."""
@@ -68,16 +68,16 @@ class Streams(TableValue):
             pa.concat_tables([mine, shifted(theirs, self.count)]) if theirs.num_rows else mine
             for mine, theirs in zip(self.tables, delta.tables, strict=True)
         ]
-        places = None if delta.places is None else np.concatenate([self.places, delta.places])
+        positions = None if delta.positions is None else np.concatenate([self.positions, delta.positions])
         owners = None if delta.owners is None else pa.concat_tables([self.owners, delta.owners])
-        return Streams(self.of, self.count + delta.count, tuple(tables), delta.end, places, owners)
+        return Streams(self.of, self.count + delta.count, tuple(tables), delta.end, positions, owners)
 
-    def in_place(self) -> Streams:
+    def in_positions(self) -> Streams:
         """All of the nested stream that has come, in its order."""
-        if self.places is None:
+        if self.positions is None:
             return self
         ranks = np.empty(self.count, np.int64)
-        ranks[np.argsort(self.places, kind="stable")] = np.arange(self.count)
+        ranks[np.argsort(self.positions, kind="stable")] = np.arange(self.count)
         tables = [table.set_column(0, NUMBER, pa.array(ranks[numbers(table)])) for table in self.tables]
         by_stream = tuple(table.take(pa.array(np.argsort(numbers(table), kind="stable"))) for table in tables)
         return Streams(self.of, self.count, by_stream, self.end)
@@ -88,13 +88,13 @@ class Streams(TableValue):
     def send(self, at_most: int | None = None) -> tuple[Streams, Streams]:
         if at_most is None or at_most >= self.count:
             return self.take()
-        places = [int(np.searchsorted(numbers(table), at_most)) for table in self.tables]
-        cut = list(zip(self.tables, places, strict=True))
-        rest = tuple(shifted(table.slice(place), -at_most) for table, place in cut)
-        sent = tuple(table.slice(0, place) for table, place in cut)
-        there = (None, None) if self.places is None else (self.places[:at_most], self.places[at_most:])
+        indices = [int(np.searchsorted(numbers(table), at_most)) for table in self.tables]
+        cut = list(zip(self.tables, indices, strict=True))
+        rest = tuple(shifted(table.slice(index), -at_most) for table, index in cut)
+        sent = tuple(table.slice(0, index) for table, index in cut)
+        there = (None, None) if self.positions is None else (self.positions[:at_most], self.positions[at_most:])
         left = Streams(self.of, self.count - at_most, rest, self.end, there[1])
-        return left, Streams(self.of, at_most, sent, places=there[0])
+        return left, Streams(self.of, at_most, sent, positions=there[0])
 
     def size(self) -> int:
         return self.count + (self.end is End.ARRIVED)
@@ -125,8 +125,8 @@ class Streams(TableValue):
         return streams_of(*parts)
 
 
-def numbers(table: pa.Table) -> Places:
-    found: Places = table[STREAM].to_numpy()
+def numbers(table: pa.Table) -> Indices:
+    found: Indices = table[STREAM].to_numpy()
     return found
 
 
@@ -134,7 +134,7 @@ def shifted(table: pa.Table, by: int) -> pa.Table:
     return table.set_column(0, NUMBER, pa.array(numbers(table) + by))
 
 
-def numbered(table: pa.Table, streams: Places) -> pa.Table:
+def numbered(table: pa.Table, streams: Indices) -> pa.Table:
     """The rows with the numbers of their streams."""
     return table.add_column(0, NUMBER, pa.array(streams))
 
@@ -143,8 +143,8 @@ def streams_of(of: Nested[*tuple[Any, ...]], value: NestedValue) -> Streams:
     """The columnar value of a nested value whose inner streams are complete."""
     tuples = list(value)
     tables = []
-    for place, inner in enumerate(inner_of(of)):
-        parts = [written(inner, values[place]).table for values in tuples]
+    for index, inner in enumerate(inner_of(of)):
+        parts = [written(inner, values[index]).table for values in tuples]
         counts = [part.num_rows for part in parts]
         schema = schema_of(inner)
         whole = pa.concat_tables([schema.empty_table(), *parts])

@@ -137,15 +137,15 @@ def plain_zeros(of: Collection, table: pa.Table) -> pa.Table:
     """Replaces -0.0 by 0.0, except in a sequence: equal rows of other collections are one row (`canonical`)."""
     if ordered(of):
         return table
-    for place, field in enumerate(table.schema):
+    for index, field in enumerate(table.schema):
         if _has_floats(field.type):
-            table = table.set_column(place, field, _plain_zeros(one_chunk(table.column(place))))
+            table = table.set_column(index, field, _plain_zeros(one_chunk(table.column(index))))
     return table
 
 
 def _has_floats(kind: pa.DataType) -> bool:
     if pa.types.is_struct(kind):
-        return any(_has_floats(kind.field(place).type) for place in range(kind.num_fields))
+        return any(_has_floats(kind.field(index).type) for index in range(kind.num_fields))
     return bool(pa.types.is_float32(kind) or pa.types.is_float64(kind))
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, take_rows
+from flo.columns.indices import Indices, take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection, End
 from flo.core.graph import Graph, Node, nodes
@@ -47,7 +47,7 @@ class Whole:
     table: pa.Table
 
     @property
-    def streams(self) -> Places:
+    def streams(self) -> Indices:
         return numbers(self.table)
 
     def rows(self) -> pa.Table:
@@ -167,7 +167,7 @@ def in_order(whole: Whole) -> Whole:
     return replace(whole, table=table)
 
 
-def bounds(whole: Whole) -> Places:
+def bounds(whole: Whole) -> Indices:
     """Where the rows of each stream begin, and where the last ones end."""
     return np.searchsorted(whole.streams, np.arange(whole.count + 1))
 
@@ -177,7 +177,7 @@ def one_by_one(operator: Operator, given: Wholes, outputs: Outputs) -> Wholes:
     typed = operator.typed(tuple(StreamType(each.of, bounded=True) for each in given))
     bottoms = tuple(of.bottom() for of in outputs)
     found = [_finished(typed, values, bottoms) for values in zip(*map(_values, given), strict=True)]
-    return tuple(_gathered(of, [values[place] for values in found]) for place, of in enumerate(outputs))
+    return tuple(_gathered(of, [values[index] for values in found]) for index, of in enumerate(outputs))
 
 
 def _values(whole: Whole) -> list[Any]:

@@ -151,7 +151,7 @@ class RowReader(Generic[T]):
         except Unfit as error:
             raise Diverted(None, f"does not fit: {error}").to_error(self.name, self.of) from None
         for misfit in misfits:
-            self._divert(Diverted(table.slice(misfit.place, 1).to_pylist()[0], misfit.reason))
+            self._divert(Diverted(table.slice(misfit.index, 1).to_pylist()[0], misfit.reason))
         if misfits:
             table = table.take(pa.array(places))
         yield from self._run_halving(rows, table)

@@ -108,8 +108,8 @@ class Loading(Lifting):
                 keyed = KeyedColumns(self(of)).bottom()
                 tables = self._table(name, keyed.table), self._table(keys, keyed.keys)
                 return KeyedRows(keyed.of, *tables, End.lift(self(end)))
-            case Call("type_of_program", (int(place),)):
-                return self.known[place]
+            case Call("type_of_program", (int(index),)):
+                return self.known[index]
             case _:
                 return super().__call__(term)
 

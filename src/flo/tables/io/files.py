@@ -38,9 +38,9 @@ class Piece:
     skipped: list[int] = field(default_factory=list)
     """The numbers of lines of the file that are not rows, ascending."""
 
-    def number(self, place: int) -> int:
+    def number(self, index: int) -> int:
         """The number of a row of this piece."""
-        number = self.first + place
+        number = self.first + index
         for skipped in self.skipped:
             number += skipped <= number
         return number

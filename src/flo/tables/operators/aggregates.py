@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from flo.columns.cell import Cell
 from flo.columns.expression import Expression
-from flo.columns.indices import Numbers, Places, one_chunk, take_rows
+from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
 from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type
 from flo.core.errors import brief
@@ -81,10 +81,10 @@ class ByGroup(OnTables[G]):
     grouping = Grouping.ANY
     keeps_positions = False
 
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
         return group_numbers(self.like.by, self.inputs[0], table)
 
-    def key_columns(self, place: int) -> tuple[str, ...] | None:
+    def key_columns(self, index: int) -> tuple[str, ...] | None:
         return () if self.like.by is None else own_columns(self.like.by)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -163,10 +163,10 @@ class AggregateTables(ByGroup[Aggregate]):
         rows = beside(rows, groups.select(list(self.keys)))
         return weighing(rows, np.repeat([-1, 1], [len(old), len(new)]))
 
-    def _results(self, keys: pa.Table, sums: Sums, places: Places) -> pa.Array:
+    def _results(self, keys: pa.Table, sums: Sums, indices: Indices) -> pa.Array:
         """The results of some of the groups."""
-        sums = taken_sums(sums, places)
-        name = _namer(self.like.by, keys, places)
+        sums = taken_sums(sums, indices)
+        name = _namer(self.like.by, keys, indices)
         kind = layout_of(self.outputs[0]).cells[-1].arrow
         match self.like.aggregator:
             case Count():
@@ -193,15 +193,15 @@ def _summed(aggregator: Aggregator) -> Of:
     return aggregator.value
 
 
-def _without(places: Places, found: pa.Array, gone: Places) -> tuple[Places, pa.Array]:
-    kept = np.ones(len(places), bool)
+def _without(indices: Indices, found: pa.Array, gone: Indices) -> tuple[Indices, pa.Array]:
+    kept = np.ones(len(indices), bool)
     kept[gone] = False
-    return places[kept], found.filter(pa.array(kept))
+    return indices[kept], found.filter(pa.array(kept))
 
 
-def _namer(by: Any, keys: pa.Table, places: Places) -> Callable[[int], str]:
+def _namer(by: Any, keys: pa.Table, indices: Indices) -> Callable[[int], str]:
     """How people call the group at a place."""
-    return lambda place: brief(group_array(by, keys)[int(places[place])].as_py()) if by is not None else "all rows"
+    return lambda index: brief(group_array(by, keys)[int(indices[index])].as_py()) if by is not None else "all rows"
 
 
 def _finished(of: Any, finish: Any, sums: Sums, cells: tuple[Cell, ...], name: Any) -> pa.Array:
@@ -209,12 +209,12 @@ def _finished(of: Any, finish: Any, sums: Sums, cells: tuple[Cell, ...], name: A
     layout = Layout.of(returned_type(finish))
     assert layout is not None
     if isinstance(finish, Expression):
-        columns = [as_array(sums, place, cell.arrow, name) for place, cell in enumerate(cells)]
+        columns = [as_array(sums, index, cell.arrow, name) for index, cell in enumerate(cells)]
         return layout.as_array(finish.over(pa.Table.from_arrays(columns, names=list(finish.inputs[0].names))))
-    lists = [as_list(sums, place, cell.arrow) for place, cell in enumerate(cells)]
-    for place, cell in enumerate(cells):
+    lists = [as_list(sums, index, cell.arrow) for index, cell in enumerate(cells)]
+    for index, cell in enumerate(cells):
         if pa.types.is_decimal(cell.arrow):
-            lists[place] = list(map(int if cell.wide else to_decimal, lists[place]))
+            lists[index] = list(map(int if cell.wide else to_decimal, lists[index]))
     totals = list(zip(*lists, strict=True)) if _several(of) else lists[0]
     return layout.as_array(written(called(finish, totals), layout.element))
 

@@ -128,8 +128,8 @@ class NegateTables(Stateless[Negate]):
 
 
 def negated(table: pa.Table) -> pa.Table:
-    place = table.schema.get_field_index(WEIGHT)
-    return table.set_column(place, table.schema.field(WEIGHT), multiplied(table[WEIGHT], pa.scalar(-1)))
+    index = table.schema.get_field_index(WEIGHT)
+    return table.set_column(index, table.schema.field(WEIGHT), multiplied(table[WEIGHT], pa.scalar(-1)))
 
 
 @form_of(MapWeights)
@@ -160,8 +160,8 @@ class MapWeightsTables(Stateless[MapWeights]):
         for weight in TRIED:
             alike = pc.equal(self._of_weight(f, table, weight), pc.multiply(one, weight))
             if not pc.all(pc.fill_null(alike, False)).as_py():
-                place = np.flatnonzero(~np.asarray(pc.fill_null(alike, False)))[0]
-                (element,) = elements_of(self.inputs[0], table.slice(place, 1))
+                index = np.flatnonzero(~np.asarray(pc.fill_null(alike, False)))[0]
+                (element,) = elements_of(self.inputs[0], table.slice(index, 1))
                 self.like._one(element)  # says what is wrong with it
         return one
 

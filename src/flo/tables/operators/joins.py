@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from flo.columns.cell import Cell
 from flo.columns.expression import Expression
-from flo.columns.indices import Numbers, Places, one_chunk, take_rows
+from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection
 from flo.core.elements import returned_type
@@ -51,7 +51,7 @@ from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, 
 Pairing: TypeAlias = Join | BagJoin | SetJoin | LeftJoin | FullJoin
 """Joins that make a row of two."""
 J = TypeVar("J", bound=Pairing | SemiJoin | AntiJoin, covariant=True)
-Meeting: TypeAlias = tuple[Run, Run, Places, Places]
+Meeting: TypeAlias = tuple[Run, Run, Indices, Indices]
 """Two runs, and the rows of each whose keys are equal."""
 NO_PARTNERS = Partners()
 
@@ -70,33 +70,33 @@ class JoinedByKey(OnTables[J]):
     def ended_side(self) -> int | None:
         """The side that has ended before the other. A field that comes last: states know fields by their places."""
 
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
         ons = key_functions(self.like, self.inputs)
         coded = must_be_coded(*ons, *self.inputs)
-        rows, columns = with_key(table, ons[place], self.inputs[place], coded=coded)
+        rows, columns = with_key(table, ons[index], self.inputs[index], coded=coded)
         return keys_of([rows[name] for name in columns]).numbers
 
-    def key_columns(self, place: int) -> tuple[str, ...] | None:
+    def key_columns(self, index: int) -> tuple[str, ...] | None:
         ons = key_functions(self.like, self.inputs)
-        return None if must_be_coded(*ons, *self.inputs) else plain_columns(ons[place], self.inputs[place])
+        return None if must_be_coded(*ons, *self.inputs) else plain_columns(ons[index], self.inputs[index])
 
     def by_key(self, *tables: pa.Table) -> list[Run]:
         """What arrived on each side, without rows that cancel out: every row is paired with all of its key."""
-        return [consolidated(self.side(place, table)) for place, table in enumerate(tables)]
+        return [consolidated(self.side(index, table)) for index, table in enumerate(tables)]
 
-    def side(self, place: int, table: pa.Table) -> Run:
+    def side(self, index: int, table: pa.Table) -> Run:
         """Rows of one side by key."""
         ons = key_functions(self.like, self.inputs)
         coded = must_be_coded(*ons, *self.inputs)
-        return keyed(table, ons[place], self.inputs[place], coded=coded, beside=self.keys)
+        return keyed(table, ons[index], self.inputs[index], coded=coded, beside=self.keys)
 
-    def relevant(self, delta: Run, place: int, other: Trace) -> Run:
+    def relevant(self, delta: Run, index: int, other: Trace) -> Run:
         """The rows of a side that may ever have a partner: when the other has ended, those of its keys."""
-        return matching(delta, other) if self.ended_side == 1 - place else delta
+        return matching(delta, other) if self.ended_side == 1 - index else delta
 
-    def grown(self, trace: Trace, place: int, delta: Run) -> Trace:
+    def grown(self, trace: Trace, index: int, delta: Run) -> Trace:
         """What is kept of a side with a delta: nothing more is, when the other has ended."""
-        return trace if self.ended_side == 1 - place else trace.extended(delta)
+        return trace if self.ended_side == 1 - index else trace.extended(delta)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
         return repr(layout_of(of).to_elements(part)[0])
@@ -243,7 +243,7 @@ def paired(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = ()) 
 
 def _gathered(meetings: list[Meeting], side: int, names: list[str]) -> pa.Table:
     sides = [(left, ours) if side == 0 else (right, theirs) for left, right, ours, theirs in meetings]
-    return pa.concat_tables([take_rows(run.table.select(names), places) for run, places in sides])
+    return pa.concat_tables([take_rows(run.table.select(names), indices) for run, indices in sides])
 
 
 P = TypeVar("P", bound=Pairing, covariant=True)
@@ -275,8 +275,8 @@ class JoinTables(Paired[Join | BagJoin]):
         grown = replace(self, left=self.grown(self.left, 0, one), right=self.grown(self.right, 1, other))
         return grown, (self.emitted(found),)
 
-    def side_ended(self, place: int) -> Self:
-        return drop_side(self, place)
+    def side_ended(self, index: int) -> Self:
+        return drop_side(self, index)
 
 
 @form_of(SetJoin)
@@ -305,12 +305,12 @@ class SetJoinTables(Paired[SetJoin]):
         some = [new_rows(seen, table, n) for seen, table, n in zip(self._seen(), (left, right), names, strict=True)]
         one, other = self.by_key(*(rows.table for rows in some))
         found = paired(Joined.of(self), list(meeting(one, other, self.left, self.right)), self.keys)
-        seen, other_seen = (self.grown(each, place, some[place]) for place, each in enumerate(self._seen()))
+        seen, other_seen = (self.grown(each, index, some[index]) for index, each in enumerate(self._seen()))
         grown = replace(self, left=self.grown(self.left, 0, one), right=self.grown(self.right, 1, other))
         return replace(grown, seen=seen, other_seen=other_seen), (self.emitted(found),)
 
-    def side_ended(self, place: int) -> Self:
-        return replace(drop_side(self, place), seen=NOTHING, other_seen=NOTHING)
+    def side_ended(self, index: int) -> Self:
+        return replace(drop_side(self, index), seen=NOTHING, other_seen=NOTHING)
 
     def _seen(self) -> tuple[Trace, Trace]:
         return self.seen, self.other_seen
@@ -352,8 +352,8 @@ class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
         names = [*layout_of(self.outputs[0]).names, *self.keys, WEIGHT]
         return grown, (self.emitted(found and found.select(names)),)
 
-    def side_ended(self, place: int) -> Self:
-        if place == 1:
+    def side_ended(self, index: int) -> Self:
+        if index == 1:
             return replace(self, left=NOTHING, right=self.right.keys_only(), ended_side=1)
         ended = replace(self, left=self.left.consolidated(), ended_side=0)
         rows = self.right.rows.table()
@@ -403,15 +403,15 @@ class OuterTables(Paired[LeftJoin | FullJoin]):
         some = [part for part in parts if part is not None]
         return grown, (self.emitted(pa.concat_tables(some) if some else None),)
 
-    def side_ended(self, place: int) -> Self:
+    def side_ended(self, index: int) -> Self:
         names = [(*self.keys, *layout_of(of).names) for of in self.inputs]
         sides = [self.left.consolidated(), self.right.consolidated()]
         partners = [self.other_partners, self.partners]
-        ended, other = replace(self, ended_side=place), 1 - place
+        ended, other = replace(self, ended_side=index), 1 - index
         if other == 1 or isinstance(self.like, FullJoin):
-            kept = [ended.relevant(run, other, sides[place]) for run in sides[other]]
+            kept = [ended.relevant(run, other, sides[index]) for run in sides[other]]
             partners[other] = NO_PARTNERS.met(kept[0], names[other])[0] if kept else NO_PARTNERS
-        partners[place], sides[other] = partners[place].keys_only(), NOTHING
+        partners[index], sides[other] = partners[index].keys_only(), NOTHING
         return replace(ended, left=sides[0], right=sides[1], partners=partners[1], other_partners=partners[0])
 
     def _beside_none(self, joined: Joined, left: pa.Table | None, right: pa.Table | None) -> pa.Table | None:

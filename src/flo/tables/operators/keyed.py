@@ -102,10 +102,10 @@ class OnKeyed(OnTables[Op]):
     def consumes_all(self) -> bool:
         return True
 
-    def ended(self, place: int = 0) -> Any:
-        of: Any = self.outputs[place]
+    def ended(self, index: int = 0) -> Any:
+        of: Any = self.outputs[index]
         form = keyed_form(of) if isinstance(of, Keyed) else None
-        return super().ended(place) if form is None else form.bottom().fix()
+        return super().ended(index) if form is None else form.bottom().fix()
 
     def unit(self, of: Any, part: pa.Table) -> str:
         """What an error of the user's function says of the row it was given; or of the key, if that is held up."""
@@ -211,8 +211,8 @@ class KeyedJoinTables(OnKeyed[KeyedJoin]):
         right = self.right if self.ended_side == 0 else self.right.extended(other)
         return replace(self, left=left, right=right), (keyed_delta(of, found),)
 
-    def side_ended(self, place: int) -> Self:
-        return drop_side(self, place)
+    def side_ended(self, index: int) -> Self:
+        return drop_side(self, index)
 
 
 def _by_key(value: KeyedRows) -> Run:
@@ -228,8 +228,8 @@ def keyed(operator: KeyBy, given: Wholes, outputs: Outputs) -> Wholes:
     (whole,) = given
     keys = applied(operator.f, (whole.of,), whole.table)
     table = whole.table
-    for place, name in enumerate(keys.column_names, start=1):
-        table = table.add_column(place, f"{KEY}{name}", keys[name])
+    for index, name in enumerate(keys.column_names, start=1):
+        table = table.add_column(index, f"{KEY}{name}", keys[name])
     return (Whole(outputs[0], whole.count, table),)
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Places, one_chunk, take_rows
+from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.columns.layout import VALUE, Layout
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -106,8 +106,8 @@ def proper(lattice: Lattice[Any], layout: Layout, table: pa.Table) -> bool:
     return not any(each.doubtful(column).any() for each, column in zip(comparisons(layout) or (), columns, strict=True))
 
 
-def _all_proper(lattices: tuple[Lattice[Any], ...], places: list[tuple[Layout, pa.Table]]) -> bool:
-    return all(proper(lattice, *place) for lattice, place in zip(lattices, places, strict=True))
+def _all_proper(lattices: tuple[Lattice[Any], ...], indices: list[tuple[Layout, pa.Table]]) -> bool:
+    return all(proper(lattice, *place) for lattice, place in zip(lattices, indices, strict=True))
 
 
 def _strange(array: pa.Array) -> bool:
@@ -145,8 +145,8 @@ def joined(lattice: Lattice[Any], layout: Layout, table: pa.Table) -> Any:
         case Or():
             return pc.any(table[VALUE]).as_py()
         case Product(lattices=lattices):
-            places = _places(layout, table)
-            return tuple(joined(each, *place) for each, place in zip(lattices, places, strict=True))
+            indices = _places(layout, table)
+            return tuple(joined(each, *place) for each, place in zip(lattices, indices, strict=True))
     assert isinstance(lattice, Versioned)
     (versions, version), (inner, values) = _places(layout, table)
     newest = _best(versions, version, largest=True)
@@ -159,7 +159,7 @@ def _element(layout: Layout, table: pa.Table, *, largest: bool) -> Any:
     return canonical_element(layout.to_elements(take_rows(table, _best(layout, table, largest=largest)[:1]))[0])
 
 
-def _best(layout: Layout, table: pa.Table, *, largest: bool) -> Places:
+def _best(layout: Layout, table: pa.Table, *, largest: bool) -> Indices:
     """The rows that are the largest or the smallest, column by column."""
     rows = np.arange(table.num_rows)
     for name, cell, each in zip(layout.names, layout.cells, comparisons(layout) or (), strict=True):
@@ -273,11 +273,11 @@ def _running(array: pa.Array) -> Limbs:
 
 def _largest(sums: Limbs) -> int:
     """Where the largest of carried sums is."""
-    places = np.arange(sums.digits.shape[1])
+    indices = np.arange(sums.digits.shape[1])
     for digit in sums.digits[::-1]:
-        found = digit[places]
-        places = places[found == found.max()]
-    return int(places[0])
+        found = digit[indices]
+        indices = indices[found == found.max()]
+    return int(indices[0])
 
 
 def _exact(sums: Limbs, place: int, kind: pa.DataType) -> int | Fraction:

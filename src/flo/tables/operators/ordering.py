@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, one_chunk, take_rows
+from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
@@ -83,16 +83,16 @@ class InOrder(ByGroup[G]):
         ranking = Ranking(PersistentMap(before), tuple(top))
         ranking.changed(list(units.items()), self.count, self.ranking)
 
-    def _units(self, parts: list[tuple[Run, Places]]) -> dict[Any, int]:
+    def _units(self, parts: list[tuple[Run, Indices]]) -> dict[Any, int]:
         weights: Counter[Any] = Counter()
-        for run, places in parts:
-            for element, weight in self._elements(run.table, places, weights_of(run)):
+        for run, indices in parts:
+            for element, weight in self._elements(run.table, indices, weights_of(run)):
                 weights[element] += weight
         return {element: weight for element, weight in weights.items() if weight}
 
-    def _elements(self, table: pa.Table, places: Places, weights: Places) -> list[tuple[Any, int]]:
-        elements = layout_of(self.inputs[0]).to_elements(take_rows(table, places))
-        return list(zip(map(canonical_element, elements), weights[places].tolist(), strict=True))
+    def _elements(self, table: pa.Table, indices: Indices, weights: Indices) -> list[tuple[Any, int]]:
+        elements = layout_of(self.inputs[0]).to_elements(take_rows(table, indices))
+        return list(zip(map(canonical_element, elements), weights[indices].tolist(), strict=True))
 
     @property
     def count(self) -> int:
@@ -252,34 +252,34 @@ class Arranged(Trace):
         if self.columns:
             own = table.select(list(self.columns))
             keys = keys_by(own, self.columns)
-            places, firsts = alike(own, keys)
-            groups[places] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(places)))
+            indices, firsts = alike(own, keys)
+            groups[indices] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(indices)))
         elif self.order is None:
             return Run((), keys, table)
         weights = None
         if self.order is not None:
-            places, weights = self.sorted(table, groups, in_parts)
-        rows = take_rows(table, places)
+            indices, weights = self.sorted(table, groups, in_parts)
+        rows = take_rows(table, indices)
         return Run(
-            self.columns, Keys(keys.at(places), keys.exact), rows if weights is None else weighing(rows, weights)
+            self.columns, Keys(keys.at(indices), keys.exact), rows if weights is None else weighing(rows, weights)
         )
 
-    def sorted(self, table: pa.Table, groups: Places, in_parts: bool = False) -> tuple[Places, Places | None]:
+    def sorted(self, table: pa.Table, groups: Indices, in_parts: bool = False) -> tuple[Indices, Indices | None]:
         """(the rows by group and in order, each once if they have weights; their weights, if they have)."""
         assert self.order is not None
         if WEIGHT not in table.column_names:
             compared = zip(self.order.comparisons, self.order.columns, strict=True)
             numbers = [of.numbers(one_chunk(table[name])) for of, name in compared]
             return np.lexsort((*numbers[::-1], groups) if groups.any() else numbers[::-1]), None
-        places, firsts = self.order.sorted(table, groups, in_parts)
-        weights = np.ones(len(firsts), np.int64) if self.once else added(numbers_in(table, WEIGHT)[places], firsts)
-        return places[firsts], weights
+        indices, firsts = self.order.sorted(table, groups, in_parts)
+        weights = np.ones(len(firsts), np.int64) if self.once else added(numbers_in(table, WEIGHT)[indices], firsts)
+        return indices[firsts], weights
 
     def _content(self) -> dict[str, Any]:
         table = self.table()
         if table is None or WEIGHT in table.column_names:
             return super()._content()
-        return {str(place): text_of(row) for place, row in enumerate(table.to_pylist())}
+        return {str(index): text_of(row) for index, row in enumerate(table.to_pylist())}
 
 
 @form_of(Sort)
@@ -313,14 +313,14 @@ class SortTables(OnTables[Sort]):
             return self, (None,)
         table, kept = table.combine_chunks(), self._kept(by_text=not ordered(self.inputs[0]))
         assert kept.order is not None
-        places, weights = np.arange(table.num_rows), None
+        indices, weights = np.arange(table.num_rows), None
         one_run = ordered(self.inputs[0]) and len(self.rows.runs) == 1  # and in order
         if not one_run:
-            places, weights = kept.sorted(table, which, in_parts=True)
-        strange = kept.order.not_compared(table, which, places)
+            indices, weights = kept.sorted(table, which, in_parts=True)
+        strange = kept.order.not_compared(table, which, indices)
         if len(strange):
             self._refuse(take_rows(table, np.flatnonzero(which == strange[0])))
-        rows = table if one_run else take_rows(table, places if weights is None else np.repeat(places, weights))
+        rows = table if one_run else take_rows(table, indices if weights is None else np.repeat(indices, weights))
         return self, (self.emitted(rows.select([*self.keys, *kept.order.layout.names])),)
 
     def _kept(self, by_text: bool = False) -> Arranged:

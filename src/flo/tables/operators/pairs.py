@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Numbers, Places, one_chunk, take_rows
+from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
@@ -88,17 +88,17 @@ class ZipTables(PairTables[Zip]):
         """Pairs the rows of each group, as many as both sides have."""
         sides = [Groups.of(side, self.keys) for side in (left, right)]
         met = pairs(*(side.keys for side in sides))
-        shortest = np.minimum(*(side.counts[places] for side, places in zip(sides, met, strict=True)))
-        rows = [_first_rows(side, places, shortest) for side, places in zip(sides, met, strict=True)]
+        shortest = np.minimum(*(side.counts[indices] for side, indices in zip(sides, met, strict=True)))
+        rows = [_first_rows(side, indices, shortest) for side, indices in zip(sides, met, strict=True)]
         columns = [layout_of(of).as_array(table) for of, table in zip(self.inputs, rows, strict=True)]
         found = side_by_side(self.outputs[0], *columns)
         return self, (self.emitted(with_keys(found, rows[0], self.keys)),)
 
 
-def _first_rows(side: Groups, places: Places, counts: Places) -> pa.Table:
+def _first_rows(side: Groups, indices: Indices, counts: Indices) -> pa.Table:
     """The first rows of these groups, so many of each."""
     most = np.zeros(side.keys.rows, np.int64)
-    most[places] = counts
+    most[indices] = counts
     if (most == side.counts).all():
         return side.rows
     return side.rows.filter(pa.array(side.positions() < np.repeat(most, side.counts)))
@@ -133,9 +133,9 @@ class InTurn(OnTables[T]):
         return after, found
 
 
-def _placed(place: int, item: Any, other: Any) -> tuple[Any, Any]:
+def _placed(index: int, item: Any, other: Any) -> tuple[Any, Any]:
     """The item in its place, and the other one beside it."""
-    return (other, item) if place else (item, other)
+    return (other, item) if index else (item, other)
 
 
 @form_of(UnionSequences)
@@ -245,18 +245,18 @@ class MergeTables(PairTables[MergeSorted]):
         numbers = dense([of.numbers(one_chunk(column)) for of, column in zip(self._compared, columns, strict=True)])
         cuts = np.cumsum([len(before[0]) + len(keys[0])])
         found = []
-        for place, (mine, known) in enumerate(zip(np.split(numbers, cuts), before, strict=True)):
+        for index, (mine, known) in enumerate(zip(np.split(numbers, cuts), before, strict=True)):
             falls = np.flatnonzero(mine[1:] < mine[:-1])
             if len(falls):
-                self._refuse(place, sides[place], int(falls[0]) + 1 - len(known), keys[place])
+                self._refuse(index, sides[index], int(falls[0]) + 1 - len(known), keys[index])
             found.append(mine[len(known) :])
         return found
 
-    def _refuse(self, place: int, side: Rows, row: int, keys: pa.Table) -> None:
+    def _refuse(self, index: int, side: Rows, row: int, keys: pa.Table) -> None:
         """Says that the row is smaller than the one before it."""
         like = self.like
         (element,) = elements_of(side.of, side.table.slice(row, 1))
-        like._key(place, element, tuple(self._layout.to_elements(keys.slice(row - 1, 1))) if row else self.last[place])
+        like._key(index, element, tuple(self._layout.to_elements(keys.slice(row - 1, 1))) if row else self.last[index])
 
     def _merged_in_python(self, sides: Sides) -> tuple[tuple[int, int], Operator, pa.Table]:
         """Where a key is nan or None, only Python can say which comes first, if any."""
@@ -295,6 +295,6 @@ def _oldest(value: Rows, most: int) -> Rows:
     return Rows(value.of, value.table.slice(0, most))
 
 
-def _behind(order: Places, where: Any) -> int:
+def _behind(order: Indices, where: Any) -> int:
     found = np.flatnonzero(where)
     return int(found[-1]) + 1 if len(found) else 0

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Places, take_rows
+from flo.columns.indices import Indices, take_rows
 from flo.core.collection import End
 from flo.core.errors import Origin
 from flo.core.graph import Graph, Node, nodes, sequence
@@ -83,14 +83,14 @@ class KeysTables(OnKeyed[PerKey]):
         new = new_rows(self.seen, weighing(every, np.ones(every.num_rows, np.int64)), names)
         keys = noticed(new.table.select(list(names)))
         outputs = []
-        for place, value in enumerate(values):
-            ended = [noticed(keys.select(list(names)), ended=True)] if self._is_over(place) else []
+        for index, value in enumerate(values):
+            ended = [noticed(keys.select(list(names)), ended=True)] if self._is_over(index) else []
             said = [keys, *ended, value.keys.filter(value.keys[ENDED])]
             outputs.append(keyed_delta(value.of, value.table, pa.concat_tables(said)))
         return replace(self, seen=self.seen.extended(new)), tuple(outputs)
 
-    def _is_over(self, place: int) -> bool:
-        return bool(self.over) and self.over[place]
+    def _is_over(self, index: int) -> bool:
+        return bool(self.over) and self.over[index]
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         values: Any = inputs
@@ -102,9 +102,9 @@ class KeysTables(OnKeyed[PerKey]):
             table = self.seen.table()
             deltas = [
                 keyed_delta(value.of, None, noticed(table.select(list(key_names(value.of))), ended=True))
-                if now and not self._is_over(place) and table is not None
+                if now and not self._is_over(index) and table is not None
                 else None
-                for place, (value, now) in enumerate(zip(values, over, strict=True))
+                for index, (value, now) in enumerate(zip(values, over, strict=True))
             ]
             rests = tuple(value.passed() if value.fixed() else value for value in values)
             yield Step(f"{self.rule}-end", rests, replace(self, over=over), tuple(deltas))
@@ -113,7 +113,7 @@ class KeysTables(OnKeyed[PerKey]):
         if any(value.has_content() for value in values):
             yield from self.consume_steps(values, onwards=False)
         else:
-            ends = tuple(self.ended(place) for place in range(len(values)))
+            ends = tuple(self.ended(index) for index in range(len(values)))
             yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), self, ends)
 
 
@@ -195,7 +195,7 @@ class FormOfEveryKey(WithForm[Operator]):
         if type(form).close is not OnTables.close:
             after, form, said, last = after._closed(form, said)
             found = tuple(map(add_deltas, found, last))
-        outputs = [self._delta(place, delta, said) for place, delta in enumerate(found)]
+        outputs = [self._delta(index, delta, said) for index, delta in enumerate(found)]
         return replace(after, form=form), tuple(outputs)
 
     def consume_steps(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
@@ -222,7 +222,7 @@ class FormOfEveryKey(WithForm[Operator]):
         else:
             yield Step(self.rule, (value.drained(),), operator, outputs)
 
-    def _at_fault(self, value: KeyedStreams) -> Places:
+    def _at_fault(self, value: KeyedStreams) -> Indices:
         """The streams that the operator raises on."""
         found, waiting = [], [(0, value.streams.count)]
         while waiting:
@@ -237,19 +237,19 @@ class FormOfEveryKey(WithForm[Operator]):
                     found.append(start)
         return np.array(found, np.int64)
 
-    def side_ended(self, place: int) -> Self | None:
-        form = self.form.side_ended(place)
+    def side_ended(self, index: int) -> Self | None:
+        form = self.form.side_ended(index)
         return None if form is None else replace(self, form=form)
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
         if End.OPEN in ends:
             return None
         table = self.open.table()
-        outputs = [self.ended(place) for place in range(len(self.outputs))]
+        outputs = [self.ended(index) for index in range(len(self.outputs))]
         if table is not None and table.num_rows:
             keys = run_of(table.select(list(self.keys)), self.keys)
             _, last = self.form.close(keys)
-            deltas = [self._delta(place, delta, noticed(keys.table)) for place, delta in enumerate(last)]
+            deltas = [self._delta(index, delta, noticed(keys.table)) for index, delta in enumerate(last)]
             outputs = [delta.fix() for delta in deltas]  # type: ignore[union-attr]
         return replace(self.reset(), form=self.form.reset()), tuple(outputs)
 
@@ -289,9 +289,9 @@ class FormOfEveryKey(WithForm[Operator]):
         said = pa.concat_tables([noticed(new), noticed(gone.table.select(list(self.keys)), ended=True)])
         return replace(self, open=left), after, said, last
 
-    def _delta(self, place: int, delta: Any, said: pa.Table) -> Delta:
+    def _delta(self, index: int, delta: Any, said: pa.Table) -> Delta:
         """An output of the operator, with what is said of keys."""
-        of: Any = self.outputs[place]
+        of: Any = self.outputs[index]
         if isinstance(of.inner, LVar):
             return _lvars(of, delta, said)
         if has_key_columns(of):
@@ -304,7 +304,7 @@ class FormOfEveryKey(WithForm[Operator]):
         return found if found.has_content() else None
 
 
-def _parts(value: KeyedStreams, faulty: Places) -> tuple[KeyedStreams, KeyedStreams]:
+def _parts(value: KeyedStreams, faulty: Indices) -> tuple[KeyedStreams, KeyedStreams]:
     """What does not come behind a stream at fault of the same key, and what does. That a key is there, all may know."""
     whose = pa.concat_tables([value.owners, value.keys.select(value.owners.column_names)])
     order, firsts = alike(whose)  # of a key, ends come behind streams
@@ -319,17 +319,17 @@ def _parts(value: KeyedStreams, faulty: Places) -> tuple[KeyedStreams, KeyedStre
     return replace(good, keys=value.keys.filter(pa.array(~said))), replace(rest, keys=value.keys.filter(pa.array(said)))
 
 
-def _chosen(value: KeyedStreams, places: Places) -> KeyedStreams:
+def _chosen(value: KeyedStreams, indices: Indices) -> KeyedStreams:
     """Some of the inner streams, in their order."""
     number = np.full(value.streams.count, -1)
-    number[places] = np.arange(len(places))
+    number[indices] = np.arange(len(indices))
     tables = []
     for table in value.streams.tables:
         renumbered = number[numbers(table)]
         rows = np.flatnonzero(renumbered >= 0)
         tables.append(take_rows(table, rows).set_column(0, NUMBER, pa.array(renumbered[rows])))
-    streams = Streams(value.streams.of, len(places), tuple(tables))
-    return replace(value, streams=streams, owners=take_rows(value.owners, places))
+    streams = Streams(value.streams.of, len(indices), tuple(tables))
+    return replace(value, streams=streams, owners=take_rows(value.owners, indices))
 
 
 def _lvars(of: Keyed[Any, Any], delta: LVars | None, said: pa.Table) -> KeyedValue:

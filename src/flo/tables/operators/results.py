@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.expression import calling
-from flo.columns.indices import Places, one_chunk, take_rows
+from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator
@@ -61,7 +61,7 @@ class ResultTables(OnTables[Op]):
         return self, (self.emitted(self.results(groups)),)
 
 
-def weights_beside(table: pa.Table) -> Places:
+def weights_beside(table: pa.Table) -> Indices:
     """How often each row is there: in a sequence once."""
     return numbers_in(table, WEIGHT) if WEIGHT in table.column_names else np.ones(table.num_rows, np.int64)
 
@@ -99,15 +99,15 @@ class SumTables(ResultTables[Sum]):
 
     def added(self, groups: Groups) -> Self:
         rows = groups.rows
-        places, values = np.arange(rows.num_rows), [one_chunk(rows[VALUE])]
+        indices, values = np.arange(rows.num_rows), [one_chunk(rows[VALUE])]
         delta = run_of_sums(
-            groups.keys.table, groups.keys.keys, sums_of(weights_beside(rows), values, places, groups.firsts)
+            groups.keys.table, groups.keys.keys, sums_of(weights_beside(rows), values, indices, groups.firsts)
         )
         return replace(self, totals=by_groups(self.totals, groups.keys).extended(delta))
 
     def results(self, groups: Run) -> pa.Table:
         sums, layout = by_groups(self.totals, groups).known(groups), layout_of(self.outputs[0])
-        found = as_array(sums, 0, layout.cells[0].arrow, lambda place: group_name(groups, self.keys, place))
+        found = as_array(sums, 0, layout.cells[0].arrow, lambda index: group_name(groups, self.keys, index))
         return with_keys(pa.Table.from_arrays([found], schema=layout.schema), groups, self.keys)
 
 
@@ -131,12 +131,12 @@ class Reaching(OnTables[F]):
         if not self.keys:
             return [*self.one] or [like.acc]
         found = [like.acc] * groups.rows
-        places, rows = by_groups(self.reached, groups).known(groups)
+        indices, rows = by_groups(self.reached, groups).known(groups)
         if rows is not None:
             layout = Layout.of(returned_type(like.f))
             assert layout is not None
-            for place, result in zip(places.tolist(), layout.to_elements(rows), strict=True):
-                found[place] = result
+            for index, result in zip(indices.tolist(), layout.to_elements(rows), strict=True):
+                found[index] = result
         return found
 
     def reaching(self, groups: Run, results: list[Any]) -> Self:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flo.columns.indices import Places, one_chunk, take_rows
+from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
@@ -56,7 +56,7 @@ class PlacedTables(OnTables[Op]):
 
     counts: Counts = field(default=Counts())
 
-    def placed(self, table: pa.Table) -> tuple[Self, Groups, Places]:
+    def placed(self, table: pa.Table) -> tuple[Self, Groups, Indices]:
         """With these rows; they by group, and the position of each."""
         groups = Groups.of(table, self.keys)
         before = groups.beside(self.counts.known(groups.keys))

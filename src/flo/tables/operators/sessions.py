@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, take_rows
+from flo.columns.indices import Indices, take_rows
 from flo.tables.functions import beside
 from flo.tables.groups import ONE
 from flo.tables.operator import register_in
@@ -45,7 +45,7 @@ Span: TypeAlias = tuple[Any, Any]
 class Spans:
     """Sessions by group and time: the group of each, its first time and its last."""
 
-    groups: Places
+    groups: Indices
     first: Times
     last: Times
 
@@ -55,8 +55,8 @@ class Spans:
     def within(self, group: int) -> Spans:
         return self.of(slice(*np.searchsorted(self.groups, [group, group + 1])))
 
-    def of(self, places: Any) -> Spans:
-        return Spans(self.groups[places], self.first[places], self.last[places])
+    def of(self, indices: Any) -> Spans:
+        return Spans(self.groups[indices], self.first[indices], self.last[indices])
 
     def with_others(self, *others: Spans) -> Spans:
         """All, in their order."""
@@ -68,7 +68,7 @@ class Spans:
         last = np.concatenate([spans.last for spans in every])
         return Spans(groups, first, last).of(np.lexsort((first, groups)))
 
-    def holding(self, groups: Places, times: Times) -> Places:
+    def holding(self, groups: Indices, times: Times) -> Indices:
         """Which of them each time of a group is in, or -1."""
         count = len(self)
         if not count:
@@ -172,7 +172,7 @@ class Merging:
         end = span[1] + self.gap
         self.horizon = end if self.horizon is None else max(self.horizon, end)
 
-    def take(self, times: Times, kept: Times, marks: Times) -> Places:
+    def take(self, times: Times, kept: Times, marks: Times) -> Indices:
         """Takes rows in, in turns: between two rows behind the watermark, all rows at once. Gives those that are late.
 
         A row that is not behind the watermark is never late, and cannot follow a session that has closed: of such rows,
@@ -267,7 +267,7 @@ class Sessions(Windower):
         starts = np.flatnonzero(np.concatenate([[True], apart]))
         return Spans(spans.groups[starts], spans.first[starts], until[np.append(starts[1:], len(spans)) - 1])
 
-    def _assigned(self, delta: Timed, ended: Spans, late: Places, opened: OpenSessions) -> Assigned:
+    def _assigned(self, delta: Timed, ended: Spans, late: Indices, opened: OpenSessions) -> Assigned:
         kept = np.ones(len(delta.times), bool)
         kept[late] = False
         which = ended.holding(delta.ids, delta.times)
@@ -323,7 +323,7 @@ class SessionsClosing(Closing):
     """These sessions; the number of one is its place among them."""
 
     windower: Sessions
-    groups: Places
+    groups: Indices
     since: Times
     until: Times | None
     spans: Spans
@@ -332,10 +332,10 @@ class SessionsClosing(Closing):
     def gone(self) -> Any:  # type: ignore[override]
         return EVERY_TIME if self.until is None else self.until
 
-    def holding(self, groups: Places, times: Times) -> tuple[Places, Places | None]:
+    def holding(self, groups: Indices, times: Times) -> tuple[Indices, Indices | None]:
         return self.spans.holding(self.groups[groups], times), None
 
-    def bounds(self, numbers: Places) -> tuple[Times, Times]:
+    def bounds(self, numbers: Indices) -> tuple[Times, Times]:
         exact = self.windower.axis.exact
         return exact(self.spans.first[numbers]), exact(self.spans.last[numbers]) + self.windower.gap
 

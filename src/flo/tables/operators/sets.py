@@ -35,11 +35,11 @@ class Remembering(Stateless[Op]):
     placement = Placement.BY_KEY
     keeps_positions = False
 
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        return keys_of([table[name] for name in self.names(place)]).numbers
+    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
+        return keys_of([table[name] for name in self.names(index)]).numbers
 
-    def key_columns(self, place: int) -> tuple[str, ...] | None:
-        return self.names(place)
+    def key_columns(self, index: int) -> tuple[str, ...] | None:
+        return self.names(index)
 
     def names(self, side: int = 0) -> tuple[str, ...]:
         return (*self.keys, *layout_of(self.inputs[side]).names)
@@ -78,13 +78,13 @@ class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
         return layout_of(inputs[0].collection).hashable
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        place = "="
-        numbered = table.append_column(place, pa.array(np.arange(table.num_rows)))
+        index = "="
+        numbered = table.append_column(index, pa.array(np.arange(table.num_rows)))
         if WEIGHT not in table.column_names:
             numbered = weighing(numbered, np.ones(table.num_rows, np.int64))
         new = new_rows(self.seen, numbered, self.names())
-        order = np.sort(new.table[place].to_numpy())
-        kept = Run(new.columns, new.keys, new.table.drop_columns([place]))
+        order = np.sort(new.table[index].to_numpy())
+        kept = Run(new.columns, new.keys, new.table.drop_columns([index]))
         found = table.take(pa.array(order))
         if WEIGHT in found.column_names:
             found = weighing(found, np.ones(len(order), np.int64))
@@ -151,8 +151,8 @@ class IntersectionTables(Remembering[Intersection]):
         found = [like_rows(layout.fitted(part), part, self.keys) for part in parts]
         return grown, (self.emitted(pa.concat_tables(found)),)
 
-    def side_ended(self, place: int) -> Self:
-        return drop_side(self, place)
+    def side_ended(self, index: int) -> Self:
+        return drop_side(self, index)
 
 
 @form_of(Difference)

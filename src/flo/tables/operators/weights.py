@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Places, largest, take_rows
+from flo.columns.indices import Indices, largest, take_rows
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.operator import OnTables
 from flo.tables.state.keys import Keys, keys_of
@@ -30,16 +30,16 @@ def totals(table: pa.Table, columns: tuple[str, ...]) -> Run:
         return Run(columns, keys, table)
     sums = added(table[WEIGHT].to_numpy()[order], firsts)
     kept = sums != 0
-    places = order[firsts[kept]]
-    return Run(columns, Keys(keys.numbers[places], keys.exact), weighing(take_rows(table, places), sums[kept]))
+    indices = order[firsts[kept]]
+    return Run(columns, Keys(keys.numbers[indices], keys.exact), weighing(take_rows(table, indices), sums[kept]))
 
 
-def weights_of(run: Run) -> Places:
-    weights: Places = run.table[WEIGHT].to_numpy()
+def weights_of(run: Run) -> Indices:
+    weights: Indices = run.table[WEIGHT].to_numpy()
     return weights
 
 
-def weights_in(trace: Trace, rows: Run) -> Places:
+def weights_in(trace: Trace, rows: Run) -> Indices:
     """How much of the key of each of these rows there is in a trace."""
     found, met, bound = np.zeros(rows.rows, np.int64), [], 0
     for run in trace:
@@ -65,7 +65,7 @@ def multiplied(one: pa.ChunkedArray, other: Any) -> pa.ChunkedArray:
         raise too_heavy() from None
 
 
-def chosen(run: Run, which: Places, weights: Places | None = None) -> Run:
+def chosen(run: Run, which: Indices, weights: Indices | None = None) -> Run:
     """Some rows of a run, in their order, with other weights if they are given."""
     if len(which) == run.rows and weights is None:
         return run
@@ -89,7 +89,7 @@ def new_rows(seen: Trace, table: pa.Table, columns: tuple[str, ...]) -> Run:
     return chosen(rows, new, np.ones(len(new), np.int64))
 
 
-def flips(trace: Trace, delta: Run) -> Places:
+def flips(trace: Trace, delta: Run) -> Indices:
     """For each row of a delta 1 if it comes, that is if its weight rises above zero; -1 if it goes; else 0."""
     before = weights_in(trace, delta)
     after = fitting(before, weights_of(delta))
@@ -126,11 +126,11 @@ class Partners(Lowerable):
         ones = [chosen(run, np.arange(run.rows), np.ones(run.rows, np.int64)) for run in keys if run.rows]
         return Partners(NOTHING, replace(self.keys, runs=tuple(ones)))
 
-    def there(self, rows: Run) -> Places:
+    def there(self, rows: Run) -> Indices:
         """Which of these rows have a partner."""
         return np.flatnonzero(weights_in(self.keys, rows) > 0)
 
-    def absent(self, rows: Run) -> Places:
+    def absent(self, rows: Run) -> Indices:
         return np.flatnonzero(weights_in(self.keys, rows) <= 0)
 
     def lower(self, lower: Lowering) -> Term:

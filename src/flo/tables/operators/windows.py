@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, arranged, expand_ranges, grouped, take_rows
+from flo.columns.indices import Indices, arranged, expand_ranges, grouped, take_rows
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -129,18 +129,18 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         """The columns of an element."""
         return list(layout_of(inner_of(of_streams(self.outputs[0]))[0]).names)
 
-    def _found(self, keys: Run, closing: Closing) -> tuple[Places, pa.Table | None, Panes]:
+    def _found(self, keys: Run, closing: Closing) -> tuple[Indices, pa.Table | None, Panes]:
         """(the place of each row's group in `closing.groups`, the rows that waited for what closes, those left)."""
         if not len(closing.groups):
             return np.zeros(0, np.int64), None, self.opened
         some = keys if len(closing.groups) == keys.rows else chosen(keys, closing.groups)
         return self.opened.closed(some, closing.since, closing.until, closing.gone, self._gone)
 
-    def _closed(self, groups: Groups, assigned: Assigned, owners: Places, old: pa.Table | None) -> Streams | None:
+    def _closed(self, groups: Groups, assigned: Assigned, owners: Indices, old: pa.Table | None) -> Streams | None:
         """The windows that close, with rows that waited for them and rows of the delta."""
-        closing, first, counts, places = assigned.closing, assigned.first, assigned.counts, assigned.rows
-        ids = ids_of(groups)[places] if self.keys else places[:0]
-        tables = [groups.rows.select(self._names)] if len(places) else []
+        closing, first, counts, indices = assigned.closing, assigned.first, assigned.counts, assigned.rows
+        ids = ids_of(groups)[indices] if self.keys else indices[:0]
+        tables = [groups.rows.select(self._names)] if len(indices) else []
         if old is not None:
             order = arranged(old[ARRIVAL].to_numpy())
             whose = owners[order] if self.keys else np.zeros(1, np.int64)  # one group, which numpy broadcasts
@@ -148,24 +148,24 @@ class WindowTables(OnTables[TimeWindows | Batch]):
             first = np.concatenate([old_first, first])
             if old_counts is not None:
                 counts = old_counts if counts is None else np.concatenate([old_counts, counts])
-            places = np.concatenate([order, places + old.num_rows])
+            indices = np.concatenate([order, indices + old.num_rows])
             ids = np.concatenate([closing.groups[whose], ids]) if self.keys else ids
             tables = [old.select(self._names), *tables]
-        if not len(places):
+        if not len(indices):
             return None
         if counts is not None:
-            first, places = expand_ranges(first, counts), np.repeat(places, counts)
+            first, indices = expand_ranges(first, counts), np.repeat(indices, counts)
             ids = np.repeat(ids, counts) if self.keys else ids
         if self.keys:
             order, ids, windows, counts = _by_window(ids, first)
         else:
             order, windows, counts = grouped(first)
-        rows = _take(pa.concat_tables(tables), places[order])
+        rows = _take(pa.concat_tables(tables), indices[order])
         streams = np.repeat(np.arange(len(windows)), counts)
         whole = self._streams(rows, streams, closing, windows)
         return replace(whole, owners=take_rows(groups.keys.table, ids)) if self.keys else whole
 
-    def _streams(self, rows: pa.Table, streams: Places, closing: Closing, windows: Places) -> Streams:
+    def _streams(self, rows: pa.Table, streams: Indices, closing: Closing, windows: Indices) -> Streams:
         """Whole windows: their rows, which window each is in, and their numbers."""
         tables = [numbered(rows, streams)]
         of: Any = self.outputs[0]
@@ -186,7 +186,7 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         return hash((self.like, self.count))
 
 
-def _by_window(ids: Places, windows: Places) -> tuple[Places, Places, Places, Places]:
+def _by_window(ids: Indices, windows: Indices) -> tuple[Indices, Indices, Indices, Indices]:
     """(rows by group and window, those of one window as they stand; the group and the number of each window that there
     is; how many rows it has)."""
     low, different = int(windows.min()), None
@@ -199,12 +199,12 @@ def _by_window(ids: Places, windows: Places) -> tuple[Places, Places, Places, Pl
     return order, groups, numbers + low if different is None else different[numbers], counts
 
 
-def _take(table: pa.Table, places: Places) -> pa.Table:
+def _take(table: pa.Table, indices: Indices) -> pa.Table:
     """These rows; where they stand one after the other, without a copy."""
-    count = len(places)
-    if places[-1] - places[0] == count - 1 and bool(np.all(np.diff(places) == 1)):
-        return table.slice(int(places[0]), count)
-    return take_rows(table, places)
+    count = len(indices)
+    if indices[-1] - indices[0] == count - 1 and bool(np.all(np.diff(indices) == 1)):
+        return table.slice(int(indices[0]), count)
+    return take_rows(table, indices)
 
 
 def _column(moments: Times, kind: pa.DataType) -> pa.Array:

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from flo.columns.cell import Cell, fields_of
 from flo.columns.expression import calling
-from flo.columns.indices import Numbers, Places, one_chunk, take_rows
+from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.core.data import canonical_text, class_name
 from flo.core.term import Call, Lowering, Term
@@ -168,9 +168,9 @@ def _enum(kind: type[Enum]) -> Comparison | None:
         members = _sort_members(members)
     if not members:
         return None
-    place = {member: place for place, member in enumerate(members)}
+    index = {member: index for index, member in enumerate(members)}
     names = pa.array(kind.__members__)
-    ranks = np.array([place[member] for member in kind.__members__.values()], np.uint64)
+    ranks = np.array([index[member] for member in kind.__members__.values()], np.uint64)
     found = Comparison(lambda array: ranks[np.asarray(pc.index_in(array, names))])
     return found if ordered else _unordered(found)
 
@@ -179,7 +179,7 @@ def _sort_members(members: list[Any]) -> list[Any]:
     """The members in order; empty if their order is not total."""
     try:
         members = sorted(members)
-        total = all(a < b and not b < a for place, a in enumerate(members) for b in members[place + 1 :])
+        total = all(a < b and not b < a for index, a in enumerate(members) for b in members[index + 1 :])
     except TypeError:
         return []
     return members if total else []
@@ -206,10 +206,10 @@ def _of_lists(inner: Comparison, array: pa.Array) -> Numbers:
     items = dense([inner.numbers(array.flatten())]) + np.uint64(1)
     begins = np.cumsum(lengths) - lengths
     found = np.zeros(len(array), np.uint64)
-    for place in range(int(lengths.max(initial=0))):
-        there = lengths > place
+    for index in range(int(lengths.max(initial=0))):
+        there = lengths > index
         each = np.zeros(len(array), np.uint64)
-        each[there] = items[begins[there] + place]
+        each[there] = items[begins[there] + index]
         found = dense([found, each])
     return found
 
@@ -287,7 +287,7 @@ class Order:
         """How the values of each column compare."""
         return (self.key and comparisons(self.key)) or (Comparison(own_numbers),) * len(self.columns)
 
-    def sorted(self, table: pa.Table, groups: Places, in_parts: bool = False) -> tuple[Places, Places]:
+    def sorted(self, table: pa.Table, groups: Indices, in_parts: bool = False) -> tuple[Indices, Indices]:
         """Sorts row indices by group and order; also returns where each distinct row starts.
 
         Groups are numbered from 0. `in_parts` says that the table consists of parts that are sorted already.
@@ -316,7 +316,7 @@ class Order:
         numbers = of.numbers(pa.concat_arrays([one, other]))
         return numbers[: len(one)] < numbers[len(one) :]
 
-    def not_compared(self, table: pa.Table, owners: Places, rows: Places) -> Places:
+    def not_compared(self, table: pa.Table, owners: Indices, rows: Indices) -> Indices:
         """The groups of sorted rows with keys that Python cannot compare."""
         assert self.key is not None
         doubtful = np.logical_or.reduce([each.doubtful(array) for each, array in self._by_column(table)])
@@ -326,13 +326,13 @@ class Order:
         pairs = np.flatnonzero((owners[one] == owners[other]) & (doubtful[one] | doubtful[other]))
         keys = table.select(list(self.columns)).rename_columns(list(self.key.names))
         both = [self.key.to_elements(take_rows(keys, side[pairs])) for side in (one, other)]
-        found = [place for place, a, b in zip(pairs, *both, strict=True) if not _can_compare(a, b)]
+        found = [index for index, a, b in zip(pairs, *both, strict=True) if not _can_compare(a, b)]
         return np.unique(owners[one[found]])
 
     def _by_column(self, table: pa.Table) -> list[tuple[Comparison, pa.Array]]:
         return [(each, one_chunk(table[name])) for each, name in zip(self.comparisons, self.columns, strict=True)]
 
-    def _ties(self, rows: pa.Table) -> Places:
+    def _ties(self, rows: pa.Table) -> Indices:
         """A number for each row that is equal for equal rows only. Its order depends on nothing but the rows."""
         if self.by_text:
             return ranks(texts(self.layout, rows)).astype(np.int64)
@@ -344,7 +344,7 @@ class Order:
         return found
 
 
-def _codes(groups: Places, keys: Numbers) -> tuple[Numbers, bool]:
+def _codes(groups: Indices, keys: Numbers) -> tuple[Numbers, bool]:
     """One number for group and key, which sorts much faster; and whether it distinguishes all keys."""
     low = keys.min()
     bits, key_bits = int(groups.max()).bit_length(), int(keys.max() - low).bit_length()
@@ -355,7 +355,7 @@ def _codes(groups: Places, keys: Numbers) -> tuple[Numbers, bool]:
     return (groups.astype(np.uint64) << np.uint64(key_bits - cut)) | shifted, cut == 0
 
 
-def _break_ties(order: Places, new: npt.NDArray[np.bool_], by: Callable[[Places], list[npt.NDArray[Any]]]) -> None:
+def _break_ties(order: Indices, new: npt.NDArray[np.bool_], by: Callable[[Indices], list[npt.NDArray[Any]]]) -> None:
     """Breaks ties by more keys, and updates which rows are distinct."""
     tied = np.flatnonzero(~new | np.append(~new[1:], False))
     if not len(tied):

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flo.columns.indices import Places, bisect_ranges, expand_ranges, one_chunk, take_rows
+from flo.columns.indices import Indices, bisect_ranges, expand_ranges, one_chunk, take_rows
 from flo.tables.state.keys import Keys, same
 from flo.tables.state.order import Order
 from flo.tables.state.run import Run, pairs
@@ -41,9 +41,9 @@ class Ranked(Trace):
         by_number = np.argsort(numbers, kind="stable")  # fast on sorted parts
         groups = np.zeros(len(numbers), np.int64)
         groups[by_number[1:]] = np.cumsum(np.diff(numbers[by_number]) != 0)
-        places, firsts = self.order.sorted(table, groups, in_parts=True)
-        keys = Keys(numbers[places], all(run.keys.exact for run in runs))
-        return _consolidate(self.columns, table, places, firsts, keys)
+        indices, firsts = self.order.sorted(table, groups, in_parts=True)
+        keys = Keys(numbers[indices], all(run.keys.exact for run in runs))
+        return _consolidate(self.columns, table, indices, firsts, keys)
 
     def table(self) -> pa.Table | None:
         return added_up(pa.concat_tables([run.table for run in self.runs])) if self.runs else None
@@ -52,11 +52,11 @@ class Ranked(Trace):
 def ranked_run(table: pa.Table, columns: tuple[str, ...], keys: Keys, order: Order) -> Run:
     """The consolidated rows of a delta, sorted by group and by the order."""
     groups = np.unique(keys.numbers, return_inverse=True)[1]
-    places, firsts = order.sorted(table, groups)
-    return _consolidate(columns, table, places, firsts, Keys(keys.numbers[places], keys.exact))
+    indices, firsts = order.sorted(table, groups)
+    return _consolidate(columns, table, indices, firsts, Keys(keys.numbers[indices], keys.exact))
 
 
-def _consolidate(columns: tuple[str, ...], table: pa.Table, order: Places, firsts: Places, keys: Keys) -> Run:
+def _consolidate(columns: tuple[str, ...], table: pa.Table, order: Indices, firsts: Indices, keys: Keys) -> Run:
     """Consolidates sorted rows into a run. The keys are sorted already."""
     weights = added(numbers_in(table, WEIGHT)[order], firsts)
     kept = weights != 0
@@ -78,8 +78,8 @@ class Leading(NamedTuple):
     """The first rows of groups: the group and the weight of each."""
 
     table: pa.Table
-    groups: Places
-    times: Places
+    groups: Indices
+    times: Indices
 
 
 def heads_of(heads: Trace, groups: Run) -> Leading | None:
@@ -101,13 +101,13 @@ class Known(NamedTuple):
     """The rows of the delta and the old heads, with the group of each."""
 
     table: pa.Table
-    groups: Places
-    in_order: Places
+    groups: Indices
+    in_order: Indices
 
     @classmethod
     def of(cls, delta: Run, old: Leading | None, groups: Run, order: Order) -> Known:
-        ours, places = pairs(groups, delta)
-        parts, owners = [take_rows(delta.table, places)], [ours]
+        ours, indices = pairs(groups, delta)
+        parts, owners = [take_rows(delta.table, indices)], [ours]
         if old is not None:
             parts, owners = [*parts, old.table], [*owners, old.groups]
         table, owner = pa.concat_tables(parts).combine_chunks(), np.concatenate(owners)
@@ -144,8 +144,8 @@ WORTH_A_SEARCH = 16
 
 class _Seen(NamedTuple):
     table: pa.Table
-    groups: Places
-    edge: Places
+    groups: Indices
+    edge: Indices
     """1 if more rows of the group follow in the run."""
 
 
@@ -153,9 +153,9 @@ class _Span(NamedTuple):
     """The row ranges of groups in a run."""
 
     run: Run
-    groups: Places
-    starts: Places
-    ends: Places
+    groups: Indices
+    starts: Indices
+    ends: Indices
 
     @classmethod
     def of(cls, run: Run, groups: Run) -> _Span:
@@ -166,24 +166,24 @@ class _Span(NamedTuple):
         """The ranges without rows before `begin`, as far as a search pays off."""
         column = one_chunk(self.run.table[order.columns[0]])
 
-        def is_before(rows: Places, which: Places) -> npt.NDArray[np.bool_]:
+        def is_before(rows: Indices, which: Indices) -> npt.NDArray[np.bool_]:
             return order.before(column.take(pa.array(rows)), begin.take(pa.array(self.groups[which])))
 
         ends = np.where(self.ends - self.starts > WORTH_A_SEARCH, self.ends, self.starts)
         return self._replace(starts=bisect_ranges(self.starts, ends, is_before))
 
-    def first(self, window: int, wanted: Places) -> _Seen:
+    def first(self, window: int, wanted: Indices) -> _Seen:
         """The first `window` rows of the wanted groups."""
         here = wanted[self.groups] & (self.starts < self.ends)
         groups, starts, ends = self.groups[here], self.starts[here], self.ends[here]
         counts = np.minimum(ends - starts, window)
-        places = expand_ranges(starts, counts)
-        edge = np.zeros(len(places), np.int64)
+        indices = expand_ranges(starts, counts)
+        edge = np.zeros(len(indices), np.int64)
         edge[np.cumsum(counts) - 1] = starts + counts < ends
-        return _Seen(take_rows(self.run.table, places), np.repeat(groups, counts), edge)
+        return _Seen(take_rows(self.run.table, indices), np.repeat(groups, counts), edge)
 
 
-def _decided(seen: list[_Seen], groups: Run, count: int, order: Order) -> tuple[Leading, Places]:
+def _decided(seen: list[_Seen], groups: Run, count: int, order: Order) -> tuple[Leading, Indices]:
     """The heads of the groups that the rows seen so far decide, and the groups that they do not.
 
     Up to the first row after which a run has more rows, every row was seen in all runs, and its weight is known.
@@ -194,13 +194,13 @@ def _decided(seen: list[_Seen], groups: Run, count: int, order: Order) -> tuple[
     if not groups.keys.exact:  # ignore rows of other groups with the same key number
         ours = take_rows(groups.table, which)
         weights = np.where(same([table[n] for n in groups.columns], [ours[n] for n in groups.columns]), weights, 0)
-    places, firsts = order.sorted(table, which, in_parts=True)
-    sums = added(weights[places], firsts)
-    owner = which[places[firsts]]
+    indices, firsts = order.sorted(table, which, in_parts=True)
+    sums = added(weights[indices], firsts)
+    owner = which[indices[firsts]]
     rows = np.arange(len(firsts))
     begins = np.concatenate([[True], owner[1:] != owner[:-1]])
     head = np.flatnonzero(begins)
-    more = np.maximum.reduceat(np.concatenate([part.edge for part in seen])[places], firsts) > 0
+    more = np.maximum.reduceat(np.concatenate([part.edge for part in seen])[indices], firsts) > 0
     horizon = np.minimum.reduceat(np.where(more, rows, len(rows)), head)
     nth = np.cumsum(begins) - 1
     there = np.where((rows <= horizon[nth]) & (sums > 0), np.minimum(sums, max(count, 0)), 0)
@@ -209,5 +209,5 @@ def _decided(seen: list[_Seen], groups: Run, count: int, order: Order) -> tuple[
     enough = (np.add.reduceat(there, head) >= count) | (horizon == len(rows))
     times = np.clip(count - before, 0, there) * enough[nth]
     chosen = np.flatnonzero(times)
-    heads = Leading(take_rows(table, places[firsts[chosen]]), owner[chosen], times[chosen])
+    heads = Leading(take_rows(table, indices[firsts[chosen]]), owner[chosen], times[chosen])
     return heads, owner[head][~enough]

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.indices import (
+    Indices,
     Numbers,
-    Places,
     expand_ranges,
     largest,
     one_chunk,
@@ -133,14 +133,14 @@ def consolidated(run: Run, fully: bool = False) -> Run:
         open_keys = np.flatnonzero((counts > 1) | (weights[starts] == 0))
     else:
         open_keys = np.flatnonzero(np.minimum.reduceat(weights, starts) <= 0)
-    places = expand_ranges(starts[open_keys], counts[open_keys])
-    if not len(places):
+    indices = expand_ranges(starts[open_keys], counts[open_keys])
+    if not len(indices):
         return run
-    order, firsts = alike(take_rows(run.table.select(names), places))
-    sums = added(weights[places[order]], firsts)
+    order, firsts = alike(take_rows(run.table.select(names), indices))
+    sums = added(weights[indices[order]], firsts)
     weights, kept = weights.copy(), np.ones(run.rows, bool)
-    kept[places] = False
-    firsts = places[order[firsts]]
+    kept[indices] = False
+    firsts = indices[order[firsts]]
     weights[firsts], kept[firsts] = sums, sums != 0
     where = np.flatnonzero(kept)
     return Run(
@@ -150,7 +150,7 @@ def consolidated(run: Run, fully: bool = False) -> Run:
     )
 
 
-def weighing(table: pa.Table, weights: Places) -> pa.Table:
+def weighing(table: pa.Table, weights: Indices) -> pa.Table:
     """The table with these weights."""
     field = pa.field(WEIGHT, pa.int64(), nullable=False)
     if WEIGHT not in table.column_names:
@@ -174,7 +174,7 @@ def net_changes(table: pa.Table) -> pa.Table:
     return added_up(table) if retracts else table
 
 
-def added(weights: Places, firsts: Places) -> Places:
+def added(weights: Indices, firsts: Indices) -> Indices:
     """The sums of weights from each index in `firsts` to the next. Raises if one does not fit 64 bits."""
     if len(firsts) == len(weights):
         return weights[firsts]
@@ -192,7 +192,7 @@ def added(weights: Places, firsts: Places) -> Places:
     return sums
 
 
-def fitting(one: Places, other: Places) -> Places:
+def fitting(one: Indices, other: Indices) -> Indices:
     """The elementwise sums. Raises if one does not fit 64 bits."""
     sums = one + other
     if (((one ^ sums) & (other ^ sums)) < 0).any():
@@ -209,7 +209,7 @@ def too_heavy() -> ElementError:
     )
 
 
-def alike(table: pa.Table, keys: Keys | None = None) -> tuple[Places, Places]:
+def alike(table: pa.Table, keys: Keys | None = None) -> tuple[Indices, Indices]:
     """Groups equal rows: an order of the row indices, and where each distinct row starts in it.
 
     Rows are in the order of their key numbers, older ones first among equal rows. Distinct rows that share a number
@@ -230,7 +230,7 @@ def alike(table: pa.Table, keys: Keys | None = None) -> tuple[Places, Places]:
     return order, np.flatnonzero(new)
 
 
-def together(table: pa.Table) -> tuple[Places, Places]:
+def together(table: pa.Table) -> tuple[Indices, Indices]:
     """Groups equal rows, as `alike` does, but in any order.
 
     Rows of a few small integers are packed and sorted, without comparing columns.
@@ -244,9 +244,9 @@ def together(table: pa.Table) -> tuple[Places, Places]:
     return both & ((1 << bits) - 1), np.flatnonzero(np.diff(small, prepend=-1))
 
 
-def _pack_columns(table: pa.Table, most: int) -> Places | None:
+def _pack_columns(table: pa.Table, most: int) -> Indices | None:
     """The columns of each row packed into one number, the first in the highest bits; None if it needs more bits."""
-    packed: Places | None = None
+    packed: Indices | None = None
     for column in table.columns if table.num_rows else ():
         if not pa.types.is_integer(column.type) or pa.types.is_uint64(column.type) or column.null_count:
             return None
@@ -260,12 +260,12 @@ def _pack_columns(table: pa.Table, most: int) -> Places | None:
     return packed
 
 
-def _split_collisions(table: pa.Table, order: Places, numbers: Numbers, different: Places) -> tuple[Places, Places]:
+def _split_collisions(table: pa.Table, order: Indices, numbers: Numbers, different: Indices) -> tuple[Indices, Indices]:
     """The result of `alike` if distinct rows share a number."""
-    places = np.flatnonzero(np.isin(numbers, numbers[different]))
-    texts = [text_of(row) for row in take_rows(table, order[places]).to_pylist()]
+    indices = np.flatnonzero(np.isin(numbers, numbers[different]))
+    texts = [text_of(row) for row in take_rows(table, order[indices]).to_pylist()]
     ties = np.zeros(len(order), np.int64)
-    ties[places] = np.unique(texts, return_inverse=True)[1]
+    ties[indices] = np.unique(texts, return_inverse=True)[1]
     again = np.lexsort((ties, numbers))
     order, numbers, ties = order[again], numbers[again], ties[again]
     new = np.concatenate([[True], (numbers[1:] != numbers[:-1]) | (ties[1:] != ties[:-1])])
@@ -303,16 +303,16 @@ class Latest(Trace):
         newest = order[np.append(firsts[1:], len(order)) - 1]
         return Run(whole.columns, Keys(whole.keys.numbers[newest], whole.keys.exact), take_rows(whole.table, newest))
 
-    def known(self, keys: Run) -> tuple[Places, pa.Table | None]:
+    def known(self, keys: Run) -> tuple[Indices, pa.Table | None]:
         """The indices of the given distinct keys that the trace has, and their rows."""
-        unknown, places, parts = np.ones(keys.rows, bool), [], []
+        unknown, indices, parts = np.ones(keys.rows, bool), [], []
         for run in reversed(self.runs):
             ours, theirs = pairs(keys, run)
             new = unknown[ours]
             unknown[ours] = False
-            places.append(ours[new])
+            indices.append(ours[new])
             parts.append(take_rows(run.table, theirs[new]))
-        return (np.concatenate(places), pa.concat_tables(parts)) if parts else (np.zeros(0, np.int64), None)
+        return (np.concatenate(indices), pa.concat_tables(parts)) if parts else (np.zeros(0, np.int64), None)
 
     def _content(self) -> dict[str, Any]:
         table = self.table()
