@@ -18,13 +18,13 @@ from flo.columns.indices import Indices, take_rows
 from flo.core.errors import EngineError
 from flo.core.operator import Step
 from flo.tables.keyed import ENDED, KeyedRows, key_names
-from flo.tables.state.trace import added, alike, weighing
-from flo.tables.values import WEIGHT, Rows, layout_of, ordered
+from flo.tables.state.trace import added, alike, with_weights
+from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of
 from flo.values.operators.shapes import annotate_error
 from flo.values.weighted import ZSet
 
 
-def expect_of_a_row(operator: Any, error: Exception) -> None:
+def expect_row_fault(operator: Any, error: Exception) -> None:
     """Raises an engine error unless a function of the user raised on a row."""
     if not is_row_fault(error):
         raise EngineError(f"`{operator.like.name}` on tables raised {type(error).__name__}: {error}") from error
@@ -50,13 +50,13 @@ def piecewise(operator: Any, inputs: tuple[Rows, ...], *, onwards: bool) -> Iter
             try:
                 after, outputs = operator.consume(*_alone(values, index, part))
             except Exception as error:
-                expect_of_a_row(operator, error)
+                expect_row_fault(operator, error)
                 if count > 1:
                     half = count // 2
                     waiting += [(start + half, count - half), (start, half)]
                     continue
                 fault = fault or annotate_error(error, operator.unit(value.of, part))
-                if ordered(value.of):
+                if is_ordered(value.of):
                     break
                 continue
             rest = [each.copy() for each in left]
@@ -64,7 +64,7 @@ def piecewise(operator: Any, inputs: tuple[Rows, ...], *, onwards: bool) -> Iter
             yield Step(operator.rule, tuple(map(_kept, values, rest)), after, outputs)
             if onwards:
                 operator, left = after, rest
-            elif ordered(value.of):
+            elif is_ordered(value.of):
                 break
     if fault is not None:
         raise fault
@@ -78,14 +78,14 @@ def unit(of: Any, part: pa.Table) -> str:
 
 def consolidate_in_order(value: Rows) -> pa.Table:
     """Consolidates equal rows, and keeps the order in which they came."""
-    if ordered(value.of) or not value.table.num_rows:
+    if is_ordered(value.of) or not value.table.num_rows:
         return value.table
     order, firsts = alike(value.table.drop_columns([WEIGHT]))
     weights = added(value.table[WEIGHT].to_numpy()[order], firsts)
     indices = order[firsts]
     again = np.argsort(indices)
     kept = again[weights[again] != 0]
-    return weighing(take_rows(value.table, indices[kept]), weights[kept])
+    return with_weights(take_rows(value.table, indices[kept]), weights[kept])
 
 
 def _alone(values: list[Rows], index: int, part: pa.Table) -> list[pa.Table]:
@@ -122,13 +122,13 @@ def piecewise_by_key(operator: Any, inputs: tuple[KeyedRows, ...], *, onwards: b
             try:
                 operator, outputs = operator.take_in(*_alone_in_key(values, index, part))
             except Exception as error:
-                expect_of_a_row(operator, error)
+                expect_row_fault(operator, error)
                 middle = _middle(starts, start, stop, operator.whole_keys)
                 if middle is not None:
                     waiting += [(middle, stop), (start, middle)]
                     continue
                 fault = fault or annotate_error(error, operator.unit(value.of, part.slice(0, 1)))
-                if ordered(value.inner):
+                if is_ordered(value.inner):
                     behind = int(starts[np.searchsorted(starts, start, side="right")])
                 continue
             left[start:stop] = False

@@ -1,4 +1,4 @@
-"""Rows by group: what operators on tables that keep something for each group have in common.
+"""Rows by group, for operators on tables that keep state for each group.
 
 A group is a value of the key columns of an operator (`OnTables.keys`). Without key columns all rows are one group,
 `ONE`, and are neither sorted nor compared.
@@ -62,11 +62,11 @@ class Groups:
         return indices if len(self.counts) == 1 else indices - self.beside(self.firsts)
 
     def beside(self, items: Indices) -> Indices:
-        """What belongs to each group, beside its rows; where there is one group, once."""
+        """Repeats the item of each group for all of its rows; not if there is only one group."""
         return items if len(self.counts) == 1 else np.repeat(items, self.counts)
 
     def split(self, items: list[Any]) -> list[list[Any]]:
-        """What stands beside the rows, for each group."""
+        """Splits a list with an item for each row into a list for each group."""
         ends = np.cumsum(self.counts).tolist()
         return [items[end - count : end] for end, count in zip(ends, self.counts.tolist(), strict=True)]
 
@@ -144,7 +144,7 @@ def with_keys(table: pa.Table, groups: Run | pa.Table, names: tuple[str, ...]) -
 
 
 def group_name(groups: Run, names: tuple[str, ...], index: int) -> str:
-    """How people call a group."""
+    """The name of a group, for errors."""
     if not names:
         return "all elements"
     (key,) = groups.table.select(list(names)).slice(index, 1).to_pylist()

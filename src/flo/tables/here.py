@@ -26,7 +26,7 @@ from flo.tables.keyed import KeyedColumns
 from flo.tables.operator import columnar, plain
 from flo.tables.plan import explain_plan, state_size
 from flo.tables.streams import StreamColumns, has_columns
-from flo.tables.translate import converting, translated
+from flo.tables.translate import convert_streams, translated
 from flo.tables.values import Columns, Rows
 from flo.values.keyed import Keyed
 
@@ -69,7 +69,7 @@ class OnHere:
         values = tuple(stream.type for stream in self._inputs.values())
         graph, outputs = translated(derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late())), types)
         wanted = tuple(o if isinstance(o.collection, KeyedColumns) else _as_table(plain(o)) for o in outputs)
-        between = converting(outputs, wanted)
+        between = convert_streams(outputs, wanted)
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
         self._types, self._output_types = types, wanted
 

@@ -1,4 +1,4 @@
-"""Operators on tables: the namesake of an operator on values, with its type, its parameters and its rules' names."""
+"""Operators on tables. Each stands for an operator on values, and has its type, its parameters and its rule names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flo.core.collection import Collection, End, Form
 from flo.core.nested import Nested
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.tables.faults import expect_of_a_row, piecewise, unit
+from flo.tables.faults import expect_row_fault, piecewise, unit
 from flo.tables.functions import by_columns
 from flo.tables.groups import ONE
 from flo.tables.keyed import KeyedColumns, has_key_columns
@@ -80,7 +80,7 @@ def register_in(registry: dict[Any, T], *kinds: Any) -> Callable[[T], T]:
 
 
 def add_deltas(one: Any, other: Any) -> Delta:
-    """One delta and then another: rows, whose columns may stand in another order, or whole streams."""
+    """Concatenates two deltas: rows, whose columns may have another order, or whole streams."""
     if one is None or other is None:
         return other if one is None else one  # type: ignore[no-any-return]
     if isinstance(one, Rows):
@@ -110,7 +110,7 @@ class Placement(Enum):
 
 
 class Grouping(Enum):
-    """For which streams at once an operator can run, told apart by key columns: see `OnTables.keys`."""
+    """Which streams an operator can run on at once, distinguished by key columns (`OnTables.keys`)."""
 
     NONE = "one stream"
     """It does not look at key columns."""
@@ -177,8 +177,8 @@ class OnTables(Operator, Generic[Op]):
     placement: ClassVar[Placement]
     grouping: ClassVar[Grouping]
     keeps_positions: ClassVar[bool]
-    """Whether each row gives at most one, in the same order, and key columns pass to it: then a sequence can be spread,
-    with the position of each row beside it."""
+    """Whether each row gives at most one row, in the same order and with the same key columns. Then a sequence can be
+    spread over shards, with the position of each row beside it."""
     stream_by_stream: ClassVar[bool] = False
     """Whether it takes the inner streams of a nested stream one by one: then they may be in several places."""
     cut: ClassVar[Cut | None] = None
@@ -235,7 +235,7 @@ class OnTables(Operator, Generic[Op]):
         )
 
     def with_origins(self, like: Self) -> Self:
-        """A state does not hold the types either."""
+        """Also restores the types, which a stored state does not have."""
         return replace(self, like=like.like, inputs=like.inputs, outputs=like.outputs, keys=like.keys)
 
     @classmethod
@@ -254,8 +254,8 @@ class OnTables(Operator, Generic[Op]):
         """The operator and its outputs when the streams of these groups have ended: what is due at their end, as a
         count or a batch that is not full.
 
-        `groups` has the columns `keys`, and each group once; without key columns it is `ONE`. It has groups that no row
-        has come for: a count gives 0 for them. Who runs the operator closes a group once.
+        `groups` has the columns `keys`, and each group once; without key columns it is `ONE`. Groups without
+        any row are included: a count gives 0 for them. The runner closes each group once.
         """
         return self, (None,) * len(self.outputs)
 
@@ -268,7 +268,7 @@ class OnTables(Operator, Generic[Op]):
         return self.consume(*tables)
 
     def reset(self) -> Self:
-        """The operator as it began."""
+        """The operator in its initial state."""
         own = {each.name: each.default for each in fields(self) if each.default is not MISSING and each.compare}
         return replace(self, **own)
 
@@ -285,7 +285,7 @@ class OnTables(Operator, Generic[Op]):
         return None
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        """What is done when nothing is left but ends; None if another end must come first."""
+        """The operator and its outputs when only ends are left; None if another end must arrive first."""
         if End.OPEN in ends:
             return None
         _, last = self.close(ONE)
@@ -299,7 +299,7 @@ class OnTables(Operator, Generic[Op]):
         return None
 
     def at_ends(self, values: Sequence[Any]) -> Iterator[Step]:
-        """The steps when nothing is left but ends."""
+        """The steps when only ends are left."""
         done = self.finish(*(value.end for value in values))
         if done is not None:
             yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), *done)
@@ -345,7 +345,7 @@ class OnTables(Operator, Generic[Op]):
         try:
             operator, outputs = self.take_in(*values)
         except Exception as error:
-            expect_of_a_row(self, error)
+            expect_row_fault(self, error)
             yield from self.piecewise(values, onwards=onwards)
         else:
             yield Step(self.rule, tuple(value.drained() for value in values), operator, outputs)
@@ -355,7 +355,7 @@ class OnTables(Operator, Generic[Op]):
         return piecewise(self, values, onwards=onwards)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
-        """What an error of the user's function says of the row it was given."""
+        """The row as an error of a user's function shows it."""
         return unit(of, part)
 
     def advance(self, inputs: Values) -> Iterator[Step]:
@@ -388,7 +388,7 @@ REQUIRED = ("placement", "grouping", "keeps_positions")
 
 
 def undeclared(kind: type[OnTables[Operator]]) -> list[str]:
-    """What a class of operators on tables must declare and does not. State in one place is not cut."""
+    """The declarations that a class of operators on tables lacks. State in one place is not cut."""
     missing = [name for name in REQUIRED if not hasattr(kind, name)]
     if getattr(kind, "placement", None) is Placement.ONE_PLACE:
         return missing

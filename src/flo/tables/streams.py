@@ -23,13 +23,13 @@ from flo.tables.keyed import (
     ENDED,
     KeyedColumns,
     OfKeys,
+    announce_keys,
     has_key_columns,
     joined,
     key_layout,
     key_names,
     key_schema,
     keys_in,
-    noticed,
 )
 from flo.tables.values import Rows, TableValue, schema_of, written
 from flo.values.element_value import ElementCollection
@@ -51,7 +51,7 @@ class Streams(TableValue):
     tables: tuple[pa.Table, ...]
     end: End = End.OPEN
     positions: Any = None
-    """Where each belongs in the nested stream, if others of it are elsewhere."""
+    """The position of each in the nested stream, if others are in other shards."""
     owners: pa.Table | None = None
     """The key of each, where an operator runs for every key at once: see `OnTables.keys`."""
 
@@ -73,7 +73,7 @@ class Streams(TableValue):
         return Streams(self.of, self.count + delta.count, tuple(tables), delta.end, positions, owners)
 
     def in_positions(self) -> Streams:
-        """All of the nested stream that has come, in its order."""
+        """All inner streams that have arrived, in the order of their positions."""
         if self.positions is None:
             return self
         ranks = np.empty(self.count, np.int64)
@@ -184,7 +184,7 @@ class StreamColumns(Form[Nested[*tuple[Any, ...]]]):
 
     def mismatch(self, value: Value) -> str | None:
         if not isinstance(value, Streams):
-            return f"a {value.kind} is no table of {self.base}"
+            return f"expected a table of {self.base}; got a {value.kind}"
         for stream, table in zip(self.base.inner, value.tables, strict=True):
             if not table.schema.equals(self._schema(stream)):
                 return f"the columns are {table.schema.names}, and {self.base} has {self._schema(stream).names}"
@@ -220,7 +220,7 @@ class KeyedStreams(OfKeys):
         return KeyedStreams(self.of, self.streams.empty(), self.owners.slice(0, 0), self.keys.slice(0, 0))
 
     def send(self, at_most: int | None = None) -> tuple[KeyedStreams, KeyedStreams]:
-        """Inner streams first: that the stream of a key has ended is said behind them."""
+        """Sends inner streams first, and then the ends of the streams of keys."""
         if at_most is None or at_most >= self.streams.count + self.keys.num_rows:
             return self.take()
         count, more = min(at_most, self.streams.count), max(0, at_most - self.streams.count)
@@ -252,7 +252,7 @@ def keyed_streams_of(of: Keyed[Any, Any], value: KeyedValue) -> KeyedStreams:
     every = [(key, values) for key, nested in entries.items() for values in nested]
     ended = [key for key, nested in entries.items() if nested.fixed() and not value.fixed()]
     streams = streams_of(of_streams(of.inner), NestedValue.pushing(*(values for _, values in every)))
-    said = pa.concat_tables([noticed(_keys(of, list(entries))), noticed(_keys(of, ended), ended=True)])
+    said = pa.concat_tables([announce_keys(_keys(of, list(entries))), announce_keys(_keys(of, ended), ended=True)])
     return KeyedStreams(of, streams, _keys(of, [key for key, _ in every]), said, value.end)
 
 
@@ -285,11 +285,11 @@ class KeyedStreamColumns(Form[Keyed[Any, Any]]):
     def bottom(self) -> KeyedStreams:
         keys = key_schema(self.base).empty_table()
         streams = StreamColumns(of_streams(self.base.inner)).bottom()
-        return KeyedStreams(self.base, streams, keys, noticed(keys))
+        return KeyedStreams(self.base, streams, keys, announce_keys(keys))
 
     def mismatch(self, value: Value) -> str | None:
         if not isinstance(value, KeyedStreams):
-            return f"a {value.kind} is no table of {self.base}"
+            return f"expected a table of {self.base}; got a {value.kind}"
         return StreamColumns(of_streams(self.base.inner)).mismatch(value.streams)
 
     def formed(self, value: Any) -> KeyedStreams:

@@ -1,4 +1,4 @@
-"""Between tables and Python values: where an operator without a columnar form stands beside one that has it."""
+"""Translates a graph to tables, and converts to Python values and back around operators without a form on tables."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def translated(graph: Graph, inputs: StreamTypes) -> tuple[Graph, StreamTypes]:
 
 def convert_and(inputs: StreamTypes, wanted: StreamTypes, graph: Graph) -> tuple[Graph, StreamTypes]:
     """The graph with conversions of its inputs to the types that it wants, and the types of its outputs."""
-    conversion = converting(inputs, wanted)
+    conversion = convert_streams(inputs, wanted)
     return (graph if conversion is None else sequence(conversion, graph)), initial(graph, wanted)[1]
 
 
@@ -182,8 +182,8 @@ def _chosen(operator: Operator, inputs: StreamTypes) -> tuple[StreamTypes, Opera
     return values, operator
 
 
-def converting(found: StreamTypes, wanted: StreamTypes) -> Graph | None:
-    """What turns streams of one form into the other; None if nothing must."""
+def convert_streams(found: StreamTypes, wanted: StreamTypes) -> Graph | None:
+    """A graph that converts streams to the wanted types; None if they have them already."""
     if found == wanted:
         return None
     return parallel(*(_one(have, want) for have, want in zip(found, wanted, strict=True)))

@@ -99,7 +99,7 @@ class Rows(TableValue):
         """The same value, as Python values."""
         layout = layout_of(self.of)
         elements = layout.to_elements(self.table)
-        units = elements if ordered(self.of) else zip(elements, self.table[WEIGHT].to_pylist(), strict=True)
+        units = elements if is_ordered(self.of) else zip(elements, self.table[WEIGHT].to_pylist(), strict=True)
         return self.of.value_class.of(units, self.end)
 
     def __hash__(self) -> int:
@@ -110,7 +110,7 @@ class Rows(TableValue):
         return rows_of(*parts)
 
 
-def ordered(collection: Collection) -> bool:
+def is_ordered(collection: Collection) -> bool:
     """Whether rows of the collection are ordered: it is a sequence."""
     return isinstance(collection, Sequence)
 
@@ -130,12 +130,12 @@ def layout_of(collection: Collection) -> Layout:
 def schema_of(collection: Collection) -> pa.Schema:
     """The schema of tables of a collection, with the weight column unless it is a sequence."""
     schema = layout_of(collection).schema
-    return schema if ordered(collection) else schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+    return schema if is_ordered(collection) else schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
 
 
 def plain_zeros(of: Collection, table: pa.Table) -> pa.Table:
     """Replaces -0.0 by 0.0, except in a sequence: equal rows of other collections are one row (`canonical`)."""
-    if ordered(of):
+    if is_ordered(of):
         return table
     for index, field in enumerate(table.schema):
         if _has_floats(field.type):
@@ -160,7 +160,7 @@ def _plain_zeros(array: pa.Array) -> pa.Array:
 def rows_of(collection: ElementCollection[Any], value: Any) -> Rows:
     """A Python value as a table."""
     layout = layout_of(collection)
-    if ordered(collection):
+    if is_ordered(collection):
         return Rows(collection, layout.to_table(value.all_units()), value.end)
     units = value.all_units()
     table = layout.to_table([element for element, _ in units])

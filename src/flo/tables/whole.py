@@ -27,10 +27,10 @@ from flo.tables.functions import written
 from flo.tables.groups import stream_groups
 from flo.tables.keyed import has_key_columns
 from flo.tables.operator import Grouping, OnTables, columnar
-from flo.tables.state.trace import alike, weighing
+from flo.tables.state.trace import alike, with_weights
 from flo.tables.streams import NUMBER, STREAM, numbered, numbers
 from flo.tables.translate import FORMS, rebuild
-from flo.tables.values import WEIGHT, Rows, layout_of, ordered, schema_of
+from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, schema_of
 from flo.values.element_value import ElementCollection
 from flo.values.weighted import Set
 
@@ -160,7 +160,7 @@ def in_order(whole: Whole) -> Whole:
     table = whole.table
     if isinstance(whole.of, Set):
         order, firsts = alike(table.drop_columns([WEIGHT]))
-        table = weighing(take_rows(table, np.sort(order[firsts])), np.ones(len(firsts), np.int64))
+        table = with_weights(take_rows(table, np.sort(order[firsts])), np.ones(len(firsts), np.int64))
     streams = numbers(table)
     if not np.all(streams[1:] >= streams[:-1]):
         table = take_rows(table, np.argsort(streams, kind="stable"))
@@ -184,7 +184,7 @@ def _values(whole: Whole) -> list[Any]:
     """The value of each stream."""
     of: Any = whole.of
     units = layout_of(of).to_elements(whole.table)
-    if not ordered(of):
+    if not is_ordered(of):
         units = list(zip(units, whole.table[WEIGHT].to_pylist(), strict=True))
     return [of.value_class.of(units[low:high], End.ARRIVED) for low, high in pairwise(bounds(whole))]
 
@@ -199,9 +199,9 @@ def _gathered(of: Any, values: list[Any]) -> Whole:
     """The streams of these values."""
     each = [value.all_units() for value in values]
     units = [unit for some in each for unit in some]
-    if ordered(of):
+    if is_ordered(of):
         table = written(units, of.element)
     else:
         table = written([element for element, _ in units], of.element)
-        table = weighing(table, np.array([weight for _, weight in units], np.int64))
+        table = with_weights(table, np.array([weight for _, weight in units], np.int64))
     return Whole(of, len(values), numbered(table, np.repeat(np.arange(len(each)), list(map(len, each)))))

@@ -20,8 +20,8 @@ from flo.columns.indices import Indices, one_chunk
 from flo.columns.layout import VALUE, Layout
 from flo.core.errors import ElementError, brief
 from flo.tables.io.files import WEIGHTS, Piece
-from flo.tables.state.trace import added_up
-from flo.tables.values import WEIGHT, Rows, layout_of, ordered, plain_zeros
+from flo.tables.state.trace import consolidate_table
+from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, plain_zeros
 from flo.values.element_value import ElementCollection
 from flo.values.weighted import Bag, Set, ZSet
 
@@ -53,7 +53,7 @@ def fitted(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, lis
         for index, reason in misfits.items():
             reasons.setdefault(index, reason)
     schema = layout.schema
-    if not ordered(of):
+    if not is_ordered(of):
         weights, misfits = _read_weights(table, of, layout)
         arrays.append(weights)
         schema = schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
@@ -215,9 +215,9 @@ SHOWN = 5
 
 def table_of(rows: Rows) -> pa.Table:
     """The rows of an output: a sequence in its order, a bag or z-set with weights, a set with each row once."""
-    if ordered(rows.of):
+    if is_ordered(rows.of):
         return rows.table
-    table = added_up(rows.table)
+    table = consolidate_table(rows.table)
     if isinstance(rows.of, Set):
         return table.drop_columns([WEIGHT])
     if isinstance(rows.of, Bag):

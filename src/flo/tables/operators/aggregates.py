@@ -1,4 +1,4 @@
-"""Aggregates of z-sets by group on tables: totals for each group and nothing of its rows, or the weight of every value.
+"""Aggregates of z-sets by group on tables. They keep totals for each group, or the weight of every distinct value.
 
 The least and the greatest of a group, which need its rows in order, are in ordering.py.
 """
@@ -35,7 +35,7 @@ from flo.tables.functions import (
     written,
 )
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
-from flo.tables.operators.weights import NOTHING, flips, totals, weights_in, weights_of
+from flo.tables.operators.weights import NOTHING, find_flips, totals, weights_in, weights_of
 from flo.tables.state.keys import keys_of, same
 from flo.tables.state.limbs import has_digits
 from flo.tables.state.order import code_of
@@ -50,9 +50,9 @@ from flo.tables.state.totals import (
     grouped,
     numbers_in,
     plus,
-    taken_sums,
+    take_sums,
 )
-from flo.tables.state.trace import Trace, weighing
+from flo.tables.state.trace import Trace, with_weights
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.exact import terms, to_decimal
@@ -112,7 +112,7 @@ def aggregate(like: Aggregate, inputs: StreamTypes) -> Operator | None:
 @final
 @dataclass(frozen=True)
 class AggregateTables(ByGroup[Aggregate]):
-    """Old rows are taken back and new ones inserted, of the groups whose result changed."""
+    """Retracts the old result and inserts the new one, for the groups whose result changed."""
 
     groups: Totals = kept(Totals(()), Cut.BY_KEY)
 
@@ -149,7 +149,7 @@ class AggregateTables(ByGroup[Aggregate]):
         return columns
 
     def _changed(self, delta: Run, before: Sums, after: Sums) -> pa.Table:
-        """The rows that are no longer right with weight -1, and the new ones."""
+        """The old results with weight -1, and the new ones with weight 1."""
         keys = delta.table.select(list(delta.columns))
         old, new = np.flatnonzero(before[WEIGHT]), np.flatnonzero(after[WEIGHT])
         one, other = self._results(keys, before, old), self._results(keys, after, new)
@@ -161,11 +161,11 @@ class AggregateTables(ByGroup[Aggregate]):
         groups = take_rows(keys, np.concatenate([old, new]))
         rows = result_rows(self.like.by, self.outputs[0], groups, pa.concat_arrays([one, other]))
         rows = beside(rows, groups.select(list(self.keys)))
-        return weighing(rows, np.repeat([-1, 1], [len(old), len(new)]))
+        return with_weights(rows, np.repeat([-1, 1], [len(old), len(new)]))
 
     def _results(self, keys: pa.Table, sums: Sums, indices: Indices) -> pa.Array:
         """The results of some of the groups."""
-        sums = taken_sums(sums, indices)
+        sums = take_sums(sums, indices)
         name = _namer(self.like.by, keys, indices)
         kind = layout_of(self.outputs[0]).cells[-1].arrow
         match self.like.aggregator:
@@ -200,7 +200,7 @@ def _without(indices: Indices, found: pa.Array, gone: Indices) -> tuple[Indices,
 
 
 def _namer(by: Any, keys: pa.Table, indices: Indices) -> Callable[[int], str]:
-    """How people call the group at a place."""
+    """Returns a function that names the group at an index, for errors."""
     return lambda index: brief(group_array(by, keys)[int(indices[index])].as_py()) if by is not None else "all rows"
 
 
@@ -250,8 +250,8 @@ class CountDistinctTables(ByGroup[Aggregate]):
         keys = beside(group_keys(self.like.by, of, table), table.select(list(self.keys)))
         found = self._different(table)
         both = beside(keys, found.rename_columns([f"{KEY}{KEY}{name}" for name in found.column_names]))
-        values = totals(weighing(both, table[WEIGHT].to_numpy()), tuple(both.column_names))
-        come = weighing(values.table.select(keys.column_names), flips(self.values, values))
+        values = totals(with_weights(both, table[WEIGHT].to_numpy()), tuple(both.column_names))
+        come = with_weights(values.table.select(keys.column_names), find_flips(self.values, values))
         moved = totals(come, tuple(keys.column_names))
         before = weights_in(self.counts, moved)
         after = before + weights_of(moved)
@@ -260,7 +260,7 @@ class CountDistinctTables(ByGroup[Aggregate]):
         rows = result_rows(self.like.by, self.outputs[0], groups, pa.array(np.concatenate([before[old], after[new]])))
         rows = beside(rows, groups.select(list(self.keys)))
         grown = replace(self, values=self.values.extended(values), counts=self.counts.extended(moved))
-        return grown, (self.emitted(weighing(rows, np.repeat([-1, 1], [len(old), len(new)]))),)
+        return grown, (self.emitted(with_weights(rows, np.repeat([-1, 1], [len(old), len(new)]))),)
 
     def _different(self, table: pa.Table) -> pa.Table:
         """The values, or bytes that are equal where values of a type nobody declared are."""

@@ -1,4 +1,4 @@
-"""Clocks: how far time has come, for all rows or for each key.
+"""Clocks: the largest event time so far and the watermark, for all rows or for each key.
 
 A window operator asks its `Axis` for the times of rows (event times, or row numbers), and its `Clock` for what was
 reached before. The watermark at each row is the largest time up to it, less the lateness; so a running maximum tells,
@@ -100,15 +100,15 @@ class Clock(ABC):
 
     @abstractmethod
     def read(self, keys: Run, kind: type) -> Reading:
-        """How far time has come for these keys; `kind` is what times are counted in."""
+        """The clock of these keys. `kind` is the type that times are counted in."""
 
     @abstractmethod
     def moved(self, keys: Run, reading: Reading) -> Self:
-        """After the rows of these keys."""
+        """The clock after the rows of these keys."""
 
     @abstractmethod
     def ended(self, keys: Run) -> Self:
-        """When the streams of these keys have ended."""
+        """The clock after the streams of these keys have ended."""
 
     @abstractmethod
     def table(self) -> pa.Table | None:

@@ -15,10 +15,10 @@ from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.tables.functions import applied, called, elements_of, written
 from flo.tables.operator import Grouping, OnTables, Op, Placement
-from flo.tables.operators.weights import multiplied
-from flo.tables.state.trace import added_up, weighing
+from flo.tables.operators.weights import multiply_weights
+from flo.tables.state.trace import consolidate_table, with_weights
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, layout_of, of_elements, ordered
+from flo.tables.values import WEIGHT, is_ordered, layout_of, of_elements
 from flo.values.operators.bags import BagUnion
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.sets import SetUnion, ToBag, ToSet
@@ -28,7 +28,7 @@ from flo.values.weighted import Set
 
 
 def like_rows(table: pa.Table, rows: pa.Table, keys: tuple[str, ...] = ()) -> pa.Table:
-    """Results with the keys and weights of the rows they came from, if these have any."""
+    """Adds the key columns and weights of the rows that these results were computed from, if they have any."""
     for name in (*keys, *([WEIGHT] if WEIGHT in rows.column_names else [])):
         table = table.append_column(rows.schema.field(name), rows[name])
     return table
@@ -37,12 +37,12 @@ def like_rows(table: pa.Table, rows: pa.Table, keys: tuple[str, ...] = ()) -> pa
 def can_hold(stream: StreamType) -> bool:
     """Whether tables can hold the stream: its elements have columns, and a hash unless it is a sequence."""
     layout = Layout.of(of_elements(stream.collection).element)
-    return layout is not None and (layout.hashable or ordered(stream.collection))
+    return layout is not None and (layout.hashable or is_ordered(stream.collection))
 
 
 @dataclass(frozen=True)
 class Stateless(OnTables[Op]):
-    """Goes by what arrived alone."""
+    """Keeps no state: the output depends on the delta alone."""
 
     placement = Placement.ANYWHERE
     grouping = Grouping.ANY
@@ -129,14 +129,14 @@ class NegateTables(Stateless[Negate]):
 
 def negated(table: pa.Table) -> pa.Table:
     index = table.schema.get_field_index(WEIGHT)
-    return table.set_column(index, table.schema.field(WEIGHT), multiplied(table[WEIGHT], pa.scalar(-1)))
+    return table.set_column(index, table.schema.field(WEIGHT), multiply_weights(table[WEIGHT], pa.scalar(-1)))
 
 
 @form_of(MapWeights)
 @final
 @dataclass(frozen=True)
 class MapWeightsTables(Stateless[MapWeights]):
-    """Every row is tried with some weights, as on values; the first that breaks the law is refused there."""
+    """Tries every row with some weights. The operator on values raises for the first row that breaks the law."""
 
     name = "map_weights_tables"
 
@@ -150,8 +150,8 @@ class MapWeightsTables(Stateless[MapWeights]):
             one = self._factors(like.f, table)
         else:
             one = pa.array([like._one(element) for element in elements_of(self.inputs[0], table)], pa.int64())
-        weights = multiplied(table[WEIGHT], one)
-        found = weighing(table, weights.to_numpy())
+        weights = multiply_weights(table[WEIGHT], one)
+        found = with_weights(table, weights.to_numpy())
         return self, (self.emitted(found.filter(pc.not_equal(weights, 0))),)
 
     def _factors(self, f: Expression, table: pa.Table) -> pa.Array:
@@ -175,8 +175,8 @@ class MapWeightsTables(Stateless[MapWeights]):
 @final
 @dataclass(frozen=True)
 class UnionTables(Stateless[Plus | Minus | BagUnion | SetUnion]):
-    """Both sides as they are; `minus` takes the right one back. Where both have rows, equal ones become one: a stream
-    that is added to itself again and again must not double each time."""
+    """Both sides as they are; `minus` retracts the right one. If both have rows, they are consolidated: a stream that
+    is added to itself again and again must not double each time."""
 
     name = "union_tables"
     keeps_positions = False
@@ -187,7 +187,7 @@ class UnionTables(Stateless[Plus | Minus | BagUnion | SetUnion]):
         parts = [like_rows(layout.fitted(side), side, self.keys) for side in (left, right) if side.num_rows]
         found = pa.concat_tables(parts)
         counts = len(parts) > 1 and not isinstance(self.outputs[0], Set)
-        return self, (self.emitted(added_up(found) if counts else found),)
+        return self, (self.emitted(consolidate_table(found) if counts else found),)
 
 
 @form_of(ToSet)
@@ -204,7 +204,7 @@ class CountedTables(Stateless[ToSet | ToBag | ToZSet]):
         return layout_of(inputs[0].collection).hashable
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        if ordered(self.inputs[0]) or isinstance(self.outputs[0], Set):
+        if is_ordered(self.inputs[0]) or isinstance(self.outputs[0], Set):
             rows = table.select([*layout_of(self.inputs[0]).names, *self.keys])
-            table = weighing(rows, np.ones(table.num_rows, np.int64))
+            table = with_weights(rows, np.ones(table.num_rows, np.int64))
         return self, (self.emitted(table),)

@@ -32,7 +32,7 @@ from flo.tables.operators.weights import (
     chosen,
     drop_side,
     matching,
-    multiplied,
+    multiply_weights,
     new_rows,
     weights_of,
 )
@@ -213,7 +213,7 @@ def _unpacked(layout: Layout, array: pa.Array) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=layout.schema)
 
 
-def meeting(left: Run, right: Run, lefts: Trace, rights: Trace) -> Iterator[Meeting]:
+def find_meetings(left: Run, right: Run, lefts: Trace, rights: Trace) -> Iterator[Meeting]:
     """M₁ ⋈ M₂' + M₁' ⋈ M₂ + M₁' ⋈ M₂'."""
     both = [(left, run) for run in rights] + [(run, right) for run in lefts] + [(left, right)]
     for some, others in both:
@@ -234,7 +234,7 @@ def paired(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = ()) 
     if once:
         weights = pa.array(np.ones(sum(len(ours) for _, _, ours, _ in meetings), np.int64))
     else:
-        weights = multiplied(left[WEIGHT], right[WEIGHT])
+        weights = multiply_weights(left[WEIGHT], right[WEIGHT])
     found = joined.results(left, right)
     for name in keys:
         found = found.append_column(left.schema.field(name), left[name])
@@ -271,7 +271,7 @@ class JoinTables(Paired[Join | BagJoin]):
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
-        found = paired(Joined.of(self), list(meeting(one, other, self.left, self.right)), self.keys)
+        found = paired(Joined.of(self), list(find_meetings(one, other, self.left, self.right)), self.keys)
         grown = replace(self, left=self.grown(self.left, 0, one), right=self.grown(self.right, 1, other))
         return grown, (self.emitted(found),)
 
@@ -304,7 +304,7 @@ class SetJoinTables(Paired[SetJoin]):
         names = [(*self.keys, *layout_of(of).names) for of in self.inputs]
         some = [new_rows(seen, table, n) for seen, table, n in zip(self._seen(), (left, right), names, strict=True)]
         one, other = self.by_key(*(rows.table for rows in some))
-        found = paired(Joined.of(self), list(meeting(one, other, self.left, self.right)), self.keys)
+        found = paired(Joined.of(self), list(find_meetings(one, other, self.left, self.right)), self.keys)
         seen, other_seen = (self.grown(each, index, some[index]) for index, each in enumerate(self._seen()))
         grown = replace(self, left=self.grown(self.left, 0, one), right=self.grown(self.right, 1, other))
         return replace(grown, seen=seen, other_seen=other_seen), (self.emitted(found),)
@@ -392,7 +392,7 @@ class OuterTables(Paired[LeftJoin | FullJoin]):
         partners, moved = self.partners.met(self.relevant(other, 1, self.left), others_names)
         traces = self.grown(self.left, 0, one), self.grown(self.right, 1, other)
         grown = replace(self, left=traces[0], right=traces[1], partners=partners)
-        parts = [paired(joined, list(meeting(one, other, self.left, self.right)), self.keys)]
+        parts = [paired(joined, list(find_meetings(one, other, self.left, self.right)), self.keys)]
         alone = shown(one, self.left, partners, moved, having=False)
         parts.append(self._beside_none(joined, alone, None))
         if isinstance(self.like, FullJoin):

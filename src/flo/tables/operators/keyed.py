@@ -33,14 +33,14 @@ from flo.tables.keyed import (
 )
 from flo.tables.operator import Cut, Grouping, OnTables, Op, Placement
 from flo.tables.operators.elementwise import like_rows
-from flo.tables.operators.joins import Joined, meeting, paired
+from flo.tables.operators.joins import Joined, find_meetings, paired
 from flo.tables.operators.results import weights_beside
 from flo.tables.operators.weights import NOTHING, drop_side
 from flo.tables.state.run import Run, run_of
-from flo.tables.state.trace import Trace, alike, consolidated, net_changes, together, weighing
+from flo.tables.state.trace import Trace, alike, consolidated, net_changes, together, with_weights
 from flo.tables.streams import NUMBER, STREAM, keyed_form, numbered
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, layout_of, ordered
+from flo.tables.values import WEIGHT, is_ordered, layout_of
 from flo.tables.whole import Outputs, Whole, Wholes, run_whole, whole_of, whole_types
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
@@ -50,7 +50,7 @@ from flo.values.weighted import ZSet
 
 
 def keyed_delta(of: Keyed[Any, Any], table: pa.Table | None, keys: pa.Table | None = None) -> Delta:
-    """An output of rows, whose columns stand in any order, and of keys; nothing if there are none."""
+    """An output delta of rows, whose columns may be in any order, and of keys; None if there are none."""
     nothing = KeyedColumns(of).bottom()
     if table is not None and table.num_rows:
         schema = KeyedColumns(of).schema
@@ -108,7 +108,7 @@ class OnKeyed(OnTables[Op]):
         return super().ended(index) if form is None else form.bottom().fix()
 
     def unit(self, of: Any, part: pa.Table) -> str:
-        """What an error of the user's function says of the row it was given; or of the key, if that is held up."""
+        """The row as an error of a user's function shows it; or the key, if all of its rows are held up."""
         if self.whole_keys:
             return f"under the key {key_layout(of).to_elements(keys_in(of, part))[0]!r}"
         return super().unit(of.inner, part)
@@ -135,7 +135,7 @@ class MapValuesTables(OnKeyed[MapValues]):
 @final
 @dataclass(frozen=True)
 class FilterKeysTables(OnKeyed[FilterKeys]):
-    """Asks once for every key of a delta."""
+    """Calls the condition once for every key of a delta."""
 
     name = "filter_keys_tables"
     whole_keys = True
@@ -175,8 +175,8 @@ class EntriesTables(OnKeyed[Entries]):
         table = value.table
         pair = [key_layout(value.of).as_array(keys_in(value.of, table)), layout_of(value.inner).as_array(table)]
         found = pa.Table.from_arrays(pair, schema=layout_of(self.outputs[0]).schema)
-        weights = np.ones(table.num_rows, np.int64) if ordered(value.inner) else table[WEIGHT].to_numpy()
-        return self, (self.emitted(weighing(found, weights)),)
+        weights = np.ones(table.num_rows, np.int64) if is_ordered(value.inner) else table[WEIGHT].to_numpy()
+        return self, (self.emitted(with_weights(found, weights)),)
 
 
 @form_of(KeyedJoin)
@@ -203,7 +203,7 @@ class KeyedJoinTables(OnKeyed[KeyedJoin]):
         of: Any = self.outputs[0]
         one, other = (consolidated(_by_key(value)) for value in values)
         joined = Joined(self.like, tuple(value.inner for value in values), of.inner)
-        meetings = list(meeting(one, other, self.left, self.right))
+        meetings = list(find_meetings(one, other, self.left, self.right))
         found = paired(joined, meetings, key_names(of))
         if found is not None and isinstance(of.inner, ZSet):
             found = net_changes(found)
@@ -218,13 +218,13 @@ class KeyedJoinTables(OnKeyed[KeyedJoin]):
 def _by_key(value: KeyedRows) -> Run:
     table = value.table.combine_chunks()
     if WEIGHT not in table.column_names:
-        table = weighing(table, np.ones(table.num_rows, np.int64))
+        table = with_weights(table, np.ones(table.num_rows, np.int64))
     return run_of(table, key_names(value.of))
 
 
 @whole_of(KeyBy, when=lambda operator, inputs: has_results(operator.f))
 def keyed(operator: KeyBy, given: Wholes, outputs: Outputs) -> Wholes:
-    """The key's columns between the number of the stream and those of the element."""
+    """Adds the columns of the key, after the number of the stream and before the columns of the element."""
     (whole,) = given
     keys = applied(operator.f, (whole.of,), whole.table)
     table = whole.table
@@ -240,7 +240,7 @@ def _for_every_key(operator: PerKey, inputs: StreamTypes) -> bool:
 
 @whole_of(PerKey, when=_for_every_key)
 def per_key(operator: PerKey, given: Wholes, outputs: Outputs) -> Wholes:
-    """Every key of every stream is a stream of its own for the body."""
+    """Runs the body on every key of every stream as a stream of its own."""
     (whole,) = given
     of = whole.of
     assert isinstance(of, Keyed)
@@ -255,7 +255,7 @@ def per_key(operator: PerKey, given: Wholes, outputs: Outputs) -> Wholes:
 
 
 def _back(result: Whole, keys: pa.Table, count: int, of: Collection) -> Whole:
-    """The rows of each key's stream under the stream and the key."""
+    """Puts the rows of each key's stream under the number of the stream and the key."""
     prefix = take_rows(keys, result.streams)
     columns = [*prefix.columns, *result.rows().columns]
     fields = [NUMBER, *list(prefix.schema)[1:], *list(result.rows().schema)]
@@ -274,4 +274,4 @@ def entries(operator: Entries, given: Wholes, outputs: Outputs) -> Wholes:
     keys = whole.table.select(names).rename_columns([name.removeprefix(KEY) for name in names])
     pair = [key.as_array(keys), inner.as_array(whole.table)]
     table = pa.Table.from_arrays(pair, schema=layout_of(of).schema)
-    return (Whole(of, whole.count, numbered(weighing(table, weights_beside(whole.table)), whole.streams)),)
+    return (Whole(of, whole.count, numbered(with_weights(table, weights_beside(whole.table)), whole.streams)),)

@@ -24,7 +24,7 @@ from flo.tables.state.limbs import BITS, Limbs, has_digits, limbs_of, pieces, su
 from flo.tables.state.order import comparisons
 from flo.tables.state.totals import numbers_in
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, layout_of, ordered
+from flo.tables.values import WEIGHT, is_ordered, layout_of
 from flo.values.canonical import canonical_element
 from flo.values.lattice import TOP, Lattice
 from flo.values.lattice_orders import And, Flat, Max, Min, NaturalSum, Or, canonical
@@ -39,7 +39,7 @@ _SEARCHED = (str, bytes, Decimal)
 
 
 def reducible(lattice: Lattice[Any], layout: Layout | None) -> bool:
-    """Whether rows of this layout are values of the lattice, and their join can be told from columns."""
+    """Whether rows of this layout are values of the lattice, and their join can be computed from columns."""
     if layout is None:
         return False
     match lattice:
@@ -94,7 +94,7 @@ def _columns(cell: Cell, array: pa.Array) -> tuple[Layout, pa.Table]:
 
 
 def proper(lattice: Lattice[Any], layout: Layout, table: pa.Table) -> bool:
-    """Whether every row is a value of the lattice; if not, the operator on values says what is wrong."""
+    """Whether every row is a value of the lattice. If not, the operator on values raises."""
     match lattice:
         case Product(lattices=lattices):
             return _all_proper(lattices, _places(layout, table))
@@ -240,7 +240,7 @@ class SumLatticeTables(OnTables[SumLattice]):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         like = self.like
-        sequence = ordered(self.inputs[0])
+        sequence = is_ordered(self.inputs[0])
         array = one_chunk(table[VALUE])
         if array.null_count or not (finite(array) if sequence else natural(array)):
             return self._refused(table)
@@ -250,10 +250,10 @@ class SumLatticeTables(OnTables[SumLattice]):
         return replace(self, total=canonical(ends[-1])), (largest,)
 
     def _refused(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        """What the operator on values says."""
+        """Raises the error of the operator on values."""
         like = self.like
         elements = elements_of(self.inputs[0], table)
-        if ordered(self.inputs[0]):
+        if is_ordered(self.inputs[0]):
             return like.consume(elements, SequenceValue)
         return like.consume(list(zip(elements, table[WEIGHT].to_pylist(), strict=True)), BagValue)
 
@@ -272,7 +272,7 @@ def _running(array: pa.Array) -> Limbs:
 
 
 def _largest(sums: Limbs) -> int:
-    """Where the largest of carried sums is."""
+    """The index of the largest sum. The sums must be in canonical form."""
     indices = np.arange(sums.digits.shape[1])
     for digit in sums.digits[::-1]:
         found = digit[indices]

@@ -25,16 +25,16 @@ from flo.core.operator import Delta, Measure, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Source
 from flo.core.typing import derive
-from flo.tables.faults import expect_of_a_row
+from flo.tables.faults import expect_row_fault
 from flo.tables.functions import beside, by_columns
 from flo.tables.operator import Grouping, OnTables, Op, Placement, functions_in, in_tables, plain, register_in
 from flo.tables.operators.weights import NOTHING, totals
 from flo.tables.state.run import Run
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Trace, added_up, net_changes, weighing
+from flo.tables.state.trace import Trace, consolidate_table, net_changes, with_weights
 from flo.tables.streams import STREAM, StreamColumns, Streams, has_columns, inner_of, numbered, numbers, of_streams
 from flo.tables.translate import CHOICES, form_of, tables_of, translated
-from flo.tables.values import WEIGHT, Columns, Rows, of_elements, ordered, schema_of
+from flo.tables.values import WEIGHT, Columns, Rows, is_ordered, of_elements, schema_of
 from flo.tables.whole import Whole, in_order, operators_in, run_whole, whole_types
 from flo.values.element_value import ElementCollection
 from flo.values.operators.nested_streams import Flatten, NestedLast, NestedZip, NestOnce, RepeatNested, RepeatNestedBy
@@ -45,7 +45,7 @@ from flo.values.weighted import Set
 @final
 @dataclass(frozen=True)
 class WriteRows(WriteDefer):
-    """write_defer(k) of rows without order: at the end equal ones become one, or every round would add them again."""
+    """write_defer(k) of unordered rows. At the end it consolidates them; otherwise every round would add them again."""
 
     gathered: bool = False
 
@@ -63,25 +63,25 @@ class WriteRows(WriteDefer):
 
 
 def gathered(of: Collection, table: pa.Table) -> pa.Table:
-    """Each row once, with its weight."""
+    """Consolidates rows; in a set every row has the weight 1."""
     ones = np.ones(table.num_rows, np.int64)
     if not isinstance(of, Set):
-        return added_up(table)
-    table = added_up(weighing(table, ones))
-    return weighing(table, ones[: table.num_rows])
+        return consolidate_table(table)
+    table = consolidate_table(with_weights(table, ones))
+    return with_weights(table, ones[: table.num_rows])
 
 
 @register_in(CHOICES, WriteDefer)
 def written(like: WriteDefer, inputs: StreamTypes) -> tuple[StreamTypes, Operator]:
     wanted = in_tables(inputs[0])
     of = wanted.collection
-    return (wanted,), WriteRows(like.key) if isinstance(of, Columns) and not ordered(of.base) else like
+    return (wanted,), WriteRows(like.key) if isinstance(of, Columns) and not is_ordered(of.base) else like
 
 
-def settled(body: Graph, inputs: StreamTypes) -> Graph | None:
-    """The body with what it reads typed as what it writes; None if these types are not told to be the same.
+def unify_defer_types(body: Graph, inputs: StreamTypes) -> Graph | None:
+    """The body, in which every read_defer has the type of its write_defer; None if the types differ.
 
-    Where the elements are not known, those of the first round may say what they are.
+    An unknown element type is guessed from the elements of the first round.
     """
     return next((each for each in (_guessed(body), body) if _same(each, inputs)), None)
 
@@ -126,7 +126,7 @@ def nest_one_by_one(like: Nest, stream: StreamType) -> Choice | None:
     """`nest` with its body on tables, if any of it can be."""
     of = plain(stream).collection
     assert isinstance(of, Nested)
-    body = settled(like.graph, of.inner)
+    body = unify_defer_types(like.graph, of.inner)
     if body is None:
         return None
     wanted = in_tables(stream)
@@ -143,7 +143,7 @@ def _uses_tables(graph: Graph) -> bool:
 
 @register_in(CHOICES, ReadDefer, Source)
 def emitted(like: ReadDefer | Source, inputs: StreamTypes) -> Choice | None:
-    """What is emitted once is made a table once."""
+    """A constant is converted to a table once."""
     wanted = in_tables(StreamType(like.collection, bounded=True)).collection
     return (), replace(like, collection=wanted, value=tables_of(like.collection, like.value))
 
@@ -169,7 +169,7 @@ def repeat_nested_by(like: RepeatNestedBy, inputs: StreamTypes) -> Choice | None
 @final
 @dataclass(frozen=True)
 class FlattenInner(OnTables[Flatten]):
-    """flatten() of inner streams that are tables, as they come."""
+    """flatten() of inner streams that are tables of their own."""
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
@@ -227,11 +227,11 @@ class NestTables(OnStreams[Nest]):
         return not all(by_columns(f) for operator in operators_in(self.like.graph) for f in functions_in(operator))
 
     def consume_streams(self, value: Streams) -> Step:
-        """All streams, or those before the first at fault; for that one the namesake says what is wrong."""
+        """Consumes all streams, or those before the first one at fault. On that one the operator on values raises."""
         try:
             return super().consume_streams(value)
         except Exception as error:
-            expect_of_a_row(self, error)
+            expect_row_fault(self, error)
             count = self._without_fault(value)
             rest, sent = value.send(count)
             if not count:
@@ -241,7 +241,7 @@ class NestTables(OnStreams[Nest]):
             return Step(self.rule, (rest,), self, (self.all_of(sent),))
 
     def _without_fault(self, value: Streams) -> int:
-        """How many streams the body runs on before it raises; not all of them."""
+        """The number of streams before the first one that the body raises on. There is one."""
         good, bad = 0, value.count
         while bad - good > 1:
             middle = (good + bad) // 2
@@ -265,7 +265,7 @@ class NestTables(OnStreams[Nest]):
 
 @register_in(CHOICES, Nest)
 def nest(like: Nest, inputs: StreamTypes) -> Choice | None:
-    """All at once where the inner streams are complete and the body can, else one after the other."""
+    """All inner streams at once if they are complete and the body allows it; otherwise one after the other."""
     (stream,) = inputs
     of = stream.collection
     if isinstance(of, StreamColumns) and whole_types(like.graph, of.base.inner) is not None:
@@ -327,7 +327,7 @@ class ZipStreams(OnTables[NestedZip]):
 
 @register_in(CHOICES, NestedZip)
 def zip_nested(like: NestedZip, inputs: StreamTypes) -> Choice | None:
-    """As one where all are complete."""
+    """At once if all inner streams are complete."""
     whole = all(isinstance(stream.collection, StreamColumns) for stream in inputs)
     return (inputs, ZipStreams(like)) if whole else moved(like, inputs)
 
@@ -350,7 +350,7 @@ class RunningTables(OnStreams[Op]):
         raise NotImplementedError
 
     def known(self, value: Streams) -> pa.Table:
-        """The rows that are remembered, each once."""
+        """The rows of earlier inner z-sets, consolidated."""
         table = self.before.table()
         return schema_of(inner_of(value.of)[0]).empty_table() if table is None else table
 
@@ -369,7 +369,7 @@ def summed(table: pa.Table) -> Run:
 @final
 @dataclass(frozen=True)
 class IntegrateTables(RunningTables[Integrate]):
-    """integrate: a row is in its own output and in all behind it. An output has as many rows as the sum."""
+    """integrate: a row is in its own output and in all later ones. An output has as many rows as the sum."""
 
     name = "integrate_tables"
 
@@ -390,7 +390,7 @@ class IntegrateTables(RunningTables[Integrate]):
 @final
 @dataclass(frozen=True)
 class DifferentiateTables(RunningTables[Differentiate]):
-    """differentiate: a row is in its own output, and is taken back in the next."""
+    """differentiate: a row is in its own output, and is retracted in the next."""
 
     name = "differentiate_tables"
 
@@ -402,6 +402,6 @@ class DifferentiateTables(RunningTables[Differentiate]):
         back = followed.set_column(0, followed.schema.field(0), pa.array(begins[~last] + 1))
         first = numbered(before, np.zeros(before.num_rows, np.int64))
         taken_back = pa.concat_tables([first, back])
-        taken_back = weighing(taken_back, -numbers_in(taken_back, WEIGHT))
+        taken_back = with_weights(taken_back, -numbers_in(taken_back, WEIGHT))
         current = NOTHING.extended(summed(table.filter(pa.array(last))))
         return replace(self, before=current), by_stream(net_changes(pa.concat_tables([table, taken_back])))

@@ -36,9 +36,9 @@ from flo.tables.state.order import Order, comparisons, shown_alike
 from flo.tables.state.ranked import Known, Leading, Ranked, groups_in, heads_of, leading, ranked_run
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Trace, added, added_up, alike, text_of, weighing
+from flo.tables.state.trace import Trace, added, alike, consolidate_table, text_of, with_weights
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, layout_of, of_elements, ordered
+from flo.tables.values import WEIGHT, is_ordered, layout_of, of_elements
 from flo.values.canonical import canonical_element
 from flo.values.operators.bags import Sort
 from flo.values.operators.zset_aggregates import Aggregate
@@ -65,15 +65,15 @@ class InOrder(ByGroup[G]):
             self._refused(group, groups, delta, old)
         new = leading([*kept.runs, delta], groups, self.count, order, known.begin(order))
         parts = [
-            weighing(head.table, np.multiply(head.times, sign))
+            with_weights(head.table, np.multiply(head.times, sign))
             for head, sign in ((old, -1), (new, 1))
             if head is not None
         ]
-        changed = run_of(added_up(pa.concat_tables(parts or [delta.table.slice(0, 0)])), delta.columns)
+        changed = run_of(consolidate_table(pa.concat_tables(parts or [delta.table.slice(0, 0)])), delta.columns)
         heads = replace(self.heads, columns=delta.columns).extended(changed)
         shown = beside(self.shown(changed, order), changed.table.select(list(self.keys)))
-        shown = weighing(shown, numbers_in(changed.table, WEIGHT))
-        return replace(self, rows=kept.extended(delta), heads=heads), (self.emitted(added_up(shown)),)
+        shown = with_weights(shown, numbers_in(changed.table, WEIGHT))
+        return replace(self, rows=kept.extended(delta), heads=heads), (self.emitted(consolidate_table(shown)),)
 
     def _refused(self, group: int, groups: Run, delta: Run, old: Leading | None) -> None:
         """What the namesake raises where it compares rows of the group that cannot be compared."""
@@ -261,7 +261,7 @@ class Arranged(Trace):
             indices, weights = self.sorted(table, groups, in_parts)
         rows = take_rows(table, indices)
         return Run(
-            self.columns, Keys(keys.at(indices), keys.exact), rows if weights is None else weighing(rows, weights)
+            self.columns, Keys(keys.at(indices), keys.exact), rows if weights is None else with_weights(rows, weights)
         )
 
     def sorted(self, table: pa.Table, groups: Indices, in_parts: bool = False) -> tuple[Indices, Indices | None]:
@@ -300,7 +300,7 @@ class SortTables(OnTables[Sort]):
     def fits(cls, like: Sort, inputs: StreamTypes) -> bool:
         """Columns must have the order that Python gives the keys, and elements a text that breaks ties."""
         of = inputs[0].collection
-        return bool(comparisons(result_layout(like.key, of))) and (ordered(of) or shown_alike(layout_of(of)))
+        return bool(comparisons(result_layout(like.key, of))) and (is_ordered(of) or shown_alike(layout_of(of)))
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         table, _ = by_key(table, self.inputs[0], self.like.key)
@@ -311,10 +311,10 @@ class SortTables(OnTables[Sort]):
         table, which = rows_of(self.rows, groups)
         if table is None or not table.num_rows:
             return self, (None,)
-        table, kept = table.combine_chunks(), self._kept(by_text=not ordered(self.inputs[0]))
+        table, kept = table.combine_chunks(), self._kept(by_text=not is_ordered(self.inputs[0]))
         assert kept.order is not None
         indices, weights = np.arange(table.num_rows), None
-        one_run = ordered(self.inputs[0]) and len(self.rows.runs) == 1  # and in order
+        one_run = is_ordered(self.inputs[0]) and len(self.rows.runs) == 1  # and in order
         if not one_run:
             indices, weights = kept.sorted(table, which, in_parts=True)
         strange = kept.order.not_compared(table, which, indices)
@@ -334,4 +334,4 @@ class SortTables(OnTables[Sort]):
     def _refuse(self, table: pa.Table) -> None:
         """What Python raises where it compares keys that cannot be compared."""
         of, elements = of_elements(self.inputs[0]), elements_of(self.inputs[0], table)
-        self.like._sorted(of.value_class.of(elements if ordered(of) else [(each, 1) for each in elements]))
+        self.like._sorted(of.value_class.of(elements if is_ordered(of) else [(each, 1) for each in elements]))

@@ -15,7 +15,7 @@ from flo.columns.layout import Layout
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
-from flo.tables.faults import expect_of_a_row
+from flo.tables.faults import expect_row_fault
 from flo.tables.functions import elements_of, result_layout, results
 from flo.tables.groups import Groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement, add_deltas
@@ -35,7 +35,7 @@ T = TypeVar("T", bound=UnionSequences | Difference, covariant=True)
 
 @dataclass(frozen=True)
 class PairTables(OnTables[Op]):
-    """Takes as many rows of each side as it can tell what to do with."""
+    """Reads two sequences, and consumes the rows of each side whose results are decided."""
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
@@ -50,12 +50,12 @@ def both(inputs: Values) -> Sides:
 
 
 def rest(value: Rows, count: int) -> Rows:
-    """What is left when the oldest `count` rows are consumed."""
+    """The value without its oldest `count` rows."""
     return replace(value, table=value.table.slice(count))
 
 
 def ending(value: Rows) -> bool:
-    """Nothing is left but an end that was not passed on."""
+    """Whether only an end is left that was not passed on."""
     return value.end is End.ARRIVED and not value.table.num_rows
 
 
@@ -63,7 +63,7 @@ def ending(value: Rows) -> bool:
 @final
 @dataclass(frozen=True)
 class ZipTables(PairTables[Zip]):
-    """`done` is true when one side has ended: what comes on the other is consumed."""
+    """zip(). `done` is true when one side has ended: rows of the other are dropped then."""
 
     grouping = Grouping.WHOLE
 
@@ -96,7 +96,7 @@ class ZipTables(PairTables[Zip]):
 
 
 def _first_rows(side: Groups, indices: Indices, counts: Indices) -> pa.Table:
-    """The first rows of these groups, so many of each."""
+    """The first rows of these groups: `counts` of each."""
     most = np.zeros(side.keys.rows, np.int64)
     most[indices] = counts
     if (most == side.counts).all():
@@ -134,7 +134,7 @@ class InTurn(OnTables[T]):
 
 
 def _placed(index: int, item: Any, other: Any) -> tuple[Any, Any]:
-    """The item in its place, and the other one beside it."""
+    """The pair with the item at this index, and the other one beside it."""
     return (other, item) if index else (item, other)
 
 
@@ -170,7 +170,7 @@ AT_ONCE = 1024
 class MergeTables(PairTables[MergeSorted]):
     """merge_sorted(key). `last` has the key of the last row of each side that was consumed.
 
-    A step looks at no more rows of the longer side than of the shorter, but for a few: the others may wait for long.
+    A step reads only a few more rows of the longer side than of the shorter one: the others may wait for long.
     """
 
     last: tuple[Keys, Keys] = ((), ())
@@ -195,7 +195,7 @@ class MergeTables(PairTables[MergeSorted]):
             try:
                 counts, after, found = self._merged((_oldest(left, most), _oldest(right, most)))
             except Exception as error:  # go up to the row that is at fault
-                expect_of_a_row(self, error)
+                expect_row_fault(self, error)
                 if most == 1:
                     raise
                 most //= 2
@@ -214,7 +214,7 @@ class MergeTables(PairTables[MergeSorted]):
         return more if ended else min(more, 1)  # whatever waits, the first row must be in its place
 
     def _merged(self, sides: Sides) -> tuple[tuple[int, int], Operator, pa.Table]:
-        """How many rows of each side, the operator after them, and them in their order."""
+        """(the number of rows consumed of each side, the operator after them, these rows in order)."""
         like = self.like
         keys = [results(like.key, of, side.table) for of, side in zip(self.inputs, sides, strict=True)]
         if any(map(self._odd, [*keys, self._table(*self.last)])):
@@ -238,7 +238,7 @@ class MergeTables(PairTables[MergeSorted]):
         return counts, replace(self, last=(one, other)), take_rows(table, order)
 
     def _ranks(self, keys: list[pa.Table], sides: Sides) -> list[Numbers]:
-        """Numbers of the keys in their order; refuses a side that is not sorted."""
+        """The ranks of the keys. Raises if a side is not sorted."""
         before = [self._table(last) for last in self.last]
         tables = [table for side in zip(before, keys, strict=True) for table in side]
         columns = pa.concat_tables(tables).columns
@@ -253,13 +253,13 @@ class MergeTables(PairTables[MergeSorted]):
         return found
 
     def _refuse(self, index: int, side: Rows, row: int, keys: pa.Table) -> None:
-        """Says that the row is smaller than the one before it."""
+        """Raises the error for a row that is smaller than the one before it."""
         like = self.like
         (element,) = elements_of(side.of, side.table.slice(row, 1))
         like._key(index, element, tuple(self._layout.to_elements(keys.slice(row - 1, 1))) if row else self.last[index])
 
     def _merged_in_python(self, sides: Sides) -> tuple[tuple[int, int], Operator, pa.Table]:
-        """Where a key is nan or None, only Python can say which comes first, if any."""
+        """Merges as on values, because only Python can compare keys that are nan or None."""
         like = self.like
         left, right = (SequenceValue.of(elements_of(side.of, side.table), side.end) for side in sides)
         most = sum(side.table.num_rows for side in sides)
@@ -279,7 +279,7 @@ class MergeTables(PairTables[MergeSorted]):
 
     @property
     def _layout(self) -> Layout:
-        """Of the keys."""
+        """The layout of the keys."""
         layout = result_layout(self.like.key, self.inputs[0])
         assert layout is not None
         return layout
@@ -289,7 +289,7 @@ class MergeTables(PairTables[MergeSorted]):
 
 
 def _oldest(value: Rows, most: int) -> Rows:
-    """The oldest rows; it ends behind them if nothing else does."""
+    """The oldest rows. The end is included if these are all rows."""
     if value.table.num_rows <= most:
         return value
     return Rows(value.of, value.table.slice(0, most))

@@ -22,17 +22,17 @@ from flo.core.nest import Nest
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire
-from flo.tables.faults import expect_of_a_row
+from flo.tables.faults import expect_row_fault
 from flo.tables.groups import Groups
 from flo.tables.keyed import (
     ENDED,
     KeyedRows,
+    announce_keys,
     has_key_columns,
     key_layout,
     key_names,
     key_schema,
     keys_in,
-    noticed,
     of_keys,
 )
 from flo.tables.operator import Grouping, OnTables, Op, add_deltas, columnar, given, plain, register_in
@@ -40,9 +40,9 @@ from flo.tables.operators.keyed import OnKeyed, keyed_delta
 from flo.tables.operators.lattices import LVars
 from flo.tables.operators.weights import NOTHING, chosen, new_rows, totals, weights_in, weights_of
 from flo.tables.state.run import Run, run_of
-from flo.tables.state.trace import Trace, alike, weighing
+from flo.tables.state.trace import Trace, alike, with_weights
 from flo.tables.streams import NUMBER, KeyedStreamColumns, KeyedStreams, Streams, keyed_form, numbers
-from flo.tables.translate import CHOICES, FORMS, converting, rebuild
+from flo.tables.translate import CHOICES, FORMS, convert_streams, rebuild
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lvar import LVar
 from flo.values.operators.keyed_streams import inner_types
@@ -80,11 +80,11 @@ class KeysTables(OnKeyed[PerKey]):
         if values[0].of.cancels:  # keys that are there by their rows alone
             return self, tuple(keyed_delta(value.of, value.table, value.keys) for value in values)
         every = pa.concat_tables([table.select(list(names)) for value in values for table in (value.table, value.keys)])
-        new = new_rows(self.seen, weighing(every, np.ones(every.num_rows, np.int64)), names)
-        keys = noticed(new.table.select(list(names)))
+        new = new_rows(self.seen, with_weights(every, np.ones(every.num_rows, np.int64)), names)
+        keys = announce_keys(new.table.select(list(names)))
         outputs = []
         for index, value in enumerate(values):
-            ended = [noticed(keys.select(list(names)), ended=True)] if self._is_over(index) else []
+            ended = [announce_keys(keys.select(list(names)), ended=True)] if self._is_over(index) else []
             said = [keys, *ended, value.keys.filter(value.keys[ENDED])]
             outputs.append(keyed_delta(value.of, value.table, pa.concat_tables(said)))
         return replace(self, seen=self.seen.extended(new)), tuple(outputs)
@@ -101,7 +101,7 @@ class KeysTables(OnKeyed[PerKey]):
         elif over != (self.over or (False,) * len(over)) and not values[0].of.cancels:
             table = self.seen.table()
             deltas = [
-                keyed_delta(value.of, None, noticed(table.select(list(key_names(value.of))), ended=True))
+                keyed_delta(value.of, None, announce_keys(table.select(list(key_names(value.of))), ended=True))
                 if now and not self._is_over(index) and table is not None
                 else None
                 for index, (value, now) in enumerate(zip(values, over, strict=True))
@@ -149,7 +149,7 @@ def inner(inputs: StreamTypes) -> StreamTypes:
 
 @dataclass(frozen=True)
 class WithForm(OfEveryKey[Op]):
-    """Goes by the form that the operator has without keys."""
+    """Runs the form that the operator has without keys."""
 
     form: Any
 
@@ -209,7 +209,7 @@ class FormOfEveryKey(WithForm[Operator]):
         try:
             operator, outputs = self.take_in(value)
         except Exception as error:
-            expect_of_a_row(self, error)
+            expect_row_fault(self, error)
             faulty = self._at_fault(value)
             good, held = _parts(value, faulty)
             if good.has_content():
@@ -249,7 +249,7 @@ class FormOfEveryKey(WithForm[Operator]):
         if table is not None and table.num_rows:
             keys = run_of(table.select(list(self.keys)), self.keys)
             _, last = self.form.close(keys)
-            deltas = [self._delta(index, delta, noticed(keys.table)) for index, delta in enumerate(last)]
+            deltas = [self._delta(index, delta, announce_keys(keys.table)) for index, delta in enumerate(last)]
             outputs = [delta.fix() for delta in deltas]  # type: ignore[union-attr]
         return replace(self.reset(), form=self.form.reset()), tuple(outputs)
 
@@ -260,33 +260,33 @@ class FormOfEveryKey(WithForm[Operator]):
         gone = pa.concat_tables([value.keys.filter(value.keys[ENDED]).select(list(self.keys)) for value in values])
         if not gone.num_rows:
             return self, new
-        delta = totals(weighing(gone, np.ones(gone.num_rows, np.int64)), self.keys)
+        delta = totals(with_weights(gone, np.ones(gone.num_rows, np.int64)), self.keys)
         done = np.flatnonzero(weights_in(self.ends, delta) + weights_of(delta) == len(values))
-        ended = noticed(take_rows(delta.table.select(list(self.keys)), done), ended=True)
+        ended = announce_keys(take_rows(delta.table.select(list(self.keys)), done), ended=True)
         return replace(self, ends=self.ends.extended(delta)), pa.concat_tables([new, ended])
 
     def _ended_by_itself(self, form: OnTables[Operator], table: pa.Table, said: pa.Table) -> pa.Table:
         """What is said of keys, with the ends that the operator has just made, and without ends of what had ended."""
         known, parts = Groups.of(said.filter(said[ENDED]), self.keys).keys, [said.filter(pc.invert(said[ENDED]))]
-        parts.append(noticed(chosen(known, np.flatnonzero(~form.has_ended(known))).table, ended=True))
+        parts.append(announce_keys(chosen(known, np.flatnonzero(~form.has_ended(known))).table, ended=True))
         if table.num_rows:
             keys = Groups.of(table.select(list(self.keys)), self.keys).keys
             now = form.has_ended(keys) & ~self.form.has_ended(keys)
-            parts.append(noticed(chosen(keys, np.flatnonzero(now)).table, ended=True))
+            parts.append(announce_keys(chosen(keys, np.flatnonzero(now)).table, ended=True))
         return pa.concat_tables(parts)
 
     def _closed(self, form: OnTables[Operator], said: pa.Table) -> tuple[Self, Any, pa.Table, Deltas]:
         """(with what is said of keys, the operator when those that have ended are closed, what is said then, and what
         was due)."""
         new = said.filter(pc.invert(said[ENDED])).select(list(self.keys))
-        opened = self.open.extended(run_of(weighing(new, np.ones(new.num_rows, np.int64)), self.keys))
+        opened = self.open.extended(run_of(with_weights(new, np.ones(new.num_rows, np.int64)), self.keys))
         gone = Groups.of(said.filter(said[ENDED]), self.keys).keys
         gone = chosen(gone, np.flatnonzero(weights_in(opened, gone)))
         if not gone.rows:
-            return replace(self, open=opened), form, noticed(new), (None,) * len(self.outputs)
+            return replace(self, open=opened), form, announce_keys(new), (None,) * len(self.outputs)
         after, last = form.close(gone)
-        left = opened.extended(Run(gone.columns, gone.keys, weighing(gone.table, -np.ones(gone.rows, np.int64))))
-        said = pa.concat_tables([noticed(new), noticed(gone.table.select(list(self.keys)), ended=True)])
+        left = opened.extended(Run(gone.columns, gone.keys, with_weights(gone.table, -np.ones(gone.rows, np.int64))))
+        said = pa.concat_tables([announce_keys(new), announce_keys(gone.table.select(list(self.keys)), ended=True)])
         return replace(self, open=left), after, said, last
 
     def _delta(self, index: int, delta: Any, said: pa.Table) -> Delta:
@@ -390,7 +390,7 @@ def _one(
     given = form.judge(wanted).outputs  # type: ignore[arg-type]
     if any(one.bounded != other.bounded for one, other in zip(given, outputs, strict=True)):
         return None
-    conversion, node = converting(inputs, wanted), Node(None, form, origin)  # type: ignore[arg-type]
+    conversion, node = convert_streams(inputs, wanted), Node(None, form, origin)  # type: ignore[arg-type]
     return (node if conversion is None else sequence(conversion, node)), given
 
 

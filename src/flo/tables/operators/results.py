@@ -22,7 +22,7 @@ from flo.tables.state.run import Run
 from flo.tables.state.totals import Totals, as_array, numbers_in, run_of_sums, sums_of
 from flo.tables.state.trace import Latest, Trace, added
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, layout_of, of_elements, ordered, schema_of
+from flo.tables.values import WEIGHT, is_ordered, layout_of, of_elements, schema_of
 from flo.values.operators.bags import Count, FoldUnordered, Sum
 from flo.values.operators.sequences import Fold, Last, Scan
 from flo.values.operators.shapes import expect_declared
@@ -78,7 +78,7 @@ class CountTables(ResultTables[Count]):
 
     def added(self, groups: Groups) -> Self:
         counts = groups.counts
-        if not ordered(self.inputs[0]):
+        if not is_ordered(self.inputs[0]):
             counts = added(numbers_in(groups.rows, WEIGHT), groups.firsts)
         return replace(self, counts=self.counts.added(groups.keys, counts))
 
@@ -112,10 +112,10 @@ class SumTables(ResultTables[Sum]):
 
 
 @dataclass(frozen=True)
-class Reaching(OnTables[F]):
-    """Calls a function of the user with what it has reached, and with the next element.
+class Accumulating(OnTables[F]):
+    """Calls a function of the user with an accumulator and the next element.
 
-    What was reached is kept as Python gave it where all rows are one group (`one`), and else in columns, by group.
+    The accumulator is kept as a Python value if all rows are one group (`one`), otherwise in columns, by group.
     """
 
     placement = Placement.ONE_PLACE
@@ -126,7 +126,7 @@ class Reaching(OnTables[F]):
     reached: Latest = field(default=NO_ROWS)
 
     def known(self, groups: Run) -> list[Any]:
-        """What was reached for each group; at first what the operator begins with."""
+        """The accumulator of each group; initially that of the operator on values."""
         like = self.like
         if not self.keys:
             return [*self.one] or [like.acc]
@@ -140,7 +140,7 @@ class Reaching(OnTables[F]):
         return found
 
     def reaching(self, groups: Run, results: list[Any]) -> Self:
-        """With what was reached for some groups."""
+        """The operator with new accumulators for some groups."""
         if not self.keys:
             return replace(self, one=tuple(results))
         like = self.like
@@ -149,11 +149,11 @@ class Reaching(OnTables[F]):
 
     @calling
     def called_by_group(self, groups: Groups) -> tuple[Self, list[Any]]:
-        """The operator after these rows, and what the namesake gives for each group."""
+        """The operator after these rows, and what the operator on values returns for each group."""
         like = self.like
         of = of_elements(self.inputs[0])
         units = elements_of(of, groups.rows)
-        if not ordered(of):
+        if not is_ordered(of):
             units = list(zip(units, weights_beside(groups.rows).tolist(), strict=True))
         reached, outputs = [], []
         for acc, some in zip(self.known(groups.keys), groups.split(units), strict=True):
@@ -167,7 +167,7 @@ class Reaching(OnTables[F]):
 @form_of(Fold, FoldUnordered)
 @final
 @dataclass(frozen=True)
-class FoldTables(ResultTables[Fold | FoldUnordered], Reaching[Fold | FoldUnordered]):
+class FoldTables(ResultTables[Fold | FoldUnordered], Accumulating[Fold | FoldUnordered]):
     """fold of sequences, and of bags and sets where the order does not matter."""
 
     name = "fold_tables"

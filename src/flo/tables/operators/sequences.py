@@ -21,7 +21,7 @@ from flo.tables.groups import ONE, Counts, Groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.clocks import microseconds
 from flo.tables.operators.ordering import Arranged
-from flo.tables.operators.results import Reaching
+from flo.tables.operators.results import Accumulating
 from flo.tables.state.run import Run
 from flo.tables.streams import Streams, inner_of, numbered, of_streams
 from flo.tables.translate import form_of
@@ -32,7 +32,7 @@ from flo.values.operators.sequences import Enumerate, Scan, Take, Window
 @form_of(Scan)
 @final
 @dataclass(frozen=True)
-class ScanTables(Reaching[Scan]):
+class ScanTables(Accumulating[Scan]):
     """The running result of each group."""
 
     name = "scan_tables"
@@ -47,8 +47,8 @@ class ScanTables(Reaching[Scan]):
 
 
 @dataclass(frozen=True)
-class PlacedTables(OnTables[Op]):
-    """Goes by the position of an element in its group: `counts` has how many each group had."""
+class PositionTables(OnTables[Op]):
+    """Depends on the position of an element in its group. `counts` has the number of elements of each group so far."""
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.ANY
@@ -57,7 +57,7 @@ class PlacedTables(OnTables[Op]):
     counts: Counts = field(default=Counts())
 
     def placed(self, table: pa.Table) -> tuple[Self, Groups, Indices]:
-        """With these rows; they by group, and the position of each."""
+        """(the operator after these rows, the rows by group, the position of each row)."""
         groups = Groups.of(table, self.keys)
         before = groups.beside(self.counts.known(groups.keys))
         after = replace(self, counts=self.counts.added(groups.keys, groups.counts))
@@ -67,7 +67,7 @@ class PlacedTables(OnTables[Op]):
 @form_of(Enumerate)
 @final
 @dataclass(frozen=True)
-class EnumerateTables(PlacedTables[Enumerate]):
+class EnumerateTables(PositionTables[Enumerate]):
     """Every element with its position."""
 
     name = "enumerate_tables"
@@ -86,7 +86,7 @@ def side_by_side(pairs: Collection, one: pa.Array, other: pa.Array) -> pa.Table:
 @form_of(Take)
 @final
 @dataclass(frozen=True)
-class TakeTables(PlacedTables[Take]):
+class TakeTables(PositionTables[Take]):
     """The first elements of each group, and then the end of its stream."""
 
     name = "take_tables"
@@ -148,14 +148,14 @@ class SpanTables(OnTables[Window]):
         return replace(self, opened=NOTHING), (self._streams([], [due]) if due else None,)
 
     def _streams(self, more: list[pa.Table], counts: Any) -> Streams:
-        """Inner streams of so many rows each, of those that are open and more."""
+        """Inner streams with these numbers of rows, made of the open rows and of more."""
         of: Any = self.outputs[0]
         opened = self.opened.table()
         table = pa.concat_tables(more if opened is None else [opened, *more])
         return Streams(of, len(counts), (numbered(self.inner(table), np.repeat(np.arange(len(counts)), counts)),))
 
     def ends(self, table: pa.Table) -> list[int]:
-        """How many of these rows have come when a window ends, for each that does."""
+        """For each window that ends, the number of rows that have arrived when it ends."""
         interval = microseconds(self.like.interval)
         times = _times(table)
         reached = np.fmax.accumulate(times).tolist()

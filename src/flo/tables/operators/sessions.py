@@ -30,7 +30,7 @@ from flo.tables.operators.windowers import EVERY_TIME, WINDOWERS, Assigned, Clos
 from flo.tables.state.panes import TIME, Panes, in_time_order, no_keys
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Trace, added, weighing
+from flo.tables.state.trace import Trace, added, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators.windows import Session
 from flo.values.ordered import Ordered
@@ -122,7 +122,7 @@ NO_SESSIONS = OpenSessions(())
 
 def _weighted(keys: Run, spans: Spans, weight: int) -> pa.Table:
     table = beside(take_rows(keys.table, spans.groups), pa.table({FIRST: spans.first, LAST: spans.last}))
-    return weighing(table, np.full(len(spans), weight))
+    return with_weights(table, np.full(len(spans), weight))
 
 
 @dataclass

@@ -16,10 +16,10 @@ from flo.tables.groups import rows_of, run_by
 from flo.tables.operator import Cut, Grouping, Op, Placement, kept, register_in
 from flo.tables.operators.elementwise import CountedTables, Stateless, like_rows
 from flo.tables.operators.pairs import InTurn
-from flo.tables.operators.weights import NOTHING, chosen, drop_side, flips, new_rows, totals, weights_in
+from flo.tables.operators.weights import NOTHING, chosen, drop_side, find_flips, new_rows, totals, weights_in
 from flo.tables.state.keys import comparable, keys_of
 from flo.tables.state.run import Run
-from flo.tables.state.trace import Trace, added_up, weighing
+from flo.tables.state.trace import Trace, consolidate_table, with_weights
 from flo.tables.translate import FORMS, form_of
 from flo.tables.values import WEIGHT, Rows, layout_of, of_elements
 from flo.values.operators.bags import Distinct as SequenceDistinct
@@ -49,7 +49,7 @@ class Remembering(Stateless[Op]):
 @final
 @dataclass(frozen=True)
 class DistinctTables(Remembering[Distinct]):
-    """distinct of z-sets: the rows that come and go."""
+    """distinct of z-sets: emits the rows that appear or disappear."""
 
     rows: Trace = kept(NOTHING, Cut.BY_KEY)
 
@@ -57,7 +57,7 @@ class DistinctTables(Remembering[Distinct]):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         delta = totals(table, self.names())
-        changed = flips(self.rows, delta)
+        changed = find_flips(self.rows, delta)
         moved = np.flatnonzero(changed)
         grown = replace(self, rows=self.rows.extended(delta))
         return grown, (self.emitted(chosen(delta, moved, changed[moved]).table),)
@@ -81,13 +81,13 @@ class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
         index = "="
         numbered = table.append_column(index, pa.array(np.arange(table.num_rows)))
         if WEIGHT not in table.column_names:
-            numbered = weighing(numbered, np.ones(table.num_rows, np.int64))
+            numbered = with_weights(numbered, np.ones(table.num_rows, np.int64))
         new = new_rows(self.seen, numbered, self.names())
         order = np.sort(new.table[index].to_numpy())
         kept = Run(new.columns, new.keys, new.table.drop_columns([index]))
         found = table.take(pa.array(order))
         if WEIGHT in found.column_names:
-            found = weighing(found, np.ones(len(order), np.int64))
+            found = with_weights(found, np.ones(len(order), np.int64))
         return replace(self, seen=self.seen.extended(kept)), (self.emitted(found),)
 
 
@@ -110,7 +110,7 @@ class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
         rows, _ = rows_of(self.rows, groups)
-        found = None if rows is None else added_up(rows)
+        found = None if rows is None else consolidate_table(rows)
         if found is None or not found.num_rows:
             return self, (None,)
         weights = found[WEIGHT].to_numpy()
@@ -118,7 +118,7 @@ class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
             below = layout_of(self.inputs[0]).to_elements(found.filter(pa.array(weights < 0)))
             replace(self.like, weights=PersistentMap(dict.fromkeys(below, -1))).finish(ZSetValue)  # says what is wrong
         if isinstance(self.outputs[0], Set):
-            found = weighing(found, np.ones(found.num_rows, np.int64))
+            found = with_weights(found, np.ones(found.num_rows, np.int64))
         return self, (Rows(of_elements(self.outputs[0]), found),)
 
 

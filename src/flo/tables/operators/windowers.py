@@ -69,7 +69,7 @@ class Timed:
 
 
 EVERY_TIME = np.full(1, np.inf)
-"""What every time is before."""
+"""A time after all times."""
 
 
 class Closing(ABC):

@@ -19,7 +19,7 @@ from flo.tables.state.keys import Keys, same
 from flo.tables.state.order import Order
 from flo.tables.state.run import Run, pairs
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Trace, added, added_up, alike, weighing
+from flo.tables.state.trace import Trace, added, alike, consolidate_table, with_weights
 from flo.tables.values import WEIGHT
 
 
@@ -46,7 +46,7 @@ class Ranked(Trace):
         return _consolidate(self.columns, table, indices, firsts, keys)
 
     def table(self) -> pa.Table | None:
-        return added_up(pa.concat_tables([run.table for run in self.runs])) if self.runs else None
+        return consolidate_table(pa.concat_tables([run.table for run in self.runs])) if self.runs else None
 
 
 def ranked_run(table: pa.Table, columns: tuple[str, ...], keys: Keys, order: Order) -> Run:
@@ -62,7 +62,7 @@ def _consolidate(columns: tuple[str, ...], table: pa.Table, order: Indices, firs
     kept = weights != 0
     firsts = firsts[kept]
     return Run(
-        columns, Keys(keys.numbers[firsts], keys.exact), weighing(take_rows(table, order[firsts]), weights[kept])
+        columns, Keys(keys.numbers[firsts], keys.exact), with_weights(take_rows(table, order[firsts]), weights[kept])
     )
 
 
@@ -90,7 +90,7 @@ def heads_of(heads: Trace, groups: Run) -> Leading | None:
     tables = [
         take_rows(run.table, theirs).append_column(OWNER, pa.array(ours, pa.int64())) for run, ours, theirs in met
     ]
-    table = added_up(pa.concat_tables(tables))
+    table = consolidate_table(pa.concat_tables(tables))
     return Leading(table.drop_columns([OWNER]), numbers_in(table, OWNER), numbers_in(table, WEIGHT))
 
 

@@ -161,7 +161,7 @@ def plus(one: Sums, other: Sums) -> Sums:
     return normalize({name: fitting(one.get(name, nothing), other.get(name, nothing)) for name in one | other})
 
 
-def taken_sums(sums: Sums, indices: Indices) -> Sums:
+def take_sums(sums: Sums, indices: Indices) -> Sums:
     return {name: column[indices] for name, column in sums.items()}
 
 

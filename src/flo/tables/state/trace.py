@@ -146,11 +146,11 @@ def consolidated(run: Run, fully: bool = False) -> Run:
     return Run(
         run.columns,
         Keys(run.keys.numbers[where], run.keys.exact),
-        weighing(take_rows(run.table, where), weights[where]),
+        with_weights(take_rows(run.table, where), weights[where]),
     )
 
 
-def weighing(table: pa.Table, weights: Indices) -> pa.Table:
+def with_weights(table: pa.Table, weights: Indices) -> pa.Table:
     """The table with these weights."""
     field = pa.field(WEIGHT, pa.int64(), nullable=False)
     if WEIGHT not in table.column_names:
@@ -158,20 +158,20 @@ def weighing(table: pa.Table, weights: Indices) -> pa.Table:
     return table.set_column(table.schema.get_field_index(WEIGHT), field, pa.array(weights, pa.int64()))
 
 
-def added_up(table: pa.Table) -> pa.Table:
+def consolidate_table(table: pa.Table) -> pa.Table:
     """Consolidates equal rows of a table: adds their weights, and drops rows whose sum is zero."""
     if not table.num_rows:
         return table
     order, firsts = alike(table.drop_columns([WEIGHT]))
     weights = added(table[WEIGHT].to_numpy()[order], firsts)
     kept = weights != 0
-    return weighing(take_rows(table, order[firsts[kept]]), weights[kept])
+    return with_weights(take_rows(table, order[firsts[kept]]), weights[kept])
 
 
 def net_changes(table: pa.Table) -> pa.Table:
     """A delta without rows that cancel out. A delta without retractions is unchanged."""
     retracts = table.num_rows and pc.min(table[WEIGHT]).as_py() <= 0
-    return added_up(table) if retracts else table
+    return consolidate_table(table) if retracts else table
 
 
 def added(weights: Indices, firsts: Indices) -> Indices:
@@ -188,7 +188,7 @@ def added(weights: Indices, firsts: Indices) -> Indices:
     if largest(weights) * len(weights) > 2**62:  # rare; check exactly
         exact = np.add.reduceat(weights.astype(object), firsts)
         if (exact != sums).any():
-            raise too_heavy()
+            raise weight_overflow()
     return sums
 
 
@@ -196,11 +196,11 @@ def fitting(one: Indices, other: Indices) -> Indices:
     """The elementwise sums. Raises if one does not fit 64 bits."""
     sums = one + other
     if (((one ^ sums) & (other ^ sums)) < 0).any():
-        raise too_heavy()
+        raise weight_overflow()
     return sums
 
 
-def too_heavy() -> ElementError:
+def weight_overflow() -> ElementError:
     return ElementError(
         "the sum of the weights of equal rows of {input}, or of a group, does not fit 64 bits",
         facts=(("expected", f"from {-(2**63)} to {2**63 - 1}"),),
