@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 import flo
 from flo.spark.driver.query import Query
 from flo.tables.io.files import WEIGHTS
-from flo.tables.values import WEIGHT, ordered, rows_of
+from flo.tables.values import WEIGHT, is_ordered, rows_of
 
 POSITION = "_position"
 
@@ -22,7 +22,7 @@ POSITION = "_position"
 def table(of: Any, data: Any, start: int = 0) -> pa.Table:
     """Plain data as a table that an input takes."""
     found = rows_of(of, of.value(data)).table
-    if ordered(of):
+    if is_ordered(of):
         return found.append_column(POSITION, pa.array(range(start, start + found.num_rows), pa.int64()))
     return found.rename_columns([WEIGHTS if name == WEIGHT else name for name in found.column_names])
 
@@ -60,7 +60,7 @@ def fed(spark: Any, flow: flo.Flow, pieces: dict[str, list[Any]], folder: Path, 
     inputs, order = {}, {}
     for stream in flow._scope.inputs:
         of: Any = stream.type.collection
-        if ordered(of):
+        if is_ordered(of):
             order[stream.name] = POSITION
         if stream.bounded:
             inputs[stream.name] = frame(spark, of, pieces[stream.name][0])

@@ -51,7 +51,7 @@ from flo.tables.here import expect_one_of
 from flo.tables.io.diverted import OnError
 from flo.tables.io.files import WEIGHTS
 from flo.tables.operator import columnar, plain
-from flo.tables.translate import converting, translated
+from flo.tables.translate import convert_streams, translated
 from flo.tables.values import Columns
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class OnSpark:
         values = tuple(stream.type for stream in self._inputs.values())
         graph, outputs = translated(derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late())), types)
         wanted = tuple(columnar(plain(output)) or plain(output) for output in outputs)
-        between = converting(outputs, wanted)
+        between = convert_streams(outputs, wanted)
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
         for function in names(self._graph).values():
             resolve_annotations(function)

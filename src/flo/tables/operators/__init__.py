@@ -2,22 +2,16 @@
 
 from flo.tables.operators import (  # noqa: F401
     aggregates,
-    batches,
     elementwise,
     joins,
     keyed,
-    keyed_in_nest,
     lattices,
-    merges,
     nest,
-    nested,
     ordering,
     pairs,
     per_key,
-    ranking,
     results,
     sequences,
     sets,
     windows,
-    zset_streams,
 )
