@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 import flo
 from flo.spark.driver.query import Query
 from flo.tables.io.files import WEIGHTS
-from flo.tables.values import WEIGHT, ordered, rows_of
+from flo.tables.values import WEIGHT, is_ordered, rows_of
 
 POSITION = "_position"
 
@@ -22,7 +22,7 @@ POSITION = "_position"
 def table(of: Any, data: Any, start: int = 0) -> pa.Table:
     """Plain data as a table that an input takes."""
     found = rows_of(of, of.value(data)).table
-    if ordered(of):
+    if is_ordered(of):
         return found.append_column(POSITION, pa.array(range(start, start + found.num_rows), pa.int64()))
     return found.rename_columns([WEIGHTS if name == WEIGHT else name for name in found.column_names])
 
@@ -51,18 +51,23 @@ def streamed(
 ) -> Query:
     """The query that has taken all of the data, bounded inputs as tables, others in micro-batches."""
     rng = random.Random(seed)
+    whole = {stream.name: (data.get(stream.name, []), 1 if stream.bounded else parts) for stream in flow._scope.inputs}
+    return fed(spark, flow, {name: cut(items, count, rng) for name, (items, count) in whole.items()}, folder, shards)
+
+
+def fed(spark: Any, flow: flo.Flow, pieces: dict[str, list[Any]], folder: Path, shards: int = 2) -> Query:
+    """The query that has taken these pieces, one in each micro-batch; of a bounded input, the first one as a table."""
     inputs, order = {}, {}
     for stream in flow._scope.inputs:
         of: Any = stream.type.collection
-        items = data.get(stream.name, [])
-        if ordered(of):
+        if is_ordered(of):
             order[stream.name] = POSITION
         if stream.bounded:
-            inputs[stream.name] = frame(spark, of, items)
+            inputs[stream.name] = frame(spark, of, pieces[stream.name][0])
             continue
         source, start = folder / "in" / stream.name, 0
         source.mkdir(parents=True, exist_ok=True)
-        for number, piece in enumerate(cut(items, parts, rng)):
+        for number, piece in enumerate(pieces[stream.name]):
             rows = table(of, piece, start)
             start += rows.num_rows
             file = source / f"{number:03}.parquet"

@@ -35,7 +35,7 @@ from flo.spark.tasks.output_files import VIEW
 from flo.spark.tasks.stage_task import StageTask
 from flo.spark.tasks.state import BLANK, Shard
 from flo.tables.io.files import WEIGHTS
-from flo.tables.values import WEIGHT, Rows, layout_of, ordered, schema_of
+from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, schema_of
 from tests.spark.harness import POSITION, cut, frame, table
 
 NO_SPARK: Any = SimpleNamespace(
@@ -142,7 +142,7 @@ class Simulated:
             of: Any = stream.type.collection
             rows = table(of, given.get(stream.name, []), started.get(stream.name, APART * self.version))
             code = Code.of((entry, self.batches._deliveries(entry.outputs), stream.name))
-            enter = InputTask(code, self.batches.shards, POSITION if ordered(of) else None)
+            enter = InputTask(code, self.batches.shards, POSITION if is_ordered(of) else None)
             for part in self.free.partitions(rows):
                 sent += _run(enter, next(numbers), part)
         return sent
@@ -230,10 +230,14 @@ def as_plain(kind: Any, found: Any) -> Any:
     if not isinstance(found, pa.Table):
         return found
     of = kind.collection.base
-    if not ordered(of):
+    if not is_ordered(of):
         weights = found[WEIGHTS] if WEIGHTS in found.column_names else pa.array([1] * found.num_rows, pa.int64())
         found = found.select(layout_of(of).names).append_column(WEIGHT, weights)
-    return of.plain(Rows(of, found.cast(schema_of(of))).value())
+    schema = schema_of(of)  # a struct that may be null cannot be cast, not even to its own type
+    columns = [
+        each if each.type == field.type else each.cast(field.type) for each, field in zip(found, schema, strict=True)
+    ]
+    return of.plain(Rows(of, pa.Table.from_arrays(columns, schema=schema)).value())
 
 
 def agree_as_one_job(spark: Any, case: Any, shards: int) -> None:
@@ -241,7 +245,7 @@ def agree_as_one_job(spark: Any, case: Any, shards: int) -> None:
     flow = case.build()
     inputs = {stream.name: stream.type.collection for stream in flow._scope.inputs}
     frames = {name: frame(spark, of, case.data[name]) for name, of in inputs.items()}
-    order = {name: POSITION for name, of in inputs.items() if ordered(of)}
+    order = {name: POSITION for name, of in inputs.items() if is_ordered(of)}
     on_spark = flow.on(spark)
     found = on_spark.run(**frames, order=order, shards=shards)
     expected = flow.run(**case.data)

@@ -17,7 +17,7 @@ from flo.spark.driver.sinks import Called, Changes, Console, Given, Kept, Memory
 from flo.spark.plan.retractions import Cause, retractions
 from flo.spark.tasks.shard_record import ShardRecord
 from flo.tables.io.files import WEIGHTS
-from flo.tables.io.outputs import table_of
+from flo.tables.io.fitting import table_of
 from flo.tables.values import Rows
 from tests.spark.programs import add, drawn, first, second
 from tests.spark.simulated import simulated

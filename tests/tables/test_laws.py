@@ -19,7 +19,7 @@ from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType
 from flo.tables.operator import OnTables, given
 from flo.tables.operators.sets import NewTables
-from flo.tables.state.trace import weighing
+from flo.tables.state.trace import with_weights
 from flo.tables.streams import StreamColumns, Streams, numbered
 from flo.tables.translate import CHOICES, FORMS
 from flo.tables.values import Columns, Rows
@@ -211,7 +211,7 @@ class Strange(Faulty):
     name = "strange_tables"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        return self, (Rows(BAG, weighing(table, np.ones(table.num_rows, np.int64))),)
+        return self, (Rows(BAG, with_weights(table, np.ones(table.num_rows, np.int64))),)
 
 
 @dataclass(frozen=True)

@@ -12,20 +12,48 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter, itemgetter
-from typing import Any, Optional, TypeAlias, cast, get_origin
+from pathlib import Path
+from types import CodeType
+from typing import Any, Optional, TypeAlias, TypeVar, cast, get_origin
 
 import narwhals as nw
 import pyarrow as pa
 
 from flo.columns.arithmetic import is_wide
-from flo.columns.calling import calling
 from flo.columns.evaluation import Call, Rows, Value, broadcast, columns_read, evaluate, looks_elsewhere
 from flo.columns.layout import VALUE, Layout
 from flo.columns.readable import readable
 from flo.columns.row_types import python_type, row_type
-from flo.core.errors import ElementError, EngineError, LawError, TypeMismatch
+from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeMismatch, is_users
 from flo.values.canonical import instant_element
 from flo.values.exact import Int128
+from flo.values.operators import shapes
+
+F = TypeVar("F", bound=Callable[..., Any])
+ON_VALUES = str(Path(shapes.__file__).parent.parent)
+CALLING: set[CodeType] = set()
+
+
+def calling(function: F) -> F:
+    """Mark a function that calls user functions or inspects their results: its exceptions are the rows' fault."""
+    CALLING.add(function.__code__)
+    return function
+
+
+def is_row_fault(error: Exception) -> bool:
+    """Return whether a user's function raised, or an element was rejected, as it would be on values."""
+    if isinstance(error, (FloError, OverflowError)) or (
+        isinstance(error, pa.ArrowInvalid) and "overflow" in str(error)
+    ):
+        return True
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code in CALLING or is_users(code.co_filename) or code.co_filename.startswith(ON_VALUES):
+            return True
+        trace = trace.tb_next
+    return False
+
 
 Column: TypeAlias = str | nw.Expr
 Columns: TypeAlias = Column | tuple[Column, ...] | Mapping[str, Column]
@@ -103,7 +131,7 @@ class Expression:
             case Mapping():
                 return dict(self.given)
             case tuple():
-                return {str(place): each for place, each in enumerate(self.given)}
+                return {str(index): each for index, each in enumerate(self.given)}
             case _:
                 return {VALUE: self.given}
 
@@ -312,12 +340,12 @@ class Expression:
         """A function that reads columns from elements, if the expression does nothing else."""
         if not all(isinstance(each, str) for each in self._named.values()) or any(map(_may_be_missing, self.inputs)):
             return None
-        places = {
+        indices = {
             called[name]: (which, _getter_of(layout, name))
             for which, (called, layout) in enumerate(zip(self.arguments, self.inputs, strict=True))
             for name in layout.names
         }
-        taken = [places[each] for each in self._named.values()]
+        taken = [indices[each] for each in self._named.values()]
         if not isinstance(self.given, (Mapping, tuple)):
             which, get = taken[0]
             return get if len(self.inputs) == 1 else lambda *elements: get(elements[which])

@@ -55,8 +55,8 @@ class _ByName:
     _columns: tuple[str, ...]
 
     def __getitem__(self, key: Any) -> Any:
-        place = self._columns.index(key) if isinstance(key, str) else key
-        return tuple.__getitem__(self, place)  # type: ignore[call-overload]
+        index = self._columns.index(key) if isinstance(key, str) else key
+        return tuple.__getitem__(self, index)  # type: ignore[call-overload]
 
     def keys(self) -> Iterator[str]:
         return iter(self._columns)

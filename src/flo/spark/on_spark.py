@@ -52,7 +52,7 @@ from flo.tables.here import expect_one_of
 from flo.tables.io.diverted import OnError
 from flo.tables.io.files import WEIGHTS
 from flo.tables.operator import columnar, plain
-from flo.tables.translate import converting, translated
+from flo.tables.translate import convert_streams, translated
 from flo.tables.values import Columns
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class OnSpark:
         typed = derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late()))
         graph, outputs = translated(prune_columns(typed, values), types)
         wanted = tuple(columnar(plain(output)) or plain(output) for output in outputs)
-        between = converting(outputs, wanted)
+        between = convert_streams(outputs, wanted)
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
         for function in names(self._graph).values():
             resolve_annotations(function)

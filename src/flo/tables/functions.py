@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.calling import calling
-from flo.columns.expression import Expression
+from flo.columns.expression import Expression, calling
 from flo.columns.function_types import Declared
 from flo.columns.indices import Numbers, one_chunk
 from flo.columns.layout import VALUE, Layout
@@ -18,7 +17,7 @@ from flo.core.collection import Collection
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
 from flo.tables.state.keys import keys_of
-from flo.tables.state.python_order import code_of
+from flo.tables.state.order import code_of
 from flo.tables.state.run import Run, run_of
 from flo.tables.values import layout_of
 from flo.values.operators.shapes import expect_declared

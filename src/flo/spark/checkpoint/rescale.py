@@ -30,8 +30,7 @@ from flo.spark.tasks.output_files import OUTPUTS
 from flo.spark.tasks.shard_record import PLACE
 from flo.spark.tasks.state import STATE, VERSIONS, StateVersions, shard_path, state_folder
 from flo.tables.checkpoint.folders import folder
-from flo.tables.checkpoint.store import Store
-from flo.tables.checkpoint.storing import Storing
+from flo.tables.checkpoint.store import Store, Storing
 from flo.tables.functions import KEY as COMPUTED
 from flo.tables.keyed import KEY
 from flo.tables.operator import Cut, OnTables, Part, Placement, operators_on_tables

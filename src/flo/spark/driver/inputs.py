@@ -28,7 +28,7 @@ from flo.spark.tasks.input_task import OFFSET, PARTITION, row_collection
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.io.fitting import Unfit, fitted
 from flo.tables.operators.elementwise import FilterTables, MapTables
-from flo.tables.values import Columns, layout_of, of_elements, ordered
+from flo.tables.values import Columns, is_ordered, layout_of, of_elements
 from flo.values.weighted import Bag, ZSet
 
 ZONES = (
@@ -123,9 +123,9 @@ def describe_source(name: str, frame: DataFrame, entry: Entry, position: str | N
 
 def _position_column(name: str, of: Any, frame: DataFrame, position: str | None) -> str | None:
     """The column that gives the position of a row: the one named, or for a sequence the offset of its source."""
-    if ordered(of) and position is None and {PARTITION, OFFSET} <= set(frame.columns):
+    if is_ordered(of) and position is None and {PARTITION, OFFSET} <= set(frame.columns):
         return OFFSET
-    if ordered(of) and position is None:
+    if is_ordered(of) and position is None:
         raise OrderError(
             f"the input `{name}` is a Sequence, but the rows of a DataFrame have no order",
             instead=(

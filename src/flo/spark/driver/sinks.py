@@ -24,8 +24,8 @@ from flo.spark.tasks.output_files import COUNT, PARTS, VIEW, Output, part_name, 
 from flo.tables.checkpoint.folders import Local, folder
 from flo.tables.io.diverted import SCHEMA
 from flo.tables.io.files import WEIGHTS
-from flo.tables.io.outputs import SHOWN
-from flo.tables.values import Columns, layout_of, ordered
+from flo.tables.io.fitting import SHOWN
+from flo.tables.values import Columns, is_ordered, layout_of
 from flo.values.element_value import ElementCollection
 from flo.values.weighted import Set
 
@@ -98,7 +98,7 @@ def rows_of(output: Output) -> ElementCollection[Any]:
 
 def is_weighted(output: Output) -> bool:
     of = rows_of(output)
-    return not ordered(of) and not isinstance(of, Set)
+    return not is_ordered(of) and not isinstance(of, Set)
 
 
 def schema_of(output: Output) -> pa.Schema:

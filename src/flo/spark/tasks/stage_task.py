@@ -225,7 +225,7 @@ class StageTask:
         value: Value = of.bottom()
         for each in values:
             value = value.concat(each)
-        return value.in_place() if isinstance(value, Streams) else value
+        return value.in_positions() if isinstance(value, Streams) else value
 
     def _push_ends(self, stage: Stage, number: int, ended: set[int], loop: EventLoop, record: ShardRecord) -> None:
         for index, delivery in enumerate(stage.inputs):

@@ -1,4 +1,8 @@
-"""Converting the columns of a table to a row type: matched by name, cast if lossless, rejected otherwise."""
+"""Between tables of the user and tables of the engine.
+
+Columns of an input are matched by name, cast if that is lossless, and rejected otherwise. A table of an output has
+equal rows consolidated into one with its weight, and no negative weights unless they are allowed.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Places, one_chunk
+from flo.columns.indices import Indices, one_chunk
 from flo.columns.layout import VALUE, Layout
-from flo.core.errors import brief
+from flo.core.errors import ElementError, brief
 from flo.tables.io.files import WEIGHTS, Piece
-from flo.tables.values import WEIGHT, Rows, layout_of, ordered, plain_zeros
+from flo.tables.state.trace import consolidate_table
+from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, plain_zeros
 from flo.values.element_value import ElementCollection
-from flo.values.weighted import Bag, ZSet
+from flo.values.weighted import Bag, Set, ZSet
 
 FAILED = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, ValueError, OverflowError)
 
@@ -31,11 +36,11 @@ class Unfit(Exception):
 class Misfit:
     """A row of a piece that does not fit: its index and the reason."""
 
-    place: int
+    index: int
     reason: str
 
 
-def fitted(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Places, list[Misfit]]:
+def fitted(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, list[Misfit]]:
     """The rows that fit, their indices in the piece, and the rows that do not fit."""
     layout = layout_of(of)
     table = _match_columns(piece.table, layout)
@@ -45,22 +50,22 @@ def fitted(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Places, list
             table, name, cell, name in piece.texts or (name == VALUE and bool(piece.texts))
         )
         arrays.append(array)
-        for place, reason in misfits.items():
-            reasons.setdefault(place, reason)
+        for index, reason in misfits.items():
+            reasons.setdefault(index, reason)
     schema = layout.schema
-    if not ordered(of):
+    if not is_ordered(of):
         weights, misfits = _read_weights(table, of, layout)
         arrays.append(weights)
         schema = schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
-        for place, reason in misfits.items():
-            reasons.setdefault(place, reason)
+        for index, reason in misfits.items():
+            reasons.setdefault(index, reason)
     whole = pa.Table.from_arrays(arrays, names=schema.names)
-    places = np.ones(table.num_rows, bool)
-    places[list(reasons)] = False
+    indices = np.ones(table.num_rows, bool)
+    indices[list(reasons)] = False
     if reasons:
-        whole = whole.filter(pa.array(places))
+        whole = whole.filter(pa.array(indices))
     rows = Rows(of, plain_zeros(of, pa.Table.from_arrays(whole.columns, schema=schema)))
-    return rows, np.flatnonzero(places), [Misfit(place, reason) for place, reason in sorted(reasons.items())]
+    return rows, np.flatnonzero(indices), [Misfit(index, reason) for index, reason in sorted(reasons.items())]
 
 
 def _match_columns(table: pa.Table, layout: Layout) -> pa.Table:
@@ -87,8 +92,8 @@ def _convert_column(table: pa.Table, name: str, cell: Cell, text: bool) -> tuple
     if text and not is_text(cell.arrow) and not pa.types.is_binary(cell.arrow):
         array = pc.if_else(pc.equal(array, ""), pa.scalar(None, array.type), array)
     reasons = {
-        place: f"`{name}` is {brief(array[place].as_py())}; expected {cell.arrow}"
-        for place in _find_failing(array, cell, text, 0)
+        index: f"`{name}` is {brief(array[index].as_py())}; expected {cell.arrow}"
+        for index in _find_failing(array, cell, text, 0)
     }
     given = array
     if reasons:
@@ -97,13 +102,13 @@ def _convert_column(table: pa.Table, name: str, cell: Cell, text: bool) -> tuple
         array = pc.if_else(pa.array(mask), pa.scalar(None, array.type), array)
     found = _convert(array, cell, text)
     if not cell.nullable and found.null_count:
-        for place in np.flatnonzero(np.asarray(found.is_null())):
-            reasons.setdefault(int(place), f"`{name}` is null; expected a non-null {cell.arrow}")
+        for index in np.flatnonzero(np.asarray(found.is_null())):
+            reasons.setdefault(int(index), f"`{name}` is null; expected a non-null {cell.arrow}")
     if cell.among is not None:
         known = pc.is_in(found, value_set=pa.array(list(cell.among), found.type))
-        for place in np.flatnonzero(~np.asarray(pc.or_(known, found.is_null()))):
-            shown = brief(given[int(place)].as_py())
-            reasons.setdefault(int(place), f"`{name}` is {shown}; expected one of {', '.join(map(repr, cell.among))}")
+        for index in np.flatnonzero(~np.asarray(pc.or_(known, found.is_null()))):
+            shown = brief(given[int(index)].as_py())
+            reasons.setdefault(int(index), f"`{name}` is {shown}; expected one of {', '.join(map(repr, cell.among))}")
     return found, reasons
 
 
@@ -198,8 +203,44 @@ def _read_weights(table: pa.Table, of: ElementCollection[Any], layout: Layout) -
         return pa.array(np.ones(table.num_rows, np.int64)), {}
     weights, misfits = _convert_column(table, WEIGHTS, Cell(int, pa.int64()), is_text(table.schema.field(WEIGHTS).type))
     if isinstance(of, Bag):
-        for place in np.flatnonzero(np.asarray(pc.fill_null(pc.less(weights, 1), False))):
+        for index in np.flatnonzero(np.asarray(pc.fill_null(pc.less(weights, 1), False))):
             misfits.setdefault(
-                int(place), f"`{WEIGHTS}` is {weights[int(place)].as_py()}; the lowest weight in a Bag is 1"
+                int(index), f"`{WEIGHTS}` is {weights[int(index)].as_py()}; the lowest weight in a Bag is 1"
             )
     return weights, misfits
+
+
+SHOWN = 5
+
+
+def table_of(rows: Rows) -> pa.Table:
+    """The rows of an output: a sequence in its order, a bag or z-set with weights, a set with each row once."""
+    if is_ordered(rows.of):
+        return rows.table
+    table = consolidate_table(rows.table)
+    if isinstance(rows.of, Set):
+        return table.drop_columns([WEIGHT])
+    if isinstance(rows.of, Bag):
+        table = table.filter(pc.greater(table[WEIGHT], 0))
+    return table.rename_columns([WEIGHTS if name == WEIGHT else name for name in table.column_names])
+
+
+def expect_no_negative_weights(name: str, of: Any, found: Any) -> None:
+    """Raises if a z-set has rows that were retracted more often than inserted."""
+    if not isinstance(of, ZSet):
+        return
+    below = found.filter(pc.less(found[WEIGHTS], 0))
+    count = below.num_rows
+    rows = [_fact(row) for row in below.slice(0, SHOWN).to_pylist()]
+    if count:
+        more = ((f"… and {count - SHOWN} more", ""),) if count > SHOWN else ()
+        raise ElementError(
+            f"{count} rows of the output `{name}` were retracted more often than inserted",
+            facts=(*rows, *more),
+            instead=(('negative="allow"', "allows negative weights in the result"),),
+        )
+
+
+def _fact(row: dict[str, Any]) -> tuple[str, str]:
+    weight = row.pop(WEIGHTS)
+    return brief(row), f"weight {weight}"

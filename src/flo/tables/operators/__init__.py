@@ -2,23 +2,17 @@
 
 from flo.tables.operators import (  # noqa: F401
     aggregates,
-    batches,
     elementwise,
     group_by,
     joins,
     keyed,
-    keyed_in_nest,
     lattices,
-    merges,
     nest,
-    nested,
     ordering,
     pairs,
     per_key,
-    ranking,
     results,
     sequences,
     sets,
     windows,
-    zset_streams,
 )

@@ -23,12 +23,13 @@ from flo.tables.operators.group_parts import Delta, Part, Traces, parts_of
 from flo.tables.state.keys import keys_of, same
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Sums, Totals, grouped, numbers_in, plus, run_of_sums
-from flo.tables.state.trace import weighing
+from flo.tables.state.trace import with_weights
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.group_by import GroupBy
 
 
+@form_of(GroupBy)
 @final
 @dataclass(frozen=True)
 class GroupByTables(OnTables[GroupBy]):
@@ -44,6 +45,11 @@ class GroupByTables(OnTables[GroupBy]):
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
     keeps_positions = False
+
+    @classmethod
+    def fits(cls, like: GroupBy, inputs: StreamTypes) -> bool:
+        (output,) = like.type(inputs)
+        return parts_of(like.aggregates, layout_of(inputs[0].collection), layout_of(output.collection)) is not None
 
     @cached_property
     def _parts(self) -> tuple[Part, ...]:
@@ -111,7 +117,7 @@ class GroupByTables(OnTables[GroupBy]):
             was[equal] = exists[equal] = False
         gone, come = np.flatnonzero(was), np.flatnonzero(exists)
         rows = pa.concat_tables([take_rows(old, gone), take_rows(new, come)])
-        return weighing(rows, np.repeat([-1, 1], [len(gone), len(come)]))
+        return with_weights(rows, np.repeat([-1, 1], [len(gone), len(come)]))
 
     def _results(self, groups: Run, sums: Sums, traces: list[Traces]) -> pa.Table:
         """The output rows of groups, some of which may not exist."""
@@ -127,10 +133,3 @@ class GroupByTables(OnTables[GroupBy]):
         """A group in an error message."""
         row = groups.slice(place, 1).to_pylist()[0] if groups.num_columns else {}
         return brief(tuple(row.values())) if row else "all rows"
-
-
-@form_of(GroupBy)
-def group_by(like: GroupBy, inputs: StreamTypes) -> Operator | None:
-    (output,) = like.type(inputs)
-    parts = parts_of(like.aggregates, layout_of(inputs[0].collection), layout_of(output.collection))
-    return None if parts is None else GroupByTables(like)

@@ -18,17 +18,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Places, one_chunk, take_rows
+from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.columns.layout import Layout
-from flo.tables.operators.weights import flips, totals
+from flo.tables.operators.weights import find_flips, totals
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.limbs import has_digits
-from flo.tables.state.order import Order
-from flo.tables.state.python_order import comparisons
+from flo.tables.state.order import Order, comparisons
 from flo.tables.state.ranked import Known, Ranked, groups_in, heads_of, leading, ranked_run
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import Sums, as_array, as_decimals, as_floats, digits_of, grouped, numbers_in
-from flo.tables.state.trace import Trace, added_up, weighing
+from flo.tables.state.trace import Trace, consolidate_table, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators.group_by import Aggregated
@@ -48,7 +47,7 @@ class Delta:
     table: pa.Table
     keys: pa.Table
     numbers: Keys
-    weights: Places
+    weights: Indices
     groups: Run | None = None
 
     def choose(self, which: Bools | None) -> Delta:
@@ -187,7 +186,7 @@ def _has_sums(kind: pa.DataType) -> bool:
     return summed and not (pa.types.is_decimal(kind) and kind.scale < 0)
 
 
-def integers(sums: Sums, place: int) -> Places:
+def integers(sums: Sums, place: int) -> Indices:
     """A sum of small integers."""
     return digits_of(sums, place).carried().to_ints()[0]
 
@@ -212,11 +211,11 @@ class DistinctPart(Part):
 
     def advance(self, delta: Delta, traces: Traces) -> tuple[Traces, Sums]:
         some = delta.choose(self.counted(delta.table))
-        both = weighing(some.keys, some.weights)
+        both = with_weights(some.keys, some.weights)
         for name in self.names:
             both = both.append_column(name, some.table[name])
         values = totals(both, tuple(name for name in both.column_names if name != WEIGHT))
-        moved = flips(traces[0], values)
+        moved = find_flips(traces[0], values)
         come = np.flatnonzero(moved)
         rows = take_rows(values.table, come)
         keys = rows.select(some.keys.column_names)
@@ -245,7 +244,7 @@ def _rows(delta: Delta, names: tuple[str, ...]) -> pa.Table:
     table = delta.keys
     for name in names:
         table = table.append_column(delta.table.schema.field(name), delta.table[name])
-    return weighing(table, delta.weights)
+    return with_weights(table, delta.weights)
 
 
 @final
@@ -293,12 +292,12 @@ class FirstPart(Part):
         old = heads_of(heads, groups)
         new = leading([*rows.runs, run], groups, 1, order, Known.of(run, old, groups, order).begin(order))
         parts = [
-            weighing(head.table, np.multiply(head.times, sign))
+            with_weights(head.table, np.multiply(head.times, sign))
             for head, sign in ((old, -1), (new, 1))
             if head is not None
         ]
         if parts:
-            changed = run_of(added_up(pa.concat_tables(parts)), columns)
+            changed = run_of(consolidate_table(pa.concat_tables(parts)), columns)
             heads = replace(heads, columns=columns).extended(changed)
         return (rows.extended(run), heads), {}
 
@@ -313,7 +312,7 @@ def kind_of(cell: Cell) -> Any:
     return cell.kind | None if cell.nullable else cell.kind
 
 
-def scattered(array: pa.Array, places: Places, count: int) -> pa.Array:
+def scattered(array: pa.Array, places: Indices, count: int) -> pa.Array:
     """An array with these values at these indices, and nulls elsewhere."""
     indices = np.full(count, -1)
     indices[places] = np.arange(len(array))
@@ -353,7 +352,7 @@ class ValuesPart(Part):
             take_rows(run.table.select([*self.names, WEIGHT]), theirs).append_column(OWNER, pa.array(ours, pa.int64()))
             for run, ours, theirs in met
         ]
-        table = added_up(pa.concat_tables(tables)).filter(pc.field(WEIGHT) > 0) if tables else None
+        table = consolidate_table(pa.concat_tables(tables)).filter(pc.field(WEIGHT) > 0) if tables else None
         if table is None or not table.num_rows:
             return self._nothing(groups.rows)
         table = table.combine_chunks()
@@ -372,7 +371,7 @@ class ValuesPart(Part):
             return pa.array([[]] * count, self.cell.arrow)
         return pa.nulls(count, self.cell.arrow)
 
-    def _of_values(self, values: pa.Array, times: Places, owners: Places, count: int) -> pa.Array:
+    def _of_values(self, values: pa.Array, times: Indices, owners: Indices, count: int) -> pa.Array:
         """The results from values in order, with the group of each and how often it is there."""
         aggregator = self.of.aggregator
         starts = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]]))
@@ -389,7 +388,7 @@ class ValuesPart(Part):
                 return self._lists(aggregator, values, times, owners, count)
 
     def _quantiles(
-        self, of: on_values.QuantileOf, values: pa.Array, times: Places, starts: Places, present: Places, count: int
+        self, of: on_values.QuantileOf, values: pa.Array, times: Indices, starts: Indices, present: Indices, count: int
     ) -> pa.Array:
         until = np.cumsum(times)
         before = until[starts] - times[starts]
@@ -411,7 +410,7 @@ class ValuesPart(Part):
         ]
         return scattered(self.cell.to_array(found), present, count)
 
-    def _lists(self, of: Any, values: pa.Array, times: Places, owners: Places, count: int) -> pa.Array:
+    def _lists(self, of: Any, values: pa.Array, times: Indices, owners: Indices, count: int) -> pa.Array:
         if not of.distinct:
             values, owners = values.take(pa.array(np.repeat(np.arange(len(times)), times))), np.repeat(owners, times)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=count))])
