@@ -36,7 +36,7 @@ from flo.spark.tasks.stage_task import StageTask
 from flo.spark.tasks.state import BLANK, Shard
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, schema_of
-from tests.spark.harness import POSITION, cut, frame, table
+from tests.spark.harness import POSITION, cut, frame, reading_once, table
 
 NO_SPARK: Any = SimpleNamespace(
     sparkContext=SimpleNamespace(master="local", defaultParallelism=2, pythonExec=sys.executable)
@@ -166,29 +166,10 @@ class Simulated:
         return [node.operator for node in nodes(read[0])]
 
     def values(self) -> dict[str, Any]:
-        """All outputs, which are views, as readers see them; but a shard is read once for all of them."""
+        """All outputs, which are views, as readers see them."""
         batches = self.batches
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("flo.spark.driver.micro_batches.Shard", _read_once())
+        with reading_once():
             return {each.name: View.of(batches.folder, each.name, None, batches).value() for each in batches.outputs}
-
-
-def _read_once() -> type[Shard]:
-    """A shard of which each version is read once: to read the graph of a stage takes long, if it is large."""
-    known: dict[Any, Any] = {}
-
-    class Once(Shard):
-        def __init__(self, *arguments: Any) -> None:
-            self.arguments = arguments
-
-        def read(self, version: int) -> tuple[Any, Any, Any]:
-            place = (*self.arguments[:4], version)
-            if place not in known:
-                known[place] = Shard(*self.arguments).read(version)
-            found: tuple[Any, Any, Any] = known[place]
-            return found
-
-    return Once
 
 
 def _run(task: Any, number: int, rows: pa.Table) -> list[Blob]:
