@@ -247,7 +247,7 @@ def test_a_fault_is_found_on_a_small_input(
 
 def test_without_the_fault_they_pass() -> None:
     assert flo.verify.check(Passing(), flo.Sequence[int], tries=20).ok
-    assert flo.verify.check(Marks(), flo.Sequence[int], flo.Sequence[int], tries=20).ok
+    assert flo.verify.check(Marks(), flo.Sequence[int], flo.Sequence[int], most=2, tries=10).ok
 
 
 def test_orders_of_arrival_are_chosen_at_random_too() -> None:

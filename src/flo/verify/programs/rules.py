@@ -6,7 +6,9 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product
+from types import FunctionType
 from typing import Any
 
 from flo.core.operator import Operator
@@ -14,6 +16,8 @@ from flo.core.stream_type import StreamTypes
 from flo.values.element_value import ElementCollection
 
 Names = set[str]
+REMEMBERED = 4096
+"""So many methods are parsed once."""
 
 
 def named_rules(operator: Operator, types: StreamTypes) -> frozenset[str]:
@@ -34,13 +38,25 @@ def _methods(kind: type) -> Iterator[tuple[ast.FunctionDef, dict[str, Any]]]:
             method = getattr(method, "__func__", method)
             if not inspect.isfunction(method):
                 continue
-            try:
-                tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
-            except (OSError, SyntaxError, TypeError):  # no source
+            found = _parsed(method)
+            if found is None:  # no source
                 break
-            yield from ((node, method.__globals__) for node in tree.body if isinstance(node, ast.FunctionDef))
-            if not any(isinstance(node, ast.Call) and _called(node) == "super" for node in ast.walk(tree)):
+            steps, calls_super = found
+            yield from ((node, method.__globals__) for node in steps)
+            if not calls_super:
                 break
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _parsed(method: FunctionType) -> tuple[tuple[ast.FunctionDef, ...], bool] | None:
+    """The definition of the method, if it makes steps, and whether it calls `super()`; None if it has no source."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
+    except (OSError, SyntaxError, TypeError):
+        return None
+    called = {_called(node) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    functions = tuple(node for node in tree.body if isinstance(node, ast.FunctionDef))
+    return functions if called & {"Step", "replace"} else (), "super" in called
 
 
 class _Reader:
