@@ -1,11 +1,13 @@
-"""`Flow`: a program with named inputs and outputs. The verbs of streams build everything in between."""
+"""`Flow`: a program with named inputs and outputs. The verbs of streams build everything in between.
+
+Also the registry of engines: `flow.on(place)` finds the engine that runs flows at a place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from flo.api.engines import Here, find_engine
 from flo.api.explain import explain_flow
 from flo.api.running import FlowLoop, Result, expect_known, schedule_of
 from flo.api.scope import Scope
@@ -32,6 +34,22 @@ if TYPE_CHECKING:
     from flo.tables.here import OnHere
 
 C = TypeVar("C", bound=Collection)
+_engines: list[tuple[Callable[[Any], bool], Callable[[Any, Any], Any]]] = []
+
+
+def register_engine(is_place: Callable[[Any], bool], run_on: Callable[[Flow, Any], Any]) -> None:
+    """Register an engine: `is_place` decides whether it can run on a place, and `run_on` runs a flow there."""
+    _engines.append((is_place, run_on))
+
+
+class Here:
+    """This process, as a place to run on. `progress` displays the progress of a run."""
+
+    def __init__(self, progress: Callable[[str, int | None], Any]) -> None:
+        self.progress = progress
+
+    def __repr__(self) -> str:
+        return "flo.here"
 
 
 class Flow:
@@ -149,7 +167,7 @@ class Flow:
     def on(self, place: SparkSession) -> OnSpark: ...
     def on(self, place: Any) -> Any:
         """Run the same program on tables: in this process with `flo.here`, or on Spark with a session."""
-        run_on = find_engine(place)
+        run_on = next((run_on for is_place, run_on in _engines if is_place(place)), None)
         if run_on is None:
             raise TypeMismatch(
                 f"`on` must get a place to run on; got {type(place).__name__}",
