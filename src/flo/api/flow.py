@@ -22,9 +22,9 @@ from flo.core.operator import Operator
 from flo.core.stream_type import Bounded, Derivation, StreamType, StreamTypes, Unbounded
 from flo.core.structural import Source
 from flo.core.typing import program
-from flo.verify.exploration.arrivals import channels_of
+from flo.verify.exploration.arrivals import split_into_channels
 from flo.verify.exploration.explore import MOST_STATES, Exploration, explore
-from flo.verify.exploration.replay import Replay, flow_again, replayed
+from flo.verify.exploration.replay import Replay, flow_replay_line, replay_graph
 from flo.verify.programs.operators import Program
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class Flow:
         types = {stream.name: stream.type for stream in self._scope.inputs}
         given = self._given(places, data, inputs, {"most_states": most_states, "seed": seed})
         kinds, names = tuple(types.values()), tuple(types)
-        channels = channels_of({places[name]: items for name, items in given.items()}, kinds, None, names)
+        channels = split_into_channels({places[name]: items for name, items in given.items()}, kinds, None, names)
         return explore(
             self.graph(),
             kinds,
@@ -205,7 +205,7 @@ class Flow:
             most_states=MOST_STATES if most_states is None else most_states,
             seed=0 if seed is None else seed,
             names=names,
-            again=lambda *traces: flow_again(types, given, *traces),
+            again=lambda *traces: flow_replay_line(types, given, *traces),
         )
 
     @staticmethod
@@ -244,7 +244,7 @@ class Flow:
         types = {stream.name: stream.type for stream in self._scope.inputs}
         for name in inputs:
             expect_known(name, types, "input")
-        return replayed(self.graph(), types, inputs, trace, tuple(self._outputs))
+        return replay_graph(self.graph(), types, inputs, trace, tuple(self._outputs))
 
     def _checkable(self) -> Program:
         """Return the program for `flo.verify.check`."""

@@ -21,7 +21,7 @@ from flo.tools.load import Target, find_target, isolated, load
 from flo.tools.subjects import EXAMPLES, KINDS, Skipped, Subject, find_subjects
 from flo.verify import check
 from flo.verify.effort import SECONDS, WORK
-from flo.verify.within import TimeUp, within
+from flo.verify.time_limit import TimeLimit, TimeUp
 
 ABOUT = """\
 Imports each file, and checks every flow in it: those at module level, and those returned by a function
@@ -84,15 +84,15 @@ def run(arguments: argparse.Namespace) -> int:
     count: Counter[str] = Counter()
     with Console(file=sys.stderr).status("") as status:  # seen on terminals only
         for each in targets:
-            for said in check_file(each, arguments.work, arguments.seconds, arguments.seed):
-                if isinstance(said, Diagnostic):
-                    count[said.level] += 1
+            for event in check_file(each, arguments.work, arguments.seconds, arguments.seed):
+                if isinstance(event, Diagnostic):
+                    count[event.level] += 1
                     status.stop()
-                    output.print(said.text())
+                    output.print(event.text())
                     status.start()
                 else:
-                    count[said.kind] += 1
-                    status.update(escape(said.message))
+                    count[event.kind] += 1
+                    status.update(escape(event.message))
     output.print(summary(count))
     return 1 if count["error"] else 0 if any(count[kind] for kind in KINDS.values()) else 2
 
@@ -110,7 +110,7 @@ def check_file(where: Target, work: int, seconds: float, seed: int) -> Iterator[
     with isolated(where):
         yield Progress("import", f"importing {relative_path(file)}")
         try:
-            with within(seconds):
+            with TimeLimit(seconds):
                 module = load(where)
         except TimeUp as up:
             script = ('if __name__ == "__main__":', "before what only a script should do")
@@ -135,7 +135,7 @@ def check_subject(
 ) -> list[Diagnostic]:
     try:
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):  # what is called often prints often
-            with within(seconds):
+            with TimeLimit(seconds):
                 made = subject.make()
             if subject.kind == "flow" and not isinstance(made, Flow):
                 message = f"`{subject.name}` is annotated `-> flo.Flow`, but returned {brief(made)}"

@@ -16,7 +16,7 @@ from rich.text import Text
 from flo.core.errors import FloError, FunctionError, Origin, is_users
 from flo.tools.subjects import EXAMPLES
 from flo.verify.report import Report
-from flo.verify.within import TimeUp
+from flo.verify.time_limit import TimeUp
 
 Span: TypeAlias = tuple[int, int]
 """Columns of a line, from 0; the second is behind the last."""
@@ -32,12 +32,12 @@ class Diagnostic:
     message: str
     details: tuple[str, ...] = ()
     span: Span | None = None
-    """Where the carets stand."""
+    """The columns of the carets."""
 
     def text(self) -> Text:
         place = Text(f"{relative_path(self.file)}:{self.line}: ", style="bold")
-        said = "ok" if self.level == "gap" else self.level
-        parts = [place, Text(f"{said}: ", style=STYLES[self.level]), Text(self.message)]
+        level = "ok" if self.level == "gap" else self.level
+        parts = [place, Text(f"{level}: ", style=STYLES[self.level]), Text(self.message)]
         source = Origin(self.file, self.line).text if self.level == "error" else ""
         if source:
             line = linecache.getline(self.file, self.line)

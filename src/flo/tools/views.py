@@ -20,10 +20,11 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from flo.core.graph import Graph, Node, Parallel, Sequential, names, text
+from flo.core.graph import Graph, names, text
 from flo.core.labels import label
 from flo.core.semantics import GraphStep
 from flo.core.term import Lowering
+from flo.verify.exploration.moves import node_at
 
 PATIENCE = 1.0
 """Seconds before the progress is displayed."""
@@ -87,22 +88,13 @@ def size(count: float) -> str:
     return f"{count:.1f} TB"
 
 
-def stepped_node(graph: Graph, place: tuple[int, ...]) -> Node:
-    """The operator at a place of the graph."""
-    for side in place:
-        assert isinstance(graph, (Sequential, Parallel))
-        graph = graph.right if side else graph.left
-    assert isinstance(graph, Node)
-    return graph
-
-
 def derivation(step: GraphStep) -> str:
     """The rules from the root to the operator: `sequence-left › operator › map`."""
     return " › ".join(step.path)
 
 
 def trace_table(start: Graph, steps: Iterable[GraphStep], *, title: str = "", whole: bool = False) -> Table:
-    """One row a step. `whole` shows the derivation and all of the program, else only the operator that stepped."""
+    """A table with a row for each step: the whole program with the derivation, or only the operator that stepped."""
     table = Table(title=title or None, title_justify="left", header_style="bold", expand=False)
     table.add_column("step", justify="right")
     table.add_column("rule", style="cyan", no_wrap=not whole)
@@ -110,7 +102,7 @@ def trace_table(start: Graph, steps: Iterable[GraphStep], *, title: str = "", wh
     table.add_column("emitted", style="green")
     table.add_row("", "", Text(_text(start)) if whole else "", "")
     for number, step in enumerate(steps, start=1):
-        part = step.graph if whole else stepped_node(step.graph, step.place)
+        part = step.graph if whole else node_at(step.graph, step.place)
         emitted = [text(Lowering()(delta)) for delta in step.outputs if delta is not None]
         rule = derivation(step) if whole else step.rule
         table.add_row(str(number), rule, Text(_text(part)), Text("  ".join(emitted)))
