@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flo import verify
 from flo.api.body import Loop
-from flo.api.engines import Here, register_engine
-from flo.api.flow import Flow
+from flo.api.flow import Flow, Here, register_engine
 from flo.api.running import FlowLoop, Result
 from flo.api.stream import Stream, Windowed
 from flo.core import data as _data  # noqa: F401  # registers how plain Python data is lowered

@@ -202,7 +202,7 @@ def test_ends_reach_shards_that_were_sent_nothing(tmp_path: Path, shards: int) -
 
 
 def test_what_a_turn_that_was_broken_off_has_left_in_a_shard_is_not_its_state(tmp_path: Path) -> None:
-    """The turn comes again with another function, which sends the shard nothing."""
+    """The micro-batch comes again with another function, which sends the shard nothing."""
 
     def program(named: bool) -> flo.Flow:
         flow = flo.Flow("dear")

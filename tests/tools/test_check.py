@@ -141,7 +141,7 @@ def test_too_little_work_is_an_error(run: Run) -> None:
 def test_a_function_that_gives_no_flow(run: Run) -> None:
     status, out, _ = run(pipeline="import flo\n\n\ndef make() -> flo.Flow:\n    return None\n")
     assert status == 1
-    assert "pipeline.py:4: error: `make` is annotated as giving a flow, and gave None" in out
+    assert "pipeline.py:4: error: `make` is annotated `-> flo.Flow`, but returned None" in out
 
 
 def test_a_function_that_never_returns(run: Run) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flo.verify.solver.prove import Proved, Refuted, Unknown, prove, stays
+from flo.verify.solver.prove import Proved, Refuted, Unknown, prove, prove_type
 from tests.quick import sample, tried
 from tests.verify.test_prove import GENEROUS
 
@@ -111,11 +111,11 @@ def leaves_far_out(a, x):
     ],
 )
 def test_results_that_stay_in_their_type(f, types, kind):
-    assert stays(f, types, kind) == Proved()
+    assert prove_type(f, types, kind) == Proved()
 
 
 @pytest.mark.parametrize(
     "f", [leaves_far_out, lambda a, x: a + x if x < 12345 else 1.0, lambda a, x: (a, x), lambda a, x: a > x]
 )
 def test_results_that_may_leave_their_type(f):
-    assert stays(f, [int, int], int) == Unknown("its results may leave their type")
+    assert prove_type(f, [int, int], int) == Unknown("its results may leave their type")

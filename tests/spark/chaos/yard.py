@@ -89,7 +89,7 @@ class Trial:
         self.driver.order(self.yard.source, self.folder, ask, at)
 
     def moment(self, last: int = TURNS - 1) -> Callable[[], bool]:
-        """Something that will happen on the way: a file that appears, in a turn that is still to come."""
+        """Something that will happen on the way: a file that appears, in a micro-batch that is still to come."""
         checkpoint = self.folder / CHECKPOINT
         behind = [int(file.name) for file in (checkpoint / "spark" / "commits").glob("[0-9]*")]
         turn = self.rng.randint(min(max(behind, default=-1) + 1, last), last)
