@@ -36,8 +36,7 @@ from flo.api.aggregates import (
     var_samp,
 )
 from flo.api.body import Loop
-from flo.api.engines import Here, register_engine
-from flo.api.flow import Flow
+from flo.api.flow import Flow, Here, register_engine
 from flo.api.ordering import asc, desc
 from flo.api.running import FlowLoop, Result
 from flo.api.stream import Stream, Windowed

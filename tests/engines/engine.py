@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 import flo
-from tests.spark.harness import cut, fed, streamed
+from tests.spark.harness import cut, fed, streamed, values
 from tests.spark.simulated import Simulated, as_plain, simulated
 
 Data = Mapping[str, Any]
@@ -78,8 +78,7 @@ def _in_tasks(engine: Engine, flow: flo.Flow, data: dict[str, Any], parts: int, 
 
 
 def _on_spark(engine: Engine, flow: flo.Flow, data: dict[str, Any], parts: int, seed: int) -> dict[str, Any]:
-    query = streamed(engine.session, flow, data, engine.folder, parts=parts, shards=2, seed=seed)
-    return {name: query.view(name).value() for name in flow._outputs}
+    return values(streamed(engine.session, flow, data, engine.folder, parts=parts, shards=2, seed=seed))
 
 
 ENGINES: dict[str, Callable[[Engine, flo.Flow, dict[str, Any], int, int], dict[str, Any]]] = {

@@ -58,7 +58,7 @@ def test_another_number_of_shards(tmp_path: Path, capsys: Any, before: int, afte
     query = Simulated(everything(), where)
     assert query.batches.shards == after
     assert query.values() == expected(2)
-    query.version = 1  # the last turn may come again
+    query.version = 1  # the last micro-batch may come again
     for version in (1, 2, 3):
         query.turn(DATA[version])
         assert query.values() == expected(version + 1), version

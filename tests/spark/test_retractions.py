@@ -13,7 +13,7 @@ import pytest
 
 import flo
 from flo.spark import SparkSink
-from flo.spark.driver.sinks import Called, Changes, Console, Given, Kept, Memory, Nowhere, Sink
+from flo.spark.driver.sinks import Called, Changes, Console, Given, Memory, Nowhere, Sink, ViewSink
 from flo.spark.plan.retractions import Cause, retractions
 from flo.spark.tasks.shard_record import ShardRecord
 from flo.tables.io.files import WEIGHTS
@@ -179,7 +179,7 @@ def test_what_is_derived_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_every_sink_says_whether_it_keeps_weights() -> None:
-    keeping = [Kept(), Nowhere(), Called(print), Console(), Memory(), Changes("x")]
+    keeping = [ViewSink(), Nowhere(), Called(print), Console(), Memory(), Changes("x")]
     assert all(sink.keeps_weight for sink in keeping)
     assert not Sink().keeps_weight
     for name in ("parquet", "orc", "json", "csv", "avro", "delta", "iceberg", "jdbc", "Parquet"):

@@ -1,11 +1,13 @@
-"""`Flow`: a program with named inputs and outputs. The verbs of streams build everything in between."""
+"""`Flow`: a program with named inputs and outputs. The verbs of streams build everything in between.
+
+Also the registry of engines: `flow.on(place)` finds the engine that runs flows at a place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from flo.api.engines import Here, find_engine
 from flo.api.explain import explain_flow
 from flo.api.running import FlowLoop, Result, expect_known, schedule_of
 from flo.api.scope import Scope
@@ -20,9 +22,9 @@ from flo.core.operator import Operator
 from flo.core.stream_type import Bounded, Derivation, StreamType, StreamTypes, Unbounded
 from flo.core.structural import Source
 from flo.core.typing import program
-from flo.verify.exploration.arrivals import channels_of
+from flo.verify.exploration.arrivals import split_into_channels
 from flo.verify.exploration.explore import MOST_STATES, Exploration, explore
-from flo.verify.exploration.replay import Replay, flow_again, replayed
+from flo.verify.exploration.replay import Replay, flow_replay_line, replay_graph
 from flo.verify.programs.operators import Program
 
 if TYPE_CHECKING:
@@ -32,6 +34,22 @@ if TYPE_CHECKING:
     from flo.tables.here import OnHere
 
 C = TypeVar("C", bound=Collection)
+_engines: list[tuple[Callable[[Any], bool], Callable[[Any, Any], Any]]] = []
+
+
+def register_engine(is_place: Callable[[Any], bool], run_on: Callable[[Flow, Any], Any]) -> None:
+    """Register an engine: `is_place` decides whether it can run on a place, and `run_on` runs a flow there."""
+    _engines.append((is_place, run_on))
+
+
+class Here:
+    """This process, as a place to run on. `progress` displays the progress of a run."""
+
+    def __init__(self, progress: Callable[[str, int | None], Any]) -> None:
+        self.progress = progress
+
+    def __repr__(self) -> str:
+        return "flo.here"
 
 
 class Flow:
@@ -149,7 +167,7 @@ class Flow:
     def on(self, place: SparkSession) -> OnSpark: ...
     def on(self, place: Any) -> Any:
         """Run the same program on tables: in this process with `flo.here`, or on Spark with a session."""
-        run_on = find_engine(place)
+        run_on = next((run_on for is_place, run_on in _engines if is_place(place)), None)
         if run_on is None:
             raise TypeMismatch(
                 f"`on` must get a place to run on; got {type(place).__name__}",
@@ -179,7 +197,7 @@ class Flow:
         types = {stream.name: stream.type for stream in self._scope.inputs}
         given = self._given(places, data, inputs, {"most_states": most_states, "seed": seed})
         kinds, names = tuple(types.values()), tuple(types)
-        channels = channels_of({places[name]: items for name, items in given.items()}, kinds, None, names)
+        channels = split_into_channels({places[name]: items for name, items in given.items()}, kinds, None, names)
         return explore(
             self.graph(),
             kinds,
@@ -187,7 +205,7 @@ class Flow:
             most_states=MOST_STATES if most_states is None else most_states,
             seed=0 if seed is None else seed,
             names=names,
-            again=lambda *traces: flow_again(types, given, *traces),
+            again=lambda *traces: flow_replay_line(types, given, *traces),
         )
 
     @staticmethod
@@ -226,7 +244,7 @@ class Flow:
         types = {stream.name: stream.type for stream in self._scope.inputs}
         for name in inputs:
             expect_known(name, types, "input")
-        return replayed(self.graph(), types, inputs, trace, tuple(self._outputs))
+        return replay_graph(self.graph(), types, inputs, trace, tuple(self._outputs))
 
     def _checkable(self) -> Program:
         """Return the program for `flo.verify.check`."""

@@ -182,7 +182,9 @@ class OnSpark:
                 outcome = batches.run_first_micro_batch(blobs, set(range(len(self._inputs))))
             batches.commit_micro_batch(outcome)  # so that views can be read
             diverted = {
-                f"{name}{DIVERTED}": snapshot(Given.aside(self._spark, folder, name, outcome, batches.shards).frame())
+                f"{name}{DIVERTED}": snapshot(
+                    Given.of_diverted(self._spark, folder, name, outcome, batches.shards).frame()
+                )
                 for name in (self._inputs if divert else ())
             }
             return diverted | {

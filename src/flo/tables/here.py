@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import flo.tables.operators  # noqa: F401  # registers the operators on tables
-from flo.api.engines import Here
+from flo.api.flow import Here
 from flo.api.running import FlowLoop, Result, expect_known
 from flo.columns.derive import derive_table_types
 from flo.columns.pruning import prune_columns

@@ -74,7 +74,7 @@ def _rescaled(where: str, shards: int, lease: Lease) -> list[int]:
         add_state_versions(where, version, shards, cut)
     lease.expect_held()
     write_description(where, {**checkpoint.description, "shards": shards})
-    folder(where).remove(OUTPUTS)  # of turns that come again, and then from other shards
+    folder(where).remove(OUTPUTS)  # of micro-batches that come again, and then from other shards
     folder(where).remove(f"{STATE}/{checkpoint.shards:05}")
     return versions
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from flo.verify.within import RING, TimeUp, within
+from flo.verify.time_limit import INTERVAL, TimeLimit, TimeUp
 
 SHORT = 0.05
 
@@ -48,7 +48,7 @@ def clean() -> Iterator[None]:
 
 @pytest.mark.parametrize("function", [forever, asleep, stubborn, forgetful])
 def test_what_never_returns_is_stopped(function: Callable[[], None]) -> None:
-    with pytest.raises(TimeUp) as caught, within(SHORT):
+    with pytest.raises(TimeUp) as caught, TimeLimit(SHORT):
         function()
     assert caught.value.where is not None
     assert caught.value.where.file == __file__
@@ -57,37 +57,37 @@ def test_what_never_returns_is_stopped(function: Callable[[], None]) -> None:
 
 
 def test_what_is_done_in_time_is_left_alone() -> None:
-    with within(60):
+    with TimeLimit(60):
         done = sum(range(10))
     assert done == 45
 
 
 def test_another_error_passes() -> None:
-    with pytest.raises(ZeroDivisionError), within(60):
+    with pytest.raises(ZeroDivisionError), TimeLimit(60):
         1 / 0  # noqa: B018
 
 
 def test_the_inner_limit_ends_only_what_is_inside() -> None:
-    with within(60):
-        with pytest.raises(TimeUp) as caught, within(SHORT):
+    with TimeLimit(60):
+        with pytest.raises(TimeUp) as caught, TimeLimit(SHORT):
             forever()
         assert caught.value.seconds == SHORT
-        assert signal.getitimer(signal.ITIMER_REAL)[1] == RING
+        assert signal.getitimer(signal.ITIMER_REAL)[1] == INTERVAL
 
 
 def test_the_outer_limit_holds_inside_the_inner_one() -> None:
-    with pytest.raises(TimeUp) as caught, within(SHORT), within(60):
+    with pytest.raises(TimeUp) as caught, TimeLimit(SHORT), TimeLimit(60):
         forever()
     assert caught.value.seconds == SHORT
 
 
 def test_the_outer_limit_holds_after_the_inner_one() -> None:
     def twice() -> None:
-        with pytest.raises(TimeUp), within(SHORT):
+        with pytest.raises(TimeUp), TimeLimit(SHORT):
             forever()
         forever()
 
-    with pytest.raises(TimeUp) as caught, within(2 * SHORT):
+    with pytest.raises(TimeUp) as caught, TimeLimit(2 * SHORT):
         twice()
     assert caught.value.seconds == 2 * SHORT
 
@@ -100,9 +100,9 @@ def test_a_handler_of_the_user_gets_its_signal() -> None:
         for due, limit in ((SHORT, 3 * SHORT), (3 * SHORT, SHORT)):
             rung.clear()
             signal.setitimer(signal.ITIMER_REAL, due)
-            with pytest.raises(TimeUp), within(limit):
+            with pytest.raises(TimeUp), TimeLimit(limit):
                 forever()
-            with within(60):
+            with TimeLimit(60):
                 while not rung:
                     pass
             assert rung == [signal.SIGALRM]
@@ -116,7 +116,7 @@ def test_a_timer_of_the_user_that_repeats_still_does() -> None:
     before = signal.signal(signal.SIGALRM, lambda number, frame: rung.append(number))
     try:
         signal.setitimer(signal.ITIMER_REAL, SHORT, SHORT)
-        with pytest.raises(TimeUp), within(4 * SHORT):
+        with pytest.raises(TimeUp), TimeLimit(4 * SHORT):
             forever()
         assert len(rung) >= 2
         assert signal.getitimer(signal.ITIMER_REAL)[1] == pytest.approx(SHORT)
@@ -130,16 +130,16 @@ def test_other_threads_are_bounded_too() -> None:
 
     def work() -> None:
         try:
-            with within(SHORT):
+            with TimeLimit(SHORT):
                 forever()
         except TimeUp as up:
             seen.append(up.where and up.where.file)
         try:
-            with within(60), within(SHORT):
+            with TimeLimit(60), TimeLimit(SHORT):
                 forever()
         except TimeUp as up:
             seen.append(up.seconds)
-        with within(60):
+        with TimeLimit(60):
             seen.append("done")
 
     thread = threading.Thread(target=work)
@@ -154,9 +154,9 @@ def test_clocks_that_jump_change_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     for clock in ("monotonic", "time", "perf_counter"):
         monkeypatch.setattr(time, clock, lambda: float(next(hours)))
     rung = 0
-    with within(20), within(10):
+    with TimeLimit(20), TimeLimit(10):
         before = time.process_time()
-        while time.process_time() - before < 4 * RING:  # several rings
+        while time.process_time() - before < 4 * INTERVAL:  # several rings
             rung += 1
     assert rung
 
@@ -164,17 +164,17 @@ def test_clocks_that_jump_change_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_progress_is_patience() -> None:
     """So much processor time is for what happens between two signs of progress, and not for all of it."""
     done = 0
-    with within(2 * RING, lambda: done):
+    with TimeLimit(2 * INTERVAL, lambda: done):
         begun = time.thread_time()
-        while time.thread_time() - begun < 6 * RING:
+        while time.thread_time() - begun < 6 * INTERVAL:
             done += 1
-    with pytest.raises(TimeUp) as caught, within(2 * RING, lambda: done):
+    with pytest.raises(TimeUp) as caught, TimeLimit(2 * INTERVAL, lambda: done):
         forever()
     assert str(caught.value) == "after 0.1 s of processor time"
 
 
 def test_who_waits_for_ever_is_said_to_wait() -> None:
-    with pytest.raises(TimeUp) as caught, within(SHORT):
+    with pytest.raises(TimeUp) as caught, TimeLimit(SHORT):
         asleep()
     assert caught.value.waited
     assert str(caught.value) == "while it waited and did nothing"
