@@ -113,7 +113,7 @@ class Draw:
         self.rng = random.Random(seed)
         self.flow = flo.Flow(f"random {seed}")
         self.inputs = {name: Relation(self._input(name), f"SELECT * FROM {name}") for name in SOURCES}
-        self.verbs = 0
+        self.joins = 0
 
     def _input(self, name: str) -> Any:
         return self.flow.input(name, flo.ZSet[SOURCES[name].row])  # type: ignore[misc]
@@ -142,7 +142,9 @@ class Draw:
             sign = rng.choice(["and", "or", "not"])
             if sign == "not":
                 return ~one, f"(NOT {first})"
-            return (one & other, f"({first} AND {second})") if sign == "and" else (one | other, f"({first} OR {second})")
+            return (
+                (one & other, f"({first} AND {second})") if sign == "and" else (one | other, f"({first} OR {second})")
+            )
         name = rng.choice(list(of.fields))
         if rng.random() < 0.25 or name not in of.of(*ORDERED, bool):
             return nw.col(name).is_null(), f"({_quoted(name)} IS NULL)"
@@ -156,7 +158,9 @@ class Draw:
         value, text = LITERALS[kind](rng)
         sign = rng.choice(["==", "<", ">=", "!="])
         compare = {"==": nw.Expr.__eq__, "<": nw.Expr.__lt__, ">=": nw.Expr.__ge__, "!=": nw.Expr.__ne__}[sign]
-        return compare(nw.col(name), value), f"({_quoted(name)} {'<>' if sign == '!=' else '=' if sign == '==' else sign} {text})"
+        return compare(
+            nw.col(name), value
+        ), f"({_quoted(name)} {'<>' if sign == '!=' else '=' if sign == '==' else sign} {text})"
 
     def expression(self, of: Relation) -> tuple[Any, str]:
         """A computed column, and the same in SQL."""
@@ -221,7 +225,9 @@ def _join(draw: Draw, of: Relation) -> Relation:
     on = rng.sample(shared, rng.randrange(1, min(2, len(shared)) + 1))
     how = rng.choice(["inner", "left", "right", "full", "semi", "anti"])
     equal = rng.random() < 0.3
-    stream = of.stream.join(other.stream, on=on, how=how, nulls_equal=equal, suffix="_2")
+    draw.joins += 1
+    suffix = f"_{draw.joins}"
+    stream = of.stream.join(other.stream, on=on, how=how, nulls_equal=equal, suffix=suffix)
     sign = "IS NOT DISTINCT FROM" if equal else "="
     matches = " AND ".join(f"one.{_quoted(name)} {sign} other.{_quoted(name)}" for name in on)
     if how in ("semi", "anti"):
@@ -236,7 +242,7 @@ def _join(draw: Draw, of: Relation) -> Relation:
         columns.append(f"{text} AS {_quoted(name)}")
     for name in other.fields:
         if name not in on:
-            called = f"{name}_2" if name in of.fields else name
+            called = f"{name}{suffix}" if name in of.fields else name
             columns.append(f"other.{_quoted(name)} AS {_quoted(called)}")
     sql = f"SELECT {', '.join(columns)} FROM ({of.sql}) AS one {how} JOIN ({other.sql}) AS other ON {matches}"
     return Relation(stream, sql, of.close)
@@ -253,7 +259,10 @@ def _aggregates(draw: Draw, of: Relation) -> tuple[dict[str, Any], dict[str, str
         kind, column = _plain(of.fields[name]), _quoted(name)
         specs[f"d_{name}"], texts[f"d_{name}"] = flo.count_distinct(name), f"count(DISTINCT {column})"
         if kind in ORDERED and name not in of.close:
-            specs[f"min_{name}"], texts[f"min_{name}"] = flo.min(name, where=condition), f"min({column}) FILTER (WHERE {text})"
+            specs[f"min_{name}"], texts[f"min_{name}"] = (
+                flo.min(name, where=condition),
+                f"min({column}) FILTER (WHERE {text})",
+            )
             specs[f"max_{name}"], texts[f"max_{name}"] = flo.max(name), f"max({column})"
         if kind in (int, Cents):
             specs[f"sum_{name}"], texts[f"sum_{name}"] = flo.sum(name), f"sum({column})"

@@ -19,6 +19,7 @@ from flo.core.errors import ElementError
 from flo.tables.state.keys import keys_of
 from flo.tables.state.order import code_of
 from flo.tables.state.run import Run, run_of
+from flo.tables.state.sharing import Sharing
 from flo.tables.values import layout_of
 from flo.values.operators.shapes import expect_declared
 
@@ -127,8 +128,10 @@ def own_columns(on: Any) -> tuple[str, ...] | None:
 
 def keyed(table: pa.Table, on: Any, of: Collection, *, coded: bool = False, beside: tuple[str, ...] = ()) -> Run:
     """The rows as a run, sorted by the columns `beside` and the key."""
-    table, columns = with_key(table, on, of, coded=coded)
-    return run_of(table.combine_chunks(), (*beside, *columns))
+    made, columns = with_key(table, on, of, coded=coded)
+    if made is not table:
+        return run_of(made.combine_chunks(), (*beside, *columns))
+    return RUNS.get((*beside, *columns), (table,), lambda: run_of(table.combine_chunks(), (*beside, *columns)))
 
 
 def with_key(table: pa.Table, on: Any, of: Collection, *, coded: bool = False) -> tuple[pa.Table, tuple[str, ...]]:
@@ -157,6 +160,8 @@ def _computed(on: Any, of: Collection, table: pa.Table, *, coded: bool) -> pa.Ta
     return written(keys, layout.element)
 
 
+RUNS = Sharing()
+"""Deltas by key, so that operators on the same stream and key share them."""
 ALL = f"{KEY}all"
 """The key column if all rows are one group."""
 

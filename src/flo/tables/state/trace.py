@@ -29,7 +29,11 @@ from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Keys, keys_of, same
 from flo.tables.state.run import Run, merged, pairs
+from flo.tables.state.sharing import Sharing
 from flo.tables.values import WEIGHT
+
+MERGED = Sharing()
+"""Runs that were merged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +67,12 @@ class Trace(Lowerable):
         while runs and runs[-1].rows <= 2 * size:
             tail.append(runs.pop())
             size += tail[-1].rows
-        whole = self.joined(tail[::-1])
-        if len(tail) > 1:
-            whole = whole.resting()  # now, so that the next delta does not have to
+        parts = tuple(tail[::-1])
+        if len(parts) == 1:
+            whole = self.joined([delta])
+        else:  # prepared for storage now, so that the next delta does not have to
+            how = (type(self), self.columns)
+            whole = MERGED.get(how, parts, lambda: self.joined(list(parts)).resting())
         return replace(self, runs=(*runs, whole) if whole.rows else tuple(runs))
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
