@@ -232,8 +232,8 @@ def _join(draw: Draw, of: Relation) -> Relation:
     matches = " AND ".join(f"one.{_quoted(name)} {sign} other.{_quoted(name)}" for name in on)
     if how in ("semi", "anti"):
         negated = "NOT " if how == "anti" else ""
-        sql = f"SELECT * FROM ({of.sql}) AS one WHERE {negated}EXISTS (SELECT 1 FROM ({other.sql}) AS other WHERE {matches})"
-        return Relation(stream, sql, of.close)
+        exists = f"EXISTS (SELECT 1 FROM ({other.sql}) AS other WHERE {matches})"
+        return Relation(stream, f"SELECT * FROM ({of.sql}) AS one WHERE {negated}{exists}", of.close)
     columns = []
     for name in of.fields:
         text = f"one.{_quoted(name)}"

@@ -1,7 +1,7 @@
 """Sharing of state: two operators that keep the same rows by the same key hold the same runs.
 
-What is made of the same parts in the same way is made once, as long as the parts exist. So a second join on a stream and
-key costs neither time nor memory for its trace, and a checkpoint stores the runs once.
+What is made of the same parts in the same way is made once, as long as the parts exist. So a second join on a stream
+and key costs neither time nor memory for its trace, and a checkpoint stores the runs once.
 """
 
 from __future__ import annotations
