@@ -93,7 +93,7 @@ def aggregated(
     from flo.columns.row_types import row_type
 
     _expect_aggregates(keys, aggregates)
-    plan = _Plan(stream, dict(keys), whole=not keys)
+    plan = _Plan(stream, dict(keys), whole=() in (((),) if not keys else sets or ()))
     specs = {name: plan.add(name, spec) for name, spec in aggregates.items() if spec.kind != "grouping_id"}
     rows = plan.project(sets)
     places = {name: place for place, name in enumerate(plan.columns)}
@@ -175,14 +175,12 @@ class _Plan:
         """Return the stream of rows with these columns."""
         from flo.columns.cell import fields_of
 
-        if sets is not None:
-            rows = self._expand(sets)
-        else:
-            given = {**self.columns, **({PRESENT: _literal(True)} if self.whole else {})}
-            rows = self._projected(given)
+        if self.whole:
+            self.columns[PRESENT] = _literal(True)
+        rows = self._projected(self.columns) if sets is None else self._expand(sets)
         self._kinds = fields_of(rows.collection.element) or {}
         self.columns = dict.fromkeys(self._kinds)
-        return self._with_default(rows) if self.whole else rows
+        return self._with_default(rows, sets) if self.whole else rows
 
     def _projected(self, given: dict[str, Any]) -> Any:
         f = bind_columns("agg", "columns", given, (self.stream,))
@@ -206,14 +204,17 @@ class _Plan:
             rows = rows._then_named("agg", Plus(), part)
         return rows
 
-    def _with_default(self, rows: Any) -> Any:
-        """Return the rows with one more, of which nothing counts: there is a result before any row has come."""
+    def _with_default(self, rows: Any, sets: tuple[tuple[str, ...], ...] | None) -> Any:
+        """Return the rows with one more for each grouping without columns, of which nothing counts: such a grouping has
+        a result before any row has come."""
         from flo.columns.row_types import row_type
 
         nullable = row_type({name: _or_none(kind) for name, kind in self._kinds.items()})
         self._kinds = dict(zip(self._kinds, nullable.__annotations__.values(), strict=True))
         kind: ZSet[Any] = ZSet(nullable)
-        nothing = kind.value([nullable(*(None for _ in self._kinds))]).fix()
+        absent: dict[str, Any] = dict.fromkeys(self._kinds)
+        every = [absent] if sets is None else [{**absent, SET: at} for at, some in enumerate(sets) if not some]
+        nothing = kind.value([nullable(*each.values()) for each in every]).fix()
         (default,) = rows.scope.apply(Source(kind, nothing), verb="agg")
         return default._then_named("agg", Plus(), retype(rows, nullable, "agg"))
 

@@ -309,6 +309,11 @@ class FirstPart(Part):
         return scattered(one_chunk(head.table[self.names[0]]), head.groups, groups.rows)
 
 
+def _present(table: pa.Table) -> pa.Table:
+    """The rows with a positive weight. (A filter by an expression takes ten times as long on few rows.)"""
+    return table.filter(pa.array(numbers_in(table, WEIGHT) > 0))
+
+
 def kind_of(cell: Cell) -> Any:
     return cell.kind | None if cell.nullable else cell.kind
 
@@ -353,7 +358,7 @@ class ValuesPart(Part):
             take_rows(run.table.select([*self.names, WEIGHT]), theirs).append_column(OWNER, pa.array(ours, pa.int64()))
             for run, ours, theirs in met
         ]
-        table = added_up(pa.concat_tables(tables)).filter(pc.field(WEIGHT) > 0) if tables else None
+        table = _present(added_up(pa.concat_tables(tables))) if tables else None
         if table is None or not table.num_rows:
             return self._nothing(groups.rows)
         table = table.combine_chunks()

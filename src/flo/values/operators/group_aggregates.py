@@ -233,7 +233,7 @@ class Correlation(Moments):
         both, one, other = count * xy - x * y, count * xx - x * x, count * yy - y * y
         if one <= 0 or other <= 0:
             return math.nan
-        return math.copysign(_root(both * both / (one * other)), both)
+        return math.copysign(_root(both * both / (one * other)), 1 if both >= 0 else -1)
 
 
 @final

@@ -1,0 +1,1 @@
+"""Verbs of rows with named columns, against DuckDB after every delta."""
