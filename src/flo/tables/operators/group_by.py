@@ -20,7 +20,7 @@ from flo.core.stream_type import StreamTypes
 from flo.tables.functions import ALL, beside
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
 from flo.tables.operators.group_part import Delta, Keeper, Part, Reading, Summand, Traces
-from flo.tables.operators.group_parts import parts_of
+from flo.tables.operators.group_parts import keepers_of, parts_of
 from flo.tables.state.keys import keys_of, same
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Sums, Totals, grouped, numbers_in, plus, run_of_sums
@@ -74,8 +74,7 @@ class GroupByTables(OnTables[GroupBy]):
     @cached_property
     def _keepers(self) -> tuple[Keeper, ...]:
         """What maintains the traces: parts with equal keepers share one."""
-        found = (part.keeper() for part in self._parts)
-        return tuple(dict.fromkeys(keeper for keeper in found if keeper is not None))
+        return keepers_of(self._parts)
 
     @cached_property
     def _places(self) -> dict[Summand, int]:
@@ -147,4 +146,6 @@ class GroupByTables(OnTables[GroupBy]):
 def group_by(like: GroupBy, inputs: StreamTypes) -> Operator | None:
     (output,) = like.type(inputs)
     parts = parts_of(like.aggregates, layout_of(inputs[0].collection), layout_of(output.collection))
-    return None if parts is None else GroupByTables(like)
+    if parts is None:
+        return None
+    return GroupByTables(like, traces=tuple(trace for keeper in keepers_of(parts) for trace in keeper.initial()))

@@ -347,3 +347,9 @@ def parts_of(aggregates: tuple[Aggregated, ...], inputs: Layout, outputs: Layout
             return None
         found.append(part)
     return tuple(found)
+
+
+def keepers_of(parts: tuple[Part, ...]) -> tuple[Keeper, ...]:
+    """What maintains the traces of these parts, each once."""
+    found = (part.keeper() for part in parts)
+    return tuple(dict.fromkeys(keeper for keeper in found if keeper is not None))
