@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_kind
-from flo.api.columns import Columns, bind_columns
+from flo.api.columns import Asked
 from flo.api.group_by import (
     Grouped,
     aggregated,
@@ -16,6 +16,7 @@ from flo.api.group_by import (
     group_rows,
     rollup_sets,
 )
+from flo.api.projections import bind_rows
 from flo.api.row_names import columns_of, expect_column, named_columns
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.errors import Origin, TypeMismatch
@@ -31,11 +32,11 @@ B = TypeVar("B", bound=Unbounded)
 
 
 class RowVerbs(StreamBase[C_co, B_co]):
-    def select(self, *columns: Columns | list[Any], **named: Columns) -> Stream[Any, B_co]:
-        """Return rows with these columns: names, expressions, and `name=expression`."""
+    def select(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Stream[Any, B_co]:
+        """Return rows with these columns: names, expressions, `name=expression`, and `name=function` of the row."""
         return _project(self, "select", named_columns("select", columns, named, self))
 
-    def with_columns(self, *columns: Columns | list[Any], **named: Columns) -> Stream[Any, B_co]:
+    def with_columns(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Stream[Any, B_co]:
         """Return the rows with more columns, or with columns replaced."""
         own = {name: name for name in columns_of(self, "with_columns")}
         return _project(self, "with_columns", own | named_columns("with_columns", columns, named, self))
@@ -62,15 +63,15 @@ class RowVerbs(StreamBase[C_co, B_co]):
             given[new.get(name, name)] = name
         return _project(self, "rename", given)
 
-    def group_by(self, *columns: Columns | list[Any], **named: Columns) -> Grouped:
+    def group_by(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Grouped:
         """Put rows into groups with equal columns; `agg` computes a row for each. Null is a value like others here."""
         return group_rows(self, "group_by", columns, named)
 
-    def rollup(self, *columns: Columns | list[Any], **named: Columns) -> Grouped:
+    def rollup(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Grouped:
         """Group by all columns, by all but the last, and so on to one group of all rows; columns left out are null."""
         return group_rows(self, "rollup", columns, named, rollup_sets)
 
-    def cube(self, *columns: Columns | list[Any], **named: Columns) -> Grouped:
+    def cube(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Grouped:
         """Group by every subset of the columns; columns left out are null."""
         return group_rows(self, "cube", columns, named, cube_sets)
 
@@ -89,5 +90,5 @@ class RowVerbs(StreamBase[C_co, B_co]):
 
 def _project(stream: StreamBase[Any, B], verb: str, given: dict[str, Any]) -> Stream[Any, B]:
     columns_of(stream, verb)
-    projected: Stream[Any, B] = stream._then_named(verb, Map(bind_columns(verb, "columns", given, (stream,))))
+    projected: Stream[Any, B] = stream._then_named(verb, Map(bind_rows(verb, given, stream)))
     return projected
