@@ -491,3 +491,56 @@ def sum_of_several_columns():
     flow = flo.Flow("auction")
     bids = flow.input("bids", flo.ZSet[Bid])
     bids.sum_by("auction", ("price", "auction"))
+
+
+@dataclass(frozen=True)
+class Customer:
+    id: int
+    name: str
+    at: int
+
+
+def table_with_an_unknown_key():
+    flow = flo.Flow("shop")
+    flow.table("customers", Customer, key="number")
+
+
+def table_with_a_key_column_named_twice():
+    flow = flo.Flow("shop")
+    flow.table("customers", Customer, key=["id", "id"])
+
+
+def table_without_a_key():
+    flow = flo.Flow("shop")
+    flow.table("customers", Customer, key=[])
+
+
+def table_of_numbers():
+    flow = flo.Flow("shop")
+    flow.table("customers", int, key="id")
+
+
+def table_ordered_by_its_key():
+    flow = flo.Flow("shop")
+    flow.table("customers", Customer, key="id", order_by="id")
+
+
+def table_row_with_a_null_key():
+    flow = flo.Flow("shop")
+    customers = flow.table("customers", Customer, key="id")
+    flow.output("customers", customers)
+    flow.run(customers=[Customer(1, "Ann", 1), Customer(None, "Bob", 2)])
+
+
+def deletion_without_its_order():
+    flow = flo.Flow("shop")
+    customers = flow.table("customers", Customer, key="id", order_by="at")
+    flow.output("customers", customers)
+    flow.run(customers=[Customer(1, "Ann", 1), flo.delete(1)])
+
+
+def deletion_of_another_key():
+    flow = flo.Flow("shop")
+    customers = flow.table("customers", Customer, key=["id", "name"])
+    flow.output("customers", customers)
+    flow.run(customers=[Customer(1, "Ann", 1), flo.delete(1)])

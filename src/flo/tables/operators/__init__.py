@@ -18,6 +18,7 @@ from flo.tables.operators import (  # noqa: F401
     results,
     sequences,
     sets,
+    upserts,
     windows,
     zset_streams,
 )
