@@ -544,3 +544,15 @@ def deletion_of_another_key():
     customers = flow.table("customers", Customer, key=["id", "name"])
     flow.output("customers", customers)
     flow.run(customers=[Customer(1, "Ann", 1), flo.delete(1)])
+
+
+def explode_of_an_unknown_column():
+    flow = flo.Flow("shop")
+    customers = flow.input("customers", flo.ZSet[Customer])
+    customers.explode("items")
+
+
+def explode_of_a_column_without_items():
+    flow = flo.Flow("shop")
+    customers = flow.input("customers", flo.ZSet[Customer])
+    customers.explode("name")

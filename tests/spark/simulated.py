@@ -233,7 +233,8 @@ def as_plain(kind: Any, found: Any) -> Any:
     if not ordered(of):
         weights = found[WEIGHTS] if WEIGHTS in found.column_names else pa.array([1] * found.num_rows, pa.int64())
         found = found.select(layout_of(of).names).append_column(WEIGHT, weights)
-    return of.plain(Rows(of, found.cast(schema_of(of))).value())
+    found = found if found.schema.types == schema_of(of).types else found.cast(schema_of(of))
+    return of.plain(Rows(of, found).value())
 
 
 def agree_as_one_job(spark: Any, case: Any, shards: int) -> None:
