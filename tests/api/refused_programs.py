@@ -556,3 +556,28 @@ def explode_of_a_column_without_items():
     flow = flo.Flow("shop")
     customers = flow.input("customers", flo.ZSet[Customer])
     customers.explode("name")
+
+
+def join_asof_of_two_types():
+    flow = flo.Flow("shop")
+    customers = flow.input("customers", flo.ZSet[Customer])
+    customers.join_asof(customers, on="at", other_on="name")
+
+
+def join_asof_in_no_direction():
+    flow = flo.Flow("shop")
+    customers = flow.input("customers", flo.ZSet[Customer])
+    customers.join_asof(customers, on="at", by="id", direction="nearest")
+
+
+def join_asof_with_two_columns_of_one_name():
+    flow = flo.Flow("shop")
+    customers = flow.input("customers", flo.ZSet[Customer])
+    customers.join_asof(customers, on="at", by="id", suffix="")
+
+
+def join_asof_by_an_unknown_column():
+    flow = flo.Flow("shop")
+    customers = flow.input("customers", flo.ZSet[Customer])
+    bids = flow.input("bids", flo.ZSet[Bid])
+    customers.join_asof(bids, on="at", other_on="price", by="id")

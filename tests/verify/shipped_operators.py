@@ -19,7 +19,7 @@ from flo.values.lattice_orders import And, Flat, Max
 from flo.values.lattice_structures import SetUnion
 from flo.values.lvar import LVar
 from flo.values.operators import zset_aggregates as aggregates
-from flo.values.operators import zset_joins, zsets
+from flo.values.operators import zset_asof, zset_joins, zsets
 from flo.values.operators import zset_ranking as extremes
 from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.elementwise import Filter, FlatMap, Map
@@ -283,6 +283,9 @@ ZSET_JOINS = [
         zset_joins.AntiJoin(anywhere, anywhere),
         zset_joins.LeftJoin(sign, sign),
         zset_joins.FullJoin(anywhere, anywhere),
+        zset_asof.AsOfJoin(),
+        zset_asof.AsOfJoin(None, None, sign, sign, forward=True),
+        zset_asof.AsOfJoin(sign, sign, inner=True),
     )
     for case in both(join, ZSET)
 ]

@@ -129,6 +129,14 @@ def _layout(verb: str, parameter: str, row: Any) -> Layout:
     return expression.nullable_layout(layout) if isinstance(row, Perhaps) else layout
 
 
+def row_layout(verb: str, parameter: str, stream: Any) -> Layout:
+    """Return the layout of the rows of a stream. Raises if they have no columns."""
+    try:
+        return _layout(verb, parameter, stream)
+    except FloError as error:
+        raise name_input(error, stream).located(Origin.here()) from None
+
+
 def column_layout(verb: str, parameter: str, given: Any, stream: Any) -> Layout:
     """Return the layout of the rows of a stream. Raises if they have no column of that name."""
     try:
@@ -179,5 +187,6 @@ __all__ = [
     "describe_row",
     "is_expression",
     "kind_of",
+    "row_layout",
     "stream_of",
 ]

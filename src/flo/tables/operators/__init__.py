@@ -2,6 +2,7 @@
 
 from flo.tables.operators import (  # noqa: F401
     aggregates,
+    asof,
     batches,
     elementwise,
     joins,
