@@ -40,12 +40,18 @@ def change_type(name: str, row: Any, key: tuple[str, ...], order: str | None) ->
         name, row, tuple(fields), key, order, tuple(kinds.values()), layout.split, layout.make,
         rest if others else _present, partial(row_of, row),
     )  # fmt: skip
-    made: Any = type(f"change of {getattr(row, '__name__', 'row')}", (base,), {"__slots__": (), "_shape": shape})
+    made: Any = type(
+        f"change of {getattr(row, '__name__', 'row')}", (base,), {"__slots__": (), "_shape": shape, "__repr__": _shown}
+    )
     made.__module__ = __name__
     digest = hashlib.sha256(repr((base.__qualname__, class_name(row), name, key, order)).encode()).hexdigest()[:12]
     made.__qualname__ = f"Change_{digest}"  # identifies the class in a state
     class_name(made)  # registers it, because no module contains it
     return made
+
+
+def _shown(change: Any) -> str:
+    return str(change._shape.shown(change))
 
 
 def _present() -> bool:

@@ -81,6 +81,13 @@ class TableShape:
         row = self.make(*(known[name] if name in known else next(others) for name in self.columns))
         return key, order, canonical_element(row)
 
+    def shown(self, change: Any) -> str:
+        """Return what a user writes for the change."""
+        key, order, row = self.read(change)
+        if row is not None:
+            return repr(row)
+        return repr(Delete(key, () if self.order is None else ((self.order, order),)))
+
     def rank(self, order: Any, row: Any) -> Any:
         """Return what the latest change of a key has most of: its order, then a row instead of none, then the row."""
         return order_key(order), row is not None, order_key(row)
