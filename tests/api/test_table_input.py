@@ -125,6 +125,24 @@ def test_an_order_of_their_own() -> None:
             assert sorted(_plain(loop.result()["rows"])) == [(1, "b", 2), (3, "b", 1)]
 
 
+class Seen(NamedTuple):
+    id: int
+    at: int
+    note: str | None
+
+
+def test_at_one_time_a_row_counts_more_than_a_deletion() -> None:
+    flow = shop(Seen, order_by="at")
+    for changes in ([Seen(1, 2, None), flo.delete(1, at=2)], [flo.delete(1, at=2), Seen(1, 2, None)]):
+        for pieces in ([changes], [[change] for change in changes]):
+            for engine in (flow, flow.on(flo.here)):
+                loop = engine.loop()
+                for piece in pieces:
+                    loop.push(rows=piece)
+                    loop.run()
+                assert _plain(loop.result()["rows"]) == [(1, 2, None)]
+
+
 def _plain(result: Any) -> list[Any]:
     return [
         tuple(row)[:3] for row in (result if isinstance(result, dict) else (r.values() for r in result.to_pylist()))

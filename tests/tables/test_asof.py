@@ -154,6 +154,18 @@ def test_only_rows_up_to_the_next_match_are_looked_at(direction: str, monkeypatc
     assert sum(looked) <= 80
 
 
+def test_keys_with_one_number_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row of another key, whose match lies beyond, says nothing of those that follow."""
+    colliding(monkeypatch)
+    monkeypatch.setattr(asof, "AT_FIRST", 1)
+    loop = pairs().on(flo.here).loop()
+    loop.push(rights=[Small(1, 3)])
+    loop.push(lefts=[Small(1, 3), Small(2, 1), Small(2, 5)])
+    loop.push(rights=[Small(0, 1), Small(0, 5)])
+    found = {(row["key"], row["at_right"]): row["_weight"] for row in loop.result()["pairs"].to_pylist()}
+    assert found == {(3, 1): 1, (1, 0): 1, (5, 0): 1}
+
+
 def test_rows_that_were_taken_back_are_passed_by() -> None:
     """Many of them, which no run has added up yet."""
     loop = pairs().on(flo.here).loop(negative="allow")
