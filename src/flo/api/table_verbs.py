@@ -145,9 +145,9 @@ def _side_by_side(stream: Any, other: Any, by: tuple[Any, ...], suffix: str, *, 
     from flo.columns.expression import RIGHT
 
     left, right = row_layout("join_asof", "on", stream), row_layout("join_asof", "on", other)
-    into = {name: name for name in left.names}
+    into, same = {name: name for name in left.names}, {column for column in by if isinstance(column, str)}
     for name in right.names:
-        if name in by:
+        if name in same:  # equal to the left one
             continue
         called = f"{name}{RIGHT}" if name in left.names else name
         shown = f"{name}{suffix}" if name in left.names else name
