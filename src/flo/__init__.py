@@ -65,6 +65,7 @@ from flo.core.graph import Graph, names, parse, show
 from flo.core.nested import Nested
 from flo.core.operator import Operator, Step
 from flo.core.stream_type import Bounded, StreamType, Unbounded
+from flo.values.changes import Delete, delete
 from flo.values.event_time import TimeWindow
 from flo.values.exact import Int128
 from flo.values.keyed import Keyed
@@ -127,6 +128,7 @@ __all__ = [
     "Collection",
     "CollectionError",
     "DeferError",
+    "Delete",
     "ElementError",
     "FirstEnabled",
     "Flat",
@@ -189,6 +191,7 @@ __all__ = [
     "grouping_id",
     "asc",
     "desc",
+    "delete",
     "here",
     "last",
     "linear",

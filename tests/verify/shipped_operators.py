@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import NamedTuple
 
+from flo.columns.changes import change_type
 from flo.core.collection import Collection
 from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.graph import Graph, Node, parallel, sequence
@@ -17,7 +19,7 @@ from flo.values.lattice_orders import And, Flat, Max
 from flo.values.lattice_structures import SetUnion
 from flo.values.lvar import LVar
 from flo.values.operators import zset_aggregates as aggregates
-from flo.values.operators import zset_joins, zsets
+from flo.values.operators import zset_asof, zset_joins, zsets
 from flo.values.operators import zset_ranking as extremes
 from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.elementwise import Filter, FlatMap, Map
@@ -30,6 +32,7 @@ from flo.values.operators.per_key import PerKey
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take, Window
 from flo.values.operators.sets import Difference, Intersection, SetJoin, ToBag, ToSet
 from flo.values.operators.sets import SetUnion as UnionSets
+from flo.values.operators.upserts import Upsert
 from flo.values.operators.windows import Session, Sliding, Tumbling
 from flo.values.operators.zset_aggregates import CountDistinct
 from flo.values.operators.zset_ranking import TopK
@@ -241,6 +244,20 @@ WEIGHTED = [
     *each(Differentiate(), Nested(ZSET)),
 ]
 
+
+class Entry(NamedTuple):
+    key: int
+    at: int
+    value: int
+
+
+CHANGE = change_type("table", Entry, ("key",), None)
+LATER = change_type("table", Entry, ("key",), "at")
+UPSERTS = [
+    *each(Upsert(), Sequence(CHANGE), examples={CHANGE: [CHANGE(1, None), CHANGE(1, (1, 2)), CHANGE(2, (1, 2))]}),
+    *each(Upsert(), Bag(LATER), examples={LATER: [LATER(1, 1, None), LATER(1, 1, (1,)), LATER(1, 2, None)]}),
+]
+
 AGGREGATORS = (
     aggregates.Count(),
     aggregates.Sum(),
@@ -266,6 +283,9 @@ ZSET_JOINS = [
         zset_joins.AntiJoin(anywhere, anywhere),
         zset_joins.LeftJoin(sign, sign),
         zset_joins.FullJoin(anywhere, anywhere),
+        zset_asof.AsOfJoin(),
+        zset_asof.AsOfJoin(None, None, sign, sign, forward=True),
+        zset_asof.AsOfJoin(sign, sign, inner=True),
     )
     for case in both(join, ZSET)
 ]
@@ -310,6 +330,7 @@ CASES = [
     *UNORDERED,
     *LATTICES,
     *WEIGHTED,
+    *UPSERTS,
     *AGGREGATES,
     *ZSET_JOINS,
     *KEYS,

@@ -16,6 +16,7 @@ from flo.api.row_verbs import RowVerbs
 from flo.api.scope import B_co, C_co
 from flo.api.sequence_verbs import NestedVerbs, SequenceVerbs
 from flo.api.set_verbs import SetVerbs
+from flo.api.table_verbs import TableVerbs
 from flo.api.window_verbs import WindowVerbs
 from flo.api.zset_verbs import ZSetVerbs
 from flo.core.nested import Nested
@@ -32,6 +33,7 @@ class Stream(
     WindowVerbs[C_co, B_co],
     LatticeVerbs[C_co, B_co],
     ZSetVerbs[C_co, B_co],
+    TableVerbs[C_co, B_co],
     KeyedVerbs[C_co, B_co],
     NestedVerbs[C_co, B_co],
 ):

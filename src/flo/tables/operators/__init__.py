@@ -2,6 +2,7 @@
 
 from flo.tables.operators import (  # noqa: F401
     aggregates,
+    asof,
     elementwise,
     group_by,
     joins,
@@ -14,5 +15,6 @@ from flo.tables.operators import (  # noqa: F401
     results,
     sequences,
     sets,
+    upserts,
     windows,
 )

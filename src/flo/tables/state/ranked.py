@@ -122,7 +122,26 @@ class Known(NamedTuple):
 
 def leading(runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Array) -> Leading | None:
     """The first `count` rows of each group, searched from `begin` on; None if there are no rows."""
-    spans = [_Span.of(run, groups).since(begin, order) for run in runs]
+    return _first_rows([Span.of(run, groups).since(begin, order) for run in runs], groups, count, order)
+
+
+def nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> Leading | None:
+    """For each query, the first row of its group that is not before a value; None if there are no rows.
+
+    A query has the columns of a group, under any names, and `at` its value of the first order column. Groups may occur
+    again.
+    """
+    if not runs:
+        return None
+    columns = runs[0].columns
+    groups = queries.table.select(list(queries.columns)).rename_columns(list(columns))
+    queries = Run(columns, queries.keys, groups)
+    spans = [Span.of(run, queries).since(at, order, worth=0) for run in runs]
+    return _first_rows(spans, queries, 1, order)
+
+
+def _first_rows(spans: list[Span], groups: Run, count: int, order: Order) -> Leading | None:
+    """The first `count` rows of each group in these ranges."""
     undecided, window, found = np.ones(groups.rows, bool), max(count, 1), []
     while undecided.any():
         seen = [part for part in (span.first(window, undecided) for span in spans) if len(part.groups)]
@@ -149,7 +168,7 @@ class _Seen(NamedTuple):
     """1 if more rows of the group follow in the run."""
 
 
-class _Span(NamedTuple):
+class Span(NamedTuple):
     """The row ranges of groups in a run."""
 
     run: Run
@@ -158,18 +177,18 @@ class _Span(NamedTuple):
     ends: Indices
 
     @classmethod
-    def of(cls, run: Run, groups: Run) -> _Span:
+    def of(cls, run: Run, groups: Run) -> Span:
         found, starts, counts = run.find(groups.keys.numbers)
         return cls(run, found, starts, starts + counts)
 
-    def since(self, begin: pa.Array, order: Order) -> _Span:
-        """The ranges without rows before `begin`, as far as a search pays off."""
+    def since(self, begin: pa.Array, order: Order, worth: int = WORTH_A_SEARCH) -> Span:
+        """The ranges without rows before `begin`, as far as a search pays off: in ranges of more rows than `worth`."""
         column = one_chunk(self.run.table[order.columns[0]])
 
         def is_before(rows: Indices, which: Indices) -> npt.NDArray[np.bool_]:
             return order.before(column.take(pa.array(rows)), begin.take(pa.array(self.groups[which])))
 
-        ends = np.where(self.ends - self.starts > WORTH_A_SEARCH, self.ends, self.starts)
+        ends = np.where(self.ends - self.starts > worth, self.ends, self.starts)
         return self._replace(starts=bisect_ranges(self.starts, ends, is_before))
 
     def first(self, window: int, wanted: Indices) -> _Seen:
