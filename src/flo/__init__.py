@@ -9,6 +9,7 @@ from flo import verify
 from flo.api.body import Loop
 from flo.api.engines import Here, register_engine
 from flo.api.flow import Flow
+from flo.api.ordering import asc, desc
 from flo.api.running import FlowLoop, Result
 from flo.api.stream import Stream, Windowed
 from flo.core import data as _data  # noqa: F401  # registers how plain Python data is lowered
@@ -145,6 +146,8 @@ __all__ = [
     "Versioned",
     "Windowed",
     "ZSet",
+    "asc",
+    "desc",
     "here",
     "names",
     "parse",

@@ -1,4 +1,5 @@
-"""Ordering rows by columns, as Python values are ordered: total, with nan the greatest, and ties broken."""
+"""Ordering rows by columns, as Python values are ordered: total, with null the least, nan the greatest, and ties
+broken."""
 
 from __future__ import annotations
 

@@ -77,22 +77,24 @@ class Comparison:
     """Numbers in the order of values without nulls; equal for equal values only."""
     inside: Callable[[pa.Array], npt.NDArray[np.bool_]] | None = None
     """Which values other than nulls Python may not be able to compare; None if it can compare all."""
+    raw: bool = False
+    """Whether Python compares the values itself, as those in a row or a list. It cannot compare nulls."""
 
     def numbers(self, array: pa.Array) -> Numbers:
-        """Numbers in the order of values with nulls. Python cannot compare nulls, so they come last."""
+        """Numbers in the order of values with nulls, which come first."""
         if not array.null_count:
             return self.of_values(array)
         there = dense([self.of_values(array.drop_null())])
-        numbers = np.full(len(array), len(array), np.uint64)
-        numbers[np.asarray(array.is_valid())] = there
+        numbers = np.zeros(len(array), np.uint64)
+        numbers[np.asarray(array.is_valid())] = there + np.uint64(1)
         return numbers
 
     def doubtful(self, array: pa.Array) -> npt.NDArray[np.bool_]:
         """Which values Python may not be able to compare with others."""
-        found: npt.NDArray[np.bool_] = np.asarray(array.is_null()).copy()
+        nulls: npt.NDArray[np.bool_] = np.asarray(array.is_null())
+        found = nulls.copy() if self.raw else np.zeros(len(array), bool)
         if self.inside is not None:
-            valid = ~found
-            found[valid] = self.inside(array.drop_null())
+            found[~nulls] = self.inside(array.drop_null())
         return found
 
 
@@ -106,7 +108,13 @@ def comparisons(layout: Layout | None) -> tuple[Comparison, ...] | None:
 
 @lru_cache(maxsize=1024)
 def comparison(kind: Any, raw: bool = False) -> Comparison | None:
-    """How values of a type compare; None if unknown. `raw` says that nan is not ordered last."""
+    """How values of a type compare; None if unknown. `raw` says that Python compares them itself: nulls are not ordered
+    first, and nan not last."""
+    found = _comparison(kind, raw)
+    return found and dataclasses.replace(found, raw=raw)
+
+
+def _comparison(kind: Any, raw: bool) -> Comparison | None:
     if isinstance(kind, NewType):
         return comparison(kind.__supertype__, raw)
     origin, parts = get_origin(kind), get_args(kind)

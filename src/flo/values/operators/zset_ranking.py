@@ -1,7 +1,7 @@
 """Rankings of z-sets: a total order of rows by key, top_k, and the aggregates min and max.
 
-The order is total: NaN is the greatest key, and rows with equal keys are ordered by their text. A group keeps all its
-rows, and remembers its first k. It is searched again only when one of these is retracted.
+The order is total: None is the least key, NaN the greatest number, and rows with equal keys are ordered by their text.
+A group keeps all its rows, and remembers its first k. It is searched again only when one of these is retracted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Nan:
         return hash(Nan)
 
     def __lt__(self, other: Any) -> bool:
-        if self != other:
+        if self != other and not isinstance(other, Null):
             _ = float(0) < other  # raises TypeError if no number compares with it
         return False
 
@@ -47,18 +47,43 @@ class Nan:
 NAN = Nan()
 
 
+@final
+class Null:
+    """None in a total order: equal to itself, and less than anything else."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Null)
+
+    def __hash__(self) -> int:
+        return hash(Null)
+
+    def __lt__(self, other: Any) -> bool:
+        return not isinstance(other, Null)
+
+    def __gt__(self, other: Any) -> bool:
+        return False
+
+
+NULL = Null()
+
+
 def comparable(key: Any) -> tuple[Any]:
-    """Wrap a key for a total order: NaN equals itself and is the greatest number, and zoned times are instants.
+    """Wrap a key for a total order: None is the least value, NaN the greatest number, and zoned times are instants.
 
-    It is wrapped in a tuple, so that equal keys need no order: None and None compare, None and a number do not.
+    Parts of tuples are wrapped too; those of other rows Python compares itself. The result is a tuple, so that equal
+    keys need no order.
     """
-    return (_with_nan(key),)
+    return (_ordered(key),)
 
 
-def _with_nan(key: Any) -> Any:
+def _ordered(key: Any) -> Any:
+    if key is None:
+        return NULL
     if key != key:
         return NAN
-    return tuple(map(_with_nan, key)) if type(key) is tuple else instant_element(key)
+    return tuple(map(_ordered, key)) if type(key) is tuple else instant_element(key)
 
 
 def tie_text(element: Any, operator: str) -> str:
@@ -162,8 +187,8 @@ class TopK(Unary):
     """top_k(k, key, by, descending, groups): (ZSet<T>, X) ↪ (ZSet<T>, X), the first k rows of each group.
 
     A row with weight n counts n times; rows without a positive weight do not count. Rows with equal keys are ordered by
-    their text, in both directions; NaN is the greatest key. A tuple `descending` has a direction for each column of the
-    key. Without `by` there is one group; without `key` the rows themselves are compared.
+    their text, in both directions; None is the least key, NaN the greatest number. A tuple `descending` has a direction
+    for each column of the key. Without `by` there is one group; without `key` the rows themselves are compared.
     """
 
     count: int
@@ -215,7 +240,7 @@ class Extreme(Aggregator):
 @final
 @dataclass(frozen=True)
 class Min(Extreme):
-    """min: the least value(element) of the present elements. NaN is the greatest value."""
+    """min: the least value(element) of the present elements. None is the least value, NaN the greatest."""
 
     name = "zset_min"
     descending = False
@@ -224,7 +249,7 @@ class Min(Extreme):
 @final
 @dataclass(frozen=True)
 class Max(Extreme):
-    """max: the greatest value(element) of the present elements. NaN is the greatest value."""
+    """max: the greatest value(element) of the present elements. None is the least value, NaN the greatest."""
 
     name = "zset_max"
     descending = True
