@@ -6,12 +6,26 @@ An implementation of the paper "Flo: a Semantic Foundation for Progressive Strea
 from typing import TYPE_CHECKING, Any
 
 from flo import verify
+from flo.api.aggregates import avg, count, first, last, max, min, sum
 from flo.api.body import Loop
 from flo.api.engines import Here, register_engine
 from flo.api.flow import Flow
 from flo.api.ordering import asc, desc
 from flo.api.running import FlowLoop, Result
 from flo.api.stream import Stream, Windowed
+from flo.api.window_functions import (
+    cume_dist,
+    dense_rank,
+    first_value,
+    lag,
+    last_value,
+    lead,
+    nth_value,
+    ntile,
+    percent_rank,
+    rank,
+    row_number,
+)
 from flo.core import data as _data  # noqa: F401  # registers how plain Python data is lowered
 from flo.core.collection import Collection, Value
 from flo.core.errors import (
@@ -147,10 +161,28 @@ __all__ = [
     "Windowed",
     "ZSet",
     "asc",
+    "avg",
+    "count",
+    "cume_dist",
+    "dense_rank",
     "desc",
+    "first",
+    "first_value",
     "here",
+    "lag",
+    "last",
+    "last_value",
+    "lead",
+    "max",
+    "min",
     "names",
+    "nth_value",
+    "ntile",
     "parse",
+    "percent_rank",
+    "rank",
+    "row_number",
     "rows",
     "show",
+    "sum",
 ]

@@ -1,0 +1,204 @@
+"""Window functions against DuckDB, after every delta, on values and on tables."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Annotated, Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+import narwhals as nw
+import pyarrow as pa
+import pytest
+
+import flo
+from tests.api.window_oracle import expected, shown
+from tests.quick import times
+
+
+class Sale(NamedTuple):
+    shop: str | None
+    at: int
+    price: float | None
+    cost: Annotated[Decimal, pa.decimal128(10, 2)] | None
+    big: int
+    note: str | None
+
+
+class Event(NamedTuple):
+    who: int
+    day: date | None
+    at: Annotated[datetime, pa.timestamp("us", "Europe/Paris")] | None
+    local: datetime
+    size: int
+
+
+SHOPS = ["a", "ä'", None]
+PRICES = [None, math.nan, 0.0, 1.25, -2.5, 1e300, 3.0, 3.0]
+COSTS = [None, Decimal("1.10"), Decimal("-3.33"), Decimal("99999999.99"), Decimal("2.20")]
+PARIS = ZoneInfo("Europe/Paris")
+
+
+def sale(rng: random.Random) -> Sale:
+    return Sale(
+        rng.choice(SHOPS),
+        rng.randrange(8),
+        rng.choice(PRICES),
+        rng.choice(COSTS),
+        rng.choice([2**63 - 1, 2**62, -(2**63), 7]),
+        rng.choice([None, "", "x", "日本"]),
+    )
+
+
+def event(rng: random.Random) -> Event:
+    moment = datetime(2024, 10, 27, 0, 30, tzinfo=PARIS) + timedelta(minutes=30 * rng.randrange(8))
+    return Event(
+        rng.randrange(2),
+        rng.choice([None, date(2024, 2, 27 + rng.randrange(3)), date(2024, 3, 1)]),
+        rng.choice([None, moment, moment.replace(fold=1)]),
+        datetime(2024, 1, 1) + timedelta(hours=rng.randrange(30)),
+        rng.randrange(3),
+    )
+
+
+def deltas(make: Any, seed: int, count: int = 7, size: int = 6) -> list[dict[Any, int]]:
+    """Rows that come, come again, are taken back, and are taken back before they come."""
+    rng, known, found = random.Random(seed), [], []
+    for _ in range(count):
+        delta: Counter[Any] = Counter()
+        for _ in range(rng.randrange(1, size)):
+            row = rng.choice(known) if known and rng.random() < 0.4 else make(rng)
+            known.append(row)
+            delta[row] += rng.choice([1, 1, 1, 2, -1, -1, -2])
+        found.append({row: weight for row, weight in delta.items() if weight})
+    return found
+
+
+def compare(kind: Any, chunks: list[dict[Any, int]], functions: dict[str, Any], by: Any = None, order: Any = None):
+    """Runs the functions on values and on tables, and compares all rows with SQL's after every delta."""
+    flow = flo.Flow("over")
+    flow.output("out", flow.input("rows", flo.ZSet[kind]).over(by, order).with_columns(**for_flo(functions)))
+    loops = {"values": flow.loop(), "tables": flow.on(flo.here).loop(negative="allow")}
+    weights: Counter[Any] = Counter()
+    for chunk in chunks:
+        for row, weight in chunk.items():
+            weights[row] += weight
+        present = {row: weight for row, weight in weights.items() if weight > 0}
+        names = [] if by is None else [by] if isinstance(by, str) else list(by)
+        wanted = expected(kind, present, names, order, functions)
+        for name, loop in loops.items():
+            loop.push(rows=chunk)
+            loop.run()
+            assert rows_of(loop.result()["out"]) == wanted, name
+
+
+def rows_of(result: Any) -> Counter[Any]:
+    """The rows of a result as `shown` shows them, each as often as it is there."""
+    if isinstance(result, pa.Table):
+        *columns, weights = (column.to_pylist() for column in result.columns)
+        units = zip(zip(*columns, strict=True), weights, strict=True)
+    else:
+        units = result.items()
+    found: Counter[Any] = Counter()
+    for row, weight in units:
+        found[shown(row)] += weight
+    assert all(weight >= 0 for weight in found.values())
+    return +found
+
+
+NUMBERING = {
+    "row": flo.row_number(),
+    "ranked": flo.rank(),
+    "dense": flo.dense_rank(),
+    "percent": flo.percent_rank(),
+    "share": flo.cume_dist(),
+    "bucket": flo.ntile(3),
+}
+NEIGHBOURS = {
+    "previous": flo.lag("price"),
+    "following": flo.lead("cost", 2),
+    "itself": flo.lag("at", 0),
+    "known": flo.lag("big", 1, default=-1),
+    "text": flo.lead("note", 1, default="none"),
+}
+
+
+def aggregates(**frame: Any) -> dict[str, Any]:
+    return {
+        "n": flo.count(**frame),
+        "prices": flo.count("price", **frame),
+        "total": flo.sum("price", **frame),
+        "costs": flo.sum("cost", **frame),
+        "huge": flo.sum("big", **frame),
+        "mean": flo.avg("at", **frame),
+        "cheapest": flo.min("price", **frame),
+        "dearest": flo.max("price", **frame),
+        "least_note": flo.min("note", **frame),
+    }
+
+
+def positions(**frame: Any) -> dict[str, Any]:
+    return {
+        "first_note": flo.first("note", **frame),
+        "last_cost": flo.last("cost", **frame),
+        "one": flo.first_value("note", **frame),
+        "other": flo.last_value("cost", **frame),
+        "second": flo.nth_value("price", 2, **frame),
+    }
+
+
+FUNCTIONS: dict[str, dict[str, Any]] = {
+    "row_number": {"row": flo.row_number()},
+    "rank": {"ranked": flo.rank()},
+    "numbering": NUMBERING,
+    "lag": {"previous": flo.lag("price")},
+    "neighbours": NEIGHBOURS,
+    "default frame": aggregates(),
+    "running rows": aggregates(rows=(None, 0)),
+    "rows around": aggregates(rows=(-2, 1)),
+    "rows before": aggregates(rows=(-3, -1)),
+    "rows behind": aggregates(rows=(1, 2)),
+    "the rest": aggregates(rows=(0, None)),
+    "almost all": aggregates(rows=(None, 1)),
+    "all": aggregates(range=(None, None)),
+    "peers": aggregates(range=(0, 0)),
+    "peers and the rest": aggregates(range=(0, None)),
+    "positions": positions(),
+    "positions around": positions(rows=(-1, 2)),
+    "sums": {"total": flo.sum("price", rows=(None, 0)), "n": flo.count(), "mean": flo.avg("cost", rows=(None, -1))},
+    "mixed": {"ranked": flo.rank(), "previous": flo.lag("price"), "around": flo.sum("big", rows=(-1, 1))},
+    "sometimes": {"high": flo.sum("at", where='"at" > 3'), "many": flo.count(where='"big" > 7', rows=(-2, 2))},
+}
+"""What is asked of sales, by name."""
+ORDERS: dict[str, Any] = {
+    "at": "at",
+    "desc": flo.desc("price"),
+    "nulls last": [flo.asc("cost", nulls_last=True), flo.desc("note")],
+    "none": None,
+    "total": [flo.desc("at"), "price", "cost", flo.desc("big"), flo.asc("note", nulls_last=True), "shop"],
+}
+
+
+CONDITIONS = {'"at" > 3': nw.col("at") > 3, '"big" > 7': nw.col("big") > 7}
+"""What SQL and Flo call the same."""
+
+
+def for_flo(functions: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: replace(each, where=CONDITIONS[each.where]) if getattr(each, "where", None) else each
+        for name, each in functions.items()
+    }
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_as_sql_has_it(name, order):
+    if name == "positions" and order != "total":
+        return  # which of several peers comes first is not decided in SQL
+    for seed in range(times(2)):
+        chunks = deltas(sale, seed * 1000 + len(name))
+        compare(Sale, chunks, FUNCTIONS[name], by="shop" if seed % 2 == 0 else None, order=ORDERS[order])
