@@ -17,7 +17,7 @@ import pytest
 
 import flo
 from tests.api.window_oracle import expected, shown
-from tests.quick import times
+from tests.quick import is_thorough
 
 
 class Sale(NamedTuple):
@@ -194,11 +194,33 @@ def for_flo(functions: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_as_sql_has_it(name, order):
-    if name == "positions" and order != "total":
-        return  # which of several peers comes first is not decided in SQL
-    for seed in range(times(2)):
-        chunks = deltas(sale, seed * 1000 + len(name))
-        compare(Sale, chunks, FUNCTIONS[name], by="shop" if seed % 2 == 0 else None, order=ORDERS[order])
+def test_as_sql_has_it(name, seed):
+    """In one order in a quick run; in all of them in a thorough one."""
+    chosen = random.Random(f"{name} {seed}").sample(list(ORDERS), len(ORDERS) if is_thorough() else 1)
+    if name == "positions":
+        chosen = ["total"]  # which of several peers comes first is not decided in SQL
+    for order in chosen:
+        by = "shop" if seed == 0 else None
+        compare(Sale, deltas(sale, seed * 1000 + len(name)), FUNCTIONS[name], by=by, order=ORDERS[order])
+
+
+RANGES: dict[str, tuple[Any, Any, Any]] = {
+    "numbers": (Sale, "at", [(-2, 1), (None, 2), (1, 3), (-3, -1), (-1, None)]),
+    "floats": (Sale, flo.desc("price"), [(-1.5, 0), (-1, 2.75), (None, -0.5)]),
+    "decimals": (Sale, flo.asc("cost", nulls_last=True), [(Decimal("-4.43"), 0), (-1, Decimal("1.1"))]),
+    "days": (Event, flo.desc("day"), [(timedelta(days=-1), timedelta(days=1)), (timedelta(days=1), None)]),
+    "moments": (Event, "at", [(timedelta(minutes=-60), 0), (timedelta(minutes=-30), timedelta(minutes=90))]),
+    "local": (Event, "local", [(timedelta(hours=-3), timedelta(hours=2)), (timedelta(days=-1), timedelta(hours=-1))]),
+}
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", RANGES)
+def test_ranges_as_sql_has_them(name, seed):
+    kind, order, bounds = RANGES[name]
+    make, of, by = (sale, "at", "shop") if kind is Sale else (event, "size", "who")
+    for place, frame in enumerate(bounds):
+        functions = {"n": flo.count(range=frame), "most": flo.max(of, range=frame), "sum": flo.sum(of, range=frame)}
+        compare(kind, deltas(make, seed * 100 + place, count=4), functions, by=by if place % 2 else None, order=order)

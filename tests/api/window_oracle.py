@@ -6,10 +6,10 @@ import math
 from collections import Counter
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.ordering import SortKey, sort_keys
@@ -27,11 +27,13 @@ def expected(kind: Any, weights: dict[Any, int], by: list[str], order: Any, func
     keys = [] if order is None else sort_keys("over", order)
     chosen = ", ".join(f"{_sql(each, by, keys, layout.names)} AS {_quoted(name)}" for name, each in functions.items())
     given = layout.to_table(rows)
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        connection.register("given", given)
-        found: pa.Table = connection.execute(f"SELECT *, {chosen} FROM given").fetch_arrow_table()
+    found = _connection().register("given", given).sql(f"SELECT *, {chosen} FROM given").to_arrow_table()
     return Counter(shown(row) for row in zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+
+@cache
+def _connection() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(config={"threads": 1}).execute("SET TimeZone = 'UTC'")
 
 
 def shown(row: Any) -> tuple[str, ...]:
@@ -109,6 +111,6 @@ def _literal(value: Any) -> str:
         case str():
             return f"'{value}'"
         case timedelta():
-            return f"INTERVAL {value // timedelta(microseconds=1)} MICROSECONDS"
+            return f"INTERVAL '{value // timedelta(microseconds=1)} microseconds'"
         case _:
             return str(value)

@@ -39,8 +39,9 @@ class OverVerbs(StreamBase[C_co, B_co]):
         Without `partition_by` all rows are one partition. Rows that are equal in `order_by` are peers. Where a function
         needs a total order, peers are ordered by the whole row."""
         expect_kind("over", self, ZSet, instead=(("{input}.to_zset()", "rows with weights, which can change"),))
-        by = tuple(partition_by) if isinstance(partition_by, list) else partition_by
-        by = by[0] if isinstance(by, tuple) and len(by) == 1 else (by if by != () else None)
+        by: Any = tuple(partition_by) if isinstance(partition_by, list) else partition_by
+        if isinstance(by, tuple) and len(by) < 2:
+            by = by[0] if by else None
         keys = [] if order_by is None else sort_keys("over", order_by)
         order = bind_total_order("over", order_by, self)
         return RowsOver(self, expect_optional("over", "partition_by", by, self), order, len(keys))

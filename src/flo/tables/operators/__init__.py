@@ -12,6 +12,7 @@ from flo.tables.operators import (  # noqa: F401
     nest,
     nested,
     ordering,
+    over,
     pairs,
     per_key,
     ranking,

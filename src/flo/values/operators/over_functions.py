@@ -58,8 +58,9 @@ class WindowFunction(Lowerable):
 
     @property
     def by_position(self) -> bool:
-        """Whether equal rows may have different results."""
-        return self.kind in ("row_number", "ntile", *NEIGHBOURS) or (self.has_frame and self.frame[0] == "rows")
+        """Whether it counts rows one by one, so that equal rows may have different results."""
+        one_by_one = ("row_number", "ntile", "nth_value", *NEIGHBOURS)
+        return self.kind in one_by_one or (self.has_frame and self.frame[0] == "rows")
 
     def result_type(self, element: Any) -> Any:
         """Return the type of results for rows of this type: nullable unless they cannot be null."""

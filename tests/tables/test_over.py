@@ -1,0 +1,137 @@
+"""Window functions on tables give what they give on values, and look at no more rows than they must."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import flo
+from flo.core.stream_type import StreamType
+from flo.values.operators.over import Over
+from flo.values.weighted import ZSet
+from tests.quick import tried
+from tests.tables.harness import agree, forms, on_tables
+from tests.tables.patches import colliding, whole_deltas
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _whole_deltas():
+    yield from whole_deltas()
+
+
+class Row(NamedTuple):
+    group: str | None
+    at: int | None
+    price: float
+    note: str | None
+
+
+TYPES = (StreamType(ZSet(Row), bounded=True),)
+
+
+def operator(functions: dict[str, Any], by: Any = None, order: Any = None) -> Over:
+    """The operator that the verbs make."""
+    made = flo.Flow("over").input("rows", flo.ZSet[Row]).over(by, order).with_columns(**functions)
+    assert isinstance(made.source.operator, Over)
+    return made.source.operator
+
+
+LOCAL = {
+    "lag": {"a": flo.lag("price")},
+    "both": {"a": flo.lag("note", 2, default="?"), "b": flo.lead("at", 1)},
+    "around": {"a": flo.sum("price", rows=(-2, 1)), "b": flo.min("note", rows=(-1, 1)), "c": flo.count(rows=(1, 2))},
+    "peers": {"a": flo.sum("price", range=(0, 0)), "b": flo.max("note", range=(0, 0))},
+    "peers and rows": {"a": flo.count(range=(0, 0)), "b": flo.lag("price", 2)},
+}
+SUFFIX = {
+    "numbers": {"a": flo.row_number(), "b": flo.rank()},
+    "running": {"a": flo.sum("price", rows=(None, 0)), "b": flo.count("note", rows=(None, -1))},
+    "ranges": {"a": flo.sum("at"), "b": flo.avg("price", where=nw.col("at") > 2)},
+    "mixed": {"a": flo.rank(), "b": flo.lead("price", 2), "c": flo.sum("price", rows=(None, 2))},
+}
+WHOLE = {
+    "shares": {"a": flo.percent_rank(), "b": flo.cume_dist(), "c": flo.ntile(2), "d": flo.dense_rank()},
+    "all": {"a": flo.sum("price", range=(None, None)), "b": flo.first("note", rows=(None, 1))},
+    "the rest": {"a": flo.min("price", rows=(0, None)), "b": flo.last("at", rows=(-1, None))},
+    "running extremes": {"a": flo.max("price"), "b": flo.nth_value("note", 2)},
+}
+FUNCTIONS = {**LOCAL, **SUFFIX, **WHOLE}
+ORDERS = [None, "at", flo.desc("at"), [flo.asc("note", nulls_last=True), flo.desc("price")], nw.col("price") * 2]
+BYS = [None, "group", ["group", "note"], nw.col("at") > 2]
+
+rows = st.builds(
+    Row,
+    st.sampled_from(["a", "b", None]),
+    st.sampled_from([None, 1, 2, 3, 4, 5]),
+    st.sampled_from([0.0, -1.5, math.nan, math.inf, 0.1, 0.2]),
+    st.sampled_from([None, "x", "ä"]),
+)
+deltas = st.lists(
+    st.dictionaries(rows, st.sampled_from([1, 1, 2, -1, -2]), max_size=8).map(lambda rows: (rows,)), max_size=5
+)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("order", range(len(ORDERS)))
+def test_it_runs_on_tables(name, order):
+    made = operator(FUNCTIONS[name], BYS[order % len(BYS)], ORDERS[order])
+    assert [form.name for form in forms(on_tables(made, TYPES)[0])] == ["over_tables"]
+
+
+@given(deltas, st.sampled_from(list(FUNCTIONS)), st.sampled_from(BYS), st.sampled_from(ORDERS))
+@tried(60)
+def test_as_on_values(chunks, name, by, order):
+    agree(operator(FUNCTIONS[name], by, order), TYPES, chunks, seeds=1)
+
+
+@given(deltas, st.sampled_from(list(FUNCTIONS)), st.sampled_from(BYS), st.sampled_from(ORDERS))
+@tried(24)
+def test_partitions_and_rows_that_share_a_number_are_told_apart(chunks, name, by, order):
+    with pytest.MonkeyPatch.context() as patch:
+        colliding(patch)
+        agree(operator(FUNCTIONS[name], by, order), TYPES, chunks, seeds=1)
+
+
+many = st.lists(st.tuples(st.integers(0, 40), st.sampled_from([1, 1, 1, 2, -1])), min_size=1, max_size=60)
+
+
+@given(st.lists(many, min_size=1, max_size=5), st.sampled_from(list(FUNCTIONS)), st.sampled_from(["group", None]))
+@tried(30)
+def test_as_on_values_in_long_partitions(chunks, name, by):
+    def row(number: int) -> Row:
+        return Row("ab"[number % 2], number // 3, number / 8, "xyz"[number % 3])
+
+    deltas = [(_summed([(row(number), weight) for number, weight in chunk]),) for chunk in chunks]
+    agree(operator(FUNCTIONS[name], by, "at"), TYPES, deltas, seeds=0)
+
+
+def _summed(units: list[tuple[Row, int]]) -> dict[Row, int]:
+    weights: dict[Row, int] = {}
+    for row, weight in units:
+        weights[row] = weights.get(row, 0) + weight
+    return {row: weight for row, weight in weights.items() if weight}
+
+
+large = st.dictionaries(
+    st.sampled_from([-(2**63), -(2**62), -1, 0, 5, 2**62, 2**63 - 1]), st.sampled_from([1, 2, -1]), max_size=6
+)
+offsets = st.sampled_from([None, -(2**64), -(2**62), -1, 0, 1, 6, 2**63, 2**64])
+
+
+@given(st.lists(large, max_size=3), st.tuples(offsets, offsets), st.booleans())
+@tried(40)
+def test_offsets_beyond_64_bits(chunks, bounds, down):
+    start, end = bounds
+    if start is not None and end is not None and start > end:
+        start, end = end, start
+    order = (flo.desc if down else flo.asc)("value")
+    stream = flo.Flow("over").input("rows", flo.ZSet[int]).over(None, order)
+    made = stream.with_columns(n=flo.count(range=(start, end)), most=flo.max("value", range=(start, end)))
+    agree(made.source.operator, (StreamType(ZSet(int), bounded=False),), [(chunk,) for chunk in chunks], seeds=0)
