@@ -235,6 +235,7 @@ WEIGHTED = [
     *both(zsets.Minus(), ZSET),
     *each(TopK(1), ZSET),
     *each(TopK(2, anywhere, sign, True), ZSET),
+    *each(TopK(1, sign, None, (True,), 1), ZSET),
     *each(Over((WindowFunction("row_number"), WindowFunction("sum", None, None, (), ("rows", -1, 0)))), ZSET),
     *each(Over((WindowFunction("rank"), WindowFunction("lead", None, None, (1, 0))), sign, anywhere), ZSET),
     *each(ZSetToBag(), ZSET, examples=NOT_NEGATIVE),

@@ -39,12 +39,25 @@ class OverVerbs(StreamBase[C_co, B_co]):
         Without `partition_by` all rows are one partition. Rows that are equal in `order_by` are peers. Where a function
         needs a total order, peers are ordered by the whole row."""
         expect_kind("over", self, ZSet, instead=(("{input}.to_zset()", "rows with weights, which can change"),))
-        by: Any = tuple(partition_by) if isinstance(partition_by, list) else partition_by
-        if isinstance(by, tuple) and len(by) < 2:
-            by = by[0] if by else None
+        by = one_or_tuple(partition_by)
         keys = [] if order_by is None else sort_keys("over", order_by)
         order = bind_total_order("over", order_by, self)
         return RowsOver(self, expect_optional("over", "partition_by", by, self), order, len(keys))
+
+
+def one_or_tuple(given: Any) -> Any:
+    """Return a list of columns as a tuple; one column alone, and None for none."""
+    if not isinstance(given, (list, tuple)):
+        return given
+    return tuple(given) if len(given) > 1 else given[0] if given else None
+
+
+def number_rows(stream: Any, by: Any, order: TotalOrder, name: Any, *, with_ties: bool) -> Any:
+    """Return the rows with the place of each in its group as a column; equal rows share one if there are ties."""
+    if not isinstance(name, str):
+        raise TypeMismatch(f"`rank` of `top` must be the name of a column; got {brief(name)}", where=Origin.here())
+    function = WindowFunction("rank" if with_ties else "row_number")
+    return RowsOver(stream, by, order, 1)._added({name: function}, verb="top")
 
 
 @dataclass(frozen=True)
@@ -64,7 +77,7 @@ class RowsOver(Generic[B]):
         made = {name: self._function(name, given) for name, given in functions.items()}
         return self._added(made)
 
-    def _added(self, functions: dict[str, WindowFunction]) -> Stream[ZSet[Any], B]:
+    def _added(self, functions: dict[str, WindowFunction], verb: str = "over") -> Stream[ZSet[Any], B]:
         from flo.columns.widened import Widened
 
         layout = self.order.key.inputs[0]
@@ -72,7 +85,7 @@ class RowsOver(Generic[B]):
         order, made = self.order, tuple(functions.values())
         operator = Over(made, self.by, order.key, order.directions, order.peers, into)
         output: Stream[ZSet[Any], B]
-        (output,) = self.stream.scope.apply(operator, self.stream, verb="over")
+        (output,) = self.stream.scope.apply(operator, self.stream, verb=verb)
         return output
 
     def _function(self, name: str, given: Any) -> WindowFunction:

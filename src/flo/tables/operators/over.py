@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import cell_of
-from flo.columns.expression import Expression
 from flo.columns.indices import Numbers, Places, one_chunk, take_rows
 from flo.columns.widened import Widened
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import (
-    KEY,
     beside,
     by_columns,
     group_keys,
@@ -28,6 +26,7 @@ from flo.tables.functions import (
     results,
 )
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
+from flo.tables.operators.ranking import by_key, ordering_columns
 from flo.tables.state import frames
 from flo.tables.state.frames import Before, Read, Units
 from flo.tables.state.keys import Keys, keys_of, same
@@ -126,11 +125,7 @@ class OverTables(OnTables[Over]):
         if groups is None:
             computed = group_keys(like.by, of, table)
             groups, table = tuple(computed.column_names), beside(table, computed)
-        columns, missing = _order_columns(like.key, of)
-        if missing:
-            found = results(like.key, of, table.select(list(layout_of(of).names)))
-            found = found.rename_columns(list(columns))
-            table = beside(table, found.select([name for name in columns if name in missing]))
+        table, columns = by_key(table, of, like.key)
         groups = (*groups, *self.keys)
         layout, key = layout_of(of), result_layout(like.key, of)
         down = (*like.descending, *(False for _ in self.keys))
@@ -232,20 +227,6 @@ class OverTables(OnTables[Over]):
         )
 
 
-def _order_columns(key: Any, of: Collection) -> tuple[tuple[str, ...], set[str]]:
-    """The columns to order by, and those among them that the rows do not have."""
-    own = plain_columns(key, of)
-    if own is not None:
-        return own, set()
-    layout = result_layout(key, of)
-    assert layout is not None
-    computed = tuple(f"{KEY}{KEY}{name}" for name in layout.names)
-    if isinstance(key, Expression) and isinstance(key.given, tuple):
-        columns = tuple(each if isinstance(each, str) else name for each, name in zip(key.given, computed, strict=True))
-        return columns, set(columns) & set(computed)
-    return computed, set(computed)
-
-
 def _moved(changed: Changed, weights: Places, delta: Run, groups: Run, order: OverOrder) -> Run:
     """The rows whose weight changes by these, as a run."""
     places = np.flatnonzero(weights)
@@ -258,11 +239,8 @@ def _moved(changed: Changed, weights: Places, delta: Run, groups: Run, order: Ov
 
 def _peers(changed: Changed, order: OverOrder, count: int) -> Places:
     """The number of the group of peers of each row."""
-    new = np.ones(len(changed.owners), bool)
-    new[1:] = changed.stretches[1:] != changed.stretches[:-1]
-    for of, name in list(zip(order.comparisons, order.columns, strict=True))[:count]:
-        numbers = of.numbers(one_chunk(changed.table[name]))
-        new[1:] |= numbers[1:] != numbers[:-1]
+    new = order.differ(changed.table, count)
+    new[1:] |= changed.stretches[1:] != changed.stretches[:-1]
     return np.cumsum(new)
 
 
@@ -300,7 +278,7 @@ def over(like: Over, inputs: StreamTypes) -> Operator | None:
     layout, key = layout_of(of), result_layout(like.key, of)
     if not comparisons(key) or not all(_runs_on_columns(function, of) for function in like.functions):
         return None
-    decided = set(layout.names) <= set(_order_columns(like.key, of)[0])
+    decided = set(layout.names) <= set(ordering_columns(of, like.key))
     return OverTables(like) if decided or shown_alike(layout) else None
 
 

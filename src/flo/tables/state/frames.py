@@ -204,7 +204,7 @@ def results(function: WindowFunction, read: Read | None, units: Units, number: i
     return _summed(function.kind, read, sums, arrow)
 
 
-def _numbering(function: WindowFunction, units: Units) -> npt.NDArray[Any]:
+def _numbering(function: WindowFunction, units: Units) -> Any:
     start, _ = units.bounds
     match function.kind:
         case "row_number":
@@ -217,7 +217,7 @@ def _numbering(function: WindowFunction, units: Units) -> npt.NDArray[Any]:
             others = units.standing - 1
             return np.where(others > 0, (units.place(units.peer_bounds[0])) / np.maximum(others, 1), 0.0)
         case "cume_dist":
-            return np.true_divide(units.place(units.peer_bounds[1]), units.standing)
+            return units.place(units.peer_bounds[1]) / units.standing
     (buckets,) = function.options
     size, more = np.divmod(units.standing, buckets)
     place, large = units.place(units.each), more * (size + 1)

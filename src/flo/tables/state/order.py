@@ -81,6 +81,15 @@ class Order:
         numbers = of.numbers(pa.concat_arrays([one, other]))
         return numbers[: len(one)] < numbers[len(one) :]
 
+    def differ(self, table: pa.Table, count: int) -> npt.NDArray[np.bool_]:
+        """Which rows differ from the row before in the first `count` columns; the first row does."""
+        new = np.ones(table.num_rows, bool)
+        new[1:] = False
+        for of, array in self._by_column(table)[:count]:
+            numbers = of.numbers(array)
+            new[1:] |= numbers[1:] != numbers[:-1]
+        return new
+
     def not_compared(self, table: pa.Table, owners: Places, rows: Places) -> Places:
         """The groups of sorted rows with keys that Python cannot compare."""
         assert self.key is not None
