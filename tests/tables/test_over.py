@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 import flo
 from flo.core.stream_type import StreamType
+from flo.tables.operators import over
+from flo.tables.state import neighbours
 from flo.values.operators.over import Over
 from flo.values.weighted import ZSet
 from tests.quick import tried
@@ -91,6 +93,20 @@ def test_as_on_values(chunks, name, by, order):
     agree(operator(FUNCTIONS[name], by, order), TYPES, chunks, seeds=1)
 
 
+@given(deltas, st.sampled_from(list(LOCAL | SUFFIX)), st.sampled_from(BYS), st.sampled_from(ORDERS))
+@tried(60)
+def test_as_on_values_where_only_neighbours_are_read(chunks, name, by, order):
+    with pytest.MonkeyPatch.context() as patch:
+        reads_little(patch)
+        agree(operator(FUNCTIONS[name], by, order), TYPES, chunks, seeds=1)
+
+
+def reads_little(patch: pytest.MonkeyPatch) -> None:
+    """From here on rows around changes are read, however few there are in all, and as few as can be."""
+    patch.setattr(over, "MORE", 0)
+    patch.setattr(neighbours.Search, "cost", lambda *_: -1)
+
+
 @given(deltas, st.sampled_from(list(FUNCTIONS)), st.sampled_from(BYS), st.sampled_from(ORDERS))
 @tried(24)
 def test_partitions_and_rows_that_share_a_number_are_told_apart(chunks, name, by, order):
@@ -103,13 +119,15 @@ many = st.lists(st.tuples(st.integers(0, 40), st.sampled_from([1, 1, 1, 2, -1]))
 
 
 @given(st.lists(many, min_size=1, max_size=5), st.sampled_from(list(FUNCTIONS)), st.sampled_from(["group", None]))
-@tried(30)
+@tried(60)
 def test_as_on_values_in_long_partitions(chunks, name, by):
     def row(number: int) -> Row:
         return Row("ab"[number % 2], number // 3, number / 8, "xyz"[number % 3])
 
     deltas = [(_summed([(row(number), weight) for number, weight in chunk]),) for chunk in chunks]
-    agree(operator(FUNCTIONS[name], by, "at"), TYPES, deltas, seeds=0)
+    with pytest.MonkeyPatch.context() as patch:
+        reads_little(patch)
+        agree(operator(FUNCTIONS[name], by, "at"), TYPES, deltas, seeds=0)
 
 
 def _summed(units: list[tuple[Row, int]]) -> dict[Row, int]:

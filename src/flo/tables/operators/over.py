@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +31,7 @@ from flo.tables.state import frames
 from flo.tables.state.frames import Before, Read, Units
 from flo.tables.state.keys import Keys, keys_of, same
 from flo.tables.state.limbs import has_digits
+from flo.tables.state.neighbours import Distinct, Near, Reach, reach_of, search, stretches
 from flo.tables.state.order import Order, shown_alike
 from flo.tables.state.python_order import Comparison, comparison, comparisons, own_numbers
 from flo.tables.state.ranked import Ranked, groups_in, ranked_run
@@ -42,6 +43,9 @@ from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.over import Over
 from flo.values.operators.over_functions import NUMBERING, WindowFunction
 
+SUMMED = ("count", "sum", "avg")
+MORE = 8
+"""How many more rows of every run are read around a change than are needed if all of them exist."""
 OLD, NEW, OWED = 0, 1, 2
 """Where a row comes from: it is present, it is in the delta, or it was retracted more often than it came."""
 
@@ -109,6 +113,8 @@ class OverTables(OnTables[Over]):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         delta, order = self._sorted(table.combine_chunks())
+        if not delta.rows:
+            return self, (None,)
         rows, owed = (replace(trace, columns=delta.columns, order=order) for trace in (self.rows, self.owed))
         groups = groups_in(delta)
         changed = self._changed(rows, owed, delta, groups, order)
@@ -135,29 +141,82 @@ class OverTables(OnTables[Over]):
         return ranked_run(table, groups, keys_of([table[name] for name in groups]), order), order
 
     def _changed(self, rows: Ranked, owed: Ranked, delta: Run, groups: Run, order: OverOrder) -> Changed:
-        """The rows of the partitions that the delta changes."""
+        """The rows whose results the delta may change, and those that these read."""
+        like = self.like
+        reach = reach_of(like.functions, like.peers)
+        others = [(run, *pairs(groups, run), OWED) for run in owed]
+        others.append((delta, _owners(groups, delta), np.arange(delta.rows), NEW))
+        found = None if reach.whole or not rows.runs else search(rows.runs, delta, groups, order, reach, like.peers)
+        width = reach.rows + MORE if reach.rows else 0
+        while found is not None and (reach.onward or found.cost(width) < found.rows):
+            near = found.near(width, reach.onward)
+            parts = [
+                (run, ours, theirs, OLD) for run, ours, theirs in zip(near.runs, near.owners, near.rows, strict=True)
+            ]
+            changed = self._around(near, _consolidated([*parts, *others], groups, order), reach, order)
+            if changed is not None:
+                return changed
+            width *= 4
         parts = [(run, *pairs(groups, run), OLD) for run in rows]
-        parts += [(run, *pairs(groups, run), OWED) for run in owed]
-        parts.append((delta, *pairs(groups, delta), NEW))
-        table = pa.concat_tables([take_rows(run.table, theirs) for run, _, theirs, _ in parts]).combine_chunks()
-        owners = np.concatenate([ours for _, ours, _, _ in parts])
-        source = np.concatenate([np.full(len(ours), kind) for _, ours, _, kind in parts])
-        places, firsts = order.sorted(table, owners, in_parts=True)
-        weights, source = numbers_in(table, WEIGHT)[places], source[places]
-        was, new, owing = (np.add.reduceat(np.where(source == kind, weights, 0), firsts) for kind in (OLD, NEW, OWED))
-        sums = was + new + owing
-        firsts = places[firsts]
-        owners = owners[firsts]
-        count = np.zeros(groups.rows, np.int64)
+        return _consolidated([*parts, *others], groups, order)[0]
+
+    def _around(self, near: Near, read: tuple[Changed, list[Places]], reach: Reach, order: OverOrder) -> Changed | None:
+        """The rows around anchors whose surroundings are known; None if these are too few."""
+        changed, places = read
+        count = len(near.runs)
+        peers = order.differ(changed.table, self.like.peers)
+        peers[1:] |= changed.owners[1:] != changed.owners[:-1]
+        anchors = places[-1][near.anchors]
+        rows = Distinct(tuple(places[:count]), anchors, changed.owners, changed.was, changed.now, peers)
+        found = stretches(near, rows, reach)
+        if found is None:
+            return None
+        kept, numbers = found
+        before = self._before(near, changed, kept, numbers) if reach.onward else Before(np.zeros(len(kept), np.int64))
         return Changed(
-            take_rows(table, firsts),
-            owners,
-            was,
-            np.maximum(sums, 0),
-            np.minimum(sums, 0) - owing,
-            owners,
-            Before(count),
+            take_rows(changed.table, kept),
+            changed.owners[kept],
+            changed.was[kept],
+            changed.now[kept],
+            changed.owed[kept],
+            numbers,
+            before,
         )
+
+    def _before(self, near: Near, changed: Changed, kept: Places, numbers: Places) -> Before:
+        """What stands before the stretches of partitions, one of each: in the runs, and among the rows read."""
+        count = int(numbers[-1]) + 1
+        firsts = np.searchsorted(numbers, np.arange(count))
+        groups = changed.owners[kept[firsts]]  # anchors are by group, and so are stretches
+        begin = np.searchsorted(changed.owners, groups)
+        sums: dict[int, Any] = {}
+        for number, function in [(-1, None), *enumerate(self.like.functions)]:
+            if function is not None and not (function.kind in SUMMED and function.frame[1] is None):
+                continue
+            totals = self._totals(function, changed.table, changed.was)
+            found = {name: total[kept[firsts]] - total[begin] for name, total in totals.items()}
+            for place, run in enumerate(near.runs):
+                for name, total in self._totals_of(run, number, function).items():
+                    more = total[near.starts[place]] - total[near.begins[place]]
+                    found[name] = found.get(name, 0) + more
+            sums[number] = found
+        return Before(sums.pop(-1)[WEIGHT], sums)
+
+    def _totals_of(self, run: Run, number: int, function: WindowFunction | None) -> Any:
+        """The running totals of a run, which are computed once."""
+        known = run.__dict__.setdefault("totals", {})
+        if number not in known:
+            known[number] = self._totals(function, run.table, numbers_in(run.table, WEIGHT))
+        return known[number]
+
+    def _totals(self, function: WindowFunction | None, table: pa.Table, weights: Places) -> Any:
+        """The number of rows before each, or the number and the sum of the values of a function."""
+        if function is None:
+            return {WEIGHT: np.concatenate([[0], np.cumsum(weights)])}
+        read = self._read(function, table)
+        assert read is not None
+        counted = np.where(read.counts, weights, 0)
+        return frames.running_sums(read, np.arange(len(weights)), counted, only_count=function.kind == "count")
 
     def _differences(self, changed: Changed, order: OverOrder) -> pa.Table | None:
         """The output rows that are no longer right with negative weights, and the new ones."""
@@ -225,6 +284,45 @@ class OverTables(OnTables[Over]):
             [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, layout.schema, strict=True)],
             schema=layout.schema,
         )
+
+
+def _consolidated(
+    parts: list[tuple[Run, Places, Places, int]], groups: Run, order: OverOrder
+) -> tuple[Changed, list[Places]]:
+    """Rows of runs by group and in order, each once; and for every part which of them its rows are.
+
+    A part has a run, the group and the index of each row, and where the rows come from.
+    """
+    table = pa.concat_tables([take_rows(run.table, theirs) for run, _, theirs, _ in parts]).combine_chunks()
+    owners = np.concatenate([ours for _, ours, _, _ in parts])
+    source = np.concatenate([np.full(len(ours), kind) for _, ours, _, kind in parts])
+    places, firsts = order.sorted(table, owners, in_parts=True)
+    weights, source = numbers_in(table, WEIGHT)[places], source[places]
+    was, new, owing = (np.add.reduceat(np.where(source == kind, weights, 0), firsts) for kind in (OLD, NEW, OWED))
+    sums, which = was + new + owing, np.zeros(len(places), np.int64)
+    which[firsts[1:]] = 1
+    distinct = np.empty(len(places), np.int64)
+    distinct[places] = np.cumsum(which)
+    rows = places[firsts]
+    cuts = np.cumsum([len(ours) for _, ours, _, _ in parts])[:-1]
+    changed = Changed(
+        take_rows(table, rows),
+        owners[rows],
+        was,
+        np.maximum(sums, 0),
+        np.minimum(sums, 0) - owing,
+        owners[rows],
+        Before(np.zeros(groups.rows, np.int64)),
+    )
+    return changed, np.split(distinct, cuts)
+
+
+def _owners(groups: Run, delta: Run) -> Places:
+    """The group of each row of a delta."""
+    ours, theirs = pairs(groups, delta)
+    owners = np.empty(delta.rows, np.int64)
+    owners[theirs] = ours
+    return owners
 
 
 def _moved(changed: Changed, weights: Places, delta: Run, groups: Run, order: OverOrder) -> Run:

@@ -71,11 +71,11 @@ class Order:
             _break_ties(order, new, lambda rows: [self._ties(take_rows(table.select(list(self.layout.names)), rows))])
         return order, np.flatnonzero(new)
 
-    def before(self, one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
-        """Whether values of the first column come before others, elementwise."""
-        if self.directions[0]:
+    def before(self, one: pa.Array, other: pa.Array, place: int = 0) -> npt.NDArray[np.bool_]:
+        """Whether values of a column come before others, elementwise."""
+        if self.directions[place]:
             one, other = other, one
-        of = self.comparisons[0]
+        of = self.comparisons[place]
         if has_numbers(one.type) and not one.null_count + other.null_count:
             return of.numbers(one) < of.numbers(other)
         numbers = of.numbers(pa.concat_arrays([one, other]))
