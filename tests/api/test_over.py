@@ -16,7 +16,10 @@ import pyarrow as pa
 import pytest
 
 import flo
+from flo.core.errors import CollectionError, TypeMismatch
+from flo.values.exact import Digits
 from tests.api.window_oracle import expected, shown
+from tests.engines.engine import comparable
 from tests.quick import is_thorough
 
 
@@ -224,3 +227,107 @@ def test_ranges_as_sql_has_them(name, seed):
     for place, frame in enumerate(bounds):
         functions = {"n": flo.count(range=frame), "most": flo.max(of, range=frame), "sum": flo.sum(of, range=frame)}
         compare(kind, deltas(make, seed * 100 + place, count=4), functions, by=by if place % 2 else None, order=order)
+
+
+def test_on_every_engine(engine):
+    flow = flo.Flow("over")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    by_shop = sales.over("shop", [flo.desc("price"), "at"])
+    flow.output("ranked", by_shop.with_columns(place=flo.rank(), before=flo.lag("cost"), total=flo.sum("cost")))
+    flow.output("first", sales.top(2, by="shop", order_by=flo.desc("price"), with_ties=True, rank="place"))
+    flow.output("page", sales.limit(3, offset=1, order_by="at"))
+    rows = dict(Counter(sale(random.Random(seed)) for seed in range(30)))
+    expected = {name: comparable(value) for name, value in flow.run(sales=rows).items()}
+    assert engine.run(flow, {"sales": rows}) == expected
+
+
+class Typed(NamedTuple):
+    key: str
+    n: int
+    maybe: int | None
+    price: Annotated[Decimal, pa.decimal128(10, 2)]
+    at: datetime
+
+
+def test_types_are_derived():
+    stream = flo.Flow("over").input("rows", flo.ZSet[Typed])
+    whole, ordered = stream.over("key"), stream.over("key", "at")
+
+    def kinds(over: Any, **functions: Any) -> list[Any]:
+        return list(over.with_columns(**functions).collection.element.__annotations__.values())[5:]
+
+    assert kinds(ordered, a=flo.rank(), b=flo.cume_dist(), c=flo.count("maybe")) == [int, float, int]
+    assert kinds(ordered, a=flo.lag("n"), b=flo.lag("n", default=0), c=flo.lag("maybe", 1, 0)) == [
+        int | None,
+        int,
+        int | None,
+    ]
+    digits = Annotated[Decimal, Digits(38, 2)]
+    assert kinds(whole, a=flo.sum("n"), b=flo.sum("maybe"), c=flo.sum("price")) == [
+        flo.Int128,
+        flo.Int128 | None,
+        digits,
+    ]
+    assert kinds(ordered, a=flo.avg("n", rows=(-2, -1)), b=flo.max("at", rows=(0, 1))) == [float | None, datetime]
+    assert kinds(ordered, a=flo.min("n", where=nw.col("n") > 0), b=flo.first_value("n")) == [int | None, int]
+    assert kinds(ordered, a=flo.nth_value("n", 1), b=flo.first("key", rows=(1, 2))) == [int | None, str | None]
+
+
+def test_a_column_is_replaced_in_its_place():
+    stream = flo.Flow("over").input("rows", flo.ZSet[Typed])
+    made = stream.over("key", "at").with_columns(maybe=flo.lag("maybe"), place=flo.rank(), key=flo.count())
+    assert made.collection.element._fields == ("key", "n", "maybe", "price", "at", "place")
+    assert made.collection.element.__annotations__["key"] is int
+
+
+REFUSED = {
+    "nothing": (lambda rows: rows.over("key").with_columns(), "at least one window function"),
+    "no function": (
+        lambda rows: rows.over("key").with_columns(a="n"),
+        "`a` of `with_columns` must be a window function",
+    ),
+    "no column": (
+        lambda rows: rows.over("kee").with_columns(a=flo.rank()),
+        "`partition_by` of `over` is the column `kee`",
+    ),
+    "no order": (lambda rows: rows.over("key", 3), "`order_by` of `over` must be columns"),
+    "no number": (lambda rows: rows.over().with_columns(a=flo.sum("key")), "adds one number per row"),
+    "two columns": (lambda rows: rows.over().with_columns(a=flo.max(("n", "key"))), "must read one column"),
+    "two frames": (
+        lambda rows: rows.over().with_columns(a=flo.sum("n", rows=(0, 1), range=(0, 0))),
+        "`rows` or `range`, not both",
+    ),
+    "no pair": (lambda rows: rows.over().with_columns(a=flo.sum("n", rows=3)), "`rows` of `a` must be a pair"),
+    "fractions": (lambda rows: rows.over().with_columns(a=flo.sum("n", rows=(0.5, 1))), "must be integers or None"),
+    "backwards": (lambda rows: rows.over().with_columns(a=flo.sum("n", rows=(1, -1))), "not behind its second"),
+    "no order column": (
+        lambda rows: rows.over("key").with_columns(a=flo.sum("n", range=(-1, 0))),
+        "unless `order_by` is one column",
+    ),
+    "two order columns": (
+        lambda rows: rows.over("key", ["n", "at"]).with_columns(a=flo.sum("n", range=(-1, 0))),
+        "unless `order_by` is one column",
+    ),
+    "another offset": (
+        lambda rows: rows.over("key", "at").with_columns(a=flo.sum("n", range=(-1, 0))),
+        "must be timedeltas, which can be added to datetime",
+    ),
+    "another default": (
+        lambda rows: rows.over("key", "at").with_columns(a=flo.lag("n", 1, default="x")),
+        "`default` of `lag` must be int",
+    ),
+    "no distance": (lambda rows: flo.lag("n", -1), "`distance` of `lag` must be an integer ≥ 0; got -1"),
+    "no buckets": (lambda rows: flo.ntile(0), "`buckets` of `ntile` must be an integer ≥ 1; got 0"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(name):
+    make, message = REFUSED[name]
+    with pytest.raises(TypeMismatch, match=message):
+        make(flo.Flow("over").input("rows", flo.ZSet[Typed]))
+
+
+def test_other_collections_are_refused():
+    with pytest.raises(CollectionError, match="`over` requires ZSet"):
+        flo.Flow("over").input("rows", flo.Bag[Typed]).over("key")

@@ -11,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
+from flo.core.graph import Node
 from flo.core.stream_type import StreamType
 from flo.tables.operators import over
 from flo.tables.state import neighbours
+from flo.values.keyed import Keyed
 from flo.values.operators.over import Over
+from flo.values.operators.per_key import PerKey
 from flo.values.weighted import ZSet
 from tests.quick import tried
 from tests.tables.harness import agree, forms, on_tables
@@ -153,3 +156,66 @@ def test_offsets_beyond_64_bits(chunks, bounds, down):
     stream = flo.Flow("over").input("rows", flo.ZSet[int]).over(None, order)
     made = stream.with_columns(n=flo.count(range=(start, end)), most=flo.max("value", range=(start, end)))
     agree(made.source.operator, (StreamType(ZSet(int), bounded=False),), [(chunk,) for chunk in chunks], seeds=0)
+
+
+@given(deltas, st.sampled_from(list(FUNCTIONS)), st.sampled_from(ORDERS), st.booleans())
+@tried(30)
+def test_for_every_key_as_on_values(chunks, name, order, collide):
+    made = PerKey(Node(None, operator(FUNCTIONS[name], None, order)))
+    keyed = [({row.at: {row: weight} for row, weight in chunk.items()},) for (chunk,) in chunks]
+    with pytest.MonkeyPatch.context() as patch:
+        reads_little(patch)
+        if collide:
+            colliding(patch)
+        agree(made, (StreamType(Keyed(int | None, ZSet(Row)), bounded=False),), keyed, seeds=0)
+
+
+def numbered(count: int) -> dict[Row, int]:
+    return {Row("a", place, 1.0, None): 1 for place in range(count)}
+
+
+@pytest.mark.parametrize(
+    ("functions", "emitted"),
+    [
+        ({"a": flo.lag("at"), "b": flo.lead("at", 2)}, 1 + 2 * 4),
+        ({"a": flo.sum("at", rows=(-3, 2))}, 1 + 2 * 6),
+        ({"a": flo.count(range=(0, 0)), "b": flo.lag("price")}, 5),
+    ],
+)
+def test_a_change_is_seen_by_its_neighbours_alone(monkeypatch, functions, emitted):
+    """However many rows there are, only those around a change are read, and only those that changed are emitted."""
+    read, consolidated = [], over._consolidated
+    monkeypatch.setattr(over, "_consolidated", lambda parts, *rest: (read.append(parts), consolidated(parts, *rest))[1])
+    flow = flo.Flow("near")
+    flow.output("out", flow.input("rows", flo.ZSet[Row]).over("group", "at").with_columns(**functions))
+    loop = flow.on(flo.here).loop()
+    for part in range(8):
+        loop.push(rows={row: 1 for row in numbered(4000) if row.at % 8 == part})
+    loop.pull("out")
+    read.clear()
+    loop.push(rows={Row("a", 1700, 2.0, None): 1})
+    assert loop.pull("out").num_rows <= emitted
+    assert sum(len(rows) for parts in read for _, _, rows, _ in parts) < 250
+    read.clear()
+    loop.push(rows={Row("a", place, 1.0, None): -1 for place in range(500, 3500, 1000)})
+    assert loop.pull("out").num_rows <= 3 * emitted
+    assert sum(len(rows) for parts in read for _, _, rows, _ in parts) < 500
+
+
+def test_running_functions_read_from_the_first_change_on(monkeypatch):
+    read, consolidated = [], over._consolidated
+    monkeypatch.setattr(over, "_consolidated", lambda parts, *rest: (read.append(parts), consolidated(parts, *rest))[1])
+    flow = flo.Flow("onward")
+    functions = {"a": flo.row_number(), "b": flo.rank(), "c": flo.sum("at"), "d": flo.avg("price", rows=(None, 0))}
+    flow.output("out", flow.input("rows", flo.ZSet[Row]).over("group", "at").with_columns(**functions))
+    loop = flow.on(flo.here).loop()
+    loop.push(rows=numbered(4000))
+    loop.pull("out")
+    read.clear()
+    loop.push(rows={Row("a", 3990, 0.5, None): 1})
+    changes = loop.pull("out").to_pylist()
+    assert len(changes) == 1 + 2 * 10  # the row before it is its peer, which is behind it
+    assert sum(len(rows) for parts in read for _, _, rows, _ in parts) < 50
+    (new,) = (row for row in changes if row["price"] == 0.5)
+    assert (new["a"], new["b"], int(new["c"])) == (3991, 3991, 3990 * 3991 // 2 + 3990)
+    assert new["d"] == 3990.5 / 3991

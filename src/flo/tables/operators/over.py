@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -57,7 +58,7 @@ class OverOrder(Order):
 
     apart: int = 0
 
-    @property
+    @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
         own = comparisons(self.key) or ()
         return (*own, *(Comparison(own_numbers),) * self.apart)
