@@ -143,6 +143,30 @@ def _summed(units: list[tuple[Row, int]]) -> dict[Row, int]:
 large = st.dictionaries(
     st.sampled_from([-(2**63), -(2**62), -1, 0, 5, 2**62, 2**63 - 1]), st.sampled_from([1, 2, -1]), max_size=6
 )
+spans = [(-2, 1), (-1, -1), (1, 2), (0, 3), (None, 2), (None, -1), (-1, 0)]
+
+
+@given(st.lists(many, min_size=1, max_size=5), st.sampled_from(spans), st.booleans(), st.sampled_from(["at", "price"]))
+@tried(60)
+def test_as_on_values_where_rows_near_in_value_are_read(chunks, span, down, column):
+    def row(number: int) -> Row:
+        at = None if number % 7 == 0 else number // 2
+        return Row("ab"[number % 2], at, math.nan if number == 11 else number / 8, "xyz"[number % 3])
+
+    functions = {
+        "a": flo.sum("price", range=span),
+        "b": flo.count(range=span),
+        "c": flo.lag("price") if span[0] == -2 else flo.rank(),
+    }
+    if span[0] is not None:
+        functions["d"] = flo.min("note", range=span)
+    order = [flo.asc(column), flo.desc(column, nulls_last=bool(span[1]))][down]
+    deltas = [(_summed([(row(number), weight) for number, weight in chunk]),) for chunk in chunks]
+    with pytest.MonkeyPatch.context() as patch:
+        reads_little(patch)
+        agree(operator(functions, "group" if down else None, order), TYPES, deltas, seeds=0)
+
+
 offsets = st.sampled_from([None, -(2**64), -(2**62), -1, 0, 1, 6, 2**63, 2**64])
 
 
@@ -155,7 +179,9 @@ def test_offsets_beyond_64_bits(chunks, bounds, down):
     order = (flo.desc if down else flo.asc)("value")
     stream = flo.Flow("over").input("rows", flo.ZSet[int]).over(None, order)
     made = stream.with_columns(n=flo.count(range=(start, end)), most=flo.max("value", range=(start, end)))
-    agree(made.source.operator, (StreamType(ZSet(int), bounded=False),), [(chunk,) for chunk in chunks], seeds=0)
+    with pytest.MonkeyPatch.context() as patch:
+        reads_little(patch)
+        agree(made.source.operator, (StreamType(ZSet(int), bounded=False),), [(chunk,) for chunk in chunks], seeds=0)
 
 
 @given(deltas, st.sampled_from(list(FUNCTIONS)), st.sampled_from(ORDERS), st.booleans())
@@ -179,6 +205,7 @@ def numbered(count: int) -> dict[Row, int]:
     [
         ({"a": flo.lag("at"), "b": flo.lead("at", 2)}, 1 + 2 * 4),
         ({"a": flo.sum("at", rows=(-3, 2))}, 1 + 2 * 6),
+        ({"a": flo.sum("at", range=(-3, 2)), "b": flo.lag("at")}, 1 + 2 * 6),
         ({"a": flo.count(range=(0, 0)), "b": flo.lag("price")}, 5),
     ],
 )

@@ -168,7 +168,7 @@ class OverTables(OnTables[Over]):
         peers = order.differ(changed.table, self.like.peers)
         peers[1:] |= changed.owners[1:] != changed.owners[:-1]
         anchors = places[-1][near.anchors]
-        rows = Distinct(tuple(places[:count]), anchors, changed.owners, changed.was, changed.now, peers)
+        rows = Distinct(changed.table, tuple(places[:count]), anchors, changed.owners, changed.was, changed.now, peers)
         found = stretches(near, rows, reach)
         if found is None:
             return None

@@ -153,7 +153,7 @@ def _moved(values: pa.Array, offset: Any) -> tuple[Numbers, Numbers]:
         both = own_numbers(pa.concat_arrays([wide.cast(moved.type), moved]))
     else:
         numbers = np.asarray(values.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64())).astype(np.int64)
-        both = _added(numbers, _steps(offset, kind))
+        both = _added(numbers, in_units(offset, kind))
     ranks = np.unique(both, return_inverse=True)[1].astype(np.uint64)
     return ranks[:count], ranks[count:]
 
@@ -168,7 +168,7 @@ def _added(numbers: Places, step: int) -> npt.NDArray[Any]:
     return np.concatenate([exact, exact + step])
 
 
-def _steps(offset: Any, kind: pa.DataType) -> int:
+def in_units(offset: Any, kind: pa.DataType) -> int:
     """An offset in the unit of a column."""
     if not isinstance(offset, timedelta):
         return int(offset)

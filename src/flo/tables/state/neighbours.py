@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columns.indices import Places, expand_ranges, one_chunk, take_rows
+from flo.tables.state.frames import in_units
 from flo.tables.state.keys import same
 from flo.tables.state.order import Order
 from flo.tables.state.run import Run, pairs
@@ -35,6 +36,8 @@ class Reach(NamedTuple):
     """How many rows before and behind are read."""
     peers: bool
     """By all peers."""
+    span: Any = None
+    """How far from its value; None if the value does not matter."""
 
 
 WHOLE = Reach(True, True, 0, True)
@@ -48,6 +51,7 @@ def reach_of(functions: Sequence[WindowFunction], peers: int) -> Reach:
         any(each.onward for each in found),
         max(each.rows for each in found),
         any(each.peers for each in found),
+        max((each.span for each in found if each.span is not None), default=None),
     )
 
 
@@ -70,7 +74,16 @@ def _reach(function: WindowFunction, peers: int) -> Reach:
             return Reach(not peers, False, 0, True)
         case (_, ("range", None, 0)) if summed:
             return Reach(not peers, True, 0, True)
+        case (_, ("range", start, end)) if start is not None and end is not None:
+            return Reach(False, False, 0, True, _span(start, end))
+        case (_, ("range", None, end)) if summed and end is not None:
+            return Reach(False, True, 0, True, _span(end, end))
     return WHOLE
+
+
+def _span(start: Any, end: Any) -> Any:
+    """How far from a change rows may be whose frames have the change, or which are in such a frame."""
+    return 2 * max(abs(bound) for bound in (start, end) if bound)
 
 
 @dataclass(frozen=True)
@@ -91,7 +104,9 @@ class Near:
     """By run and anchor: the first row of the partition, and the one behind the last."""
     stops: npt.NDArray[np.int64]
     width: int
-    """How many rows were read around anchors; 0 if only anchors matter, or their peers, which were all read."""
+    """How many rows were read around anchors; 0 if only anchors matter, or rows near them in value, which were all
+    read."""
+    targets: Targets
 
 
 @dataclass(frozen=True)
@@ -107,6 +122,7 @@ class Search:
     high: npt.NDArray[np.int64]
     begins: npt.NDArray[np.int64]
     stops: npt.NDArray[np.int64]
+    targets: Targets
 
     @property
     def rows(self) -> int:
@@ -128,7 +144,18 @@ class Search:
             read, first = np.unique(expand_ranges(starts[place], counts), return_index=True)
             rows.append(read)
             owners.append(np.repeat(self.groups, counts)[first])
-        return Near(self.runs, tuple(rows), tuple(owners), self.anchors, starts, ends, self.begins, self.stops, width)
+        return Near(
+            self.runs,
+            tuple(rows),
+            tuple(owners),
+            self.anchors,
+            starts,
+            ends,
+            self.begins,
+            self.stops,
+            width,
+            self.targets,
+        )
 
 
 def search(runs: tuple[Run, ...], delta: Run, groups: Run, order: Order, reach: Reach, peers: int) -> Search | None:
@@ -140,19 +167,68 @@ def search(runs: tuple[Run, ...], delta: Run, groups: Run, order: Order, reach: 
     begins, stops = _spans(runs, groups)
     if not _trusted(runs, groups, begins, stops):
         return None
+    targets = Targets.of(take_rows(delta.table, places), order, reach, peers)
+    if targets is None:
+        return None
     begins, stops = begins[:, ours], stops[:, ours]
-    anchors = take_rows(delta.table, places)
-    low, high = begins.ravel().copy(), stops.ravel().copy()
-    columns = order.columns[:peers] if reach.peers else order.columns
-    which = np.tile(np.arange(len(ours)), len(runs))
-    for place, name in enumerate(columns):
-        values = one_chunk(anchors[name])
-        stored = [one_chunk(run.table[name]) for run in runs]
-        narrowed = _bound(stored, low, high, values, which, order, place, behind=False)
-        high = _bound(stored, narrowed, high, values, which, order, place, behind=True)
-        low = narrowed
+    low, high = targets.find([run.table for run in runs], begins.ravel(), stops.ravel())
     shape = (len(runs), len(ours))
-    return Search(runs, places, ours, low.reshape(shape), high.reshape(shape), begins, stops)
+    return Search(runs, places, ours, low.reshape(shape), high.reshape(shape), begins, stops, targets)
+
+
+class Targets(NamedTuple):
+    """For each anchor, the first and the last values of columns of the order that rows around it have."""
+
+    order: Order
+    columns: list[tuple[str, pa.Array, pa.Array]]
+
+    @classmethod
+    def of(cls, anchors: pa.Table, order: Order, reach: Reach, peers: int) -> Targets | None:
+        """The anchors themselves, their peers, or what is near them in value; None if that cannot be computed."""
+        names = order.columns[:peers] if reach.peers else order.columns
+        columns = [(name, one_chunk(anchors[name]), one_chunk(anchors[name])) for name in names]
+        if reach.span is not None:
+            name, values, _ = columns[-1]
+            low, high = shifted(values, -reach.span), shifted(values, reach.span)
+            if low is None or high is None:
+                return None
+            columns[-1] = (name, high, low) if order.directions[peers - 1] else (name, low, high)
+        return cls(order, columns)
+
+    def find(self, tables: list[pa.Table], begins: Places, stops: Places) -> tuple[Places, Places]:
+        """For each table and anchor, the first row in [begin, stop) that is not before the anchor, and the first that
+        is behind it."""
+        low, high = begins.copy(), stops.copy()
+        which = np.tile(np.arange(len(begins) // max(len(tables), 1)), len(tables))
+        for place, (name, first, last) in enumerate(self.columns):
+            stored = [one_chunk(table[name]) for table in tables]
+            narrowed = _bound(stored, low, high, first, which, self.order, place, behind=False)
+            high = _bound(stored, narrowed, high, last, which, self.order, place, behind=True)
+            low = narrowed
+        return low, high
+
+
+def shifted(values: pa.Array, offset: Any) -> pa.Array | None:
+    """The values plus an offset, or a little further; None if the type has no such values."""
+    kind = values.type
+    if pa.types.is_floating(kind):
+        moved = np.asarray(values.cast(pa.float64()).fill_null(0.0)) + float(offset)
+        for _ in range(4):  # sums are rounded
+            moved = np.nextafter(moved, np.copysign(np.inf, float(offset)))
+        return pa.array(moved, kind, mask=np.asarray(values.is_null()))
+    if pa.types.is_decimal(kind):
+        return None
+    bits = 32 if kind.bit_width == 32 else 64
+    limits = np.iinfo(np.int32 if bits == 32 else np.int64)
+    width = pa.int32() if bits == 32 and not pa.types.is_integer(kind) else pa.int64()
+    whole = np.asarray(values.cast(width).fill_null(0)).astype(np.int64)
+    step = in_units(offset, kind)
+    if abs(step) > limits.max:
+        reached = np.full(len(whole), limits.max if step > 0 else limits.min)
+    else:
+        reached = np.clip(whole, limits.min - min(step, 0), limits.max - max(step, 0)) + step
+    array = pa.array(reached, mask=np.asarray(values.is_null()))
+    return array.cast(width).cast(kind) if kind != pa.int64() else array
 
 
 def _spans(runs: tuple[Run, ...], groups: Run) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -226,6 +302,7 @@ def _bound(
 class Distinct(NamedTuple):
     """The rows that were read, in order, each once."""
 
+    table: pa.Table
     of_read: tuple[Places, ...]
     """For each run, which of them the rows read of it are."""
     of_anchors: Places
@@ -244,13 +321,18 @@ def stretches(near: Near, rows: Distinct, reach: Reach) -> tuple[Places, Places]
     read."""
     begin, before, end, behind = _known(near, rows)
     first, last = rows.of_anchors, rows.of_anchors
-    if reach.onward:
-        end = np.searchsorted(rows.owners, rows.owners[rows.of_anchors], side="right") - 1
+    stop = np.searchsorted(rows.owners, rows.owners[rows.of_anchors], side="right")
+    if reach.span is not None:
+        start = np.searchsorted(rows.owners, rows.owners[rows.of_anchors])
+        first, last = near.targets.find([rows.table], start, stop)
+        last = last - 1
+    elif reach.peers:
+        first, last = _preceding(rows.new_peers)[first], _following(np.append(rows.new_peers, True))[last + 1] - 1
     if reach.peers:
-        following, preceding = _following(np.append(rows.new_peers, True)), _preceding(rows.new_peers)
-        first, last = preceding[first], following[last + 1] - 1
-        begin = np.where(before, following[begin + 1], np.minimum(begin, first))
-        end = np.where(behind, preceding[end] - 1, np.maximum(end, last))
+        begin = np.where(before, _following(np.append(rows.new_peers, True))[begin + 1], np.minimum(begin, first))
+        end = np.where(behind, _preceding(rows.new_peers)[end] - 1, np.maximum(end, last))
+    if reach.onward:
+        end = stop - 1
     for weights in (rows.was, rows.now):
         total = np.concatenate([[0], np.cumsum(weights)])
         enough = ~before | ((begin <= first) & (total[first] - total[np.minimum(begin, first)] >= reach.rows))
