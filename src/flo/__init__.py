@@ -40,6 +40,19 @@ from flo.api.flow import Flow, Here, register_engine
 from flo.api.ordering import asc, desc
 from flo.api.running import FlowLoop, Result
 from flo.api.stream import Stream, Windowed
+from flo.api.window_functions import (
+    cume_dist,
+    dense_rank,
+    first_value,
+    lag,
+    last_value,
+    lead,
+    nth_value,
+    ntile,
+    percent_rank,
+    rank,
+    row_number,
+)
 from flo.core import data as _data  # noqa: F401  # registers how plain Python data is lowered
 from flo.core.collection import Collection, Value
 from flo.core.errors import (
@@ -199,7 +212,15 @@ __all__ = [
     "median",
     "min",
     "mode",
+    "cume_dist",
+    "dense_rank",
+    "first_value",
+    "lag",
+    "last_value",
+    "lead",
     "names",
+    "nth_value",
+    "ntile",
     "parse",
     "quantile",
     "rows",
@@ -211,4 +232,7 @@ __all__ = [
     "sum_distinct",
     "var_pop",
     "var_samp",
+    "percent_rank",
+    "rank",
+    "row_number",
 ]

@@ -176,6 +176,9 @@ OF_ZSETS = [
     Case("count_distinct_tables", lambda sales: sales.count_distinct_by(last_of, tenth_of)),
     Case("count_distinct_tables", lambda sales: sales.map(tenth_of).count_distinct()),
     Case("top_k_tables", lambda sales: sales.top(2, "price", by="shop")),
+    Case(
+        "over_tables", lambda sales: sales.over("shop", "price").with_columns(row=flo.row_number(), b=flo.lag("price"))
+    ),
     Case("extreme_tables", lambda sales: sales.max_by("shop", "price")),
     Case("distinct_tables", lambda sales: sales.map(shop_of).distinct()),
     Case("join_tables", lambda sales: sales.join(sales, "shop", "shop")),
@@ -187,6 +190,7 @@ OF_ZSETS = [
     Case("form_of_every_key", per_key(lambda some: some.map("price").distinct())),
     Case("form_of_every_key", per_key(lambda some: some.count_distinct_by("price", "price"))),
     Case("form_of_every_key", per_key(lambda some: some.sum_by("price", "price"))),
+    Case("form_of_every_key", per_key(lambda some: some.over(None, "price").with_columns(n=flo.rank()))),
 ]
 OF_SETS = [
     Case("new_tables", lambda sales: sales.to_zset()),

@@ -27,6 +27,8 @@ from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, Keyed
 from flo.values.operators.lattices import FoldLattice, SumLattice
 from flo.values.operators.lvars import Above, LVarToSequence, LVarUnion, MapLattice, Threshold
 from flo.values.operators.nested_streams import Flatten, NestedLast, NestedZip, NestOnce, RepeatNested, RepeatNestedBy
+from flo.values.operators.over import Over
+from flo.values.operators.over_functions import WindowFunction
 from flo.values.operators.pairs import MergeSorted, UnionSequences, Zip
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take, Window
@@ -236,6 +238,9 @@ WEIGHTED = [
     *both(zsets.Minus(), ZSET),
     *each(TopK(1), ZSET),
     *each(TopK(2, anywhere, sign, True), ZSET),
+    *each(TopK(1, sign, None, (True,), 1), ZSET),
+    *each(Over((WindowFunction("row_number"), WindowFunction("sum", None, None, (), ("rows", -1, 0)))), ZSET),
+    *each(Over((WindowFunction("rank"), WindowFunction("lead", None, None, (1, 0))), sign, anywhere), ZSET),
     *each(ZSetToBag(), ZSET, examples=NOT_NEGATIVE),
     *each(ZSetToSet(), ZSET, examples=NOT_NEGATIVE),
     *each(prepared(ZSetToBag(), zsets.Distinct()), Nested(ZSET)),

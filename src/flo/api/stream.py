@@ -12,6 +12,7 @@ from flo.api.combine_verbs import CombineVerbs
 from flo.api.element_verbs import ElementVerbs
 from flo.api.keyed_verbs import KeyedVerbs
 from flo.api.lattice_verbs import LatticeVerbs
+from flo.api.over_verbs import OverVerbs
 from flo.api.row_verbs import RowVerbs
 from flo.api.scope import B_co, C_co
 from flo.api.sequence_verbs import NestedVerbs, SequenceVerbs
@@ -34,6 +35,7 @@ class Stream(
     LatticeVerbs[C_co, B_co],
     ZSetVerbs[C_co, B_co],
     TableVerbs[C_co, B_co],
+    OverVerbs[C_co, B_co],
     KeyedVerbs[C_co, B_co],
     NestedVerbs[C_co, B_co],
 ):

@@ -10,6 +10,7 @@ from flo.tables.operators import (  # noqa: F401
     lattices,
     nest,
     ordering,
+    over,
     pairs,
     per_key,
     results,

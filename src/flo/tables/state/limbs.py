@@ -229,3 +229,18 @@ def limbs_of(columns: dict[int, Indices], count: int) -> Limbs:
     nothing = np.zeros(count, np.int64)
     low, high = min(columns), max(columns)
     return Limbs(low, np.array([columns.get(index, nothing) for index in range(low, high + 1)]))
+
+
+def running(array: pa.Array, weights: Indices) -> dict[int, Indices]:
+    """Σ number · weight over all rows before each, and over all rows: sums by the index of the digit."""
+    sums: dict[int, Indices] = {}
+    if pa.types.is_integer(array.type) and not pa.types.is_uint64(array.type):
+        values = np.asarray(array.cast(pa.int64()))
+        if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
+            return {0: np.concatenate([[0], np.cumsum(values * weights)])}
+    for index, digit in pieces(array):
+        for more, term in enumerate(_weighted(digit, weights)):
+            if term.any():
+                found = np.concatenate([[0], np.cumsum(term)])
+                sums[index + more] = sums[index + more] + found if index + more in sums else found
+    return sums

@@ -315,15 +315,24 @@ class Order:
             _break_ties(order, new, lambda rows: [self._ties(take_rows(table.select(list(self.layout.names)), rows))])
         return order, np.flatnonzero(new)
 
-    def before(self, one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
-        """Whether values of the first column come before others, elementwise."""
-        if self.directions[0]:
+    def before(self, one: pa.Array, other: pa.Array, place: int = 0) -> npt.NDArray[np.bool_]:
+        """Whether values of a column come before others, elementwise."""
+        if self.directions[place]:
             one, other = other, one
-        of = self.comparisons[0]
+        of = self.comparisons[place]
         if has_numbers(one.type) and not one.null_count + other.null_count:
             return of.numbers(one) < of.numbers(other)
         numbers = of.numbers(pa.concat_arrays([one, other]))
         return numbers[: len(one)] < numbers[len(one) :]
+
+    def differ(self, table: pa.Table, count: int) -> npt.NDArray[np.bool_]:
+        """Which rows differ from the row before in the first `count` columns; the first row does."""
+        new = np.ones(table.num_rows, bool)
+        new[1:] = False
+        for of, array in self._by_column(table)[:count]:
+            numbers = of.numbers(array)
+            new[1:] |= numbers[1:] != numbers[:-1]
+        return new
 
     def not_compared(self, table: pa.Table, owners: Indices, rows: Indices) -> Indices:
         """The groups of sorted rows with keys that Python cannot compare."""

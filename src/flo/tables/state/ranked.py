@@ -120,9 +120,14 @@ class Known(NamedTuple):
         return one_chunk(self.table[order.columns[0]]).take(pa.array(self.in_order[firsts]))
 
 
-def leading(runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Array) -> Leading | None:
-    """The first `count` rows of each group, searched from `begin` on; None if there are no rows."""
-    return _first_rows([Span.of(run, groups).since(begin, order) for run in runs], groups, count, order)
+def leading(
+    runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Array, ties: int | None = None
+) -> Leading | None:
+    """The first `count` rows of each group, searched from `begin` on; None if there are no rows.
+
+    With `ties`, rows that are equal to the last of them in so many columns of the order follow it.
+    """
+    return _first_rows([Span.of(run, groups).since(begin, order) for run in runs], groups, count, order, ties)
 
 
 def nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> Leading | None:
@@ -140,14 +145,14 @@ def nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> Leadin
     return _first_rows(spans, queries, 1, order)
 
 
-def _first_rows(spans: list[Span], groups: Run, count: int, order: Order) -> Leading | None:
+def _first_rows(spans: list[Span], groups: Run, count: int, order: Order, ties: int | None = None) -> Leading | None:
     """The first `count` rows of each group in these ranges."""
     undecided, window, found = np.ones(groups.rows, bool), max(count, 1), []
     while undecided.any():
         seen = [part for part in (span.first(window, undecided) for span in spans) if len(part.groups)]
         undecided = np.zeros(groups.rows, bool)
         if seen:
-            heads, open_groups = _decided(seen, groups, count, order)
+            heads, open_groups = _decided(seen, groups, count, order, ties)
             found.append(heads)
             undecided[open_groups] = True
         window *= 2
@@ -202,7 +207,9 @@ class Span(NamedTuple):
         return _Seen(take_rows(self.run.table, indices), np.repeat(groups, counts), edge)
 
 
-def _decided(seen: list[_Seen], groups: Run, count: int, order: Order) -> tuple[Leading, Indices]:
+def _decided(
+    seen: list[_Seen], groups: Run, count: int, order: Order, ties: int | None = None
+) -> tuple[Leading, Indices]:
     """The heads of the groups that the rows seen so far decide, and the groups that they do not.
 
     Up to the first row after which a run has more rows, every row was seen in all runs, and its weight is known.
@@ -225,8 +232,15 @@ def _decided(seen: list[_Seen], groups: Run, count: int, order: Order) -> tuple[
     there = np.where((rows <= horizon[nth]) & (sums > 0), np.minimum(sums, max(count, 0)), 0)
     running = np.cumsum(there)
     before = running - there - (running - there)[head][nth]
-    enough = (np.add.reduceat(there, head) >= count) | (horizon == len(rows))
-    times = np.clip(count - before, 0, there) * enough[nth]
+    if ties is None:
+        enough = (np.add.reduceat(there, head) >= count) | (horizon == len(rows))
+        times = np.clip(count - before, 0, there) * enough[nth]
+    else:
+        new = begins | order.differ(take_rows(table.select(list(order.columns)), indices[firsts]), ties)
+        before = before[np.flatnonzero(new)][np.cumsum(new) - 1]
+        behind = (before >= count) & (rows <= horizon[nth])
+        enough = np.logical_or.reduceat(behind, head) | (horizon == len(rows))
+        times = np.where((there > 0) & (before < count), sums, 0) * enough[nth]
     chosen = np.flatnonzero(times)
     heads = Leading(take_rows(table, indices[firsts[chosen]]), owner[chosen], times[chosen])
     return heads, owner[head][~enough]
