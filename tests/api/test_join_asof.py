@@ -164,6 +164,20 @@ def test_the_columns_of_the_result() -> None:
     }
 
 
+def test_it_keeps_the_key() -> None:
+    flow = flo.Flow("exchange")
+    bids, rates = flow.table("bids", Bid, key="at"), flow.input("rates", flo.ZSet[Rate])
+    assert bids.map({"at": "at"}).key is None
+    kept = flow.table("kept", Rate, key=["at", "unit"]).join_asof(rates, on="at")
+    assert kept.key == ("at", "unit")
+    flow.output("kept", kept)
+    joined = rates.join_asof(bids, on="at", suffix="_bid")
+    assert joined.key is None
+    flow.output("joined", joined)
+    found = flow.run(rates=[Rate(5, "a", 1.5)], bids=[Bid(4, "b", 9)], kept=[])
+    assert [tuple(row) for row in found["joined"]] == [(5, "a", 1.5, 4, "b", 9)], "`at` and `at_right` of the other"
+
+
 def test_every_schedule_has_one_outcome() -> None:
     flow = exchange("int")
     bid, rate = rows_of("int")

@@ -94,6 +94,7 @@ class TableVerbs(StreamBase[C_co, B_co]):
         into = _side_by_side(self, other, keys[1] or (), suffix, inner=how == "inner")
         operator = AsOfJoin(at, other_at, key, other_key, into, direction == "forward", how == "inner")
         joined: Stream[ZSet[Any], B | B2] = self._then(operator, other)
+        joined.key = self.key  # a row has one match
         return joined
 
 
@@ -142,21 +143,21 @@ def _expect_order(on: Any, other: Any) -> None:
 
 def _side_by_side(stream: Any, other: Any, by: tuple[Any, ...], suffix: str, *, inner: bool) -> Any:
     """Return the function that puts the columns of two rows side by side."""
-    from flo.columns.expression import RIGHT
+    from flo.columns.expression import Expression
 
     left, right = row_layout("join_asof", "on", stream), row_layout("join_asof", "on", other)
     into, same = {name: name for name in left.names}, {column for column in by if isinstance(column, str)}
-    for name in right.names:
+    called = Expression.names_of((left, right))[len(left.names) :]
+    for name, column in zip(right.names, called, strict=True):
         if name in same:  # equal to the left one
             continue
-        called = f"{name}{RIGHT}" if name in left.names else name
         shown = f"{name}{suffix}" if name in left.names else name
-        if shown in into or (called in left.names and name in left.names):
+        if shown in into:
             raise TypeMismatch(
                 f"`join_asof` would make two columns `{shown}`",
                 facts=(("left", ", ".join(left.names)), ("right", ", ".join(right.names))),
                 instead=(('suffix="…"', "another suffix for the columns of the other"),),
                 where=Origin.here(),
             )
-        into[shown] = called
+        into[shown] = column
     return bind_columns("join_asof", "into", into, (stream, other if inner else Perhaps(other)))
