@@ -129,6 +129,29 @@ def test_every_engine_agrees(engine: Any, direction: str) -> None:
         assert engine.run(flow, data, parts=parts) == expected
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "places"),
+    [
+        (pa.timestamp("us", "UTC"), pa.timestamp("us", "Europe/Berlin"), [START, START + timedelta(hours=1)]),
+        (pa.int32(), pa.int64(), [-5, 0, 2**31 - 1]),
+        (pa.float32(), pa.float64(), [-0.5, 0.0, math.inf, math.nan]),
+    ],
+)
+def test_places_of_alike_types(one: Any, other: Any, places: list[Any]) -> None:
+    flow = flo.Flow("alike")
+    left = flow.input("left", flo.ZSet[flo.rows(pa.schema([("at", one), ("x", pa.int64())]))])
+    right = flow.input("right", flo.ZSet[flo.rows(pa.schema([("at", other), ("y", pa.int64())]))])
+    for direction in ("backward", "forward"):
+        flow.output(direction, left.join_asof(right, on="at", direction=direction))  # type: ignore[arg-type]
+    assert "2 on tables" in flow.on(flo.here).explain()
+    rights = [{"at": at, "y": n} for n, at in enumerate(places) if n % 2 == 0]
+    data = {"left": [{"at": at, "x": n} for n, at in enumerate(places)], "right": rights}
+    expected, tables = flow.run(**data), flow.on(flo.here).run(**data)
+    for name, rows in expected.items():
+        found = sorted(repr(comparable(list(row.values())[:-1])) for row in tables[name].to_pylist())
+        assert found == sorted(repr(comparable(tuple(row))) for row in rows)
+
+
 class Bid(NamedTuple):
     at: int
     currency: str

@@ -10,6 +10,7 @@ from flo.api.scope import B_co, C_co, StreamBase, name_input
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
+from flo.values.exact import plain_type
 from flo.values.operators.elementwise import FlatMap
 from flo.values.operators.zset_asof import AsOfJoin
 from flo.values.sequence import Sequence
@@ -127,15 +128,15 @@ def _bound(name: str, given: Any, stream: Any) -> Any:
 
 
 def _expect_order(on: Any, other: Any) -> None:
-    """Raise unless both columns have one type, whose values have an order."""
-    from flo.columns.changes import never_null
-
-    kinds = [never_null(each.kind) for each in (on, other)]
-    if kinds[0] != kinds[1] or on.layout.form != "value":
-        one = "numbers, times or strings of one type"
+    """Raise unless both are one column, of types whose values can be compared."""
+    one, another = (each.layout.cells[0] for each in (on, other))
+    kinds = plain_type(one.kind), plain_type(another.kind)
+    zones = [getattr(cell.arrow, "tz", None) is not None for cell in (one, another)]
+    if on.layout.form != "value" or other.layout.form != "value" or kinds[0] != kinds[1] or zones[0] != zones[1]:
+        shown = [f"{type_name(kind)}{' with a zone' if zone else ''}" for kind, zone in zip(kinds, zones, strict=True)]
         raise TypeMismatch(
-            f"`join_asof` compares `on` of both sides: expected {one}, got {type_name(kinds[0])} and "
-            f"{type_name(kinds[1])}",
+            "`join_asof` compares `on` of both sides: expected numbers, times or strings of one type, "
+            f"got {shown[0]} and {shown[1]}",
             facts=(("on", brief(on)), ("other_on", brief(other))),
             where=Origin.here(),
         )
