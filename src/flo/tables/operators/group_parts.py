@@ -341,6 +341,8 @@ def parts_of(aggregates: tuple[Aggregated, ...], inputs: Layout, outputs: Layout
             return None
         names = tuple(inputs.names[at] for at in each.places)
         cells = tuple(inputs.cells[at] for at in each.places)
+        if each.where is not None and not pa.types.is_boolean(inputs.cells[each.where].arrow):
+            return None
         where = None if each.where is None else inputs.names[each.where]
         part = kind(each, names, cells, where, cell)
         if not part.fits():
