@@ -124,9 +124,14 @@ class Known(NamedTuple):
         return one_chunk(self.table[order.columns[0]]).take(pa.array(self.in_order[firsts]))
 
 
-def leading(runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Array) -> Leading | None:
-    """The first `count` rows of each group, searched from `begin` on; None if there are no rows."""
-    spans = [_Span.of(run, groups).since(begin, order) for run in runs]
+def leading(
+    runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Array, backwards: bool = False
+) -> Leading | None:
+    """The first `count` rows of each group, searched from `begin` on; None if there are no rows.
+
+    With `backwards` the runs are sorted in the opposite of the order, and are read from the end.
+    """
+    spans = [_Span.of(run, groups, backwards).since(begin, order) for run in runs]
     undecided, window, found = np.ones(groups.rows, bool), max(count, 1), []
     while undecided.any():
         seen = [part for part in (span.first(window, undecided) for span in spans) if len(part.groups)]
@@ -160,11 +165,12 @@ class _Span(NamedTuple):
     groups: Places
     starts: Places
     ends: Places
+    backwards: bool
 
     @classmethod
-    def of(cls, run: Run, groups: Run) -> _Span:
+    def of(cls, run: Run, groups: Run, backwards: bool) -> _Span:
         found, starts, counts = run.find(groups.keys.numbers)
-        return cls(run, found, starts, starts + counts)
+        return cls(run, found, starts, starts + counts, backwards)
 
     def since(self, begin: pa.Array, order: Order) -> _Span:
         """The ranges without rows before `begin`, as far as a search pays off."""
@@ -174,19 +180,20 @@ class _Span(NamedTuple):
         while len(halved):
             middle = (starts[halved] + ends[halved]) // 2
             before = order.before(column.take(pa.array(middle)), begin.take(pa.array(self.groups[halved])))
-            starts[halved] = np.where(before, middle + 1, starts[halved])
-            ends[halved] = np.where(before, ends[halved], middle)
+            later = before != self.backwards  # whether the range begins after the middle
+            starts[halved] = np.where(later, middle + 1, starts[halved])
+            ends[halved] = np.where(later, ends[halved], middle)
             halved = halved[starts[halved] < ends[halved]]
-        return self._replace(starts=starts)
+        return self._replace(ends=ends) if self.backwards else self._replace(starts=starts)
 
     def first(self, window: int, wanted: Places) -> _Seen:
         """The first `window` rows of the wanted groups."""
         here = wanted[self.groups] & (self.starts < self.ends)
         groups, starts, ends = self.groups[here], self.starts[here], self.ends[here]
         counts = np.minimum(ends - starts, window)
-        places = expand_ranges(starts, counts)
+        places = expand_ranges(ends - counts if self.backwards else starts, counts)
         edge = np.zeros(len(places), np.int64)
-        edge[np.cumsum(counts) - 1] = starts + counts < ends
+        edge[np.cumsum(counts) - (counts if self.backwards else 1)] = counts < ends - starts
         return _Seen(take_rows(self.run.table, places), np.repeat(groups, counts), edge)
 
 
