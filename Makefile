@@ -22,6 +22,9 @@ SCALE ?= 1
 # `make chaos TRIALS=200` disturbs more runs.
 TRIALS ?= 50
 
+# Byte code is kept, also where the environment says otherwise: to compile the tests anew takes each process 8 s.
+export PYTHONDONTWRITEBYTECODE :=
+
 # Keeps pyright from asking the network for a newer version of itself.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 

@@ -19,7 +19,7 @@ from flo.core.graph import inputs, setinput
 from flo.core.operator import concat_all
 from flo.core.semantics import small_steps
 from flo.core.typing import program
-from flo.verify.exploration.arrivals import channels_of
+from flo.verify.exploration.arrivals import split_into_channels
 
 
 def increment(x: int) -> int:
@@ -67,7 +67,7 @@ def plainly(flow: flo.Flow, data: dict[str, Any]) -> int:
     """How many states there are."""
     handed = flow._checkable()
     types, places = tuple(handed.inputs.values()), {name: place for place, name in enumerate(handed.inputs)}
-    channels = channels_of({places[name]: items for name, items in data.items()}, types)
+    channels = split_into_channels({places[name]: items for name, items in data.items()}, types)
     outputs = tuple(output.collection.bottom() for output in program(handed.graph, types).outputs)
     seen = {start := (handed.graph, outputs, (0,) * len(channels))}
     waiting = [start]

@@ -32,7 +32,7 @@ def soak(scale: float, minutes: float, folder: Path) -> tuple[list[str], list[li
             query.stop()
     finally:
         spark.stop()
-    return ["turn", "rows taken", "driver", "JVM", "workers", "files of the state", "all files", "bytes"], found
+    return ["micro-batch", "rows taken", "driver", "JVM", "workers", "files of the state", "all files", "bytes"], found
 
 
 def _flow() -> flo.Flow:

@@ -18,8 +18,8 @@ import tests.quick  # noqa: F401  # the profiles
 from tests.harness import derived, fired
 from tests.paper_rules import SMALL_STEPS, TYPING_RULES
 
-# every session of Spark is a short one here: what Java's second compiler takes never comes back
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
+# every session of Spark is a short one here: what Java's second compiler and more threads take never comes back
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 _SELECTING = ("keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly", "ignore", "ignore_glob")
 
@@ -72,7 +72,10 @@ def spark() -> Iterator[Any]:
     """One Spark session for all tests, in one process: the others of a parallel run have none."""
     from flo.spark.session import embedded
 
-    session = embedded("flo tests", cores=2)
+    with pytest.MonkeyPatch.context() as patch:  # workers have imported what all tests need before they are forked
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+        patch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.python.daemon.module=tests.spark.daemon pyspark-shell")
+        session = embedded("flo tests", cores=2)
     yield session
     session.stop()
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from hypothesis import HealthCheck, settings
 
 # no test may fail because the machine is slow
@@ -26,6 +29,11 @@ def times(count: int) -> int:
     if is_quick():
         return min(count, max(3, count // 12))
     return 3 * count if is_thorough() else count
+
+
+def sample(cases: Iterable[Any], step: int = 5) -> list[Any]:
+    """The cases that are tried one after the other in one test: every so many of them in a quick run, and else all."""
+    return list(cases)[:: step if is_quick() else 1]
 
 
 def tried(examples: int) -> settings:

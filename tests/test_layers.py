@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -35,7 +36,12 @@ def _is_module(name):
     return name.startswith("flo.") and (path.with_suffix(".py").exists() or path.is_dir())
 
 
+@cache
 def imports(path, inside_functions=True):
+    return list(_imports(path, inside_functions))
+
+
+def _imports(path, inside_functions):
     """Every module that this one imports, at the top or inside a function; not what only type checkers see."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     package = name_of(path).split(".")[:-1]

@@ -190,6 +190,7 @@ ANY: dict[str, Verb] = {
     "full_join": lambda g: g.zset.full_join(g.other, g.same(), g.same()),
     "count_distinct": lambda g: g.zset.count_distinct(),
     "count_by": lambda g: g.rows.count_by(g.at(0)),
+    "count_by of values": lambda g: g.open.to_zset().count_by(g.same()),
     "count_distinct_by": lambda g: g.rows.count_distinct_by(g.at(0), g.at(1)),
     "key_by": lambda g: [
         g.open.key_by(g.same()).per_key(lambda s: s.enumerate()).entries(),

@@ -1,4 +1,4 @@
-"""Sales in shops: data in several turns, and programs that keep something of it."""
+"""Sales in shops: data in several micro-batches, and programs that keep something of it."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def merged(pieces: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def expected(count: int) -> dict[str, Any]:
-    """The outputs of `everything` after so many turns."""
+    """The outputs of `everything` after so many micro-batches."""
     return dict(everything().run(**merged(DATA[:count])))
 
 

@@ -35,14 +35,14 @@ from flo.spark.tasks.output_files import VIEW
 from flo.spark.tasks.stage_task import StageTask
 from flo.spark.tasks.state import BLANK, Shard
 from flo.tables.io.files import WEIGHTS
-from flo.tables.values import WEIGHT, Rows, layout_of, ordered, schema_of
-from tests.spark.harness import POSITION, cut, frame, table
+from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, schema_of
+from tests.spark.harness import POSITION, cut, frame, reading_once, table
 
 NO_SPARK: Any = SimpleNamespace(
     sparkContext=SimpleNamespace(master="local", defaultParallelism=2, pythonExec=sys.executable)
 )
 APART = 100
-"""How far the first rows of two turns are from each other in a sequence, unless a test says where they are."""
+"""The distance between the first rows of two micro-batches in a sequence, unless a test gives positions."""
 _task = threading.local()
 
 
@@ -89,7 +89,7 @@ class Drawn(InOrder):
 
 
 class Simulated:
-    """A query that takes its turns in this process, from where its checkpoint is. A seed draws what is free."""
+    """A query that takes its micro-batches in this process, from where its checkpoint is. A seed draws what is free."""
 
     def __init__(
         self, flow: flo.Flow, folder: str | Path, shards: int | None = None, how: str = VIEW, seed: int | None = None
@@ -102,7 +102,7 @@ class Simulated:
         self.inputs = list(on._inputs.values())
         self.free = InOrder() if seed is None else Drawn(seed)
         self.version = max(committed_versions(where), default=-1) + 1
-        """The turn that is next. One that was committed comes again if this is set back."""
+        """The micro-batch that is next. One that was committed comes again if this is set back."""
         self.outcome: Outcome
 
     def turn(self, given: Mapping[str, Any], **options: Any) -> None:
@@ -112,7 +112,7 @@ class Simulated:
     def take(
         self, given: Mapping[str, Any], *, started: Mapping[str, int] | None = None, times: int = 1, ends: bool = True
     ) -> None:
-        """The tasks of a turn, those of shards so many times. `started` has the places of the first rows of sequences;
+        """Runs the tasks of a micro-batch, those of shards so many times. `started` are positions of first rows;
         `ends` says whether the bounded inputs have ended."""
         with in_this_process():
             moving = self._entered(given, started or {})
@@ -142,7 +142,7 @@ class Simulated:
             of: Any = stream.type.collection
             rows = table(of, given.get(stream.name, []), started.get(stream.name, APART * self.version))
             code = Code.of((entry, self.batches._deliveries(entry.outputs), stream.name))
-            enter = InputTask(code, self.batches.shards, POSITION if ordered(of) else None)
+            enter = InputTask(code, self.batches.shards, POSITION if is_ordered(of) else None)
             for part in self.free.partitions(rows):
                 sent += _run(enter, next(numbers), part)
         return sent
@@ -166,29 +166,10 @@ class Simulated:
         return [node.operator for node in nodes(read[0])]
 
     def values(self) -> dict[str, Any]:
-        """All outputs, which are views, as readers see them; but a shard is read once for all of them."""
+        """All outputs, which are views, as readers see them."""
         batches = self.batches
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("flo.spark.driver.micro_batches.Shard", _read_once())
+        with reading_once():
             return {each.name: View.of(batches.folder, each.name, None, batches).value() for each in batches.outputs}
-
-
-def _read_once() -> type[Shard]:
-    """A shard of which each version is read once: to read the graph of a stage takes long, if it is large."""
-    known: dict[Any, Any] = {}
-
-    class Once(Shard):
-        def __init__(self, *arguments: Any) -> None:
-            self.arguments = arguments
-
-        def read(self, version: int) -> tuple[Any, Any, Any]:
-            place = (*self.arguments[:4], version)
-            if place not in known:
-                known[place] = Shard(*self.arguments).read(version)
-            found: tuple[Any, Any, Any] = known[place]
-            return found
-
-    return Once
 
 
 def _run(task: Any, number: int, rows: pa.Table) -> list[Blob]:
@@ -197,7 +178,7 @@ def _run(task: Any, number: int, rows: pa.Table) -> list[Blob]:
 
 
 def simulated(flow: flo.Flow, data: dict[str, Any], folder: Path, *, parts: int, shards: int, seed: int) -> Simulated:
-    """Takes all of the data: bounded inputs in the first turn, others cut at random."""
+    """Takes all of the data: bounded inputs in the first micro-batch, others cut at random."""
     query, rng = Simulated(flow, folder, shards, seed=seed), random.Random(seed)
     bounded = {stream.name for stream in flow._scope.inputs if stream.bounded}
     pieces = {name: cut(items, parts, rng) for name, items in data.items() if name not in bounded}
@@ -230,10 +211,14 @@ def as_plain(kind: Any, found: Any) -> Any:
     if not isinstance(found, pa.Table):
         return found
     of = kind.collection.base
-    if not ordered(of):
+    if not is_ordered(of):
         weights = found[WEIGHTS] if WEIGHTS in found.column_names else pa.array([1] * found.num_rows, pa.int64())
         found = found.select(layout_of(of).names).append_column(WEIGHT, weights)
-    return of.plain(Rows(of, found.cast(schema_of(of))).value())
+    schema = schema_of(of)  # a struct that may be null cannot be cast, not even to its own type
+    columns = [
+        each if each.type == field.type else each.cast(field.type) for each, field in zip(found, schema, strict=True)
+    ]
+    return of.plain(Rows(of, pa.Table.from_arrays(columns, schema=schema)).value())
 
 
 def agree_as_one_job(spark: Any, case: Any, shards: int) -> None:
@@ -241,7 +226,7 @@ def agree_as_one_job(spark: Any, case: Any, shards: int) -> None:
     flow = case.build()
     inputs = {stream.name: stream.type.collection for stream in flow._scope.inputs}
     frames = {name: frame(spark, of, case.data[name]) for name, of in inputs.items()}
-    order = {name: POSITION for name, of in inputs.items() if ordered(of)}
+    order = {name: POSITION for name, of in inputs.items() if is_ordered(of)}
     on_spark = flow.on(spark)
     found = on_spark.run(**frames, order=order, shards=shards)
     expected = flow.run(**case.data)

@@ -14,7 +14,6 @@ from tests.spark.chaos.yard import Trial, Yard
 @pytest.fixture(scope="module")
 def yard(tmp_path_factory):
     with Yard(tmp_path_factory.mktemp("chaos"), seed=1) as found:
-        found.undisturbed()
         yield found
 
 

@@ -67,7 +67,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(where: Path) -> None:
-    """As `start` does, up to the first turn, which reads the state."""
+    """As `start` does, up to the first micro-batch, which reads the state."""
     lease = Lease.take(str(where), "sums")
     try:
         stage_task._shards.clear()
@@ -112,7 +112,7 @@ KINDS: dict[str, tuple[str, set[str]]] = {
     "the newest commit of Spark": (f"spark/commits/{NEWEST}", {"start", "verify"}),
     "what a source has written": (f"spark/sources/0/{NEWEST}", {"verify"}),
 }
-"""The newest file of each kind, and who reads it. Parts of outputs are written anew by the turn that reads them."""
+"""The newest file of each kind, and its readers. A micro-batch writes the parts of outputs that it reads."""
 GONE = {"the newest commit": set(), "an older commit": set(), "the lease": set(), "what names them": set()}
 """Who is refused if the file is missing: nobody, where a crash may leave it so."""
 GONE |= {"the newest commit of Spark": set()}

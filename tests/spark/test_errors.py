@@ -179,7 +179,7 @@ def test_a_worker_that_dies_in_a_run(spark: Any) -> None:
 
 
 def test_spark_is_told_briefly():
-    """And in words by which it knows that a turn was interrupted, and did not fail."""
+    """And in words by which it knows that a micro-batch was interrupted, and did not fail."""
     trace = "An error occurred while calling o1.collectToPython.\n: {}\n" + "\tat a.b.c(D.java:1)\n" * 1000
     stopped = error_for_spark(Exception(trace.format("java.lang.InterruptedException")))
     words = (

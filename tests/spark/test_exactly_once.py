@@ -1,4 +1,4 @@
-"""What a turn that was broken off has left, and checkpoints that do not belong to what is started on them."""
+"""What a micro-batch that was broken off has left, and checkpoints that do not belong to what is started on them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_rows_that_only_a_broken_off_turn_has_put_aside_are_forgotten(tmp_path):
         for files, count in ([(file, 1)], 1), ([], 0):
             Query._give_diverted(query, None, Outcome(0, {}, {}, 0, {}, 0.0, {"sales": files}))
             assert output_files.read_diverted(where, "sales", 0).num_rows == count
-            assert not output_files.read_diverted(where, "sales", -1).num_rows, "the turn is not committed"
+            assert not output_files.read_diverted(where, "sales", -1).num_rows, "the micro-batch is not committed"
             if sinks:
                 assert pq.read_table(tmp_path / "aside").num_rows == count
 
@@ -80,7 +80,9 @@ def test_offsets_of_another_query_are_refused(tmp_path, newest, version):
     for each in range(0 if newest is None else newest + 1):
         commit_version(str(tmp_path), each, 1, {})
     query = Query.__new__(Query)
-    query._batches = SimpleNamespace(folder=str(tmp_path), run_micro_batch=lambda *_: pytest.fail("the turn was taken"))
+    query._batches = SimpleNamespace(
+        folder=str(tmp_path), run_micro_batch=lambda *_: pytest.fail("the micro-batch was taken")
+    )
     query._static, query._has_first, query._lease = [], False, SimpleNamespace(expect_held=lambda: None)
     with pytest.raises(flo.CheckpointError, match=f"continues with version {version}") as caught:
         query._run_micro_batch(None, version)
@@ -89,7 +91,7 @@ def test_offsets_of_another_query_are_refused(tmp_path, newest, version):
 
 
 def test_the_newest_version_may_come_again(tmp_path):
-    """After a crash between the commit of a turn and Spark's own."""
+    """After a crash between the commit of a micro-batch and Spark's own."""
     expect_next_version(str(tmp_path), 0)
     for version in range(4):
         commit_version(str(tmp_path), version, 1, {})
@@ -179,7 +181,7 @@ def test_a_start_that_fails_writes_nothing(tmp_path, monkeypatch, streaming):
 
 
 def test_a_program_that_has_committed_nothing_may_be_replaced(tmp_path):
-    """Its first turn was broken off; what that has left is not taken for a part of the other program's state."""
+    """Its first micro-batch was broken off; what that has left is not taken for a part of the other program's state."""
     Simulated(sums(), tmp_path, shards=2).take({"sales": sales(0, 10)})
     flow = flo.Flow("copied")
     flow.output("copied", flow.input("sales", flo.ZSet[Sale]))
@@ -191,7 +193,7 @@ def test_a_program_that_has_committed_nothing_may_be_replaced(tmp_path):
 
 
 def kept_by(where):
-    """The store of a shard, and its query after some turns."""
+    """The store of a shard, and its query after some micro-batches."""
     query = Simulated(sums(), where, shards=1)
     for version in range(5):
         query.turn({"sales": sales(version * 10, 10)})

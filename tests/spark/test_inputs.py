@@ -166,7 +166,7 @@ def test_a_sink_for_what_is_put_aside(spark, tmp_path):
     )
     query.wait()
     assert [table.num_rows for table in query.changes("sales diverted")] == [2, 1]
-    assert query.diverted("sales").num_rows == 1, "of the last turn, which may come again"
+    assert query.diverted("sales").num_rows == 1, "of the last micro-batch, which may come again"
 
 
 @pytest.mark.slow
@@ -215,7 +215,7 @@ def test_offsets_are_an_order(spark, tmp_path):
 
 
 def placed(*turns: pa.Array) -> str:
-    """What the turns of a sequence with these positions are refused with; nothing if they are taken."""
+    """What the micro-batches of a sequence with these positions are refused with; nothing if they are taken."""
     record, delivery = ShardRecord(), SimpleNamespace(number=3)
     try:
         for positions in turns:

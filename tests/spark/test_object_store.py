@@ -50,7 +50,7 @@ def s3(s3_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.slow
 def test_on_s3(s3: str) -> None:
     for data in DATA[:2]:
-        query = Simulated(everything(), s3, shards=2)  # so every turn reads what the one before has written
+        query = Simulated(everything(), s3, shards=2)  # so every micro-batch reads what the one before has written
         query.turn(data)
     assert query.values() == expected(2)
     assert committed_versions(s3) == [0, 1]

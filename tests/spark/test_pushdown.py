@@ -177,20 +177,22 @@ LINES = [
 ]
 
 
-def matching(pattern: str) -> flo.Flow:
+PATTERNS = ["a$", "a.b", r"a\sb", r"^a\b", "(?i)A"]
+
+
+def test_regular_expressions_are_those_of_arrow(spark):
     flow = flo.Flow("matching")
-    flow.output("found", flow.input("rows", flo.Bag[Text], bounded=True).filter(nw.col("text").str.contains(pattern)))
-    return flow
-
-
-@pytest.mark.parametrize("pattern", ["a$", "a.b", r"a\sb", r"^a\b", "(?i)A"])
-def test_regular_expressions_are_those_of_arrow(spark, pattern):
-    flow = matching(pattern)
+    rows = flow.input("rows", flo.Bag[Text], bounded=True)
+    for number, pattern in enumerate(PATTERNS):
+        flow.output(f"found {number}", rows.filter(nw.col("text").str.contains(pattern)))
     assert "native" not in flow.on(spark).explain()
-    found = flow.on(spark).run(rows=frame(spark, Bag(Text), LINES))["found"].toArrow()["text"].to_pylist()
-    on_tables = flow.on(flo.here).run(rows=LINES)["found"]["text"].to_pylist()
-    on_values = [row.text for row in flow.run(rows=LINES)["found"]]
-    assert sorted(found) == sorted(on_tables) == sorted(on_values)
+    on_spark = flow.on(spark).run(rows=frame(spark, Bag(Text), LINES))
+    on_tables, on_values = flow.on(flo.here).run(rows=LINES), flow.run(rows=LINES)
+    for number, pattern in enumerate(PATTERNS):
+        name = f"found {number}"
+        found = sorted(on_spark[name].toArrow()["text"].to_pylist())
+        assert found == sorted(on_tables[name]["text"].to_pylist()), pattern
+        assert found == sorted(row.text for row in on_values[name]), pattern
 
 
 def test_texts_that_are_compared_without_case_are_not_left_to_spark(spark):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.spark.harness import agree
-from tests.spark.programs import drawn
+from tests.spark.programs import Case, drawn, together
 from tests.spark.simulated import agree_as_one_job, agree_simulated
 
 ROOT = Path(__file__).parent.parent.parent
@@ -34,19 +34,28 @@ def test_more_in_tasks(tmp_path, seed):
 
 
 def sampled(seeds: range, count: int) -> list[Any]:
-    """The first of them; the rest in `make thorough`. Tasks run many more."""
-    return [*seeds[:count], *(pytest.param(seed, marks=pytest.mark.thorough) for seed in seeds[count:])]
+    """The first of them, side by side in one query; the rest in `make thorough`. Tasks run many more."""
+    rest = [[seed] for seed in seeds[count:]]
+    return [list(seeds[:count]), *(pytest.param(each, marks=pytest.mark.thorough) for each in rest)]
 
 
-@pytest.mark.parametrize("seed", sampled(range(100, 120), 4))
-def test_as_one_job(spark, seed):
-    agree_as_one_job(spark, drawn(seed, bounded=True), (1, 2, 7)[seed % 3])
+def all_drawn(seeds: list[int], bounded: bool) -> Case:
+    cases = {
+        f"drawn {seed}": Case(lambda seed=seed: drawn(seed, bounded).build(), drawn(seed, bounded).data)
+        for seed in seeds
+    }
+    return together(cases)
 
 
-@pytest.mark.parametrize("seed", sampled(range(200, 206), 2))
-def test_streaming(spark, tmp_path, seed):
-    case = drawn(seed, bounded=False)
-    agree(spark, case.build(), case.data, tmp_path, shards=(1, 2, 7)[seed % 3], parts=2, seed=seed)
+@pytest.mark.parametrize("seeds", sampled(range(100, 120), 4), ids=str)
+def test_as_one_job(spark, seeds):
+    agree_as_one_job(spark, all_drawn(seeds, bounded=True), (2, 7, 1)[seeds[0] % 3])
+
+
+@pytest.mark.parametrize("seeds", sampled(range(200, 206), 2), ids=str)
+def test_streaming(spark, tmp_path, seeds):
+    case = all_drawn(seeds, bounded=False)
+    agree(spark, case.build(), case.data, tmp_path, shards=(1, 2, 7)[seeds[0] % 3], parts=2, seed=seeds[0])
 
 
 @pytest.mark.slow

@@ -13,11 +13,11 @@ import pytest
 
 import flo
 from flo.spark import SparkSink
-from flo.spark.driver.sinks import Called, Changes, Console, Given, Kept, Memory, Nowhere, Sink
+from flo.spark.driver.sinks import Called, Changes, Console, Given, Memory, Nowhere, Sink, ViewSink
 from flo.spark.plan.retractions import Cause, retractions
 from flo.spark.tasks.shard_record import ShardRecord
 from flo.tables.io.files import WEIGHTS
-from flo.tables.io.outputs import table_of
+from flo.tables.io.fitting import table_of
 from flo.tables.values import Rows
 from tests.spark.programs import add, drawn, first, second
 from tests.spark.simulated import simulated
@@ -179,7 +179,7 @@ def test_what_is_derived_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_every_sink_says_whether_it_keeps_weights() -> None:
-    keeping = [Kept(), Nowhere(), Called(print), Console(), Memory(), Changes("x")]
+    keeping = [ViewSink(), Nowhere(), Called(print), Console(), Memory(), Changes("x")]
     assert all(sink.keeps_weight for sink in keeping)
     assert not Sink().keeps_weight
     for name in ("parquet", "orc", "json", "csv", "avro", "delta", "iceberg", "jdbc", "Parquet"):

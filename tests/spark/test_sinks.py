@@ -182,7 +182,7 @@ def test_what_run_gives_outlives_the_run(spark):
 
 
 def test_a_fault_in_a_sink(spark, tmp_path):
-    """The turn is not committed, and comes again."""
+    """The micro-batch is not committed, and comes again."""
     seen = []
 
     def gives_up(changes: pa.Table, version: int) -> None:

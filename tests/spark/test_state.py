@@ -38,7 +38,7 @@ def test_a_task_that_runs_again_writes_the_same(tmp_path: Path) -> None:
 
 
 def test_a_task_that_fails_half_way_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the same process, which remembers the turn before."""
+    """In the same process, which remembers the micro-batch before."""
     once, again = Simulated(everything(), tmp_path / "once"), Simulated(everything(), tmp_path / "again")
     for data in DATA:
         once.turn(data)
@@ -92,7 +92,7 @@ def test_tasks_at_the_same_time_write_the_same(tmp_path: Path) -> None:
 
 
 def test_what_another_has_written_and_not_yet_named_is_not_removed(tmp_path: Path) -> None:
-    """An attempt that is late sweeps while one at the next turn is writing."""
+    """An attempt that is late sweeps while one at the next micro-batch is writing."""
     query = Simulated(sums(), tmp_path, shards=1)
     for version in range(4):
         query.turn({"sales": sales(version * 10, 10)})
@@ -236,7 +236,7 @@ def held_by(where: Path, version: int) -> dict[str, int]:
 
 @pytest.mark.parametrize("late", [0, 1, 3])
 def test_a_stream_is_not_kept_beside_a_table_that_has_ended(tmp_path: Path, late: int) -> None:
-    """The end comes in the first turn or later. Restarts and another number of shards change nothing."""
+    """The end comes in the first micro-batch or later. Restarts and another number of shards change nothing."""
     query = Simulated(with_a_table(), tmp_path, shards=3)
     added: dict[Sale, int] = {}
     for number, data in enumerate(STREAM):

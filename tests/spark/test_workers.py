@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import venv
@@ -15,6 +14,7 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 import pytest
+from pyspark import cloudpickle
 
 import flo
 from flo.spark.driver.micro_batches import ON_CLUSTER, most_tasks
@@ -22,6 +22,7 @@ from flo.spark.on_spark import _expect_same_session
 from flo.spark.tasks.state import BLANK, StateVersions
 from flo.tables.checkpoint.folders import folder as open_folder
 from flo.tables.checkpoint.store import write_sealed
+from tests.spark import workers
 from tests.spark.shops import Sale, Shop, sales, sums
 from tests.spark.simulated import Simulated
 from tests.spark.sources import files
@@ -48,19 +49,23 @@ def restricted(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_workers_need_no_more_than_the_documents_say(tmp_path: Path) -> None:
-    python, script = restricted(tmp_path / "python"), Path(__file__).with_name("workers.py")
+def test_workers_need_no_more_than_the_documents_say(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python, context = restricted(tmp_path / "python"), spark.sparkContext
     for package in ("flo", "rich", "typing_extensions", "narwhals"):
         assert subprocess.run([python, "-c", f"import {package}"], capture_output=True).returncode, package
     work = tmp_path / "work"
     work.mkdir()
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    command = [sys.executable, str(script), str(work)]
-    done = subprocess.run(
-        command, env={**environment, "PYSPARK_PYTHON": str(python)}, cwd=work, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    said = json.loads(done.stdout.splitlines()[-1])
+    monkeypatch.setenv("PYSPARK_PYTHON", str(python))
+    monkeypatch.setattr(context, "pythonExec", str(python))
+    monkeypatch.setattr(context, "_python_includes", list(context._python_includes))
+    monkeypatch.setattr(sys, "path", list(sys.path))  # the archive that is shipped is put there
+    cloudpickle.register_pickle_by_value(workers)  # as what a script defines
+    try:
+        said = workers.outcome(spark, work)
+    finally:
+        cloudpickle.unregister_pickle_by_value(workers)
     assert Path(said["python"]).parent == python.parent
     assert not {"rich", "typing_extensions"} & set(said["packages"])
     assert set(said["equal"]) == {"revenue", "windows", "late", "running"}
@@ -197,7 +202,7 @@ def test_ends_reach_shards_that_were_sent_nothing(tmp_path: Path, shards: int) -
 
 
 def test_what_a_turn_that_was_broken_off_has_left_in_a_shard_is_not_its_state(tmp_path: Path) -> None:
-    """The turn comes again with another function, which sends the shard nothing."""
+    """The micro-batch comes again with another function, which sends the shard nothing."""
 
     def program(named: bool) -> flo.Flow:
         flow = flo.Flow("dear")

@@ -1,9 +1,7 @@
-"""Run by a test, as a script of its own: a program whose workers have no more packages than the documents ask for."""
+"""A program whose workers have no more packages than the documents ask for, and what they have imported."""
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import flo
-from flo.spark.session import embedded
 
 
 class Sale(NamedTuple):
@@ -56,42 +53,34 @@ SALES = [Sale("a", 5, 1), Sale("b", 7, 4), Sale("a", 1, 12), Sale("c", 3, 30)]
 SHOPS = {Shop("a", "Oslo"): 1, Shop("b", "Rome"): 1}
 
 
-def main(folder: Path) -> None:
+def outcome(spark: Any, folder: Path) -> dict[str, Any]:
+    """Whether the outputs are those of values, and the Python of the workers with what it has imported."""
     (folder / "sales").mkdir()
     columns = {name: [getattr(sale, name) for sale in SALES] for name in Sale._fields}
     pq.write_table(pa.table({**columns, "offset": range(len(SALES))}), folder / "sales" / "1.parquet")
-    spark = embedded("workers", cores=1)
-    try:
-        streaming = spark.readStream.schema("shop string, price long, time long, offset long")
-        shops = spark.createDataFrame([tuple(shop) for shop in SHOPS], "name string, city string")
-        query = (
-            program()
-            .on(spark)
-            .start(
-                {"sales": streaming.parquet(str(folder / "sales")), "shops": shops},
-                checkpoint=folder / "checkpoint",
-                order={"sales": "offset"},
-                trigger={"availableNow": True},
-            )
+    streaming = spark.readStream.schema("shop string, price long, time long, offset long")
+    shops = spark.createDataFrame([tuple(shop) for shop in SHOPS], "name string, city string")
+    query = (
+        program()
+        .on(spark)
+        .start(
+            {"sales": streaming.parquet(str(folder / "sales")), "shops": shops},
+            checkpoint=folder / "checkpoint",
+            order={"sales": "offset"},
+            trigger={"availableNow": True},
         )
-        query.wait()
-        found = {name: view.value() for name, view in query.views().items()}
-        here = program().run(sales=SALES, shops=SHOPS)
-        expected = {**here, **here.late}
+    )
+    query.wait()
+    found = {name: view.value() for name, view in query.views().items()}
+    here = program().run(sales=SALES, shops=SHOPS)
 
-        def packages(batches: Any) -> Any:
-            import sys
+    def packages(batches: Any) -> Any:
+        import sys
 
-            for _ in batches:
-                names = sorted({name.partition(".")[0] for name in sys.modules} - set(sys.stdlib_module_names))
-                yield pa.RecordBatch.from_pydict({"python": [sys.executable], "packages": [" ".join(names)]})
+        for _ in batches:
+            names = sorted({name.partition(".")[0] for name in sys.modules} - set(sys.stdlib_module_names))
+            yield pa.RecordBatch.from_pydict({"python": [sys.executable], "packages": [" ".join(names)]})
 
-        (said,) = spark.range(1).mapInArrow(packages, "python string, packages string").collect()
-        equal = {name: found[name] == value for name, value in expected.items()}
-        print(json.dumps({"equal": equal, "python": said.python, "packages": said.packages.split()}))
-    finally:
-        spark.stop()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    (said,) = spark.range(0, 1, 1, 1).mapInArrow(packages, "python string, packages string").collect()
+    equal = {name: found[name] == value for name, value in {**here, **here.late}.items()}
+    return {"equal": equal, "python": said.python, "packages": said.packages.split()}

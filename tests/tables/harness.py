@@ -39,8 +39,7 @@ def agree(
     All at once, chunk by chunk, and with chunks that come between random steps, which other chunks make others.
     Bounded inputs end.
     """
-    graph = Node(None, subject) if isinstance(subject, Operator) else subject
-    start, output_types = initial(graph, types)
+    start, output_types, tables, table_types = _prepared(subject, types)
     deltas = [
         tuple(None if data is None else t.collection.value(data) for t, data in zip(types, chunk, strict=True))
         for chunk in chunks
@@ -56,8 +55,6 @@ def agree(
         whole = fed(whole, delta)
     expected = finish(whole, bottoms)[1]
 
-    tables, table_types = on_tables(graph, types)
-    assert tuple(map(plain, table_types)) == output_types
     nothing = tuple(t.collection.bottom() for t in table_types)
     whole = tables
     for delta in deltas:
@@ -80,6 +77,24 @@ def agree(
                 break
         _same(outputs, expected, f"schedule {seed}")
     return expected
+
+
+_PREPARED: dict[tuple[int, StreamTypes], tuple[Any, tuple[Graph, StreamTypes, Graph, StreamTypes]]] = {}
+"""Of subjects that were seen before, with these: an `id` is taken only as long as they are there."""
+MOST_PREPARED = 500
+
+
+def _prepared(subject: Graph | Operator, types: StreamTypes) -> tuple[Graph, StreamTypes, Graph, StreamTypes]:
+    """The graph on values and on tables, each with the types of its outputs: translated once for all examples."""
+    if (id(subject), types) not in _PREPARED:
+        graph = Node(None, subject) if isinstance(subject, Operator) else subject
+        start, output_types = initial(graph, types)
+        tables, table_types = on_tables(graph, types)
+        assert tuple(map(plain, table_types)) == output_types
+        if len(_PREPARED) >= MOST_PREPARED:
+            _PREPARED.clear()
+        _PREPARED[id(subject), types] = subject, (start, output_types, tables, table_types)
+    return _PREPARED[id(subject), types][1]
 
 
 def _same(found: tuple[Any, ...], expected: tuple[Any, ...], how: str) -> None:

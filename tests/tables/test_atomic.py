@@ -88,7 +88,7 @@ def pushed(loop: Any, **given: Any) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @given(st.lists(rows, max_size=4), st.lists(rows, max_size=6), poison, st.integers(0, 6), st.booleans(), st.randoms())
-@tried(12)
+@tried(8)
 def test_a_push_that_raises_leaves_no_trace(
     name: str,
     before: list[Row],

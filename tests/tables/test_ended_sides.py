@@ -19,6 +19,7 @@ from flo.tables.operators.sets import IntersectionTables
 from flo.tables.operators.weights import Partners
 from flo.tables.plan import plan, state_size
 from flo.tables.state.trace import Trace
+from tests.quick import times
 
 
 class Order(NamedTuple):
@@ -200,7 +201,7 @@ def expected(join: Joined, orders: Any, users: Any) -> dict[Any, int]:
 @EACH
 def test_the_same_results_whenever_a_side_ends(join: Joined, tables: bool) -> None:
     """The side that ends first has come after so many deltas of the other; some of these are empty."""
-    for seed in range(24):
+    for seed in range(times(12)):
         rng = random.Random(seed)
         parts = {"orders": [drawn(join, Order, rng) for _ in range(4)]}
         parts["users"] = [drawn(join, join.other, rng) for _ in range(4)]

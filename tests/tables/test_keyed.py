@@ -91,10 +91,9 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("program", PROGRAMS)
-@tried(5)
-@given(data=st.data())
+@tried(12)
+@given(st.sampled_from(KINDS), st.data())
 def test_programs_agree(program, kind, data):
     graph = sequence(*map(op, PROGRAMS[program]))
     types = (StreamType(kind(Sale), bounded=data.draw(st.booleans())),)
@@ -102,10 +101,9 @@ def test_programs_agree(program, kind, data):
     assert named(graph, types) == [f"{each.name}_tables" for each in PROGRAMS[program]]
 
 
-@pytest.mark.parametrize("kind", [Sequence, Bag, ZSet])
 @pytest.mark.parametrize("into", [None, both, col(nw.col("item") + nw.col("item_right"), (LAYOUT, LAYOUT))])
-@tried(5)
-@given(data=st.data())
+@tried(10)
+@given(st.sampled_from([Sequence, Bag, ZSet]), st.data())
 def test_joins_agree(into, kind, data):
     graph = sequence(parallel(op(KeyBy(shop)), op(KeyBy(shop))), op(KeyedJoin(into)))
     types = (StreamType(kind(Sale), bounded=True),) * 2

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flo.tables.state.keys import comparable, keys_of, numbers_of, same
-from flo.tables.state.python_order import code_of
+from flo.tables.state.order import code_of
 from tests.quick import tried
 
 inner = st.one_of(st.none(), st.text(max_size=20))

@@ -64,11 +64,9 @@ def windowed(body, bounded=False, flat=False):
     return flow.graph(), tuple(stream.type for stream in flow._scope.inputs)
 
 
-@pytest.mark.parametrize("bounded", [True, False])
-@pytest.mark.parametrize("flat", [True, False])
 @pytest.mark.parametrize("name", BODIES)
-@given(st.lists(st.tuples(events), max_size=4))
-@tried(10)
+@given(st.booleans(), st.booleans(), st.lists(st.tuples(events), max_size=4))
+@tried(16)
 def test_bodies(name, flat, bounded, chunks):
     agree(*windowed(BODIES[name], bounded, flat), chunks, seeds=1)
 

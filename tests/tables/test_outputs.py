@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import flo
-from flo.tables.io.outputs import table_of
+from flo.tables.io.fitting import table_of
 from flo.tables.values import Columns
 
 

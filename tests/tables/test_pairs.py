@@ -15,7 +15,7 @@ import flo
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
 from flo.core.stream_type import StreamType
-from flo.tables.operators import merges
+from flo.tables.operators import pairs as pair_operators
 from flo.values.operators.pairs import MergeSorted, UnionSequences, Zip
 from flo.values.sequence import Sequence
 from tests.quick import tried
@@ -121,7 +121,7 @@ def test_merge(kind, data):
 @tried(15)
 def test_merge_by_a_key(key, at_once, data):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merges, "AT_ONCE", at_once)
+        patch.setattr(pair_operators, "AT_ONCE", at_once)
         agree(MergeSorted(key), sequences(Row, Row), data.draw(in_chunks(rows, number)))
 
 
@@ -152,13 +152,13 @@ def test_merge_by_keys_that_are_no_numbers(chunks):
 
 def test_what_waits_is_not_looked_at(monkeypatch):
     looked_at = []
-    results = merges.results
+    results = pair_operators.results
 
     def counted(key, of, table):
         looked_at.append(table.num_rows)
         return results(key, of, table)
 
-    monkeypatch.setattr(merges, "results", counted)
+    monkeypatch.setattr(pair_operators, "results", counted)
     flow = flo.Flow("merged")
     left, right = (flow.input(name, flo.Sequence[int], bounded=True) for name in ("left", "right"))
     flow.output("merged", left.merge(right))
@@ -166,7 +166,7 @@ def test_what_waits_is_not_looked_at(monkeypatch):
     loop.push(left=pa.table({"value": range(100_000)}))
     for number in range(10):
         loop.push(right=pa.table({"value": [number]}))
-    assert sum(looked_at) < 30 * merges.AT_ONCE
+    assert sum(looked_at) < 30 * pair_operators.AT_ONCE
     loop.end("left")
     loop.end("right")
     loop.run()

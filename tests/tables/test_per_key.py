@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import narwhals as nw
@@ -34,6 +35,9 @@ sales = st.builds(
 
 def col(given, element=Sale):
     return Expression(given, (Layout.of(element),))
+
+
+SHOP, ITEM_AND_SHOP = col("shop"), col(("item", "shop"))
 
 
 def item(sale: Sale) -> int:
@@ -142,6 +146,7 @@ ZSETS = {
 }
 
 
+@cache
 def program(body, kind, bounded=False, key=shop):
     flow = flo.Flow("keyed")
     rows = flow.input("sales", kind[Sale], bounded=bounded)
@@ -149,6 +154,14 @@ def program(body, kind, bounded=False, key=shop):
     for place, stream in enumerate(found if isinstance(found, tuple) else (found,)):
         flow.output(f"out {place}", stream)
     return flow.graph(), (StreamType(kind(Sale), bounded),)
+
+
+@cache
+def of_forms(*how):
+    """The same, in which every operator has a form."""
+    graph, types = program(*how)
+    assert on_values(graph, types) == []
+    return graph, types
 
 
 def on_values(graph, types):
@@ -169,8 +182,7 @@ def pieces(draw, weighted=False):
 @tried(5)
 @given(chunks=pieces(), bounded=st.booleans())
 def test_bodies_on_sequences(body, chunks, bounded):
-    graph, types = program(SEQUENCES[body], flo.Sequence, bounded, col("shop") if bounded else shop)
-    assert on_values(graph, types) == []
+    graph, types = of_forms(SEQUENCES[body], flo.Sequence, bounded, SHOP if bounded else shop)
     agree(graph, types, chunks, seeds=2)
 
 
@@ -178,8 +190,7 @@ def test_bodies_on_sequences(body, chunks, bounded):
 @tried(5)
 @given(chunks=pieces())
 def test_bodies_that_wait_for_the_end(body, chunks):
-    graph, types = program(ENDING[body], flo.Sequence, bounded=True, key=col(("item", "shop")))
-    assert on_values(graph, types) == []
+    graph, types = of_forms(ENDING[body], flo.Sequence, True, ITEM_AND_SHOP)
     agree(graph, types, chunks, seeds=2)
 
 
@@ -192,8 +203,7 @@ def test_what_is_complete_and_what_the_end_completes_meet_where_keys_are_never_n
 @tried(5)
 @given(chunks=pieces(weighted=True), bounded=st.booleans())
 def test_bodies_on_z_sets(body, chunks, bounded):
-    graph, types = program(ZSETS[body], flo.ZSet, bounded)
-    assert on_values(graph, types) == []
+    graph, types = of_forms(ZSETS[body], flo.ZSet, bounded)
     agree(graph, types, chunks, seeds=2)
 
 
@@ -202,8 +212,7 @@ def test_bodies_on_z_sets(body, chunks, bounded):
 @tried(6)
 @given(chunks=pieces())
 def test_bodies_on_bags_and_sets(kind, body, chunks):
-    graph, types = program(body, kind, bounded=True)
-    assert on_values(graph, types) == []
+    graph, types = of_forms(body, kind, True)
     agree(graph, types, [(None if data is None else (kind is flo.Set and set(data)) or data,) for (data,) in chunks])
 
 

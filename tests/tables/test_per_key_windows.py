@@ -121,7 +121,7 @@ def check(body, kind, seeds):
 
 @pytest.mark.parametrize("body", BODIES)
 def test_whole_times(body):
-    check(BODIES[body], Event, 2 if is_quick() else times(4))
+    check(BODIES[body], Event, 1 if is_quick() else times(3))
 
 
 @pytest.mark.parametrize("body", FLOATS)

@@ -15,7 +15,7 @@ from flo.core.term import Lifting, Lowering
 from flo.tables.state import keys
 from flo.tables.state.run import pairs, run_of
 from flo.tables.state.totals import Totals
-from flo.tables.state.trace import Trace, added_up
+from flo.tables.state.trace import Trace, consolidate_table
 from flo.tables.values import WEIGHT
 from tests.quick import tried
 from tests.tables.patches import colliding
@@ -185,4 +185,4 @@ def test_totals_are_added_column_by_column(monkeypatch, collide):
 
 def test_added_up_keeps_no_order_of_its_own():
     some = table_of([("a", 1.0, 1), ("b", 1.0, 1), ("a", 1.0, -1)])
-    assert added_up(some).to_pydict() == {"key": ["b"], "value": [1.0], WEIGHT: [1]}
+    assert consolidate_table(some).to_pydict() == {"key": ["b"], "value": [1.0], WEIGHT: [1]}

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 
 import flo
 from flo.columns.expression import Expression
+from flo.columns.indices import arranged, grouped
 from flo.columns.layout import Layout
 from flo.core.stream_type import StreamType
 from flo.tables.groups import ONE
 from flo.tables.state.keys import Keys, keys_of
-from flo.tables.state.packing import arranged, grouped, together
 from flo.tables.state.panes import Panes, in_time_order
 from flo.tables.state.run import run_of
+from flo.tables.state.trace import together
 from flo.values.event_time import TimeWindow
 from flo.values.operators.windows import Session, Sliding, Tumbling
 from flo.values.sequence import Sequence

@@ -59,11 +59,9 @@ def windowed(verb, bounded=False, flat=False):
     return flow.graph(), tuple(stream.type for stream in flow._scope.inputs)
 
 
-@pytest.mark.parametrize("bounded", [True, False])
-@pytest.mark.parametrize("flat", [True, False])
 @pytest.mark.parametrize("name", VERBS)
-@given(st.lists(st.tuples(events), max_size=4))
-@tried(8)
+@given(st.booleans(), st.booleans(), st.lists(st.tuples(events), max_size=4))
+@tried(12)
 def test_as_on_values(name, flat, bounded, chunks):
     agree(*windowed(VERBS[name], bounded, flat), chunks, seeds=1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import NamedTuple
 
+from flo.columns.changes import change_type
 from flo.core.collection import Collection
 from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.graph import Graph, Node, parallel, sequence
@@ -17,7 +18,7 @@ from flo.values.keyed import Keyed
 from flo.values.lattice_orders import And, Flat, Max
 from flo.values.lattice_structures import SetUnion
 from flo.values.lvar import LVar
-from flo.values.operators import group_aggregates, zset_joins, zsets
+from flo.values.operators import group_aggregates, zset_asof, zset_joins, zsets
 from flo.values.operators import zset_aggregates as aggregates
 from flo.values.operators import zset_ranking as extremes
 from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUnordered, Sort, Sum
@@ -27,11 +28,14 @@ from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, Keyed
 from flo.values.operators.lattices import FoldLattice, SumLattice
 from flo.values.operators.lvars import Above, LVarToSequence, LVarUnion, MapLattice, Threshold
 from flo.values.operators.nested_streams import Flatten, NestedLast, NestedZip, NestOnce, RepeatNested, RepeatNestedBy
+from flo.values.operators.over import Over
+from flo.values.operators.over_functions import WindowFunction
 from flo.values.operators.pairs import MergeSorted, UnionSequences, Zip
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take, Window
 from flo.values.operators.sets import Difference, Intersection, SetJoin, ToBag, ToSet
 from flo.values.operators.sets import SetUnion as UnionSets
+from flo.values.operators.upserts import Upsert
 from flo.values.operators.windows import Session, Sliding, Tumbling
 from flo.values.operators.zset_aggregates import CountDistinct
 from flo.values.operators.zset_ranking import TopK
@@ -236,12 +240,29 @@ WEIGHTED = [
     *both(zsets.Minus(), ZSET),
     *each(TopK(1), ZSET),
     *each(TopK(2, anywhere, sign, True), ZSET),
+    *each(TopK(1, sign, None, (True,), 1), ZSET),
+    *each(Over((WindowFunction("row_number"), WindowFunction("sum", None, None, (), ("rows", -1, 0)))), ZSET),
+    *each(Over((WindowFunction("rank"), WindowFunction("lead", None, None, (1, 0))), sign, anywhere), ZSET),
     *each(ZSetToBag(), ZSET, examples=NOT_NEGATIVE),
     *each(ZSetToSet(), ZSET, examples=NOT_NEGATIVE),
     *each(prepared(ZSetToBag(), zsets.Distinct()), Nested(ZSET)),
     *each(prepared(ZSetToSet(), zsets.Distinct()), Nested(ZSET)),
     *each(Integrate(), Nested(ZSET)),
     *each(Differentiate(), Nested(ZSET)),
+]
+
+
+class Entry(NamedTuple):
+    key: int
+    at: int
+    value: int
+
+
+CHANGE = change_type("table", Entry, ("key",), None)
+LATER = change_type("table", Entry, ("key",), "at")
+UPSERTS = [
+    *each(Upsert(), Sequence(CHANGE), examples={CHANGE: [CHANGE(1, None), CHANGE(1, (1, 2)), CHANGE(2, (1, 2))]}),
+    *each(Upsert(), Bag(LATER), examples={LATER: [LATER(1, 1, None), LATER(1, 1, (1,)), LATER(1, 2, None)]}),
 ]
 
 AGGREGATORS = (
@@ -337,6 +358,9 @@ ZSET_JOINS = [
         zset_joins.AntiJoin(anywhere, anywhere),
         zset_joins.LeftJoin(sign, sign),
         zset_joins.FullJoin(anywhere, anywhere),
+        zset_asof.AsOfJoin(),
+        zset_asof.AsOfJoin(None, None, sign, sign, forward=True),
+        zset_asof.AsOfJoin(sign, sign, inner=True),
     )
     for case in both(join, ZSET)
 ]
@@ -381,6 +405,7 @@ CASES = [
     *UNORDERED,
     *LATTICES,
     *WEIGHTED,
+    *UPSERTS,
     *AGGREGATES,
     *GROUPS,
     *ZSET_JOINS,

@@ -20,7 +20,7 @@ from flo.core.elements import belongs
 from flo.verify.data.constants import constants
 from flo.verify.data.examples import examples
 from flo.verify.data.given import Given
-from flo.verify.data.strategies import strategy
+from flo.verify.data.strategies import strategy_for
 
 T = TypeVar("T")
 LIMIT = 500
@@ -98,7 +98,7 @@ def test_generated_values_are_of_the_type(kind: Any) -> None:
     from hypothesis import HealthCheck, given, settings
 
     @settings(max_examples=20, database=None, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(strategy(kind, Given()))
+    @given(strategy_for(kind, Given()))
     def test(value: Any) -> None:
         assert belongs(value, kind if kind is not UserId else int)
         assert value == value  # no nan
@@ -134,7 +134,7 @@ def test_what_cannot_be_made_has_no_examples() -> None:
 
     assert examples(Unknown) == []
     with pytest.raises(flo.LawError, match="no values of Unknown can be made"):
-        strategy(Unknown, Given())
+        strategy_for(Unknown, Given())
 
 
 def test_constants_stand_in_code_closures_defaults_globals_and_what_is_called() -> None:

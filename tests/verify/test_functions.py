@@ -120,8 +120,8 @@ class Late:
     [
         (float, lambda x: x),
         (tuple[str, float], lambda row: row[1]),
-        (tuple[float, str, int], lambda row: row[0]),
-        (Sale, lambda row: row.price),
+        pytest.param(tuple[float, str, int], lambda row: row[0], marks=pytest.mark.thorough),
+        pytest.param(Sale, lambda row: row.price, marks=pytest.mark.thorough),
         (Late, lambda row: row.price),
     ],
 )

@@ -14,8 +14,8 @@ from flo.core.collection import End
 from flo.core.operator import run
 from flo.values.sequence import Sequence, SequenceValue
 from flo.verify import laws
-from flo.verify.exploration.sameness import form
-from flo.verify.exploration.space import why_not_falling
+from flo.verify.equality import deep_type
+from flo.verify.exploration.space import find_measure_fault
 from tests.seeded.collections import Counted, CountedBag
 
 OPEN = flo.StreamType(flo.Sequence(int), bounded=False)
@@ -195,9 +195,9 @@ def test_an_open_value_that_absorbs_everything_is_found() -> None:
 def test_equal_things_of_other_types_are_not_the_same() -> None:
     things = [1, 1.0, True, (1,), (1.0,), [1], {1: 2}, {1: 2.0}, {1.0: 2}, {1}, {True}, 0.0, -0.0, one(1), one(1.0)]
     for number, thing in enumerate(things):
-        same = [place for place, other in enumerate(things) if thing == other and form(thing) == form(other)]
+        same = [place for place, other in enumerate(things) if thing == other and deep_type(thing) == deep_type(other)]
         assert same == [number]
-    assert form({1: "a", 2: "b"}) == form({2: "b", 1: "a"})
+    assert deep_type({1: "a", 2: "b"}) == deep_type({2: "b", 1: "a"})
 
 
 def test_a_float_among_ints_is_found_on_a_small_input() -> None:
@@ -247,7 +247,7 @@ def test_a_fault_is_found_on_a_small_input(
 
 def test_without_the_fault_they_pass() -> None:
     assert flo.verify.check(Passing(), flo.Sequence[int], tries=20).ok
-    assert flo.verify.check(Marks(), flo.Sequence[int], flo.Sequence[int], tries=20).ok
+    assert flo.verify.check(Marks(), flo.Sequence[int], flo.Sequence[int], most=2, tries=10).ok
 
 
 def test_orders_of_arrival_are_chosen_at_random_too() -> None:
@@ -283,4 +283,4 @@ def test_orders_of_arrival_are_chosen_at_random_too() -> None:
     ],
 )
 def test_what_falls_cannot_fall_for_ever(before: Any, after: Any, falls: bool) -> None:
-    assert (why_not_falling(before, after) is None) is falls
+    assert (find_measure_fault(before, after) is None) is falls

@@ -18,7 +18,7 @@ from flo.values.operators.zset_aggregates import Aggregate, Linear
 from flo.values.operators.zsets import MapWeights
 from flo.verify import laws
 from flo.verify.effort import Effort
-from flo.verify.functions.obligations import hard, obligations
+from flo.verify.functions.obligations import check_obligation, obligations
 
 BAG = flo.Bag[int]
 
@@ -118,12 +118,12 @@ def test_a_claim_is_believed_when_built_and_tried_when_checked() -> None:
     types = (StreamType(flo.Bag(int), bounded=True),)
     (obligation,) = obligations(operator, types)
     assert obligation.claim == "all elements are equal"
-    report = hard(obligation, Effort(tries=50))
+    report = check_obligation(obligation, Effort(tries=50))
     assert report.counterexample is not None
     assert report.counterexample.law == laws.COMMUTATIVE
     falling = bag(flo.LVar[flo.Max[int]]).map_monotone(lambda x: -x, flo.Max(int), monotone="it does not matter")
     (obligation,) = obligations(falling.source.operator, (StreamType(flo.LVar(flo.Max(int)), bounded=True),))
-    assert not hard(obligation, Effort(tries=50)).ok
+    assert not check_obligation(obligation, Effort(tries=50)).ok
 
 
 def test_what_operators_ask() -> None:
@@ -137,7 +137,7 @@ def test_what_operators_ask() -> None:
         assert law in obligation.laws
         assert hash(obligation) == hash(next(obligations(operator, (zset,))))
         assert obligation == next(obligations(operator, (zset,)))
-        assert hard(obligation, Effort(tries=20)).ok is (operator.name == "aggregate")
+        assert check_obligation(obligation, Effort(tries=20)).ok is (operator.name == "aggregate")
     (obligation,) = obligations(MapLattice(abs, flo.Max(int)), (unbounded,))
     assert obligation.laws == (laws.A_FUNCTION, laws.MONOTONE)
     assert not list(obligations(Map(abs), (zset,)))

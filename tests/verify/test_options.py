@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import flo
 from flo.values.operators.bags import Count
 from flo.verify import check, laws
-from flo.verify.functions.equations import same
+from flo.verify.equality import are_equal
 
 
 def total(a: int, x: int) -> int:
@@ -141,9 +141,9 @@ def test_nan_is_nan_wherever_it_is() -> None:
         (Decimal("nan"), Decimal("nan")),
         (complex(nan(), 1), complex(nan(), 1)),
     ):
-        assert same(one, other)
+        assert are_equal(one, other)
     for one, other in (({"a": nan()}, {"a": 1.0}), ({nan(), 1.0}, {nan(), 2.0}), (Decimal("nan"), Decimal(1))):
-        assert not same(one, other)
+        assert not are_equal(one, other)
     assert check(lambda a: {"mean": float("nan")}, int).ok
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flo.verify.solver.prove import Proved, Refuted, Unknown, prove, stays
-from tests.quick import tried
+from flo.verify.solver.prove import Proved, Refuted, Unknown, prove, prove_type
+from tests.quick import sample, tried
 from tests.verify.test_prove import GENEROUS
 
 SIGNED = [-7, -3, -1, 1, 2, 7]
@@ -32,14 +32,20 @@ def at_both(p, operation, q):
 
 @pytest.mark.parametrize("operation", [operator.floordiv, operator.mod, operator.mul, operator.sub, max, min])
 def test_ints_are_those_of_python(operation):
-    for p, q in itertools.product(SIGNED, SIGNED):
+    for p, q in sample(itertools.product(SIGNED, SIGNED)):
         assert prove(at_both(p, operation, q), (int, int), work=GENEROUS) == Proved(), (p, q)
         assert prove(at(p, operation, q), (int,), work=GENEROUS) == Proved(), (p, q)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "operation", [operator.add, operator.sub, operator.mul, operator.truediv, operator.lt, operator.eq]
+    "operation",
+    [
+        operator.add,
+        operator.truediv,
+        operator.lt,
+        *(pytest.param(each, marks=pytest.mark.thorough) for each in (operator.sub, operator.mul, operator.eq)),
+    ],
 )
 def test_floats_are_those_of_python(operation):
     for p, q in itertools.product(FLOATS, [0.1, -math.inf]):
@@ -48,7 +54,7 @@ def test_floats_are_those_of_python(operation):
 
 @pytest.mark.parametrize("operation", [operator.add, operator.lt, operator.le, operator.eq])
 def test_texts_are_those_of_python(operation):
-    for p, q in itertools.product(TEXTS, TEXTS):
+    for p, q in sample(itertools.product(TEXTS, TEXTS)):
         assert prove(at(p, operation, q), (str,), work=GENEROUS) == Proved(), (p, q)
 
 
@@ -105,11 +111,11 @@ def leaves_far_out(a, x):
     ],
 )
 def test_results_that_stay_in_their_type(f, types, kind):
-    assert stays(f, types, kind) == Proved()
+    assert prove_type(f, types, kind) == Proved()
 
 
 @pytest.mark.parametrize(
     "f", [leaves_far_out, lambda a, x: a + x if x < 12345 else 1.0, lambda a, x: (a, x), lambda a, x: a > x]
 )
 def test_results_that_may_leave_their_type(f):
-    assert stays(f, [int, int], int) == Unknown("its results may leave their type")
+    assert prove_type(f, [int, int], int) == Unknown("its results may leave their type")

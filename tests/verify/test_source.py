@@ -20,7 +20,7 @@ import pytest
 import flo
 import flo.verify
 from flo.values.operators.elementwise import Map
-from flo.verify.exploration.source import Source, keywords, quoted
+from flo.verify.exploration.source import SourceWriter, format_keywords, quote_trace
 from tests.seeded.operators import Racing
 from tests.verify.pasting import pasted
 
@@ -71,12 +71,12 @@ OWN = {"Colour": Colour, "Access": Access, "Point": Point, "Order": Order, "Loc"
     ids=repr,
 )  # fmt: skip
 def test_values(value: Any) -> None:
-    source = Source()
+    source = SourceWriter()
     assert pasted(source.line(source.value(value)), **OWN) == value
 
 
 def test_nan_and_partial() -> None:
-    source = Source()
+    source = SourceWriter()
     text = source.value([float("nan"), functools.partial(operator.add, 1)])
     nan, partial = pasted(source.line(text))
     assert nan != nan
@@ -92,7 +92,7 @@ def test_nan_and_partial() -> None:
     ids=str,
 )  # fmt: skip
 def test_types(kind: Any) -> None:
-    source = Source()
+    source = SourceWriter()
     assert pasted(source.line(source.kind(kind)), **OWN) == kind
 
 
@@ -106,22 +106,22 @@ def test_types(kind: Any) -> None:
     ids=str,
 )  # fmt: skip
 def test_collections(collection: Any) -> None:
-    source = Source()
+    source = SourceWriter()
     text = source.collection(flo.Collection.of(collection))
     assert flo.Collection.of(pasted(source.line(text), **OWN)) == flo.Collection.of(collection)
 
 
 def test_bags_are_lists_in_the_order_in_which_they_arrive() -> None:
-    source = Source()
+    source = SourceWriter()
     assert source.data(flo.Bag(float), Counter({1.0: 1, 2.0: 2})) == "[1.0, 2.0, 2.0]"
     assert source.data(flo.Keyed(str, flo.Bag(int)), {"a": Counter([3, 3])}) == "{'a': [3, 3]}"
     assert source.data(flo.Nested(flo.Bag(int)), [Counter([3])]) == "[[3]]"
 
 
 def test_names_and_traces_that_python_would_not_read() -> None:
-    assert keywords([("x", "[1]"), ("new orders", "[2]")]) == ", x=[1], **{'new orders': [2]}"
-    assert quoted("x←1") == '"x←1"'
-    assert eval(quoted('x←"a"')) == 'x←"a"'
+    assert format_keywords([("x", "[1]"), ("new orders", "[2]")]) == ", x=[1], **{'new orders': [2]}"
+    assert quote_trace("x←1") == '"x←1"'
+    assert eval(quote_trace('x←"a"')) == 'x←"a"'
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 import flo
 from flo.core.collection import Collection
 from flo.verify import check
-from flo.verify.data.given import Given
-from flo.verify.data.lattice_values import lattice_values
-from flo.verify.data.strategies import data
+from flo.verify.data.given import Given, lattice_values
+from flo.verify.data.strategies import data_strategy
 
 FEW = settings(max_examples=25, database=None, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 LATTICES = [
@@ -41,7 +40,7 @@ def test_data_belongs_to_the_collection(collection: Any, kind: type) -> None:
     seen: list[Any] = []
 
     @FEW
-    @given(data(of, Given()))
+    @given(data_strategy(of, Given()))
     def test(plain: Any) -> None:
         assert isinstance(plain, kind)
         assert of.value(plain) in of
@@ -56,7 +55,7 @@ def test_values_of_every_lattice(lattice: flo.Lattice[Any]) -> None:
     seen: list[Any] = []
 
     @FEW
-    @given(data(flo.LVar(lattice), Given()))
+    @given(data_strategy(flo.LVar(lattice), Given()))
     def test(values: list[Any]) -> None:
         assert not [value for value in values if lattice.mismatch(value) is not None]
         seen.extend(values)
@@ -67,7 +66,7 @@ def test_values_of_every_lattice(lattice: flo.Lattice[Any]) -> None:
 
 
 def test_elements_that_cannot_be_hashed_are_left_out() -> None:
-    found = find(data(flo.Bag(list[int] | int), Given()), lambda plain: len(plain) > 1, settings=FEW)
+    found = find(data_strategy(flo.Bag(list[int] | int), Given()), lambda plain: len(plain) > 1, settings=FEW)
     assert {type(element) for element in found} == {int}
 
 
@@ -102,11 +101,11 @@ class Anything(flo.Collection):
 
 def test_a_collection_of_ones_own_needs_examples() -> None:
     with pytest.raises(flo.LawError, match="no values of Anything can be made"):
-        data(Anything(), Given())
+        data_strategy(Anything(), Given())
     for own in ([[5, 6]], st.just([5, 6])):
-        assert find(data(Anything(), Given({Anything: own})), lambda plain: True, settings=FEW) == [5, 6]
+        assert find(data_strategy(Anything(), Given({Anything: own})), lambda plain: True, settings=FEW) == [5, 6]
     with pytest.raises(flo.LawError, match="the examples of Anything contain a value of another type"):
-        data(Anything(), Given({Anything: [["not a number"]]}))
+        data_strategy(Anything(), Given({Anything: [["not a number"]]}))
 
 
 @pytest.mark.parametrize("own", [[7, 8], st.sampled_from([7, 8])], ids=["list", "strategy"])
@@ -116,7 +115,7 @@ def test_values_of_ones_own_are_used_wherever_the_type_occurs(own: Any) -> None:
     assert {part for pair in mine.examples(tuple[int, str]) for part in pair[:1]} == {7, 8}
 
     @FEW
-    @given(data(flo.Sequence(tuple[str, int]), mine))
+    @given(data_strategy(flo.Sequence(tuple[str, int]), mine))
     def test(plain: list[tuple[str, int]]) -> None:
         assert {number for _, number in plain} <= {7, 8}
 

@@ -1,15 +1,18 @@
-"""`Flow`: a program with named inputs and outputs. The verbs of streams build everything in between."""
+"""`Flow`: a program with named inputs and outputs. The verbs of streams build everything in between.
+
+Also the registry of engines: `flow.on(place)` finds the engine that runs flows at a place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from flo.api.engines import Here, find_engine
 from flo.api.explain import explain_flow
 from flo.api.running import FlowLoop, Result, expect_known, schedule_of
 from flo.api.scope import Scope
 from flo.api.stream import Stream
+from flo.api.table_input import changes_of
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.dag import compile_graph, live_vertices
@@ -20,9 +23,11 @@ from flo.core.operator import Operator
 from flo.core.stream_type import Bounded, Derivation, StreamType, StreamTypes, Unbounded
 from flo.core.structural import Source
 from flo.core.typing import program
-from flo.verify.exploration.arrivals import channels_of
+from flo.values.operators.upserts import Upsert
+from flo.values.weighted import ZSet
+from flo.verify.exploration.arrivals import split_into_channels
 from flo.verify.exploration.explore import MOST_STATES, Exploration, explore
-from flo.verify.exploration.replay import Replay, flow_again, replayed
+from flo.verify.exploration.replay import Replay, flow_replay_line, replay_graph
 from flo.verify.programs.operators import Program
 
 if TYPE_CHECKING:
@@ -32,6 +37,23 @@ if TYPE_CHECKING:
     from flo.tables.here import OnHere
 
 C = TypeVar("C", bound=Collection)
+T = TypeVar("T")
+_engines: list[tuple[Callable[[Any], bool], Callable[[Any, Any], Any]]] = []
+
+
+def register_engine(is_place: Callable[[Any], bool], run_on: Callable[[Flow, Any], Any]) -> None:
+    """Register an engine: `is_place` decides whether it can run on a place, and `run_on` runs a flow there."""
+    _engines.append((is_place, run_on))
+
+
+class Here:
+    """This process, as a place to run on. `progress` displays the progress of a run."""
+
+    def __init__(self, progress: Callable[[str, int | None], Any]) -> None:
+        self.progress = progress
+
+    def __repr__(self) -> str:
+        return "flo.here"
 
 
 class Flow:
@@ -56,6 +78,53 @@ class Flow:
         except FloError as error:
             raise error.located(here) from None
         return self._scope.add_input(name, stream_type, here)
+
+    @overload
+    def table(
+        self,
+        name: str,
+        row: type[T],
+        *,
+        key: str | list[str] | tuple[str, ...],
+        order_by: str | None = None,
+        bounded: Literal[False] = False,
+    ) -> Stream[ZSet[T], Unbounded]: ...
+    @overload
+    def table(
+        self,
+        name: str,
+        row: type[T],
+        *,
+        key: str | list[str] | tuple[str, ...],
+        order_by: str | None = None,
+        bounded: Literal[True],
+    ) -> Stream[ZSet[T], Bounded]: ...
+    @overload
+    def table(
+        self,
+        name: str,
+        row: Any,
+        *,
+        key: str | list[str] | tuple[str, ...],
+        order_by: str | None = None,
+        bounded: bool = False,
+    ) -> Stream[ZSet[Any], Unbounded]: ...
+    def table(self, name: str, row: Any, *, key: Any, order_by: Any = None, bounded: bool = False) -> Any:
+        """Declare an input of upserts and deletes by primary key: the current rows, as a z-set.
+
+        It takes rows, which replace the row of their key, and `flo.delete(key)`. Later ones win, and to delete what is
+        not there does nothing. In tables a column `_deleted` names deletes. With `order_by` the change of a key with
+        the largest value in that column counts, whenever it arrives.
+        """
+        here = Origin.here()
+        try:
+            changes, columns = changes_of(name, row, key, order_by)
+        except FloError as error:
+            raise error.located(here) from None
+        given = self._scope.add_input(name, StreamType(changes, bounded), here)
+        (stream,) = self._scope.apply(Upsert(), given, verb="table")
+        stream.name, stream.assigned, stream.key = name, True, columns
+        return stream
 
     def constant(self, collection: type[C] | C, data: Any) -> Stream[C, Bounded]:
         """Return a bounded stream of the given data."""
@@ -149,7 +218,7 @@ class Flow:
     def on(self, place: SparkSession) -> OnSpark: ...
     def on(self, place: Any) -> Any:
         """Run the same program on tables: in this process with `flo.here`, or on Spark with a session."""
-        run_on = find_engine(place)
+        run_on = next((run_on for is_place, run_on in _engines if is_place(place)), None)
         if run_on is None:
             raise TypeMismatch(
                 f"`on` must get a place to run on; got {type(place).__name__}",
@@ -179,7 +248,7 @@ class Flow:
         types = {stream.name: stream.type for stream in self._scope.inputs}
         given = self._given(places, data, inputs, {"most_states": most_states, "seed": seed})
         kinds, names = tuple(types.values()), tuple(types)
-        channels = channels_of({places[name]: items for name, items in given.items()}, kinds, None, names)
+        channels = split_into_channels({places[name]: items for name, items in given.items()}, kinds, None, names)
         return explore(
             self.graph(),
             kinds,
@@ -187,7 +256,7 @@ class Flow:
             most_states=MOST_STATES if most_states is None else most_states,
             seed=0 if seed is None else seed,
             names=names,
-            again=lambda *traces: flow_again(types, given, *traces),
+            again=lambda *traces: flow_replay_line(types, given, *traces),
         )
 
     @staticmethod
@@ -226,7 +295,7 @@ class Flow:
         types = {stream.name: stream.type for stream in self._scope.inputs}
         for name in inputs:
             expect_known(name, types, "input")
-        return replayed(self.graph(), types, inputs, trace, tuple(self._outputs))
+        return replay_graph(self.graph(), types, inputs, trace, tuple(self._outputs))
 
     def _checkable(self) -> Program:
         """Return the program for `flo.verify.check`."""

@@ -244,25 +244,3 @@ def cast(data: Data, kind: pa.DataType) -> Data:
 def scaled(data: Data, factor: int) -> Data:
     """Multiply integers by a positive factor, with overflow checks."""
     return _checked(lambda: pc.multiply_checked(data, pa.scalar(factor, pa.int64())))
-
-
-__all__ = [
-    "Data",
-    "absolute",
-    "add",
-    "alike",
-    "cast",
-    "comparison",
-    "divide",
-    "floor_divide",
-    "is_whole",
-    "literal",
-    "multiply",
-    "negate",
-    "power",
-    "remainder",
-    "scaled",
-    "subtract",
-    "to_float",
-    "widened",
-]

@@ -13,6 +13,7 @@ from typing import Any, Optional, TypeAlias, get_args, is_typeddict
 from flo.columns.function_types import Declared, constant_type, result_type
 from flo.columns.known_types import Unclear, describe_type, is_fixed_tuple, items_of, union_of
 from flo.columns.layout import Layout
+from flo.columns.traced import traced
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import Origin, TypeMismatch
 from flo.core.graph import Graph, Node, Parallel, Sequential
@@ -24,13 +25,14 @@ from flo.core.type_relations import accepts
 from flo.values.element_value import ElementCollection
 from flo.values.exact import sum_type
 from flo.values.operators.bags import FoldUnordered
-from flo.values.operators.elementwise import FlatMap, Map, item_type
+from flo.values.operators.elementwise import Filter, FlatMap, Map, item_type
 from flo.values.operators.joins import KeptJoin
 from flo.values.operators.keyed_streams import KeyBy, MapValues, inner_types
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.sequences import Fold, Scan
 from flo.values.operators.zset_aggregates import Aggregate, Aggregator, Linear
-from flo.values.operators.zset_joins import FullJoin, LeftJoin, Pairing
+from flo.values.operators.zset_joins import FullJoin, LeftJoin, Pairing, ZSetJoin
+from flo.values.operators.zset_ranking import TopK
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ def derive_types(graph: Graph, inputs: StreamTypes, faults: Faults) -> tuple[Gra
             return Parallel(first, second), outputs + others, some + more
         case Node(state, operator, origin):
             operator, fault = _declaring(operator, inputs, origin)
+            operator = _tracing(operator, inputs)
             outputs = operator.judge(inputs).outputs
             if isinstance(operator, Wire):
                 return graph, outputs, tuple(faults[route] for route in operator.routes)
@@ -93,6 +96,24 @@ def _declaring(operator: Any, inputs: StreamTypes, origin: Origin | None) -> tup
         case PerKey() if operator.graph is not None:
             return _body(operator, inner_types(operator, inputs))
     return operator, None
+
+
+def _tracing(operator: Any, inputs: StreamTypes) -> Any:
+    """Return the operator with functions of rows as columns, where they can be."""
+    elements = [getattr(each.collection, "element", Any) for each in inputs]
+    match operator:
+        case Map():
+            names = {"f": elements[0]}
+        case Filter():
+            names = {"keep": elements[0]}
+        case Aggregate() | TopK():
+            names = dict.fromkeys(("by", "key"), elements[0])
+        case ZSetJoin() | KeptJoin():
+            names = {"on": elements[0], "other_on": elements[1]}
+        case _:
+            return operator
+    found = {name: traced(getattr(operator, name, None), element) for name, element in names.items()}
+    return replace(operator, **{name: each for name, each in found.items() if each is not None})
 
 
 def _with(operator: Any, origin: Origin | None, **types: Callable[[], Any]) -> tuple[Any, Fault | None]:

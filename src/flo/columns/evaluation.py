@@ -75,12 +75,12 @@ class Rows:
             self.calls.append(Call(function, tuple(each.kind for each in operands), options))
 
     def column(self, name: str) -> Value:
-        place = self.schema.get_field_index(name)
-        if place < 0:
+        index = self.schema.get_field_index(name)
+        if index < 0:
             raise TypeError(f"there is no column `{name}`")
         data = self.columns[name]
         data = one_chunk(data) if isinstance(data, pa.ChunkedArray) else data
-        return Value(data, self.schema.field(place).nullable, name)
+        return Value(data, self.schema.field(index).nullable, name)
 
     def only(self, mask: pa.Array) -> Rows:
         some = {name: column.filter(mask) for name, column in self.columns.items()}
@@ -127,7 +127,7 @@ def _named(node: Any, schema: pa.Schema) -> list[str]:
         case "COL":
             return list(node.kwargs["names"])
         case "NTH":
-            return [schema.names[place] for place in node.kwargs["indices"]]
+            return [schema.names[index] for index in node.kwargs["indices"]]
         case "ALL":
             return list(schema.names)
         case "EXCLUDE":
@@ -212,20 +212,20 @@ def _applied(node: Any, rows: Rows, operands: list[Value]) -> Value:
         raise
     except (pa.ArrowInvalid, OverflowError, nw.exceptions.NarwhalsError) as error:
         raise ElementError(f"`{node.name}` cannot be computed: {str(error).strip()}") from error
-    nullable = NULLABLE.get(node.name, _may_be_null)
+    may_be_null = NULLABLE.get(node.name)
     name = node.kwargs["name"] if node.name == "struct.field" else operands[0].name
-    return Value(data, nullable(node, operands), name)
+    return Value(data, may_be_null is None or may_be_null(node, operands), name)
 
 
 def _by_narwhals(node: Any, rows: Rows, operands: list[Value]) -> Data:
     """Return the result of one node on computed columns. Literal arguments of a method stay literals."""
     function = len(operands) == len(node.exprs)
     columns = {
-        str(place): broadcast(each.data, rows.count)
-        for place, each in enumerate(operands)
-        if function or place == 0 or not isinstance(each.data, pa.Scalar)
+        str(index): broadcast(each.data, rows.count)
+        for index, each in enumerate(operands)
+        if function or index == 0 or not isinstance(each.data, pa.Scalar)
     }
-    given = [nw.col(str(place)) if str(place) in columns else each for place, each in _places(node, function=function)]
+    given = [nw.col(str(index)) if str(index) in columns else each for index, each in _places(node, function=function)]
     alone = copy.copy(node)
     alone.exprs = tuple(given)
     expression = nw.Expr(alone) if function else nw.Expr(*nodes_of(nw.col("0")), alone)
@@ -347,8 +347,8 @@ def _list_sum(node: Any, operands: list[Value]) -> Data:
     return pa.array(sums, pa.int64() if narrow else kind)
 
 
-def _clip(least: Callable[..., Data], place: int, data: Data, operands: list[Value]) -> Data:
-    return least(*_same_type(data, operands[place].data), skip_nulls=False)
+def _clip(least: Callable[..., Data], index: int, data: Data, operands: list[Value]) -> Data:
+    return least(*_same_type(data, operands[index].data), skip_nulls=False)
 
 
 def _clipped(node: Any, operands: list[Value]) -> Data:
@@ -440,48 +440,30 @@ def _all_null(node: Any, operands: list[Value]) -> bool:
     return all(each.nullable for each in operands)
 
 
-def _never_null(node: Any, operands: list[Value]) -> bool:
-    return False
-
-
-def _may_be_null(node: Any, operands: list[Value]) -> bool:
-    return True
-
-
 def _null_by_zero(node: Any, operands: list[Value]) -> bool:
     """Division by zero is null, so division by any column may be null."""
     divisor = operands[0 if node.name.startswith("__r") else 1].data
     return _any_null(node, operands) or not isinstance(divisor, pa.Scalar) or not divisor.as_py()
 
 
-def _any_unless_ignored(node: Any, operands: list[Value]) -> bool:
-    return not node.kwargs["ignore_nulls"] and _any_null(node, operands)
-
-
-def _of_item(node: Any, operands: list[Value]) -> bool:
-    return operands[0].nullable or bool(operands[0].data.type.value_field.nullable)
-
-
-def _of_replacement(node: Any, operands: list[Value]) -> bool:
-    """With a default, only a replacement can be null; without one, null stays null."""
-    return None in node.kwargs["new"] or operands[-1].nullable
-
-
-def _of_field(node: Any, operands: list[Value]) -> bool:
-    return operands[0].nullable or bool(operands[0].data.type.field(node.kwargs["name"]).nullable)
-
-
 NULLABLE: dict[str, Nullable] = {
     **dict.fromkeys((*KEEPING, *KEPT_BY_NARWHALS), _any_null),
     **dict.fromkeys(DIVISIONS, _null_by_zero),
-    **dict.fromkeys(("coalesce", "min_horizontal", "max_horizontal"), _all_null),
-    **dict.fromkeys(("is_null", "list", "struct", "sum_horizontal", "mean_horizontal"), _never_null),
-    **dict.fromkeys(("all_horizontal", "any_horizontal", "concat_str"), _any_unless_ignored),
+    **dict.fromkeys(
+        ("coalesce", "min_horizontal", "max_horizontal"), lambda node, operands: all(o.nullable for o in operands)
+    ),
+    **dict.fromkeys(("is_null", "list", "struct", "sum_horizontal", "mean_horizontal"), lambda node, operands: False),
+    **dict.fromkeys(
+        ("all_horizontal", "any_horizontal", "concat_str"),
+        lambda node, operands: not node.kwargs["ignore_nulls"] and _any_null(node, operands),
+    ),
     "fill_nan": lambda node, operands: node.kwargs["value"] is None or _any_null(node, operands),
     "fill_null": lambda node, operands: operands[1].nullable,
-    "list.get": _of_item,
-    "replace_strict": _of_replacement,
-    "struct.field": _of_field,
+    "list.get": lambda node, operands: operands[0].nullable or operands[0].data.type.value_field.nullable,
+    "replace_strict": lambda node, operands: None in node.kwargs["new"] or operands[-1].nullable,
+    "struct.field": lambda node, operands: (
+        operands[0].nullable or operands[0].data.type.field(node.kwargs["name"]).nullable
+    ),
 }
 """Whether the result can be null, by function; functions that are not listed can return null."""
 RENAMES: dict[str, Callable[[str, dict[str, Any]], str]] = {
@@ -494,17 +476,3 @@ RENAMES: dict[str, Callable[[str, dict[str, Any]], str]] = {
     "name.to_uppercase": lambda name, options: name.upper(),
 }
 """Functions that only change the name of a column."""
-
-
-__all__ = [
-    "KEPT_BY_NARWHALS",
-    "OWN",
-    "Call",
-    "Rows",
-    "Value",
-    "broadcast",
-    "columns_read",
-    "evaluate",
-    "looks_elsewhere",
-    "nodes_of",
-]

@@ -12,19 +12,48 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter, itemgetter
-from typing import Any, Optional, TypeAlias, cast, get_origin
+from pathlib import Path
+from types import CodeType
+from typing import Any, Optional, TypeAlias, TypeVar, cast, get_origin
 
 import narwhals as nw
 import pyarrow as pa
 
 from flo.columns.arithmetic import is_wide
-from flo.columns.calling import calling
 from flo.columns.evaluation import Call, Rows, Value, broadcast, columns_read, evaluate, looks_elsewhere
 from flo.columns.layout import VALUE, Layout
+from flo.columns.readable import readable
 from flo.columns.row_types import python_type, row_type
-from flo.core.errors import ElementError, EngineError, LawError, TypeMismatch
+from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeMismatch, is_users
 from flo.values.canonical import instant_element
 from flo.values.exact import Int128
+from flo.values.operators import shapes
+
+F = TypeVar("F", bound=Callable[..., Any])
+ON_VALUES = str(Path(shapes.__file__).parent.parent)
+CALLING: set[CodeType] = set()
+
+
+def calling(function: F) -> F:
+    """Mark a function that calls user functions or inspects their results: its exceptions are the rows' fault."""
+    CALLING.add(function.__code__)
+    return function
+
+
+def is_row_fault(error: Exception) -> bool:
+    """Return whether a user's function raised, or an element was rejected, as it would be on values."""
+    if isinstance(error, (FloError, OverflowError)) or (
+        isinstance(error, pa.ArrowInvalid) and "overflow" in str(error)
+    ):
+        return True
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code in CALLING or is_users(code.co_filename) or code.co_filename.startswith(ON_VALUES):
+            return True
+        trace = trace.tb_next
+    return False
+
 
 Column: TypeAlias = str | nw.Expr
 Columns: TypeAlias = Column | tuple[Column, ...] | Mapping[str, Column]
@@ -68,14 +97,24 @@ class _Memory:
 class Expression:
     """A function of one row, or of two, made of column expressions. Identified by its text."""
 
-    def __init__(self, given: Any, inputs: tuple[Layout, ...], kind: Any = None) -> None:
-        """`kind` is a wider type than that of the results, such as the same columns with nulls."""
+    def __init__(
+        self,
+        given: Any,
+        inputs: tuple[Layout, ...],
+        kind: Any = None,
+        called: tuple[dict[str, str], ...] | None = None,
+    ) -> None:
+        """`kind` is a wider type than that of the results, such as the same columns with nulls. `called` has the names
+        of the columns of each row in the expression, if they are not those of `names_of`."""
         self.given = given
         self.inputs = inputs
         if kind is not None:
             self.__dict__["kind"] = kind
+        if called is not None:
+            self.__dict__["arguments"] = called
         self.text = expression_text(given)
-        self.__name__ = self.text if len(self.text) <= 80 else f"{self.text[:79]}…"
+        shown = readable(given)
+        self.__name__ = shown if len(shown) <= 80 else f"{shown[:79]}…"
         self.takes = len(inputs)
         self._expect_of_each_row()
         self.returns = self.kind  # read by `returned_type`
@@ -92,7 +131,7 @@ class Expression:
             case Mapping():
                 return dict(self.given)
             case tuple():
-                return {str(place): each for place, each in enumerate(self.given)}
+                return {str(index): each for index, each in enumerate(self.given)}
             case _:
                 return {VALUE: self.given}
 
@@ -108,6 +147,13 @@ class Expression:
     def arguments(self) -> tuple[dict[str, str], ...]:
         """For each row, the names of its columns in the expression."""
         return _called(self.inputs)
+
+    def on_rows(self, inputs: tuple[Layout, ...]) -> Expression:
+        """Return the expression on rows without some columns, which it does not read."""
+        called = tuple(
+            {name: names[name] for name in layout.names} for names, layout in zip(self.arguments, inputs, strict=True)
+        )
+        return Expression(self.given, inputs, self.kind, called)
 
     @staticmethod
     def names_of(inputs: tuple[Layout, ...]) -> list[str]:
@@ -294,12 +340,12 @@ class Expression:
         """A function that reads columns from elements, if the expression does nothing else."""
         if not all(isinstance(each, str) for each in self._named.values()) or any(map(_may_be_missing, self.inputs)):
             return None
-        places = {
+        indices = {
             called[name]: (which, _getter_of(layout, name))
             for which, (called, layout) in enumerate(zip(self.arguments, self.inputs, strict=True))
             for name in layout.names
         }
-        taken = [places[each] for each in self._named.values()]
+        taken = [indices[each] for each in self._named.values()]
         if not isinstance(self.given, (Mapping, tuple)):
             which, get = taken[0]
             return get if len(self.inputs) == 1 else lambda *elements: get(elements[which])

@@ -123,8 +123,8 @@ def result_type(function: Any, arguments: tuple[Any, ...], deep: int = 0) -> Any
     if isinstance(function, MethodDescriptorType):
         return _method(function.__objclass__, function.__name__)
     if isinstance(function, operator.itemgetter):
-        places = function.__reduce__()[1]
-        found = [item_type_at(arguments[0], place) for place in places]
+        indices = function.__reduce__()[1]
+        found = [item_type_at(arguments[0], index) for index in indices]
         return found[0] if len(found) == 1 else tuple[tuple(found)]  # type: ignore[misc]
     if isinstance(function, FunctionType):
         return _Body(function, deep).result(arguments)
@@ -239,8 +239,8 @@ class _Body:
                 self.names[name] = kind
                 self.narrowed = {}
             case ast.Tuple(targets) if not any(isinstance(each, ast.Starred) for each in targets):
-                for place, each in enumerate(targets):
-                    self.assign(each, item_type_at(kind, place))
+                for index, each in enumerate(targets):
+                    self.assign(each, item_type_at(kind, index))
             case _:
                 raise Unclear(f"line {target.lineno} assigns to something other than a name")
 
@@ -288,8 +288,8 @@ class _Body:
                 return self.name(name)
             case ast.Attribute(base, name):
                 return self.attribute(self.value(base), name)
-            case ast.Subscript(base, place):
-                return self.subscript(self.kind(base), place)
+            case ast.Subscript(base, index):
+                return self.subscript(self.kind(base), index)
             case ast.UnaryOp(ast.Not(), _):
                 return bool
             case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as value)) if not isinstance(value, bool):
@@ -357,13 +357,13 @@ class _Body:
             return Known(getattr(base.thing, name))
         return union_of(*(_field(each, name) for each in members(self.as_kind(base)) if each is not NoneType))
 
-    def subscript(self, kind: Any, place: ast.expr) -> Any:
-        if isinstance(place, ast.Slice):
-            bounds = [None if each is None else self.value(each) for each in (place.lower, place.upper, place.step)]
+    def subscript(self, kind: Any, index: ast.expr) -> Any:
+        if isinstance(index, ast.Slice):
+            bounds = [None if each is None else self.value(each) for each in (index.lower, index.upper, index.step)]
             if all(each is None or isinstance(each, Known) for each in bounds):
                 return item_type_at(kind, slice(*(each and each.thing for each in bounds)))
             return union_of(*(indexed_type(each, is_slice=True) for each in members(kind) if each is not NoneType))
-        found = self.value(place)
+        found = self.value(index)
         if isinstance(found, Known):
             return item_type_at(kind, found.thing)
         return union_of(*(indexed_type(each, is_slice=False) for each in members(kind) if each is not NoneType))

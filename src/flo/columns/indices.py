@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 Numbers = npt.NDArray[np.uint64]
-Places = npt.NDArray[np.int64]
-"""Row indices."""
+Indices = npt.NDArray[np.int64]
+"""Row indices; also counts and weights of rows."""
+Mask = npt.NDArray[np.bool_]
 
 
-def stable_order(numbers: Numbers) -> Places:
+def stable_order(numbers: Numbers) -> Indices:
     """Return the indices that sort the numbers, stably.
 
     Sorting the numbers is several times faster than sorting indices: the index is put into the lowest bits. That is
@@ -19,35 +22,52 @@ def stable_order(numbers: Numbers) -> Places:
     """
     bits = np.uint64(max(1, len(numbers) - 1).bit_length())
     low = (np.uint64(1) << bits) - np.uint64(1)
-    order: Places = (np.sort((numbers & ~low) | np.arange(len(numbers), dtype=np.uint64)) & low).astype(np.int64)
+    order: Indices = (np.sort((numbers & ~low) | np.arange(len(numbers), dtype=np.uint64)) & low).astype(np.int64)
     return order if is_sorted(numbers[order]) else np.argsort(numbers, kind="stable")
 
 
-def largest(numbers: Places) -> int:
+def largest(numbers: Indices) -> int:
     """Return the largest absolute value; 0 if there are none."""
     return max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
 
 
-def is_sorted(numbers: Numbers) -> bool:
+def is_sorted(numbers: Numbers | Indices) -> bool:
     return bool(np.all(numbers[1:] >= numbers[:-1]))
 
 
-def take_rows(table: pa.Table, places: Places) -> pa.Table:
+def take_rows(table: pa.Table, indices: Indices) -> pa.Table:
     """Return these rows, in one chunk."""
-    return table.combine_chunks().take(pa.array(places)) if table.num_rows else table
+    return table.combine_chunks().take(pa.array(indices)) if table.num_rows else table
 
 
-def ranges(starts: Places, counts: Places) -> tuple[Places, Places]:
+def ranges(starts: Indices, counts: Indices) -> tuple[Indices, Indices]:
     """Return (which start, index) for start, start + 1, …, `count` times for each start."""
     which = np.repeat(np.arange(len(counts)), counts)
-    places = (starts + counts - np.cumsum(counts)).take(which)
-    places += np.arange(len(which))
-    return which, places
+    indices = (starts + counts - np.cumsum(counts)).take(which)
+    indices += np.arange(len(which))
+    return which, indices
 
 
-def expand_ranges(starts: Places, counts: Places) -> Places:
+def expand_ranges(starts: Indices, counts: Indices) -> Indices:
     """Return start, start + 1, …, `count` times for each start."""
     return ranges(starts, counts)[1]
+
+
+def bisect_ranges(
+    low: Indices, high: Indices, is_before: Callable[[Indices, Indices], npt.NDArray[np.bool_]]
+) -> Indices:
+    """Binary search in many ranges [low, high) of indices: return the first index of each that is not before its bound.
+
+    `is_before` gets indices, one in each of some ranges, and the numbers of these ranges.
+    """
+    low, high = low.astype(np.int64), high.astype(np.int64)
+    left = np.flatnonzero(low < high)
+    while len(left):
+        middle = (low[left] + high[left]) >> 1
+        before = is_before(middle, left)
+        low[left], high[left] = np.where(before, middle + 1, low[left]), np.where(before, high[left], middle)
+        left = left[low[left] < high[left]]
+    return low
 
 
 def one_chunk(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -55,3 +75,44 @@ def one_chunk(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     if isinstance(column, pa.Array):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+FEW = 16
+"""With at most this many distinct values, searching for each is faster than sorting."""
+
+
+def arranged(numbers: Indices | Numbers) -> Indices:
+    """The indices that sort the numbers, stably."""
+    if not len(numbers):
+        return np.zeros(0, np.int64)
+    low, bits = numbers.min(), len(numbers).bit_length()
+    if (int(numbers.max()) - int(low)).bit_length() + bits > 63:
+        return np.argsort(numbers, kind="stable")
+    return sort_with_indices((numbers - low).astype(np.int64, copy=False), bits) & ((1 << bits) - 1)
+
+
+def sort_with_indices(small: Indices, bits: int) -> Indices:
+    """The sorted numbers, with their indices in the lowest bits."""
+    both = small << bits
+    both |= np.arange(len(small))
+    both.sort()
+    return both
+
+
+def grouped(numbers: Indices) -> tuple[Indices, Indices, Indices]:
+    """The indices that sort the numbers, stably; the distinct numbers; and the count of each."""
+    if is_sorted(numbers):
+        firsts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+        return np.arange(len(numbers)), numbers[firsts], np.diff(firsts, append=len(numbers))
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low < FEW:
+        small = (numbers - low).astype(np.uint8)
+        indices = [np.flatnonzero(small == each) for each in range(high - low + 1)]
+        counts = np.array([len(each) for each in indices])
+        return np.concatenate(indices), low + np.flatnonzero(counts), counts[counts > 0]
+    if high - low < 1 << 16:
+        order = np.argsort((numbers - low).astype(np.uint16), kind="stable")  # a radix sort for 16 bits
+    else:
+        order = arranged(numbers)
+    found, counts = np.unique(numbers[order], return_counts=True)
+    return order, found, counts

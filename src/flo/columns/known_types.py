@@ -8,6 +8,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import product
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin, is_typeddict
@@ -45,9 +46,9 @@ def union_of(*kinds: Any) -> Any:
     found: list[Any] = []
     for kind in kinds:
         for part in get_args(kind) if get_origin(kind) in (Union, UnionType) else [NoneType if kind is None else kind]:
-            for place, other in enumerate(found):
+            for index, other in enumerate(found):
                 if (both := _merged(other, part)) is not None:
-                    found[place] = both
+                    found[index] = both
                     break
             else:
                 found.append(part)
@@ -185,7 +186,7 @@ def items_of(kind: Any) -> Any:
 _ITERABLES = (list, tuple, set, frozenset, Iterable, dict)
 
 
-def item_type_at(kind: Any, place: Any) -> Any:
+def item_type_at(kind: Any, index: Any) -> Any:
     """Return the type of `x[place]` for a known place."""
     found = []
     for each in members(kind):
@@ -194,14 +195,14 @@ def item_type_at(kind: Any, place: Any) -> Any:
         if fields is not None and issubclass(get_origin(each) or each, tuple):
             parts = tuple(fields.values())
         by_name = is_typeddict(each) or hasattr(each, "_columns")
-        if by_name and type(place) is str and fields and place in fields:
-            found.append(fields[place])
-        elif (is_fixed_tuple(each) or fields) and type(place) is int and -len(parts) <= place < len(parts):
-            found.append(parts[place])
-        elif is_fixed_tuple(each) and isinstance(place, slice) and parts[place]:
-            found.append(tuple[parts[place]])  # type: ignore[valid-type]
+        if by_name and type(index) is str and fields and index in fields:
+            found.append(fields[index])
+        elif (is_fixed_tuple(each) or fields) and type(index) is int and -len(parts) <= index < len(parts):
+            found.append(parts[index])
+        elif is_fixed_tuple(each) and isinstance(index, slice) and parts[index]:
+            found.append(tuple[parts[index]])  # type: ignore[valid-type]
         elif each is not NoneType:
-            found.append(indexed_type(each, is_slice=isinstance(place, slice)))
+            found.append(indexed_type(each, is_slice=isinstance(index, slice)))
     return union_of(*found)
 
 
@@ -219,10 +220,6 @@ def indexed_type(kind: Any, *, is_slice: bool) -> Any:
     if is_fixed_tuple(kind) and not is_slice:
         return union_of(*parts)
     raise Unclear(f"the item type of {describe_type(kind)} is unknown")
-
-
-def _absolute(kind: Any) -> Any:
-    return unary_type("-", kind)
 
 
 def _rounded(kind: Any, digits: Any = None) -> Any:
@@ -258,98 +255,55 @@ def _total(kind: Any, start: Any = int) -> Any:
     return union_of(start, found)  # an empty sum is the start
 
 
-def _sorted(kind: Any, **named: Any) -> Any:
-    return list[items_of(kind)]  # type: ignore[misc]
-
-
-def _paired(*kinds: Any, **named: Any) -> Any:
-    return Iterable[tuple[tuple(map(items_of, kinds))]]  # type: ignore[misc]
-
-
-def _numbered(kind: Any, start: Any = int) -> Any:
-    return Iterable[tuple[int, items_of(kind)]]  # type: ignore[misc]
-
-
 def _moment(*kinds: Any, **named: Any) -> Any:
     if len(kinds) > 7 or "tzinfo" in named:
         raise Unclear("a datetime with a zone has no type of its own")
     return datetime
 
 
-GIVES: dict[Any, Any] = {
-    len: int,
-    ord: int,
-    hash: int,
-    chr: str,
-    repr: str,
-    ascii: str,
-    format: str,
-    hex: str,
-    bin: str,
-    oct: str,
-    any: bool,
-    all: bool,
-    isinstance: bool,
-    str: str,
-    int: int,
-    float: float,
-    bool: bool,
-    bytes: bytes,
-    Decimal: Decimal,
-    timedelta: timedelta,
-    date: date,
-    range: Iterable[int],
-    math.floor: int,
-    math.ceil: int,
-    math.trunc: int,
-    math.isnan: bool,
-    math.isinf: bool,
-    math.isfinite: bool,
-    math.isclose: bool,
-    math.gcd: int,
-    math.lcm: int,
-    math.isqrt: int,
-    operator.not_: bool,
-}
-"""Result types that do not depend on the arguments."""
-FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    abs: _absolute,
-    round: _rounded,
-    min: _extreme,
-    max: _extreme,
-    sum: _total,
-    sorted: _sorted,
-    divmod: lambda one, other: tuple[binary_type("//", one, other), binary_type("%", one, other)],  # type: ignore[misc]
-    datetime: _moment,
-    list: lambda kind: list[items_of(kind)],  # type: ignore[misc]
-    tuple: lambda kind: kind if is_fixed_tuple(kind) else tuple[items_of(kind), ...],  # type: ignore[misc]
-    reversed: lambda kind: Iterable[items_of(kind)],  # type: ignore[misc]
-    enumerate: _numbered,
-    zip: _paired,
-    dataclasses.replace: lambda kind, **named: kind,
-    operator.neg: lambda kind: unary_type("-", kind),
-}
-"""Functions from argument types, positional and by name, to the result type."""
-
 _FLOATS = (
     *(math.sqrt, math.exp, math.log, math.log2, math.log10, math.log1p, math.expm1, math.pow, math.fabs, math.sin),
     *(math.cos, math.tan, math.atan, math.atan2, math.asin, math.acos, math.hypot, math.degrees, math.radians),
     *(math.fmod, math.copysign, math.fsum, math.dist),
 )
-GIVES.update(dict.fromkeys(_FLOATS, float))
-for _sign, _names in {
-    "+": (operator.add, operator.concat),
-    "-": (operator.sub,),
-    "*": (operator.mul,),
-    "/": (operator.truediv,),
-    "//": (operator.floordiv,),
-    "%": (operator.mod,),
-    "&": (operator.and_,),
-    "|": (operator.or_,),
-    "^": (operator.xor,),
-}.items():
-    for _name in _names:
-        FUNCTIONS[_name] = lambda one, other, sign=_sign: binary_type(sign, one, other)
+_TESTS = (any, all, isinstance, math.isnan, math.isinf, math.isfinite, math.isclose, operator.not_)
+GIVES: dict[Any, Any] = {
+    **dict.fromkeys((len, ord, hash, math.floor, math.ceil, math.trunc, math.gcd, math.lcm, math.isqrt), int),
+    **dict.fromkeys((chr, repr, ascii, format, hex, bin, oct), str),
+    **dict.fromkeys(_TESTS, bool),
+    **dict.fromkeys(_FLOATS, float),
+    **{kind: kind for kind in (str, int, float, bool, bytes, Decimal, timedelta, date)},
+    range: Iterable[int],
+}
+"""Result types that do not depend on the arguments."""
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    abs: partial(unary_type, "-"),
+    round: _rounded,
+    min: _extreme,
+    max: _extreme,
+    sum: _total,
+    sorted: lambda kind, **named: list[items_of(kind)],  # type: ignore[misc]
+    divmod: lambda one, other: tuple[binary_type("//", one, other), binary_type("%", one, other)],  # type: ignore[misc]
+    datetime: _moment,
+    list: lambda kind: list[items_of(kind)],  # type: ignore[misc]
+    tuple: lambda kind: kind if is_fixed_tuple(kind) else tuple[items_of(kind), ...],  # type: ignore[misc]
+    reversed: lambda kind: Iterable[items_of(kind)],  # type: ignore[misc]
+    enumerate: lambda kind, start=int: Iterable[tuple[int, items_of(kind)]],  # type: ignore[misc]
+    zip: lambda *kinds, **named: Iterable[tuple[tuple(map(items_of, kinds))]],  # type: ignore[misc]
+    dataclasses.replace: lambda kind, **named: kind,
+    operator.neg: partial(unary_type, "-"),
+    operator.add: partial(binary_type, "+"),
+    operator.concat: partial(binary_type, "+"),
+    operator.sub: partial(binary_type, "-"),
+    operator.mul: partial(binary_type, "*"),
+    operator.truediv: partial(binary_type, "/"),
+    operator.floordiv: partial(binary_type, "//"),
+    operator.mod: partial(binary_type, "%"),
+    operator.and_: partial(binary_type, "&"),
+    operator.or_: partial(binary_type, "|"),
+    operator.xor: partial(binary_type, "^"),
+}
+"""Functions from argument types, positional and by name, to the result type."""
 
 _TEXTS = "capitalize casefold center expandtabs format join ljust lower lstrip removeprefix removesuffix replace rjust"
 _ASKS = "endswith isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric isspace istitle isupper"
@@ -359,6 +313,8 @@ METHODS: dict[tuple[Any, str], Any] = {
     **{(str, name): int for name in ("count", "find", "index", "rfind", "rindex")},
     **{(str, name): list[str] for name in ("split", "rsplit", "splitlines")},
     **{(str, name): tuple[str, str, str] for name in ("partition", "rpartition")},
+    **{(kind, name): str for kind in (date, datetime) for name in ("isoformat", "strftime")},
+    **{(kind, name): int for kind in (date, datetime) for name in ("weekday", "isoweekday", "toordinal")},
     (str, "encode"): bytes,
     (bytes, "decode"): str,
     (bytes, "hex"): str,
@@ -367,17 +323,7 @@ METHODS: dict[tuple[Any, str], Any] = {
     (float, "is_integer"): bool,
     (float, "hex"): str,
     (timedelta, "total_seconds"): float,
-    (date, "isoformat"): str,
-    (date, "strftime"): str,
-    (date, "weekday"): int,
-    (date, "isoweekday"): int,
-    (date, "toordinal"): int,
     (time, "isoformat"): str,
-    (datetime, "isoformat"): str,
-    (datetime, "strftime"): str,
-    (datetime, "weekday"): int,
-    (datetime, "isoweekday"): int,
-    (datetime, "toordinal"): int,
     (datetime, "timestamp"): float,
     (datetime, "date"): date,
     (datetime, "time"): time,

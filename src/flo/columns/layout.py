@@ -53,10 +53,11 @@ class Layout:
         return list(map(instant_element, elements) if any(_is_zoned(cell.arrow) for cell in self.cells) else elements)
 
     def fitted(self, table: pa.Table) -> pa.Table:
-        """Cast a table to exactly these columns and types."""
-        return pa.Table.from_arrays(
-            [table[name].cast(cell.arrow) for name, cell in self._columns()], schema=self.schema
-        )
+        """Cast a table to exactly these columns and types. Arrow cannot cast null rows in a column, to the same type
+        either, if their fields are never null."""
+        columns = ((table[name], cell.arrow) for name, cell in self._columns())
+        arrays = [column if column.type == kind else column.cast(kind) for column, kind in columns]
+        return pa.Table.from_arrays(arrays, schema=self.schema)
 
     def _columns(self) -> Iterator[tuple[str, Cell]]:
         return zip(self.names, self.cells, strict=True)
@@ -100,7 +101,7 @@ class Layout:
 def _is_zoned(kind: pa.DataType) -> bool:
     """Return whether the column has times with a zone."""
     if pa.types.is_struct(kind) or pa.types.is_list(kind):
-        return any(_is_zoned(kind.field(place).type) for place in range(kind.num_fields))
+        return any(_is_zoned(kind.field(index).type) for index in range(kind.num_fields))
     return pa.types.is_timestamp(kind) and kind.tz is not None
 
 
@@ -110,8 +111,8 @@ def expect_no_nulls(field: pa.Field, array: pa.Array) -> None:
         raise ValueError(f"`{field.name}` must be {field.type} without nulls; got None")
     if pa.types.is_struct(field.type):
         there = array.drop_null()
-        for place, part in enumerate(field.type):
-            expect_no_nulls(part, there.field(place))
+        for index, part in enumerate(field.type):
+            expect_no_nulls(part, there.field(index))
     elif pa.types.is_list(field.type):
         expect_no_nulls(field.type.value_field, array.flatten())
 
@@ -126,7 +127,7 @@ def _layout_of(element: Any) -> Layout | None:
         return _whole(element, names, [cell_of(kind) for kind in fields.values()], columns_of(element, names), element)
     parts = get_args(element)
     if get_origin(element) is tuple and parts and parts[-1] is not ... and parts != ((),):
-        names = tuple(str(place) for place in range(len(parts)))
+        names = tuple(str(index) for index in range(len(parts)))
         return _whole(element, names, [cell_of(p) for p in parts], each_column, lambda *values: values)
     return _whole(element, (VALUE,), [cell_of(element)], lambda elements: [elements], lambda value: value)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import sys
 from collections import namedtuple
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import lru_cache
 from typing import Annotated, Any, Optional
@@ -54,28 +55,82 @@ class _ByName:
     _columns: tuple[str, ...]
 
     def __getitem__(self, key: Any) -> Any:
-        place = self._columns.index(key) if isinstance(key, str) else key
-        return tuple.__getitem__(self, place)  # type: ignore[call-overload]
+        index = self._columns.index(key) if isinstance(key, str) else key
+        return tuple.__getitem__(self, index)  # type: ignore[call-overload]
 
     def keys(self) -> Iterator[str]:
         return iter(self._columns)
 
 
 def rows(kind: Any) -> Any:
-    """Return the row type of an Arrow schema, a TypedDict or another row type: `flo.Bag[flo.rows(schema)]`."""
+    """Return the row type of a schema of Arrow, Polars or PySpark, of a TypedDict or of another row type:
+    `flo.ZSet[flo.rows(schema)]`."""
     try:
-        if isinstance(kind, pa.Schema):
-            return row_type_of(kind)
+        schema = arrow_schema(kind)
+        if schema is not None:
+            return row_type_of(schema)
         fields = fields_of(kind)
     except TypeError as error:
         raise TypeMismatch(f"no row type can have these columns: {error}", where=Origin.here()) from None
     if not fields:
         raise TypeMismatch(
-            "`rows` must get an Arrow schema, a TypedDict, a dataclass or a NamedTuple",
+            "`rows` must get a schema of Arrow, Polars or PySpark, a TypedDict, a dataclass or a NamedTuple",
             facts=(("given", brief(kind)),),
             where=Origin.here(),
         )
     return row_type(fields)
+
+
+def arrow_schema(kind: Any) -> pa.Schema | None:
+    """Return the schema of Arrow, Polars or PySpark as one of Arrow; None if it is none of these.
+
+    Columns of Polars may always be null.
+    """
+    if isinstance(kind, pa.Schema):
+        return kind
+    library = type(kind).__module__.partition(".")[0]
+    if library == "polars" and isinstance(kind, Mapping):
+        frame = sys.modules["polars"].DataFrame(schema=dict(kind))
+        return frame.to_arrow().schema
+    if library == "pyspark" and hasattr(kind, "fieldNames"):
+        return pa.schema([_of_spark(field) for field in kind])
+    return None
+
+
+_OF_SPARK = {
+    "long": pa.int64(),
+    "integer": pa.int32(),
+    "short": pa.int16(),
+    "byte": pa.int8(),
+    "double": pa.float64(),
+    "float": pa.float32(),
+    "boolean": pa.bool_(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "daytimeinterval": pa.duration("us"),
+    "void": pa.null(),
+}
+
+
+def _of_spark(field: Any) -> pa.Field:
+    """Return a field of PySpark as one of Arrow."""
+    return pa.field(field.name, _type_of_spark(field.dataType), field.nullable)
+
+
+def _type_of_spark(kind: Any) -> pa.DataType:
+    name = kind.typeName().partition(" ")[0] if not hasattr(kind, "startField") else "daytimeinterval"
+    if name in _OF_SPARK:
+        return _OF_SPARK[name]
+    if name.startswith("decimal"):
+        return pa.decimal128(kind.precision, kind.scale)
+    if name == "array":
+        return pa.list_(pa.field("item", _type_of_spark(kind.elementType), kind.containsNull))
+    if name == "struct":
+        return pa.struct([_of_spark(field) for field in kind])
+    raise TypeError(f"the type {kind.simpleString()} of PySpark has no Python type")
 
 
 def row_type_of(schema: pa.Schema) -> Any:

@@ -1,18 +1,140 @@
-"""Functions of dates and times in column expressions. With a zone, they refer to local time."""
+"""Functions of dates and times in column expressions. With a zone, they refer to local time, by Python's `zoneinfo`.
+
+Arrow's own functions of zones have no rules for years after 2037, and reject ambiguous local times. Offsets rarely
+change, so a block of a few hours is looked up once, unless the offsets at its ends differ; then each of its seconds is.
+
+An ambiguous local time is the instant with the requested offset, else the first one. A skipped local time is read with
+the offset before the gap (PEP 495, `fold=0`).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns import arithmetic, zones
+from flo.columns import arithmetic
 from flo.columns.arithmetic import Data
 from flo.columns.indices import one_chunk
+from flo.core.errors import ElementError
+
+BLOCK = 6 * 3600
+EPOCH = datetime(1970, 1, 1)
+FIRST, LAST = (int((moment - EPOCH).total_seconds()) for moment in (datetime(1, 1, 2), datetime(9999, 12, 30)))
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+Find = Callable[[str, int], Any]
+
+
+def has_zone(data: Data) -> bool:
+    return bool(pa.types.is_timestamp(data.type) and data.type.tz is not None)
+
+
+def expect_zone(name: str) -> None:
+    """Raise unless the time zone exists."""
+    try:
+        _zone(name)
+    except (LookupError, ValueError, pa.ArrowException):
+        raise ValueError(f"there is no time zone {name!r}") from None
+
+
+def local_time(data: Data) -> Data:
+    """Return the local time of instants, as timestamps without a zone."""
+    return _moved(data, _at_instants(data, _offset), None)
+
+
+def offsets(data: Data) -> Data:
+    """Return the seconds that local time is ahead of UTC."""
+    return _at_instants(data, _offset)
+
+
+def zone_names(data: Data) -> Data:
+    """Return the abbreviations of zones, such as CEST."""
+    return _at_instants(data, _abbreviation)
+
+
+def instants(local: Data, zone: str, wanted: Data | None = None) -> Data:
+    """Return the instants of local times in a zone; for ambiguous times, those with the wanted offset."""
+    first, second = _looked_up(local, zone, _first_offset), _looked_up(local, zone, _second_offset)
+    ahead = first
+    if wanted is not None:
+        ahead = pc.if_else(pc.and_(pc.less(second, first), pc.equal(second, wanted)), second, first)
+    return _moved(local, pc.negate(ahead), zone)
+
+
+def _moved(data: Data, seconds: Data, zone: str | None) -> Data:
+    unit = data.type.unit
+    numbers = pc.cast(pc.cast(data, pa.timestamp(unit)), pa.int64())
+    moved = pc.add_checked(numbers, pc.multiply(pc.cast(seconds, pa.int64()), PER_SECOND[unit]))
+    return pc.cast(pc.cast(moved, pa.timestamp(unit)), pa.timestamp(unit, zone))
+
+
+def _at_instants(data: Data, find: Find) -> Data:
+    return _looked_up(pc.cast(data, pa.timestamp(data.type.unit)), data.type.tz, find)
+
+
+def _looked_up(data: Data, zone: str, find: Find) -> Data:
+    """Return the result of `find` for each time, to the second."""
+    if isinstance(data, pa.Scalar):
+        return _looked_up(pa.array([data.as_py()], data.type), zone, find)[0]
+    seconds = pc.cast(pc.floor_temporal(data, 1, "second"), pa.timestamp("s")).cast(pa.int64())
+    numbers = pc.fill_null(seconds, 0).to_numpy(zero_copy_only=False)
+    if len(numbers) and not FIRST <= numbers.min() <= numbers.max() <= LAST:
+        raise ElementError("a time with a zone must be in the years 1 to 9999")
+    kind = pa.string() if find is _abbreviation else pa.int64()
+    blocks = pa.array(numbers // BLOCK).dictionary_encode()
+    constant = [_of_block(find, zone, block) for block in blocks.dictionary.to_pylist()]
+    found = pa.array([each[0] if each else None for each in constant], kind).take(blocks.indices)
+    if None in constant:
+        odd = np.array([each is None for each in constant])[blocks.indices.to_numpy()]
+        special = pa.array([find(zone, second) for second in numbers[odd].tolist()], kind)
+        found = pc.replace_with_mask(found, pa.array(odd), special)
+    return pc.if_else(pc.is_null(data), pa.scalar(None, found.type), found)
+
+
+@lru_cache(maxsize=65536)
+def _of_block(find: Find, zone: str, block: int) -> tuple[Any] | None:
+    """Return the result of `find` for the whole block; None if it varies."""
+    ends = {find(zone, block * BLOCK), find(zone, (block + 1) * BLOCK - 1)}
+    return (ends.pop(),) if len(ends) == 1 else None
+
+
+@lru_cache(maxsize=1024)
+def _zone(name: str) -> Any:
+    return pa.lib.string_to_tzinfo(name)
+
+
+def _instant(zone: str, second: int) -> datetime:
+    return (EPOCH + timedelta(seconds=second)).replace(tzinfo=UTC).astimezone(_zone(zone))
+
+
+def _offset(zone: str, second: int) -> int:
+    return _seconds(_instant(zone, second))
+
+
+def _abbreviation(zone: str, second: int) -> str:
+    return _instant(zone, second).strftime("%Z")
+
+
+def _first_offset(zone: str, second: int) -> int:
+    return _seconds((EPOCH + timedelta(seconds=second)).replace(tzinfo=_zone(zone)))
+
+
+def _second_offset(zone: str, second: int) -> int:
+    return _seconds((EPOCH + timedelta(seconds=second)).replace(tzinfo=_zone(zone), fold=1))
+
+
+def _seconds(moment: datetime) -> int:
+    ahead = moment.utcoffset()
+    assert ahead is not None
+    return int(ahead.total_seconds())
+
 
 DAY = 86_400
 SECONDS = {"d": DAY, "h": 3600, "m": 60, "s": 1}
@@ -31,7 +153,7 @@ TOTALS = {
 
 
 def _local(data: Data) -> Data:
-    return zones.local_time(data) if zones.has_zone(data) else data
+    return local_time(data) if has_zone(data) else data
 
 
 def _by_narwhals(name: str, data: Data, **options: Any) -> Data:
@@ -45,23 +167,23 @@ def _by_narwhals(name: str, data: Data, **options: Any) -> Data:
 def _truncated(data: Data, options: dict[str, Any]) -> Data:
     """Return the start of the interval, in local time. Below a day, ambiguous times keep the offset of the input."""
     every = options["every"]
-    if not zones.has_zone(data):
+    if not has_zone(data):
         return _by_narwhals("truncate", data, every=every)
-    start = _by_narwhals("truncate", zones.local_time(data), every=every)
+    start = _by_narwhals("truncate", local_time(data), every=every)
     below_a_day = _interval(every)[1] in ("h", "m", "s", *FRACTIONS)
-    return zones.instants(start, data.type.tz, zones.offsets(data) if below_a_day else None)
+    return instants(start, data.type.tz, offsets(data) if below_a_day else None)
 
 
-def _offset(data: Data, options: dict[str, Any]) -> Data:
+def _shift(data: Data, options: dict[str, Any]) -> Data:
     """Add days in local time, or hours and smaller units on the timeline."""
     count, unit = _interval(options["by"])
     if unit not in SECONDS and unit not in FRACTIONS:
         raise TypeError(f"`offset_by` must get days or smaller units; got {options['by']!r}")
     per_unit = SECONDS[unit] * 10**6 if unit in SECONDS else 10**3 if unit == "ms" else 1
     step = pa.scalar(count * per_unit, pa.int64()).cast(pa.duration("ns" if unit == "ns" else "us"))
-    if unit == "d" and zones.has_zone(data):
-        later = arithmetic.add(zones.local_time(data), step)
-        return zones.instants(later, data.type.tz, zones.offsets(data))
+    if unit == "d" and has_zone(data):
+        later = arithmetic.add(local_time(data), step)
+        return instants(later, data.type.tz, offsets(data))
     return arithmetic.add(data, step)
 
 
@@ -78,26 +200,26 @@ def _replaced_zone(data: Data, options: dict[str, Any]) -> Data:
     local = _local(data)
     if zone is None:
         return local
-    zones.expect_zone(zone)
-    same = zones.has_zone(data) and data.type.tz == zone
-    return data if same else zones.instants(local, zone)
+    expect_zone(zone)
+    same = has_zone(data) and data.type.tz == zone
+    return data if same else instants(local, zone)
 
 
 def _converted_zone(data: Data, options: dict[str, Any]) -> Data:
     """Return the same instants in another zone; times without a zone are taken as UTC."""
-    zones.expect_zone(options["time_zone"])
+    expect_zone(options["time_zone"])
     return pc.cast(data, pa.timestamp(data.type.unit, options["time_zone"]))
 
 
 def _text(data: Data, options: dict[str, Any]) -> Data:
     """Format local time like `strftime`."""
-    if not zones.has_zone(data):
+    if not has_zone(data):
         return _by_narwhals("to_string", data, format=options["format"])
-    local = zones.local_time(data)
+    local = local_time(data)
     parts: list[Data] = [pa.scalar("")]
     for part in re.split(r"(%%|%z|%Z)", options["format"]):
         if part in ("%z", "%Z"):
-            parts.append(zones.zone_names(data) if part == "%Z" else _offset_text(data))
+            parts.append(zone_names(data) if part == "%Z" else _offset_text(data))
         elif part:
             parts.append(pa.scalar("%") if part == "%%" else _by_narwhals("to_string", local, format=part))
     return pc.binary_join_element_wise(*parts, "")
@@ -105,7 +227,7 @@ def _text(data: Data, options: dict[str, Any]) -> Data:
 
 def _offset_text(data: Data) -> Data:
     """Return +0200, with seconds if there are any, like Python's `%z`."""
-    ahead = zones.offsets(data)
+    ahead = offsets(data)
     sign = pc.if_else(pc.less(ahead, 0), "-", "+")
     digits = pc.strftime(pc.cast(pc.abs(ahead), pa.timestamp("s")), "%H%M%S")
     return pc.replace_substring_regex(pc.binary_join_element_wise(sign, digits, ""), "00$", "")
@@ -113,12 +235,12 @@ def _offset_text(data: Data) -> Data:
 
 def _timestamp(data: Data, options: dict[str, Any]) -> Data:
     """Return the units since 1970, rounded down."""
-    wanted = zones.PER_SECOND[options["time_unit"]]
+    wanted = PER_SECOND[options["time_unit"]]
     if pa.types.is_date32(data.type):
         return arithmetic.scaled(pc.cast(pc.cast(data, pa.int32()), pa.int64()), DAY * wanted)
     if not pa.types.is_timestamp(data.type):
         raise TypeError(f"`timestamp` must get dates or times; got {data.type}")
-    given = zones.PER_SECOND[data.type.unit]
+    given = PER_SECOND[data.type.unit]
     numbers = pc.cast(data, pa.int64())
     if wanted >= given:
         return arithmetic.scaled(numbers, wanted // given)
@@ -132,7 +254,7 @@ def _total(name: str) -> Callable[[Data, dict[str, Any]], Data]:
     def compute(data: Data, options: dict[str, Any]) -> Data:
         if not pa.types.is_duration(data.type):
             raise TypeError(f"`{name}` must get durations; got {data.type}")
-        given = zones.PER_SECOND[data.type.unit] * seconds
+        given = PER_SECOND[data.type.unit] * seconds
         numbers = pc.cast(data, pa.int64())
         return arithmetic.scaled(numbers, wanted // given) if wanted >= given else pc.divide(numbers, given // wanted)
 
@@ -145,11 +267,11 @@ def _field(name: str) -> Callable[[Data, dict[str, Any]], Data]:
 
 def cast(data: Data, kind: pa.DataType) -> Data:
     """Cast to another type; times with a zone become their local date, time or text."""
-    if zones.has_zone(data) and data.type.tz != "UTC":
+    if has_zone(data) and data.type.tz != "UTC":
         if pa.types.is_date(kind) or pa.types.is_time(kind):
-            return arithmetic.cast(zones.local_time(data), kind)
+            return arithmetic.cast(local_time(data), kind)
         if pa.types.is_string(kind):
-            return pc.binary_join_element_wise(pc.cast(zones.local_time(data), kind), _offset_text(data), "")
+            return pc.binary_join_element_wise(pc.cast(local_time(data), kind), _offset_text(data), "")
     return arithmetic.cast(data, kind)
 
 
@@ -157,7 +279,7 @@ _OF_TIMES: dict[str, Callable[[Data, dict[str, Any]], Data]] = {
     **{name: _field(name) for name in OF_LOCAL_TIME},
     **{name: _total(name) for name in TOTALS},
     "convert_time_zone": _converted_zone,
-    "offset_by": _offset,
+    "offset_by": _shift,
     "replace_time_zone": _replaced_zone,
     "timestamp": _timestamp,
     "to_string": _text,

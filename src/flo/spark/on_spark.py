@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 import flo.tables.operators  # noqa: F401  # registers the operators on tables
 from flo.api.running import expect_known
 from flo.columns.derive import derive_table_types
+from flo.columns.pruning import prune_columns
 from flo.core.errors import (
     BoundednessError,
     CheckpointError,
@@ -51,7 +52,7 @@ from flo.tables.here import expect_one_of
 from flo.tables.io.diverted import OnError
 from flo.tables.io.files import WEIGHTS
 from flo.tables.operator import columnar, plain
-from flo.tables.translate import converting, translated
+from flo.tables.translate import convert_streams, translated
 from flo.tables.values import Columns
 
 if TYPE_CHECKING:
@@ -71,9 +72,10 @@ class OnSpark:
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
         types: StreamTypes = tuple(columnar(stream.type) or stream.type for stream in self._inputs.values())
         values = tuple(stream.type for stream in self._inputs.values())
-        graph, outputs = translated(derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late())), types)
+        typed = derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late()))
+        graph, outputs = translated(prune_columns(typed, values), types)
         wanted = tuple(columnar(plain(output)) or plain(output) for output in outputs)
-        between = converting(outputs, wanted)
+        between = convert_streams(outputs, wanted)
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
         for function in names(self._graph).values():
             resolve_annotations(function)
@@ -180,7 +182,9 @@ class OnSpark:
                 outcome = batches.run_first_micro_batch(blobs, set(range(len(self._inputs))))
             batches.commit_micro_batch(outcome)  # so that views can be read
             diverted = {
-                f"{name}{DIVERTED}": snapshot(Given.aside(self._spark, folder, name, outcome, batches.shards).frame())
+                f"{name}{DIVERTED}": snapshot(
+                    Given.of_diverted(self._spark, folder, name, outcome, batches.shards).frame()
+                )
                 for name in (self._inputs if divert else ())
             }
             return diverted | {

@@ -13,59 +13,58 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.calling import is_row_fault
-from flo.columns.indices import Places, take_rows
+from flo.columns.expression import is_row_fault
+from flo.columns.indices import Indices, take_rows
 from flo.core.errors import EngineError
 from flo.core.operator import Step
 from flo.tables.keyed import ENDED, KeyedRows, key_names
-from flo.tables.state.trace import added, alike, weighing
-from flo.tables.values import WEIGHT, Rows, layout_of, ordered
+from flo.tables.state.trace import added, alike, with_weights
+from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of
 from flo.values.operators.shapes import annotate_error
 from flo.values.weighted import ZSet
 
 
-def expect_of_a_row(operator: Any, error: Exception) -> None:
+def expect_row_fault(operator: Any, error: Exception) -> None:
     """Raises an engine error unless a function of the user raised on a row."""
     if not is_row_fault(error):
         raise EngineError(f"`{operator.like.name}` on tables raised {type(error).__name__}: {error}") from error
 
 
-def piecewise(operator: Any, inputs: tuple[Rows, ...], error: Exception, *, onwards: bool) -> Iterator[Step]:
+def piecewise(operator: Any, inputs: tuple[Rows, ...], *, onwards: bool) -> Iterator[Step]:
     """Steps that consume the rows on which no function raises; finally raises the first error.
 
     Each step starts from the current state, or with `onwards` from the step before. Rows that cancel out are dropped
     first. In a sequence, no row after the one at fault is consumed.
     """
-    expect_of_a_row(operator, error)
     values = [Rows(value.of, consolidate_in_order(value), value.end) for value in inputs]
     if not any(value.table.num_rows for value in values):
         yield Step(operator.rule, tuple(value.drained() for value in inputs), operator, (None,) * operator.arity[1])
         return
     fault: Exception | None = None
     left = [np.ones(value.table.num_rows, bool) for value in values]
-    for place, value in enumerate(values):
+    for index, value in enumerate(values):
         waiting = [(0, value.table.num_rows)] if value.table.num_rows else []
         while waiting:
             start, count = waiting.pop()
             part = value.table.slice(start, count)
             try:
-                after, outputs = operator.consume(*_alone(values, place, part))
+                after, outputs = operator.consume(*_alone(values, index, part))
             except Exception as error:
-                expect_of_a_row(operator, error)
+                expect_row_fault(operator, error)
                 if count > 1:
                     half = count // 2
                     waiting += [(start + half, count - half), (start, half)]
                     continue
                 fault = fault or annotate_error(error, operator.unit(value.of, part))
-                if ordered(value.of):
+                if is_ordered(value.of):
                     break
                 continue
             rest = [each.copy() for each in left]
-            rest[place][start : start + count] = False
+            rest[index][start : start + count] = False
             yield Step(operator.rule, tuple(map(_kept, values, rest)), after, outputs)
             if onwards:
                 operator, left = after, rest
-            elif ordered(value.of):
+            elif is_ordered(value.of):
                 break
     if fault is not None:
         raise fault
@@ -79,18 +78,18 @@ def unit(of: Any, part: pa.Table) -> str:
 
 def consolidate_in_order(value: Rows) -> pa.Table:
     """Consolidates equal rows, and keeps the order in which they came."""
-    if ordered(value.of) or not value.table.num_rows:
+    if is_ordered(value.of) or not value.table.num_rows:
         return value.table
     order, firsts = alike(value.table.drop_columns([WEIGHT]))
     weights = added(value.table[WEIGHT].to_numpy()[order], firsts)
-    places = order[firsts]
-    again = np.argsort(places)
+    indices = order[firsts]
+    again = np.argsort(indices)
     kept = again[weights[again] != 0]
-    return weighing(take_rows(value.table, places[kept]), weights[kept])
+    return with_weights(take_rows(value.table, indices[kept]), weights[kept])
 
 
-def _alone(values: list[Rows], place: int, part: pa.Table) -> list[pa.Table]:
-    return [part if at == place else value.table.slice(0, 0) for at, value in enumerate(values)]
+def _alone(values: list[Rows], index: int, part: pa.Table) -> list[pa.Table]:
+    return [part if at == index else value.table.slice(0, 0) for at, value in enumerate(values)]
 
 
 def _kept(value: Rows, which: Any) -> Rows:
@@ -111,7 +110,7 @@ def piecewise_by_key(operator: Any, inputs: tuple[KeyedRows, ...], *, onwards: b
             return
         values = rest
     fault: Exception | None = None
-    for place, value in enumerate(values):
+    for index, value in enumerate(values):
         starts, left, behind = _starts(value), np.ones(value.table.num_rows, bool), 0
         waiting = [(0, value.table.num_rows)]
         while waiting:
@@ -121,19 +120,19 @@ def piecewise_by_key(operator: Any, inputs: tuple[KeyedRows, ...], *, onwards: b
                 continue
             part = value.table.slice(start, stop - start)
             try:
-                operator, outputs = operator.take_in(*_alone_in_key(values, place, part))
+                operator, outputs = operator.take_in(*_alone_in_key(values, index, part))
             except Exception as error:
-                expect_of_a_row(operator, error)
+                expect_row_fault(operator, error)
                 middle = _middle(starts, start, stop, operator.whole_keys)
                 if middle is not None:
                     waiting += [(middle, stop), (start, middle)]
                     continue
                 fault = fault or annotate_error(error, operator.unit(value.of, part.slice(0, 1)))
-                if ordered(value.inner):
+                if is_ordered(value.inner):
                     behind = int(starts[np.searchsorted(starts, start, side="right")])
                 continue
             left[start:stop] = False
-            values[place] = replace(value, table=value.table.filter(pa.array(left)))
+            values[index] = replace(value, table=value.table.filter(pa.array(left)))
             yield Step(operator.rule, tuple(values), operator, outputs)
             if not onwards:
                 return
@@ -157,13 +156,13 @@ def _keys_first(values: list[KeyedRows]) -> Iterator[tuple[list[KeyedRows], list
         yield rest, [replace(value.empty(), keys=some) for value, some in zip(values, keys, strict=True)]
 
 
-def _starts(value: KeyedRows) -> Places:
+def _starts(value: KeyedRows) -> Indices:
     """The index of the first row of each key, and the number of rows."""
     keys = value.table.select(list(key_names(value.of)))
     return np.append(alike(keys)[1], keys.num_rows) if keys.num_rows else np.zeros(1, np.int64)
 
 
-def _middle(starts: Places, start: int, stop: int, whole_keys: bool) -> int | None:
+def _middle(starts: Indices, start: int, stop: int, whole_keys: bool) -> int | None:
     """The index at which to halve rows; None if they cannot be halved."""
     if not whole_keys:
         return (start + stop) // 2 if stop - start > 1 else None
@@ -171,5 +170,5 @@ def _middle(starts: Places, start: int, stop: int, whole_keys: bool) -> int | No
     return int(cuts[len(cuts) // 2]) if len(cuts) else None
 
 
-def _alone_in_key(values: list[KeyedRows], place: int, part: pa.Table) -> list[KeyedRows]:
-    return [replace(v.empty(), table=part) if at == place else v.empty() for at, v in enumerate(values)]
+def _alone_in_key(values: list[KeyedRows], index: int, part: pa.Table) -> list[KeyedRows]:
+    return [replace(v.empty(), table=part) if at == index else v.empty() for at, v in enumerate(values)]

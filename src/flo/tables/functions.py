@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.calling import calling
-from flo.columns.expression import Expression
+from flo.columns.expression import Expression, calling
 from flo.columns.function_types import Declared
 from flo.columns.indices import Numbers, one_chunk
 from flo.columns.layout import VALUE, Layout
 from flo.columns.projection import Projection
+from flo.columns.traced import TracedExpression
 from flo.core.collection import Collection
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
 from flo.tables.state.keys import keys_of
-from flo.tables.state.python_order import code_of
+from flo.tables.state.order import code_of
 from flo.tables.state.run import Run, run_of
+from flo.tables.state.sharing import Sharing
 from flo.tables.values import layout_of
 from flo.values.operators.shapes import expect_declared
 
@@ -45,7 +46,12 @@ def applied(f: Callable[..., Any], collections: Collections, *tables: pa.Table) 
     Columns besides those of the rows, such as computed keys and weights, are ignored.
     """
     if isinstance(f, Expression):
-        return f.results(*(table.select(reads) for table, reads in zip(tables, f.reads, strict=True)))
+        try:
+            return f.results(*(table.select(reads) for table, reads in zip(tables, f.reads, strict=True)))
+        except ElementError:
+            if not isinstance(f, TracedExpression):
+                raise
+            f = Declared(f.function, f.kind)  # Python may compute what columns cannot
     if isinstance(f, Projection):
         return _projected(f, collections[0], tables[0])
     results = row_by_row(f, collections, *tables)
@@ -143,8 +149,10 @@ def own_columns(on: Any) -> tuple[str, ...] | None:
 
 def keyed(table: pa.Table, on: Any, of: Collection, *, coded: bool = False, beside: tuple[str, ...] = ()) -> Run:
     """The rows as a run, sorted by the columns `beside` and the key."""
-    table, columns = with_key(table, on, of, coded=coded)
-    return run_of(table.combine_chunks(), (*beside, *columns))
+    made, columns = with_key(table, on, of, coded=coded)
+    if made is not table:
+        return run_of(made.combine_chunks(), (*beside, *columns))
+    return RUNS.get((*beside, *columns), (table,), lambda: run_of(table.combine_chunks(), (*beside, *columns)))
 
 
 def with_key(table: pa.Table, on: Any, of: Collection, *, coded: bool = False) -> tuple[pa.Table, tuple[str, ...]]:
@@ -173,6 +181,8 @@ def _computed(on: Any, of: Collection, table: pa.Table, *, coded: bool) -> pa.Ta
     return written(keys, layout.element)
 
 
+RUNS = Sharing()
+"""Deltas by key, so that operators on the same stream and key share them."""
 ALL = f"{KEY}all"
 """The key column if all rows are one group."""
 

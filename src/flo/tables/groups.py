@@ -1,4 +1,4 @@
-"""Rows by group: what operators on tables that keep something for each group have in common.
+"""Rows by group, for operators on tables that keep state for each group.
 
 A group is a value of the key columns of an operator (`OnTables.keys`). Without key columns all rows are one group,
 `ONE`, and are neither sorted nor compared.
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, is_sorted, stable_order, take_rows
+from flo.columns.indices import Indices, is_sorted, take_rows
 from flo.core.errors import brief
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.functions import ALL, beside
@@ -35,7 +35,7 @@ class Groups:
 
     rows: pa.Table
     keys: Run
-    counts: Places
+    counts: Indices
 
     @staticmethod
     def of(table: pa.Table, names: tuple[str, ...]) -> Groups:
@@ -46,27 +46,27 @@ class Groups:
         keys = table.select(list(names))
         key_numbers = keys_by(keys, names)
         order, firsts = alike(keys, key_numbers)
-        places = order[firsts]
-        run = Run(names, Keys(key_numbers.at(places), key_numbers.exact), take_rows(keys, places))
+        indices = order[firsts]
+        run = Run(names, Keys(key_numbers.at(indices), key_numbers.exact), take_rows(keys, indices))
         rows = table if is_sorted(key_numbers.numbers) else take_rows(table, order)
         return Groups(rows, run, np.diff(firsts, append=len(order)))
 
     @property
-    def firsts(self) -> Places:
+    def firsts(self) -> Indices:
         """Where the rows of each group begin."""
         return np.cumsum(self.counts) - self.counts
 
-    def positions(self) -> Places:
+    def positions(self) -> Indices:
         """The position of each row among those of its group."""
-        places = np.arange(self.rows.num_rows)
-        return places if len(self.counts) == 1 else places - self.beside(self.firsts)
+        indices = np.arange(self.rows.num_rows)
+        return indices if len(self.counts) == 1 else indices - self.beside(self.firsts)
 
-    def beside(self, items: Places) -> Places:
-        """What belongs to each group, beside its rows; where there is one group, once."""
+    def beside(self, items: Indices) -> Indices:
+        """Repeats the item of each group for all of its rows; not if there is only one group."""
         return items if len(self.counts) == 1 else np.repeat(items, self.counts)
 
     def split(self, items: list[Any]) -> list[list[Any]]:
-        """What stands beside the rows, for each group."""
+        """Splits a list with an item for each row into a list for each group."""
         ends = np.cumsum(self.counts).tolist()
         return [items[end - count : end] for end, count in zip(ends, self.counts.tolist(), strict=True)]
 
@@ -81,11 +81,7 @@ def keys_by(table: pa.Table, names: tuple[str, ...]) -> Keys:
 
 def run_by(table: pa.Table, names: tuple[str, ...]) -> Run:
     """Rows sorted by group; those of one group stay in their order."""
-    keys = keys_by(table, names)
-    if is_sorted(keys.numbers):
-        return Run(names, keys, table)
-    order = stable_order(keys.numbers)
-    return Run(names, Keys(keys.at(order), keys.exact), take_rows(table, order))
+    return run_of(table, names, keys_by(table, names))
 
 
 def stream_groups(count: int) -> Run:
@@ -100,12 +96,12 @@ class Counts(Lowerable):
     one: int = 0
     each: Totals = Totals(())  # noqa: RUF009
 
-    def known(self, groups: Run) -> Places:
+    def known(self, groups: Run) -> Indices:
         if groups is ONE:
             return np.array([self.one])
         return by_groups(self.each, groups).known(groups)[WEIGHT]
 
-    def added(self, groups: Run, counts: Places) -> Counts:
+    def added(self, groups: Run, counts: Indices) -> Counts:
         """With so many more of each of these groups."""
         if groups is ONE:
             return Counts(int(fitting(np.array([self.one]), counts)[0]))
@@ -124,7 +120,7 @@ def by_groups(trace: T, groups: Run) -> T:
     return replace(trace, columns=groups.columns)
 
 
-def rows_of(trace: Trace, groups: Run) -> tuple[pa.Table | None, Places]:
+def rows_of(trace: Trace, groups: Run) -> tuple[pa.Table | None, Indices]:
     """(the rows that a trace has of these groups, older ones first; for each the group): all that it has of `ONE`."""
     if groups is ONE:
         parts = [(run.table, np.zeros(run.rows, np.int64)) for run in trace]
@@ -136,9 +132,9 @@ def rows_of(trace: Trace, groups: Run) -> tuple[pa.Table | None, Places]:
     return pa.concat_tables([table for table, _ in parts]), np.concatenate([which for _, which in parts])
 
 
-def _rows_at(run: Run, places: Places) -> pa.Table:
+def _rows_at(run: Run, indices: Indices) -> pa.Table:
     """These rows, each of which is given once."""
-    return run.table if len(places) == run.rows and is_sorted(places) else take_rows(run.table, places)  # type: ignore[arg-type]
+    return run.table if len(indices) == run.rows and is_sorted(indices) else take_rows(run.table, indices)
 
 
 def with_keys(table: pa.Table, groups: Run | pa.Table, names: tuple[str, ...]) -> pa.Table:
@@ -147,9 +143,9 @@ def with_keys(table: pa.Table, groups: Run | pa.Table, names: tuple[str, ...]) -
     return beside(table, keys.select(list(names))) if names else table
 
 
-def group_name(groups: Run, names: tuple[str, ...], place: int) -> str:
-    """How people call a group."""
+def group_name(groups: Run, names: tuple[str, ...], index: int) -> str:
+    """The name of a group, for errors."""
     if not names:
         return "all elements"
-    (key,) = groups.table.select(list(names)).slice(place, 1).to_pylist()
+    (key,) = groups.table.select(list(names)).slice(index, 1).to_pylist()
     return f"inner stream {key[STREAM]}" if names == (STREAM,) else brief(key)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import flo.tables.operators  # noqa: F401  # registers the operators on tables
-from flo.api.engines import Here
+from flo.api.flow import Here
 from flo.api.running import FlowLoop, Result, expect_known
 from flo.columns.derive import derive_table_types
+from flo.columns.pruning import prune_columns
 from flo.core.checkpoint import Running
 from flo.core.collection import Value
 from flo.core.errors import FloError, Origin, TypeMismatch, UnknownNameError, brief
@@ -21,12 +22,12 @@ from flo.core.typing import initial
 from flo.tables.checkpoint.store import Saved, Store
 from flo.tables.io.diverted import DivertedRows, OnError
 from flo.tables.io.feeding import Feeder
-from flo.tables.io.outputs import expect_no_negative_weights, table_of
+from flo.tables.io.fitting import expect_no_negative_weights, table_of
 from flo.tables.keyed import KeyedColumns
 from flo.tables.operator import columnar, plain
 from flo.tables.plan import explain_plan, state_size
 from flo.tables.streams import StreamColumns, has_columns
-from flo.tables.translate import converting, translated
+from flo.tables.translate import convert_streams, translated
 from flo.tables.values import Columns, Rows
 from flo.values.keyed import Keyed
 
@@ -60,16 +61,17 @@ class TableResult(Result):
 class OnHere:
     """A flow on tables, in this process."""
 
-    def __init__(self, flow: Flow, place: Here) -> None:
+    def __init__(self, flow: Flow, index: Here) -> None:
         flow.type()
         self._flow = flow
-        self._place = place
+        self._place = index
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
         types: StreamTypes = tuple(_input_type(stream.type) for stream in self._inputs.values())
         values = tuple(stream.type for stream in self._inputs.values())
-        graph, outputs = translated(derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late())), types)
+        typed = derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late()))
+        graph, outputs = translated(prune_columns(typed, values), types)
         wanted = tuple(o if isinstance(o.collection, KeyedColumns) else _as_table(plain(o)) for o in outputs)
-        between = converting(outputs, wanted)
+        between = convert_streams(outputs, wanted)
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
         self._types, self._output_types = types, wanted
 
@@ -132,10 +134,10 @@ class TableLoop(FlowLoop):
         self._feeder = Feeder(self._loop, self._inputs, on_error)
 
     def _take(self, given: list[tuple[str, Any]]) -> None:
-        places = list(self._inputs)
+        indices = list(self._inputs)
         try:
             with self._feeder.atomic():
-                for name, data in sorted(given, key=lambda each: places.index(each[0])):
+                for name, data in sorted(given, key=lambda each: indices.index(each[0])):
                     for _ in self._feeder.feed(name, data):
                         pass
         except FloError as error:
@@ -143,7 +145,7 @@ class TableLoop(FlowLoop):
 
     def _hand_over(self, values: Mapping[int, Value]) -> None:
         with self._loop.atomic():
-            self._loop.push(tuple(values.get(place) for place in range(len(self._inputs))))
+            self._loop.push(tuple(values.get(index) for index in range(len(self._inputs))))
             self._loop.run()
 
     def _take_all(self, inputs: Mapping[str, Any], progress: Callable[[str, int | None], Any]) -> None:
@@ -152,7 +154,7 @@ class TableLoop(FlowLoop):
         If rows are diverted, feeds one input after the other: which rows are diverted must not depend on the parts.
         """
         with self._alone("run"):
-            bounded = {n: self._loop.input_types[place].bounded for n, place in self._inputs.items()}
+            bounded = {n: self._loop.input_types[index].bounded for n, index in self._inputs.items()}
             sources = {name: self._feeder.open(name, data) for name, data in inputs.items()}
             rows = [source.rows for source in sources.values()]
             waiting = {n: self._feeder.feed(n, sources[n]) for n in self._inputs if n in sources}
@@ -166,39 +168,39 @@ class TableLoop(FlowLoop):
                             continue
                         del waiting[name]
                         if bounded[name]:
-                            place = self._inputs[name]
-                            self._hand_over({place: self._loop.input_types[place].collection.bottom().fix()})
+                            index = self._inputs[name]
+                            self._hand_over({index: self._loop.input_types[index].collection.bottom().fix()})
                 self._loop.run()
                 for line in self._feeder.diverted.summary(self._inputs):
                     bar.said(line)
 
-    def _plain(self, place: int) -> Any:
-        return self._to_user(place, self._loop.outputs[place])
+    def _plain(self, index: int) -> Any:
+        return self._to_user(index, self._loop.outputs[index])
 
-    def _to_user(self, place: int, value: Any) -> Any:
+    def _to_user(self, index: int, value: Any) -> Any:
         if isinstance(value, Rows):
             return table_of(value)
-        return self._loop.output_types[place].collection.plain(value)
+        return self._loop.output_types[index].collection.plain(value)
 
     def pull(self, name: str, at_most: int | None = None) -> Any:
         """The changes of an output since the last pull: a table, or plain Python if it has no columns."""
-        place = self._outputs[expect_known(name, self._outputs, "output")]
+        index = self._outputs[expect_known(name, self._outputs, "output")]
         with self._alone("pull"):
             self._pulled.add(name)
-            return self._to_user(place, self._sent(place, at_most))
+            return self._to_user(index, self._sent(index, at_most))
 
     def result(self) -> TableResult:
         """All outputs that were not pulled. Raises if one has negative weights, unless they are allowed."""
         if self.negative == "refuse":
-            for name, place in self._outputs.items():
+            for name, index in self._outputs.items():
                 if name not in self._pulled:  # what is pulled are changes
-                    self._expect_no_negative_weights(name, place)
+                    self._expect_no_negative_weights(name, index)
         return TableResult(super().result(), self._feeder.diverted, list(self._inputs))
 
-    def _expect_no_negative_weights(self, name: str, place: int) -> None:
-        of = self._loop.output_types[place].collection
+    def _expect_no_negative_weights(self, name: str, index: int) -> None:
+        of = self._loop.output_types[index].collection
         try:
-            expect_no_negative_weights(name, of.base if isinstance(of, Columns) else of, self._plain(place))
+            expect_no_negative_weights(name, of.base if isinstance(of, Columns) else of, self._plain(index))
         except FloError as error:
             raise error.located(Origin.here()) from None
 

@@ -6,11 +6,9 @@ What runs for every key runs for all of them at once, by adding the columns of t
 from __future__ import annotations
 
 import itertools
-from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar, Self, TypeGuard, final
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard, final
 
 import numpy as np
 import pyarrow as pa
@@ -18,65 +16,25 @@ import pyarrow.compute as pc
 
 from flo.columns.indices import take_rows
 from flo.columns.layout import Layout
-from flo.core.collection import Collection, End, Form, FormedValue, Value, call
+from flo.core.collection import Collection, End, Form, Value, call
 from flo.core.term import Lowering, Term
 from flo.tables.state.trace import alike
-from flo.tables.values import WEIGHT, layout_of, ordered, schema_of
+from flo.tables.values import WEIGHT, TableValue, is_ordered, layout_of, schema_of
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
 
 KEY = "key."
 """What the names of key columns begin with."""
 ENDED = "⊗"
-"""The column that says whether the stream of a key has ended."""
+"""The column with whether the stream of a key has ended."""
 
 
-class OfKeys(FormedValue):
-    """What has arrived for all keys. `keys` says which of them are there, even if nothing has come, and which streams
-    have ended before the others; a key that something has come for need not be in it."""
+class OfKeys(TableValue):
+    """The content of all keys. `keys` says which keys exist, even without content, and which of their streams have
+    ended before the others. A key with content need not be in it."""
 
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     of: Keyed[Any, Any]
     keys: pa.Table
-    end: End
-
-    @abstractmethod
-    def empty(self) -> Self: ...
-
-    @abstractmethod
-    def has_content(self) -> bool: ...
-
-    def fix(self) -> Self:
-        return self if self.fixed() else self.ended(End.ARRIVED)
-
-    def fixed(self) -> bool:
-        return self.end is not End.OPEN
-
-    def ended(self, end: End) -> Self:
-        return replace(self, end=end)
-
-    def drained(self) -> Self:
-        return self.empty().ended(self.end)
-
-    def passed(self) -> Self:
-        return self.empty().ended(End.PASSED)
-
-    def take(self) -> tuple[Self, Self]:
-        return (self.passed() if self.end is End.ARRIVED else self.drained()), self
-
-    @cached_property
-    def _canonical(self) -> KeyedValue:
-        found: KeyedValue = self.value()
-        return found
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, OfKeys) and self.of == other.of and self._canonical == other._canonical
-
-    def __hash__(self) -> int:
-        return hash((self.of, self.end))
-
-    def lower(self, lower: Lowering) -> Term:
-        return call(self.kind, self.of, self.value(), lower=lower)
 
 
 @final
@@ -100,7 +58,7 @@ class KeyedRows(OfKeys):
         return KeyedRows(self.of, self.table.slice(0, 0), self.keys.slice(0, 0))
 
     def send(self, at_most: int | None = None) -> tuple[KeyedRows, KeyedRows]:
-        """Rows first: that a stream has ended is said behind them."""
+        """Sends rows first, and then the ends of their streams."""
         if at_most is None or at_most >= self.table.num_rows + self.keys.num_rows:
             return self.take()
         rows, more = min(at_most, self.table.num_rows), max(0, at_most - self.table.num_rows)
@@ -114,9 +72,6 @@ class KeyedRows(OfKeys):
     def inner(self) -> ElementCollection[Any]:
         return inner_of(self.of)
 
-    def has_content(self) -> bool:
-        return bool(self.table.num_rows or self.keys.num_rows)
-
     def value(self) -> KeyedValue:
         inner = self.inner
         layout, names = key_layout(self.of), list(key_names(self.of))
@@ -124,7 +79,7 @@ class KeyedRows(OfKeys):
         order, firsts = alike(self.table.select(names))
         rows = take_rows(self.table, order)
         elements = layout_of(inner).to_elements(rows)
-        units = elements if ordered(inner) else list(zip(elements, rows[WEIGHT].to_pylist(), strict=True))
+        units = elements if is_ordered(inner) else list(zip(elements, rows[WEIGHT].to_pylist(), strict=True))
         keys = layout.to_elements(_unprefixed(take_rows(rows.select(names), firsts)))
         for key, (low, high) in zip(keys, itertools.pairwise([*firsts, len(units)]), strict=True):
             entries[key] = inner.value_class.of(units[low:high])
@@ -144,7 +99,7 @@ class KeyedRows(OfKeys):
     def lift(cls, *parts: Any) -> KeyedRows:
         of, value, *keys = parts
         found = keyed_rows_of(of, value)
-        more = [noticed(key_layout(of).to_table(list(each)).rename_columns(key_names(of))) for each in keys]
+        more = [announce_keys(key_layout(of).to_table(list(each)).rename_columns(key_names(of))) for each in keys]
         return replace(found, keys=pa.concat_tables([*more, found.keys]))
 
 
@@ -189,8 +144,8 @@ def keys_in(of: Keyed[Any, Any], table: pa.Table) -> pa.Table:
     return _unprefixed(table.select(list(key_names(of))))
 
 
-def noticed(keys: pa.Table, *, ended: bool = False) -> pa.Table:
-    """That these keys are there, or that their streams have ended."""
+def announce_keys(keys: pa.Table, *, ended: bool = False) -> pa.Table:
+    """A table which says that these keys exist, or that their streams have ended."""
     return keys.append_column(_ENDED, pa.array(np.full(keys.num_rows, ended)))
 
 
@@ -202,7 +157,7 @@ def has_key_columns(of: Collection) -> TypeGuard[Keyed[Any, Any]]:
     if not isinstance(of, Keyed) or not isinstance(of.inner, ElementCollection):
         return False
     key, inner = Layout.of(of.key), Layout.of(of.inner.element)
-    if key is None or inner is None or not key.hashable or not (inner.hashable or ordered(of.inner)):
+    if key is None or inner is None or not key.hashable or not (inner.hashable or is_ordered(of.inner)):
         return False
     return not any(name.startswith((KEY, ENDED)) for name in inner.names)
 
@@ -223,7 +178,7 @@ def keyed_rows_of(of: Keyed[Any, Any], value: KeyedValue) -> KeyedRows:
 
 def _all_units(inner: ElementCollection[Any], units: list[Any]) -> pa.Table:
     """The units of many values, as they stand."""
-    if ordered(inner):
+    if is_ordered(inner):
         return layout_of(inner).to_table(units)
     table = layout_of(inner).to_table([element for element, _ in units])
     return table.append_column(schema_of(inner).field(WEIGHT), pa.array([weight for _, weight in units], pa.int64()))
@@ -244,7 +199,7 @@ class KeyedColumns(Form[Keyed[Any, Any]]):
 
     def mismatch(self, value: Value) -> str | None:
         if not isinstance(value, KeyedRows):
-            return f"a {value.kind} is no table of {self.base}"
+            return f"expected a table of {self.base}; got a {value.kind}"
         if not value.table.schema.equals(self.schema):
             return f"the columns are {value.table.schema.names}, and {self.base} has {self.schema.names}"
         return None

@@ -1,9 +1,8 @@
-"""Operators on tables: the namesake of an operator on values, with its type, its parameters and its rules' names."""
+"""Operators on tables. Each stands for an operator on values, and has its type, its parameters and its rule names."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import Enum
 from typing import Any, ClassVar, Generic, Self, TypeVar
@@ -16,7 +15,7 @@ from flo.core.collection import Collection, End, Form
 from flo.core.nested import Nested
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.tables.faults import piecewise, unit
+from flo.tables.faults import expect_row_fault, piecewise, unit
 from flo.tables.functions import by_columns
 from flo.tables.groups import ONE
 from flo.tables.keyed import KeyedColumns, has_key_columns
@@ -70,8 +69,18 @@ def given(stream: StreamType) -> StreamType | None:
 T = TypeVar("T")
 
 
+def register_in(registry: dict[Any, T], *kinds: Any) -> Callable[[T], T]:
+    """Returns a decorator that enters a function or a class into a registry, under these kinds."""
+
+    def register(entry: T) -> T:
+        registry.update(dict.fromkeys(kinds, entry))
+        return entry
+
+    return register
+
+
 def add_deltas(one: Any, other: Any) -> Delta:
-    """One delta and then another: rows, whose columns may stand in another order, or whole streams."""
+    """Concatenates two deltas: rows, whose columns may have another order, or whole streams."""
     if one is None or other is None:
         return other if one is None else one  # type: ignore[no-any-return]
     if isinstance(one, Rows):
@@ -88,13 +97,6 @@ def functions_in(holder: Any) -> Iterator[Any]:
             yield part
 
 
-def all_rows(inputs: Values) -> list[Rows]:
-    """Inputs that are tables of elements."""
-    found = [value for value in inputs if isinstance(value, Rows)]
-    assert len(found) == len(inputs)
-    return found
-
-
 class Placement(Enum):
     """Where the rows of an operator must be, when they are spread over several places."""
 
@@ -108,7 +110,7 @@ class Placement(Enum):
 
 
 class Grouping(Enum):
-    """For which streams at once an operator can run, told apart by key columns: see `OnTables.keys`."""
+    """Which streams an operator can run on at once, distinguished by key columns (`OnTables.keys`)."""
 
     NONE = "one stream"
     """It does not look at key columns."""
@@ -175,8 +177,8 @@ class OnTables(Operator, Generic[Op]):
     placement: ClassVar[Placement]
     grouping: ClassVar[Grouping]
     keeps_positions: ClassVar[bool]
-    """Whether each row gives at most one, in the same order, and key columns pass to it: then a sequence can be spread,
-    with the position of each row beside it."""
+    """Whether each row gives at most one row, in the same order and with the same key columns. Then a sequence can be
+    spread over shards, with the position of each row beside it."""
     stream_by_stream: ClassVar[bool] = False
     """Whether it takes the inner streams of a nested stream one by one: then they may be in several places."""
     cut: ClassVar[Cut | None] = None
@@ -233,22 +235,27 @@ class OnTables(Operator, Generic[Op]):
         )
 
     def with_origins(self, like: Self) -> Self:
-        """A state does not hold the types either."""
+        """Also restores the types, which a stored state does not have."""
         return replace(self, like=like.like, inputs=like.inputs, outputs=like.outputs, keys=like.keys)
 
-    @abstractmethod
+    @classmethod
+    def fits(cls, like: Any, inputs: StreamTypes) -> bool:
+        """Whether it can run this operator on inputs of these types, which are those on values."""
+        return True
+
     def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
         """The operator and its outputs after these rows, which have the columns `keys`: a table for each input.
 
         The rows that it gives have them too. Of whole streams (`Streams`) that it gives, `owners` has the keys.
         """
+        raise NotImplementedError(self.name)
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
         """The operator and its outputs when the streams of these groups have ended: what is due at their end, as a
         count or a batch that is not full.
 
-        `groups` has the columns `keys`, and each group once; without key columns it is `ONE`. It has groups that no row
-        has come for: a count gives 0 for them. Who runs the operator closes a group once.
+        `groups` has the columns `keys`, and each group once; without key columns it is `ONE`. Groups without
+        any row are included: a count gives 0 for them. The runner closes each group once.
         """
         return self, (None,) * len(self.outputs)
 
@@ -261,15 +268,15 @@ class OnTables(Operator, Generic[Op]):
         return self.consume(*tables)
 
     def reset(self) -> Self:
-        """The operator as it began."""
+        """The operator in its initial state."""
         own = {each.name: each.default for each in fields(self) if each.default is not MISSING and each.compare}
         return replace(self, **own)
 
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
         """The numbers of the keys of rows on an input, where the placement is by key."""
         raise NotImplementedError(self.name)
 
-    def key_columns(self, place: int) -> tuple[str, ...] | None:
+    def key_columns(self, index: int) -> tuple[str, ...] | None:
         """The columns of an input that are the key, where it is made of nothing else."""
         return None
 
@@ -278,75 +285,91 @@ class OnTables(Operator, Generic[Op]):
         return None
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
-        """What is done when nothing is left but ends; None if another end must come first."""
+        """The operator and its outputs when only ends are left; None if another end must arrive first."""
         if End.OPEN in ends:
             return None
         _, last = self.close(ONE)
         return self.reset(), tuple(
-            self.ended(place) if delta is None else delta.fix() for place, delta in enumerate(last)
+            self.ended(index) if delta is None else delta.fix() for index, delta in enumerate(last)
         )
 
-    def side_ended(self, place: int) -> Self | None:
+    def side_ended(self, index: int) -> Self | None:
         """The operator when this input has ended and the other has not, with what it still needs of the other; None if
         the end of one input makes no difference to it."""
         return None
 
     def at_ends(self, values: Sequence[Any]) -> Iterator[Step]:
-        """The steps when nothing is left but ends."""
+        """The steps when only ends are left."""
         done = self.finish(*(value.end for value in values))
         if done is not None:
             yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), *done)
             return
-        for place, value in enumerate(values):
-            after = self.side_ended(place) if value.end is End.ARRIVED else None
+        for index, value in enumerate(values):
+            after = self.side_ended(index) if value.end is End.ARRIVED else None
             if after is not None:
                 nothing = (None,) * len(self.outputs)
-                yield Step(f"{self.rule}{SIDES[place]}-ended", pass_end(values, place), after, nothing)
+                yield Step(f"{self.rule}{SIDES[index]}-ended", pass_end(values, index), after, nothing)
 
     @property
     def by_row(self) -> bool:
         """Whether it calls Python for every row."""
         return not all(map(by_columns, functions_in(self.like)))
 
-    def emitted(self, table: pa.Table | None, place: int = 0) -> Delta:
+    def emitted(self, table: pa.Table | None, index: int = 0) -> Delta:
         """An output delta; nothing if there are no rows."""
-        of = self.outputs[place]
+        of = self.outputs[index]
         if table is not None and self.cancels and isinstance(of, ZSet):
             table = net_changes(table)
         return None if table is None or not table.num_rows else Rows(of_elements(of), plain_zeros(of, table))
 
-    def ended(self, place: int = 0) -> Any:
+    def ended(self, index: int = 0) -> Any:
         """The end of an output."""
-        form = given(StreamType(self.outputs[place], bounded=True))
+        form = given(StreamType(self.outputs[index], bounded=True))
         assert form is not None
         return form.collection.bottom().fix()
 
     def steps(self, inputs: Values) -> Iterator[Step]:
-        values = all_rows(inputs)
-        if any(value.table.num_rows for value in values):
-            yield from self._consumed(values, onwards=False)
+        values: Any = inputs
+        if any(value.has_content() for value in values):
+            yield from self.consume_steps(values, onwards=False)
         elif any(value.end is End.ARRIVED for value in values):
             yield from self.at_ends(values)
 
-    def _consumed(self, values: list[Rows], *, onwards: bool) -> Iterator[Step]:
+    def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
+        """The operator and its outputs after the content of these values."""
+        return self.consume(*(value.table for value in values))
+
+    def consume_steps(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
+        """One step that consumes everything. If a function raises on a row, the steps that consume the other rows: each
+        from the current state, or with `onwards` one after the other."""
         try:
-            operator, outputs = self.consume(*(value.table for value in values))
+            operator, outputs = self.take_in(*values)
         except Exception as error:
-            yield from piecewise(self, tuple(values), error, onwards=onwards)
+            expect_row_fault(self, error)
+            yield from self.piecewise(values, onwards=onwards)
         else:
             yield Step(self.rule, tuple(value.drained() for value in values), operator, outputs)
 
+    def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
+        """The steps that consume the rows on which no function raises."""
+        return piecewise(self, values, onwards=onwards)
+
     def unit(self, of: Collection, part: pa.Table) -> str:
-        """What an error of the user's function says of the row it was given."""
+        """The row as an error of a user's function shows it."""
         return unit(of, part)
 
     def advance(self, inputs: Values) -> Iterator[Step]:
         operator: Operator = self
-        if type(self).steps is OnTables.steps and any(value.table.num_rows for value in all_rows(inputs)):
-            for step in self._consumed(all_rows(inputs), onwards=True):
+        values: Any = inputs
+        if self.consumes_all() and any(value.has_content() for value in values):
+            for step in self.consume_steps(values, onwards=True):
                 yield step
-                operator, inputs = step.operator, step.inputs
-        yield from run(operator, inputs)
+                operator, values = step.operator, step.inputs
+        yield from run(operator, values)
+
+    def consumes_all(self) -> bool:
+        """Whether it can consume all that has arrived, in whatever order it arrived on its inputs."""
+        return type(self).steps is OnTables.steps
 
 
 def operators_on_tables() -> dict[str, type[OnTables[Operator]]]:
@@ -365,7 +388,7 @@ REQUIRED = ("placement", "grouping", "keeps_positions")
 
 
 def undeclared(kind: type[OnTables[Operator]]) -> list[str]:
-    """What a class of operators on tables must declare and does not. State in one place is not cut."""
+    """The declarations that a class of operators on tables lacks. State in one place is not cut."""
     missing = [name for name in REQUIRED if not hasattr(kind, name)]
     if getattr(kind, "placement", None) is Placement.ONE_PLACE:
         return missing

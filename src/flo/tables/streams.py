@@ -9,31 +9,29 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, TypeGuard, final
 
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places
+from flo.columns.indices import Indices
 from flo.columns.layout import Layout
-from flo.core.collection import Collection, End, Form, FormedValue, Value, call
+from flo.core.collection import Collection, End, Form, Value
 from flo.core.nested import Nested, NestedValue
 from flo.core.stream_type import StreamType
-from flo.core.term import Lowering, Term
 from flo.tables.keyed import (
     ENDED,
     KeyedColumns,
     OfKeys,
+    announce_keys,
     has_key_columns,
     joined,
     key_layout,
     key_names,
     key_schema,
     keys_in,
-    noticed,
 )
-from flo.tables.values import Rows, schema_of, written
+from flo.tables.values import Rows, TableValue, schema_of, written
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lvar import LVar
@@ -45,15 +43,15 @@ NUMBER = pa.field(STREAM, pa.int64(), nullable=False)
 
 @final
 @dataclass(frozen=True, eq=False)
-class Streams(FormedValue):
+class Streams(TableValue):
     """So many tuples of inner streams that have ended: a table for each place of the tuple, rows by stream."""
 
     of: Nested[*tuple[Any, ...]]
     count: int
     tables: tuple[pa.Table, ...]
     end: End = End.OPEN
-    places: Any = None
-    """Where each belongs in the nested stream, if others of it are elsewhere."""
+    positions: Any = None
+    """The position of each in the nested stream, if others are in other shards."""
     owners: pa.Table | None = None
     """The key of each, where an operator runs for every key at once: see `OnTables.keys`."""
 
@@ -70,16 +68,16 @@ class Streams(FormedValue):
             pa.concat_tables([mine, shifted(theirs, self.count)]) if theirs.num_rows else mine
             for mine, theirs in zip(self.tables, delta.tables, strict=True)
         ]
-        places = None if delta.places is None else np.concatenate([self.places, delta.places])
+        positions = None if delta.positions is None else np.concatenate([self.positions, delta.positions])
         owners = None if delta.owners is None else pa.concat_tables([self.owners, delta.owners])
-        return Streams(self.of, self.count + delta.count, tuple(tables), delta.end, places, owners)
+        return Streams(self.of, self.count + delta.count, tuple(tables), delta.end, positions, owners)
 
-    def in_place(self) -> Streams:
-        """All of the nested stream that has come, in its order."""
-        if self.places is None:
+    def in_positions(self) -> Streams:
+        """All inner streams that have arrived, in the order of their positions."""
+        if self.positions is None:
             return self
         ranks = np.empty(self.count, np.int64)
-        ranks[np.argsort(self.places, kind="stable")] = np.arange(self.count)
+        ranks[np.argsort(self.positions, kind="stable")] = np.arange(self.count)
         tables = [table.set_column(0, NUMBER, pa.array(ranks[numbers(table)])) for table in self.tables]
         by_stream = tuple(table.take(pa.array(np.argsort(numbers(table), kind="stable"))) for table in tables)
         return Streams(self.of, self.count, by_stream, self.end)
@@ -87,31 +85,16 @@ class Streams(FormedValue):
     def empty(self) -> Streams:
         return Streams(self.of, 0, tuple(table.slice(0, 0) for table in self.tables))
 
-    def fix(self) -> Streams:
-        return self if self.fixed() else replace(self, end=End.ARRIVED)
-
-    def fixed(self) -> bool:
-        return self.end is not End.OPEN
-
-    def drained(self) -> Streams:
-        return replace(self.empty(), end=self.end)
-
-    def passed(self) -> Streams:
-        return replace(self.empty(), end=End.PASSED)
-
-    def take(self) -> tuple[Streams, Streams]:
-        return (self.passed() if self.end is End.ARRIVED else self.drained()), self
-
     def send(self, at_most: int | None = None) -> tuple[Streams, Streams]:
         if at_most is None or at_most >= self.count:
             return self.take()
-        places = [int(np.searchsorted(numbers(table), at_most)) for table in self.tables]
-        cut = list(zip(self.tables, places, strict=True))
-        rest = tuple(shifted(table.slice(place), -at_most) for table, place in cut)
-        sent = tuple(table.slice(0, place) for table, place in cut)
-        there = (None, None) if self.places is None else (self.places[:at_most], self.places[at_most:])
+        indices = [int(np.searchsorted(numbers(table), at_most)) for table in self.tables]
+        cut = list(zip(self.tables, indices, strict=True))
+        rest = tuple(shifted(table.slice(index), -at_most) for table, index in cut)
+        sent = tuple(table.slice(0, index) for table, index in cut)
+        there = (None, None) if self.positions is None else (self.positions[:at_most], self.positions[at_most:])
         left = Streams(self.of, self.count - at_most, rest, self.end, there[1])
-        return left, Streams(self.of, at_most, sent, places=there[0])
+        return left, Streams(self.of, at_most, sent, positions=there[0])
 
     def size(self) -> int:
         return self.count + (self.end is End.ARRIVED)
@@ -137,26 +120,13 @@ class Streams(FormedValue):
         rows = table.drop_columns([STREAM])
         return [rows.slice(int(low), int(high - low)) for low, high in itertools.pairwise(bounds)]
 
-    @cached_property
-    def _canonical(self) -> NestedValue:
-        return self.value()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Streams) and self.of == other.of and self._canonical == other._canonical
-
-    def __hash__(self) -> int:
-        return hash((self.count, self.end))
-
-    def lower(self, lower: Lowering) -> Term:
-        return call(self.kind, self.of, self.value(), lower=lower)
-
     @classmethod
     def lift(cls, *parts: Any) -> Streams:
         return streams_of(*parts)
 
 
-def numbers(table: pa.Table) -> Places:
-    found: Places = table[STREAM].to_numpy()
+def numbers(table: pa.Table) -> Indices:
+    found: Indices = table[STREAM].to_numpy()
     return found
 
 
@@ -164,7 +134,7 @@ def shifted(table: pa.Table, by: int) -> pa.Table:
     return table.set_column(0, NUMBER, pa.array(numbers(table) + by))
 
 
-def numbered(table: pa.Table, streams: Places) -> pa.Table:
+def numbered(table: pa.Table, streams: Indices) -> pa.Table:
     """The rows with the numbers of their streams."""
     return table.add_column(0, NUMBER, pa.array(streams))
 
@@ -173,8 +143,8 @@ def streams_of(of: Nested[*tuple[Any, ...]], value: NestedValue) -> Streams:
     """The columnar value of a nested value whose inner streams are complete."""
     tuples = list(value)
     tables = []
-    for place, inner in enumerate(inner_of(of)):
-        parts = [written(inner, values[place]).table for values in tuples]
+    for index, inner in enumerate(inner_of(of)):
+        parts = [written(inner, values[index]).table for values in tuples]
         counts = [part.num_rows for part in parts]
         schema = schema_of(inner)
         whole = pa.concat_tables([schema.empty_table(), *parts])
@@ -214,7 +184,7 @@ class StreamColumns(Form[Nested[*tuple[Any, ...]]]):
 
     def mismatch(self, value: Value) -> str | None:
         if not isinstance(value, Streams):
-            return f"a {value.kind} is no table of {self.base}"
+            return f"expected a table of {self.base}; got a {value.kind}"
         for stream, table in zip(self.base.inner, value.tables, strict=True):
             if not table.schema.equals(self._schema(stream)):
                 return f"the columns are {table.schema.names}, and {self.base} has {self._schema(stream).names}"
@@ -250,7 +220,7 @@ class KeyedStreams(OfKeys):
         return KeyedStreams(self.of, self.streams.empty(), self.owners.slice(0, 0), self.keys.slice(0, 0))
 
     def send(self, at_most: int | None = None) -> tuple[KeyedStreams, KeyedStreams]:
-        """Inner streams first: that the stream of a key has ended is said behind them."""
+        """Sends inner streams first, and then the ends of the streams of keys."""
         if at_most is None or at_most >= self.streams.count + self.keys.num_rows:
             return self.take()
         count, more = min(at_most, self.streams.count), max(0, at_most - self.streams.count)
@@ -260,9 +230,6 @@ class KeyedStreams(OfKeys):
 
     def size(self) -> int:
         return int(self.streams.count + self.keys.num_rows) + (self.end is End.ARRIVED)
-
-    def has_content(self) -> bool:
-        return bool(self.streams.count or self.keys.num_rows)
 
     def value(self) -> KeyedValue:
         layout = key_layout(self.of)
@@ -285,7 +252,7 @@ def keyed_streams_of(of: Keyed[Any, Any], value: KeyedValue) -> KeyedStreams:
     every = [(key, values) for key, nested in entries.items() for values in nested]
     ended = [key for key, nested in entries.items() if nested.fixed() and not value.fixed()]
     streams = streams_of(of_streams(of.inner), NestedValue.pushing(*(values for _, values in every)))
-    said = pa.concat_tables([noticed(_keys(of, list(entries))), noticed(_keys(of, ended), ended=True)])
+    said = pa.concat_tables([announce_keys(_keys(of, list(entries))), announce_keys(_keys(of, ended), ended=True)])
     return KeyedStreams(of, streams, _keys(of, [key for key, _ in every]), said, value.end)
 
 
@@ -318,11 +285,11 @@ class KeyedStreamColumns(Form[Keyed[Any, Any]]):
     def bottom(self) -> KeyedStreams:
         keys = key_schema(self.base).empty_table()
         streams = StreamColumns(of_streams(self.base.inner)).bottom()
-        return KeyedStreams(self.base, streams, keys, noticed(keys))
+        return KeyedStreams(self.base, streams, keys, announce_keys(keys))
 
     def mismatch(self, value: Value) -> str | None:
         if not isinstance(value, KeyedStreams):
-            return f"a {value.kind} is no table of {self.base}"
+            return f"expected a table of {self.base}; got a {value.kind}"
         return StreamColumns(of_streams(self.base.inner)).mismatch(value.streams)
 
     def formed(self, value: Any) -> KeyedStreams:

@@ -1,10 +1,10 @@
-"""Between tables and Python values: where an operator without a columnar form stands beside one that has it."""
+"""Translates a graph to tables, and converts to Python values and back around operators without a form on tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeAlias, final
+from typing import Any, Self, TypeAlias, TypeVar, final
 
 import pyarrow as pa
 
@@ -17,7 +17,7 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire, identity
 from flo.core.typing import initial
 from flo.tables.keyed import KeyedRows, inner_of, keyed_rows_of
-from flo.tables.operator import columnar, given, in_tables, plain
+from flo.tables.operator import OnTables, columnar, given, in_tables, plain
 from flo.tables.streams import Streams
 from flo.tables.values import of_elements, written
 from flo.values.keyed import Keyed, KeyedValue
@@ -102,54 +102,67 @@ class ToValues(Operator):
 
 Make: TypeAlias = Callable[[Any, StreamTypes], Operator | Graph | None]
 FORMS: dict[type[Operator], Make] = {}
-"""For a class of operators on values, what makes the columnar form of one, given its input types on values; None where
-this one has none. A graph stands for the operator: its inputs and outputs are those of the form."""
+"""For a class of operators on values: a function that makes the form on tables of one, given its input types on values.
+It returns None if this operator has no form. A graph stands for the operator: its inputs and outputs are those of the
+form."""
+F = TypeVar("F", bound=type[OnTables[Any]])
 
 
-def form_of(*kinds: type[Operator]) -> Callable[[Make], Make]:
-    """Registers the columnar form of these operators."""
+def form_of(*kinds: type[Operator]) -> Callable[[F], F]:
+    """Registers a class as the form on tables of these operators, where it `fits` them."""
 
-    def registered(make: Make) -> Make:
-        FORMS.update(dict.fromkeys(kinds, make))
-        return make
+    def register(form: F) -> F:
+        FORMS.update(dict.fromkeys(kinds, lambda like, inputs: form(like) if form.fits(like, inputs) else None))
+        return form
 
-    return registered
+    return register
 
 
 Choose: TypeAlias = Callable[[Any, StreamTypes], tuple[StreamTypes, Operator | Graph] | None]
 CHOICES: dict[type[Operator], Choose] = {}
-"""For operators on streams that can be tables in more than one way: given the types that are there, the types to read
-and what reads them; None to go by FORMS."""
+"""For operators on streams that can be tables in more than one way: a function from the operator and the types that its
+inputs have to the types that it shall read and the operator that reads them. It returns None to go by FORMS."""
 
 
-def choice_of(*kinds: type[Operator]) -> Callable[[Choose], Choose]:
-    """Registers what is chosen for these operators."""
+T = TypeVar("T")
+Rebuilt: TypeAlias = tuple[Graph, tuple[T, ...]] | None
 
-    def registered(choose: Choose) -> Choose:
-        CHOICES.update(dict.fromkeys(kinds, choose))
-        return choose
 
-    return registered
+def rebuild(graph: Graph, inputs: tuple[T, ...], visit: Callable[[Node, tuple[T, ...]], Rebuilt[T]]) -> Rebuilt[T]:
+    """Rebuilds a graph, in the order of its streams.
+
+    `visit` gets every node and what is known of its inputs. It returns a graph for the node and what is known of the
+    outputs; or None, and then `rebuild` does.
+    """
+    match graph:
+        case Sequential(left, right):
+            first = rebuild(left, inputs, visit)
+            second = first and rebuild(right, first[1], visit)
+            return (Sequential(first[0], second[0]), second[1]) if first and second else None
+        case Parallel(left, right):
+            count = left.arity[0]
+            first, second = rebuild(left, inputs[:count], visit), rebuild(right, inputs[count:], visit)
+            return (Parallel(first[0], second[0]), first[1] + second[1]) if first and second else None
+        case Node():
+            return visit(graph, inputs)
 
 
 def translated(graph: Graph, inputs: StreamTypes) -> tuple[Graph, StreamTypes]:
     """The graph whose inputs are of these types, on tables where it can be, and the types of its outputs."""
-    match graph:
-        case Sequential(left, right):
-            first, between = translated(left, inputs)
-            second, outputs = translated(right, between)
-            return Sequential(first, second), outputs
-        case Parallel(left, right):
-            count = left.arity[0]
-            first, some = translated(left, inputs[:count])
-            second, others = translated(right, inputs[count:])
-            return Parallel(first, second), some + others
-        case Node(_, operator, origin):
-            wanted, chosen = _chosen(operator, inputs)
-            node = Node(None, chosen, origin) if isinstance(chosen, Operator) else chosen
-            outputs = initial(node, wanted)[1]
-            conversion = converting(inputs, wanted)
-            return (node if conversion is None else sequence(conversion, node)), outputs
+
+    def visit(node: Node, inputs: StreamTypes) -> tuple[Graph, StreamTypes]:
+        wanted, chosen = _chosen(node.operator, inputs)
+        return convert_and(inputs, wanted, Node(None, chosen, node.origin) if isinstance(chosen, Operator) else chosen)
+
+    found = rebuild(graph, inputs, visit)
+    assert found is not None
+    return found
+
+
+def convert_and(inputs: StreamTypes, wanted: StreamTypes, graph: Graph) -> tuple[Graph, StreamTypes]:
+    """The graph with conversions of its inputs to the types that it wants, and the types of its outputs."""
+    conversion = convert_streams(inputs, wanted)
+    return (graph if conversion is None else sequence(conversion, graph)), initial(graph, wanted)[1]
 
 
 def _chosen(operator: Operator, inputs: StreamTypes) -> tuple[StreamTypes, Operator | Graph]:
@@ -169,8 +182,8 @@ def _chosen(operator: Operator, inputs: StreamTypes) -> tuple[StreamTypes, Opera
     return values, operator
 
 
-def converting(found: StreamTypes, wanted: StreamTypes) -> Graph | None:
-    """What turns streams of one form into the other; None if nothing must."""
+def convert_streams(found: StreamTypes, wanted: StreamTypes) -> Graph | None:
+    """A graph that converts streams to the wanted types; None if they have them already."""
     if found == wanted:
         return None
     return parallel(*(_one(have, want) for have, want in zip(found, wanted, strict=True)))

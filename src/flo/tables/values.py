@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import Field, dataclass, replace
 from functools import cached_property
-from typing import Any, final
+from typing import Any, ClassVar, Self, final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,9 +21,53 @@ WEIGHT = "±"
 """The weight column. No field of a Python class can have this name."""
 
 
+class TableValue(FormedValue):
+    """A value made of tables. Two are equal if they are equal as Python values."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    of: Collection
+    end: End
+
+    def with_end(self, end: End) -> Self:
+        return replace(self, end=end)
+
+    def has_content(self) -> bool:
+        return self.size() > (self.end is End.ARRIVED)
+
+    def fix(self) -> Self:
+        return self if self.fixed() else self.with_end(End.ARRIVED)
+
+    def fixed(self) -> bool:
+        return self.end is not End.OPEN
+
+    def drained(self) -> Self:
+        """The value without its content."""
+        return self.empty().with_end(self.end)
+
+    def passed(self) -> Self:
+        """⊗: the value after its end was passed on."""
+        return self.empty().with_end(End.PASSED)
+
+    def take(self) -> tuple[Self, Self]:
+        return (self.passed() if self.end is End.ARRIVED else self.drained()), self
+
+    @cached_property
+    def _canonical(self) -> Any:
+        return self.value()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self.of == other.of and bool(self._canonical == other._canonical)
+
+    def __hash__(self) -> int:
+        return hash((self.of, self.end))
+
+    def lower(self, lower: Lowering) -> Term:
+        return call(self.kind, self.of, self.value(), lower=lower)
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class Rows(FormedValue):
+class Rows(TableValue):
     """A value as a table. `++` appends rows; equal rows are consolidated only where an operator needs it."""
 
     of: ElementCollection[Any]
@@ -43,26 +87,6 @@ class Rows(FormedValue):
     def empty(self) -> Rows:
         return Rows(self.of, self.table.slice(0, 0))
 
-    def with_end(self, end: End) -> Rows:
-        return replace(self, end=end)
-
-    def fix(self) -> Rows:
-        return self if self.fixed() else self.with_end(End.ARRIVED)
-
-    def fixed(self) -> bool:
-        return self.end is not End.OPEN
-
-    def drained(self) -> Rows:
-        """The value without its rows."""
-        return Rows(self.of, self.table.slice(0, 0), self.end)
-
-    def passed(self) -> Rows:
-        """⊗: the value after its end was passed on."""
-        return Rows(self.of, self.table.slice(0, 0), End.PASSED)
-
-    def take(self) -> tuple[Rows, Rows]:
-        return (self.passed() if self.end is End.ARRIVED else self.drained()), self
-
     def send(self, at_most: int | None = None) -> tuple[Rows, Rows]:
         if at_most is None or at_most >= self.table.num_rows:
             return self.take()
@@ -75,29 +99,18 @@ class Rows(FormedValue):
         """The same value, as Python values."""
         layout = layout_of(self.of)
         elements = layout.to_elements(self.table)
-        units = elements if ordered(self.of) else zip(elements, self.table[WEIGHT].to_pylist(), strict=True)
+        units = elements if is_ordered(self.of) else zip(elements, self.table[WEIGHT].to_pylist(), strict=True)
         return self.of.value_class.of(units, self.end)
-
-    @cached_property
-    def _canonical(self) -> Any:
-        return self.value()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Rows) and self.of == other.of and self._canonical == other._canonical
 
     def __hash__(self) -> int:
         return hash(self._canonical)
 
-    def lower(self, lower: Lowering) -> Term:
-        return call(self.kind, self.of, self.value(), lower=lower)
-
     @classmethod
     def lift(cls, *parts: Any) -> Rows:
-        of, value = parts
-        return rows_of(of, value)
+        return rows_of(*parts)
 
 
-def ordered(collection: Collection) -> bool:
+def is_ordered(collection: Collection) -> bool:
     """Whether rows of the collection are ordered: it is a sequence."""
     return isinstance(collection, Sequence)
 
@@ -117,22 +130,22 @@ def layout_of(collection: Collection) -> Layout:
 def schema_of(collection: Collection) -> pa.Schema:
     """The schema of tables of a collection, with the weight column unless it is a sequence."""
     schema = layout_of(collection).schema
-    return schema if ordered(collection) else schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+    return schema if is_ordered(collection) else schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
 
 
 def plain_zeros(of: Collection, table: pa.Table) -> pa.Table:
     """Replaces -0.0 by 0.0, except in a sequence: equal rows of other collections are one row (`canonical`)."""
-    if ordered(of):
+    if is_ordered(of):
         return table
-    for place, field in enumerate(table.schema):
+    for index, field in enumerate(table.schema):
         if _has_floats(field.type):
-            table = table.set_column(place, field, _plain_zeros(one_chunk(table.column(place))))
+            table = table.set_column(index, field, _plain_zeros(one_chunk(table.column(index))))
     return table
 
 
 def _has_floats(kind: pa.DataType) -> bool:
     if pa.types.is_struct(kind):
-        return any(_has_floats(kind.field(place).type) for place in range(kind.num_fields))
+        return any(_has_floats(kind.field(index).type) for index in range(kind.num_fields))
     return bool(pa.types.is_float32(kind) or pa.types.is_float64(kind))
 
 
@@ -147,7 +160,7 @@ def _plain_zeros(array: pa.Array) -> pa.Array:
 def rows_of(collection: ElementCollection[Any], value: Any) -> Rows:
     """A Python value as a table."""
     layout = layout_of(collection)
-    if ordered(collection):
+    if is_ordered(collection):
         return Rows(collection, layout.to_table(value.all_units()), value.end)
     units = value.all_units()
     table = layout.to_table([element for element, _ in units])

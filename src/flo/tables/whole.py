@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, take_rows
+from flo.columns.indices import Indices, take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection, End
-from flo.core.graph import Graph, Node, Parallel, Sequential, nodes
+from flo.core.graph import Graph, Node, nodes
 from flo.core.operator import Deltas, Operator, Values, concat_all
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire
@@ -27,10 +27,10 @@ from flo.tables.functions import written
 from flo.tables.groups import stream_groups
 from flo.tables.keyed import has_key_columns
 from flo.tables.operator import Grouping, OnTables, columnar
-from flo.tables.state.trace import alike, weighing
+from flo.tables.state.trace import alike, with_weights
 from flo.tables.streams import NUMBER, STREAM, numbered, numbers
-from flo.tables.translate import FORMS
-from flo.tables.values import WEIGHT, Rows, layout_of, ordered, schema_of
+from flo.tables.translate import FORMS, rebuild
+from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, schema_of
 from flo.values.element_value import ElementCollection
 from flo.values.weighted import Set
 
@@ -47,7 +47,7 @@ class Whole:
     table: pa.Table
 
     @property
-    def streams(self) -> Places:
+    def streams(self) -> Indices:
         return numbers(self.table)
 
     def rows(self) -> pa.Table:
@@ -74,24 +74,18 @@ def whole_of(*kinds: type[Operator], when: When = lambda operator, inputs: True)
 
 def whole_types(graph: Graph, inputs: StreamTypes) -> StreamTypes | None:
     """The types of the outputs, if every operator of the body can run on whole streams of these types."""
-    match graph:
-        case Sequential(left, right):
-            between = whole_types(left, inputs)
-            return None if between is None else whole_types(right, between)
-        case Parallel(left, right):
-            count = left.arity[0]
-            some, others = whole_types(left, inputs[:count]), whole_types(right, inputs[count:])
-            return None if some is None or others is None else some + others
-        case Node(_, Wire() as wire):
-            return wire.type(inputs)
-        case Node(_, operator):
-            outputs = operator.judge(inputs).outputs
-            streams = (*inputs, *outputs)
-            simple = bool(inputs and outputs) and all(_has_columns(stream.collection) for stream in streams)
-            fits = simple or (
-                all(_fits(stream.collection) for stream in streams) and find_run(operator, inputs) is not None
-            )
-            return outputs if fits else None
+
+    def visit(node: Node, inputs: StreamTypes) -> tuple[Graph, StreamTypes] | None:
+        if isinstance(node.operator, Wire):
+            return node, node.operator.type(inputs)
+        outputs = node.operator.judge(inputs).outputs
+        every = [stream.collection for stream in (*inputs, *outputs)]
+        simple = bool(inputs and outputs) and all(map(_has_columns, every))
+        have_columns = all(_has_columns(of) or has_key_columns(of) for of in every)
+        return (node, outputs) if simple or (have_columns and find_run(node.operator, inputs)) else None
+
+    found = rebuild(graph, inputs, visit)
+    return found and found[1]
 
 
 def operators_in(graph: Graph) -> Iterator[Operator]:
@@ -140,29 +134,25 @@ def _whole(of: Any, count: int, parts: list[Rows]) -> Whole:
     return Whole(of, count, pa.concat_tables([schema.empty_table(), *tables]))
 
 
-def _fits(of: Collection) -> bool:
-    return _has_columns(of) or has_key_columns(of)
-
-
 def _has_columns(of: Collection) -> bool:
     return isinstance(of, ElementCollection) and Layout.of(of.element) is not None
 
 
 def run_whole(graph: Graph, given: Wholes) -> Wholes:
     """The outputs of the body for all streams."""
-    match graph:
-        case Sequential(left, right):
-            return run_whole(right, run_whole(left, given))
-        case Parallel(left, right):
-            count = left.arity[0]
-            return run_whole(left, given[:count]) + run_whole(right, given[count:])
-        case Node(_, Wire() as wire):
-            return tuple(given[place] for place in wire.routes)
-        case Node(_, operator):
-            types: StreamTypes = tuple(StreamType(each.of, bounded=True) for each in given)
-            outputs = tuple(output.collection for output in operator.judge(types).outputs)
-            run = find_run(operator, types) or one_by_one
-            return tuple(map(in_order, run(operator, given, outputs)))
+
+    def visit(node: Node, given: Wholes) -> tuple[Graph, Wholes]:
+        operator = node.operator
+        if isinstance(operator, Wire):
+            return node, tuple(given[route] for route in operator.routes)
+        types: StreamTypes = tuple(StreamType(each.of, bounded=True) for each in given)
+        outputs = tuple(output.collection for output in operator.judge(types).outputs)
+        run = find_run(operator, types) or one_by_one
+        return node, tuple(map(in_order, run(operator, given, outputs)))
+
+    found = rebuild(graph, given, visit)
+    assert found is not None
+    return found[1]
 
 
 def in_order(whole: Whole) -> Whole:
@@ -170,14 +160,14 @@ def in_order(whole: Whole) -> Whole:
     table = whole.table
     if isinstance(whole.of, Set):
         order, firsts = alike(table.drop_columns([WEIGHT]))
-        table = weighing(take_rows(table, np.sort(order[firsts])), np.ones(len(firsts), np.int64))
+        table = with_weights(take_rows(table, np.sort(order[firsts])), np.ones(len(firsts), np.int64))
     streams = numbers(table)
     if not np.all(streams[1:] >= streams[:-1]):
         table = take_rows(table, np.argsort(streams, kind="stable"))
     return replace(whole, table=table)
 
 
-def bounds(whole: Whole) -> Places:
+def bounds(whole: Whole) -> Indices:
     """Where the rows of each stream begin, and where the last ones end."""
     return np.searchsorted(whole.streams, np.arange(whole.count + 1))
 
@@ -187,14 +177,14 @@ def one_by_one(operator: Operator, given: Wholes, outputs: Outputs) -> Wholes:
     typed = operator.typed(tuple(StreamType(each.of, bounded=True) for each in given))
     bottoms = tuple(of.bottom() for of in outputs)
     found = [_finished(typed, values, bottoms) for values in zip(*map(_values, given), strict=True)]
-    return tuple(_gathered(of, [values[place] for values in found]) for place, of in enumerate(outputs))
+    return tuple(_gathered(of, [values[index] for values in found]) for index, of in enumerate(outputs))
 
 
 def _values(whole: Whole) -> list[Any]:
     """The value of each stream."""
     of: Any = whole.of
     units = layout_of(of).to_elements(whole.table)
-    if not ordered(of):
+    if not is_ordered(of):
         units = list(zip(units, whole.table[WEIGHT].to_pylist(), strict=True))
     return [of.value_class.of(units[low:high], End.ARRIVED) for low, high in pairwise(bounds(whole))]
 
@@ -209,9 +199,9 @@ def _gathered(of: Any, values: list[Any]) -> Whole:
     """The streams of these values."""
     each = [value.all_units() for value in values]
     units = [unit for some in each for unit in some]
-    if ordered(of):
+    if is_ordered(of):
         table = written(units, of.element)
     else:
         table = written([element for element, _ in units], of.element)
-        table = weighing(table, np.array([weight for _, weight in units], np.int64))
+        table = with_weights(table, np.array([weight for _, weight in units], np.int64))
     return Whole(of, len(values), numbered(table, np.repeat(np.arange(len(each)), list(map(len, each)))))

@@ -16,18 +16,18 @@ from rich.markup import escape
 
 from flo.api.flow import Flow
 from flo.core.errors import FunctionError, LawError, brief
-from flo.tools.diagnostics import Diagnostic, of_fault, of_report, of_timeout, shown, untried
-from flo.tools.load import Target, load, on_its_own, target
-from flo.tools.subjects import EXAMPLES, KINDS, Left, Subject, found_in
+from flo.tools.diagnostics import Diagnostic, of_fault, of_report, of_timeout, relative_path, untried
+from flo.tools.load import Target, find_target, isolated, load
+from flo.tools.subjects import EXAMPLES, KINDS, Skipped, Subject, find_subjects
 from flo.verify import check
 from flo.verify.effort import SECONDS, WORK
-from flo.verify.within import TimeUp, within
+from flo.verify.time_limit import TimeLimit, TimeUp
 
 ABOUT = """\
-Imports each file, and checks every flow in it: those at module level, and those that a function gives
-which is annotated `-> flo.Flow` and needs no arguments. What stands under `if __name__ == "__main__":`
-is not run. Operators, lattices and collections that the file defines are checked too. Values to try them
-on, where any of a type will not do: `flo_examples = {str: ['{"price": 1}']}`, at module level.
+Imports each file, and checks every flow in it: those at module level, and those returned by a function
+that is annotated `-> flo.Flow` and needs no arguments. Code under `if __name__ == "__main__":` is not run.
+Operators, lattices and collections that the file defines are checked too. To choose the values to try
+them on, set `flo_examples = {str: ['{"price": 1}']}` at module level.
 
 exit status: 0 if all is well, 1 if there is an error, 2 if there is nothing to check
 """
@@ -79,27 +79,27 @@ def _work(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    targets = [target(each) for each in arguments.files]
+    targets = [find_target(each) for each in arguments.files]
     output = Console(file=sys.stdout, highlight=False, soft_wrap=True)
     count: Counter[str] = Counter()
     with Console(file=sys.stderr).status("") as status:  # seen on terminals only
         for each in targets:
-            for said in check_file(each, arguments.work, arguments.seconds, arguments.seed):
-                if isinstance(said, Diagnostic):
-                    count[said.level] += 1
+            for event in check_file(each, arguments.work, arguments.seconds, arguments.seed):
+                if isinstance(event, Diagnostic):
+                    count[event.level] += 1
                     status.stop()
-                    output.print(said.text())
+                    output.print(event.text())
                     status.start()
                 else:
-                    count[said.kind] += 1
-                    status.update(escape(said.message))
+                    count[event.kind] += 1
+                    status.update(escape(event.message))
     output.print(summary(count))
     return 1 if count["error"] else 0 if any(count[kind] for kind in KINDS.values()) else 2
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What is done next: a file is imported, or a flow, an operator, … is checked."""
+    """The next task: a file to import, or a flow, operator, … to check."""
 
     kind: str
     message: str
@@ -107,24 +107,24 @@ class Progress:
 
 def check_file(where: Target, work: int, seconds: float, seed: int) -> Iterator[Progress | Diagnostic]:
     file = str(where.path)
-    with on_its_own(where):
-        yield Progress("import", f"importing {shown(file)}")
+    with isolated(where):
+        yield Progress("import", f"importing {relative_path(file)}")
         try:
-            with within(seconds):
+            with TimeLimit(seconds):
                 module = load(where)
         except TimeUp as up:
             script = ('if __name__ == "__main__":', "before what only a script should do")
-            yield of_timeout(up, f"the import of {shown(file)}", file, 1, script)
+            yield of_timeout(up, f"the import of {relative_path(file)}", file, 1, script)
             return
         except (Exception, SystemExit) as fault:
             yield of_fault(fault, file)
             return
-        found, examples = found_in(module), getattr(module, EXAMPLES, None)
+        found, examples = find_subjects(module), getattr(module, EXAMPLES, None)
         for each in found:
-            if isinstance(each, Left):
+            if isinstance(each, Skipped):
                 yield Diagnostic("note", file, each.line, each.reason)
             else:
-                yield Progress(each.kind, f"checking {each.name} of {shown(file)}")
+                yield Progress(each.kind, f"checking {each.name} of {relative_path(file)}")
                 yield from check_subject(each, file, work, seconds, seed, examples)
         if not any(isinstance(each, Subject) for each in found):
             yield Diagnostic("note", file, 1, "no flow was found", NO_FLOW)
@@ -135,10 +135,10 @@ def check_subject(
 ) -> list[Diagnostic]:
     try:
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):  # what is called often prints often
-            with within(seconds):
+            with TimeLimit(seconds):
                 made = subject.make()
             if subject.kind == "flow" and not isinstance(made, Flow):
-                message = f"`{subject.name}` is annotated as giving a flow, and gave {brief(made)}"
+                message = f"`{subject.name}` is annotated `-> flo.Flow`, but returned {brief(made)}"
                 return [Diagnostic("error", file, subject.line, message)]
             report = check(made, examples=examples, work=work, seconds=seconds, seed=seed)
             return list(of_report(report, file, subject.line))

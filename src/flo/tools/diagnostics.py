@@ -16,7 +16,7 @@ from rich.text import Text
 from flo.core.errors import FloError, FunctionError, Origin, is_users
 from flo.tools.subjects import EXAMPLES
 from flo.verify.report import Report
-from flo.verify.within import TimeUp
+from flo.verify.time_limit import TimeUp
 
 Span: TypeAlias = tuple[int, int]
 """Columns of a line, from 0; the second is behind the last."""
@@ -32,12 +32,12 @@ class Diagnostic:
     message: str
     details: tuple[str, ...] = ()
     span: Span | None = None
-    """Where the carets stand."""
+    """The columns of the carets."""
 
     def text(self) -> Text:
-        place = Text(f"{shown(self.file)}:{self.line}: ", style="bold")
-        said = "ok" if self.level == "gap" else self.level
-        parts = [place, Text(f"{said}: ", style=STYLES[self.level]), Text(self.message)]
+        place = Text(f"{relative_path(self.file)}:{self.line}: ", style="bold")
+        level = "ok" if self.level == "gap" else self.level
+        parts = [place, Text(f"{level}: ", style=STYLES[self.level]), Text(self.message)]
         source = Origin(self.file, self.line).text if self.level == "error" else ""
         if source:
             line = linecache.getline(self.file, self.line)
@@ -50,14 +50,14 @@ class Diagnostic:
         return Text.assemble(*parts)
 
 
-def shown(file: str) -> str:
-    """The path from here, if it leads down."""
+def relative_path(file: str) -> str:
+    """The path relative to the current folder, if it is inside; else the path as it is."""
     path = Path(file)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
 
 def of_fault(fault: BaseException, file: str, line: int = 1) -> Diagnostic:
-    """A diagnostic for what the file raised as it was imported, or when what stands on that line was checked."""
+    """A diagnostic for an exception: of the import of the file, or of the check of the subject on that line."""
     frames = [frame for frame in traceback.extract_tb(fault.__traceback__) if _counts(frame, file)]
     if isinstance(fault, FloError):
         return _of_refusal(fault, frames, file, line)
@@ -70,17 +70,17 @@ def of_fault(fault: BaseException, file: str, line: int = 1) -> Diagnostic:
         summary, *more = str(fault).splitlines() or [""]
         message = f"{type(fault).__name__}: {summary}".removesuffix(": ")
         details = [f"  {each}".rstrip() for each in more]
-    if not frames:  # not the user's fault, then: all there is to know
+    if not frames:  # not the user's fault: the whole traceback
         details += [f"  {each}" for each in "".join(traceback.format_exception(fault)).splitlines()]
         return Diagnostic("error", file, line, message, tuple(details))
     *callers, innermost = frames
     for caller in callers[: -MOST_FRAMES - 1 : -1]:
-        details.append(f"  called at {shown(caller.filename)}:{caller.lineno}   {caller.line}")
+        details.append(f"  called at {relative_path(caller.filename)}:{caller.lineno}   {caller.line}")
     return Diagnostic("error", innermost.filename, innermost.lineno or 1, message, tuple(details), _span(innermost))
 
 
 def of_timeout(up: TimeUp, what: str, file: str, line: int, instead: tuple[str, str]) -> Diagnostic:
-    """A diagnostic for what was given up, at the line where it was stopped."""
+    """A diagnostic for a timeout, at the line that was running."""
     where = up.where or Origin(file, line)
     choices = (("flo check --seconds S", "if it is only slow"), instead)
     width = max(len(code) for code, _ in choices)
@@ -90,7 +90,7 @@ def of_timeout(up: TimeUp, what: str, file: str, line: int, instead: tuple[str, 
 
 
 def untried(fault: FunctionError, name: str, file: str, line: int) -> Diagnostic:
-    """A warning about a function that raises on values that nobody chose: it may be right on those that it is for."""
+    """A warning about a function that raises on generated values: it may be right on those that it is meant for."""
     fault.instead = tuple((code.replace("examples={", f"{EXAMPLES} = {{"), why) for code, why in fault.instead)
     found = of_fault(fault, file, line)
     message = f"`{name}` is typed, and its laws could not be tried: {fault.summary}"
@@ -126,7 +126,7 @@ def _of_syntax(error: SyntaxError) -> Diagnostic:
 
 
 def verb_span(where: Origin) -> Span | None:
-    """The name of the function that is called there: the `fold` of `bids.fold(…)`."""
+    """The columns of the name of the called function: `fold` in `bids.fold(…)`."""
     try:
         tree = ast.parse(Path(where.file).read_bytes())
     except (OSError, SyntaxError):
@@ -142,7 +142,7 @@ def verb_span(where: Origin) -> Span | None:
 
 
 def of_report(report: Report, file: str, line: int) -> Iterator[Diagnostic]:
-    """An error for each law that is broken; how hard was tried if there is none."""
+    """An error for each broken law; if none is broken, how hard the laws were tried."""
     if report.ok and not report.gaps:
         yield Diagnostic("ok", file, line, f"{report.subject}: {report.strength}")
     elif report.ok:

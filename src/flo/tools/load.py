@@ -25,8 +25,8 @@ class Target:
     folder: Path
 
 
-def target(argument: str) -> Target:
-    """What `pipeline.py`, `folder/pipeline.py` or `package.module` stands for."""
+def find_target(argument: str) -> Target:
+    """Find the file of `pipeline.py`, `folder/pipeline.py` or `package.module`."""
     path = Path(argument)
     if path.is_dir():
         raise FloError(
@@ -67,8 +67,8 @@ def _on_path(module: str) -> Target:
 
 
 @contextlib.contextmanager
-def on_its_own(where: Target) -> Iterator[None]:
-    """What is imported inside finds the neighbours of the file, and the next file finds none of them."""
+def isolated(where: Target) -> Iterator[None]:
+    """Imports inside find the neighbours of the file; afterwards the user's modules are unloaded."""
     before = set(sys.modules)
     sys.path.insert(0, str(where.folder))
     importlib.invalidate_caches()
@@ -84,7 +84,7 @@ def on_its_own(where: Target) -> Iterator[None]:
 
 
 def load(where: Target) -> ModuleType:
-    """Imports the file. What it prints goes to stderr: stdout is for the findings."""
+    """Imports the file. Its prints go to stderr, because stdout is for the diagnostics."""
     with contextlib.redirect_stdout(sys.stderr):
         package, _, _ = where.module.rpartition(".")
         if package:

@@ -1,4 +1,4 @@
-"""What the pytest plugin does: checks and explorations that fail a test with a readable report.
+"""The work of the pytest plugin: checks and explorations that fail a test with a readable report.
 
 def test_every(flo):
     flo.check(Every(3))
@@ -29,7 +29,7 @@ _DEF = re.compile(r"\s*(async )?def ")
 
 
 class FloFixture:
-    """The fixture `flo`. What else is asked of it is the module's: a test that takes it can still say `flo.Flow`."""
+    """The fixture `flo`. Other attributes are those of the module, so a test that takes it can still use `flo.Flow`."""
 
     def check(self, subject: Any, *types: Any, **options: Any) -> Report:
         """`flo.verify.check`: fails the test if a law is broken, and gives the report."""
@@ -59,7 +59,7 @@ class FloFixture:
 
 
 def expect_function(item: pytest.Item) -> None:
-    """What a `TestCase` returns is lost: a marker there would look as if it did something."""
+    """Reject a marker on a `TestCase`: its result is lost, so the marker would do nothing."""
     if issubclass(getattr(item, "cls", None) or object, unittest.TestCase):
         pytest.fail("a flow is explored by test functions, not by the methods of a unittest.TestCase", pytrace=False)
 

@@ -20,8 +20,8 @@ import flo
 from flo.api.flow import Flow
 from flo.api.running import expect_known
 from flo.core.errors import FloError, UnknownNameError, is_users
-from flo.tools.load import load, on_its_own, target
-from flo.tools.subjects import Subject, found_in
+from flo.tools.load import find_target, isolated, load
+from flo.tools.subjects import Subject, find_subjects
 
 ABOUT = """\
 Runs the flow of a file; FILE::NAME names one of several. An input is a file or a folder, or any source of
@@ -30,8 +30,8 @@ Spark with its options:
   flo run auctions.py --input bids=data/bids --order bids=offset --input lots=data/lots
   flo run clicks.py --input clicks=kafka:kafka.bootstrap.servers=host:9092,subscribe=clicks
 
-An output is shown at the end, unless it goes elsewhere: view, console, noop, changes:FOLDER, or any sink of
-Spark, FORMAT:option=value,…. What the sources have is taken in, and then the run ends; with --every it goes on.
+An output is printed at the end, unless it goes elsewhere: view, console, noop, changes:FOLDER, or any sink of
+Spark, FORMAT:option=value,…. The run ends when all data of the sources is processed; with --every it goes on.
 """
 SHOWN = 20
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".orc": "orc"}
@@ -49,33 +49,37 @@ def add_to(subcommands: Any) -> None:
     )
     parser.add_argument("--input", action="append", default=[], metavar="NAME=PATH|FORMAT:OPTIONS")
     parser.add_argument("--output", action="append", default=[], metavar="NAME=WHERE")
-    parser.add_argument("--order", action="append", default=[], metavar="NAME=COLUMN", help="the place of a row")
-    parser.add_argument("--spark", metavar="MASTER", help="a master of Spark (default: embedded, on all cores)")
-    parser.add_argument("--here", action="store_true", help="in this process, without Spark")
-    parser.add_argument("--checkpoint", metavar="FOLDER", help="goes on from there; without one nothing is kept")
+    parser.add_argument(
+        "--order", action="append", default=[], metavar="NAME=COLUMN", help="the column with the position of a row"
+    )
+    parser.add_argument("--spark", metavar="MASTER", help="the Spark master (default: embedded, on all cores)")
+    parser.add_argument("--here", action="store_true", help="run in this process, without Spark")
+    parser.add_argument("--checkpoint", metavar="FOLDER", help="resume from this checkpoint, and keep state in it")
     parser.add_argument("--shards", type=int, metavar="N")
-    parser.add_argument("--every", metavar="TIME", help='go on, with a turn every "10 seconds", say')
+    parser.add_argument(
+        "--every", metavar="TIME", help='keep running, with a micro-batch every TIME, such as "10 seconds"'
+    )
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
     file, _, name = given.file.partition("::")
     output = Console(file=sys.stdout, highlight=False)
-    where = target(file)
-    with on_its_own(where):
+    where = find_target(file)
+    with isolated(where):
         before = set(sys.modules)
-        flow = flow_in(load(where), name)
-        inputs: dict[str, Any] = dict(map(_named, given.input))
+        flow = find_flow(load(where), name)
+        inputs: dict[str, Any] = dict(map(_split_pair, given.input))
         if given.here:
-            shown(output, flow.on(flo.here).run(**inputs))
+            print_results(output, flow.on(flo.here).run(**inputs))
         else:
             _on_spark(given, [sys.modules[each] for each in set(sys.modules) - before], flow, inputs, output)
     return 0
 
 
-def flow_in(module: Any, name: str) -> Flow:
-    """The flow of that name, or the only one."""
-    flows = [each for each in found_in(module) if isinstance(each, Subject) and each.kind == "flow"]
+def find_flow(module: Any, name: str) -> Flow:
+    """Return the flow of that name, or the only one."""
+    flows = [each for each in find_subjects(module) if isinstance(each, Subject) and each.kind == "flow"]
     chosen = [each for each in flows if not name or each.name in (name, f"{name}()")]
     if len(chosen) != 1:
         raise UnknownNameError(
@@ -87,7 +91,7 @@ def flow_in(module: Any, name: str) -> Flow:
     return flow
 
 
-def _named(text: str) -> tuple[str, str]:
+def _split_pair(text: str) -> tuple[str, str]:
     name, equals, rest = text.partition("=")
     if not equals or not name or not rest:
         raise FloError(f"expected NAME=VALUE; got `{text}`")
@@ -106,8 +110,8 @@ def _on_spark(
         if is_users(module.__dict__.get("__file__")):
             pickle_by_value(module)
     bounded = {stream.name: stream.bounded for stream in flow._scope.inputs}
-    order, sinks = dict(map(_named, given.order)), dict(map(_sink, given.output))
-    _expect(flow, inputs, order, sinks)
+    order, sinks = dict(map(_split_pair, given.order)), dict(map(_sink, given.output))
+    _expect_names(flow, inputs, order, sinks)
     at_once = all(bounded.values())
     if at_once and given.checkpoint:
         raise FloError("all inputs of the flow are bounded: it runs once, and --checkpoint would keep nothing")
@@ -120,24 +124,30 @@ def _on_spark(
         checkpoint = given.checkpoint or stack.enter_context(tempfile.TemporaryDirectory(prefix="flo-"))
         if at_once:
             results = flow.on(spark).run(order=order, shards=given.shards, **frames)
-            left = {name: found for name, found in results.items() if not _put(name, found, sinks.get(name, "view"))}
-            shown(output, {name: each.toArrow() if hasattr(each, "toArrow") else each for name, each in left.items()})
+            left = {
+                name: found
+                for name, found in results.items()
+                if not _write_result(name, found, sinks.get(name, "view"))
+            }
+            print_results(
+                output, {name: each.toArrow() if hasattr(each, "toArrow") else each for name, each in left.items()}
+            )
             return
         trigger = {"processingTime": given.every} if given.every else {"availableNow": True}
         query = flow.on(spark).start(
             frames, sinks, checkpoint=checkpoint, order=order, shards=given.shards, trigger=trigger
         )
         stack.callback(query.stop)
-        with Live(turns(query), console=Console(stderr=True), refresh_per_second=4) as live:
+        with Live(micro_batch_table(query), console=Console(stderr=True), refresh_per_second=4) as live:
             while not query.wait(0.25):
-                live.update(turns(query))
-            live.update(turns(query))
+                live.update(micro_batch_table(query))
+            live.update(micro_batch_table(query))
         views = [name for name in flow._outputs if sinks.get(name, "view") == "view"]
-        shown(output, {name: query.view(name).table_or_value() for name in views})
+        print_results(output, {name: query.view(name).table_or_value() for name in views})
 
 
-def _expect(flow: Flow, inputs: Mapping[str, str], order: Mapping[str, str], sinks: Mapping[str, Any]) -> None:
-    """What can be said before Spark starts, which takes seconds."""
+def _expect_names(flow: Flow, inputs: Mapping[str, str], order: Mapping[str, str], sinks: Mapping[str, Any]) -> None:
+    """Rejects unknown and missing names before Spark starts, which takes seconds."""
     names = {stream.name: stream for stream in flow._scope.inputs}
     for name in (*inputs, *order):
         expect_known(name, names, "input")
@@ -150,7 +160,7 @@ def _expect(flow: Flow, inputs: Mapping[str, str], order: Mapping[str, str], sin
 
 @dataclass(frozen=True)
 class Source:
-    """A path, whose files tell by their names what they are, or a format of Spark with options."""
+    """An input: a path, whose file names tell the format, or a Spark format with options."""
 
     kind: str
     options: dict[str, str]
@@ -188,36 +198,36 @@ class Source:
 
 
 def _options(text: str) -> Iterator[tuple[str, str]]:
-    return (_named(each) for each in text.split(",") if each)
+    return (_split_pair(each) for each in text.split(",") if each)
 
 
 def _sink(text: str) -> tuple[str, Any]:
     from flo.spark.driver.sinks import WORDS, SparkSink
 
-    name, where = _named(text)
+    name, where = _split_pair(text)
     kind, colon, rest = where.partition(":")
     return name, SparkSink(kind, dict(_options(rest))) if colon and kind not in WORDS else where
 
 
-def _put(name: str, result: Any, sink: Any) -> bool:
-    """Whether the sink has taken the whole result; one that shows it is left to us."""
+def _write_result(name: str, result: Any, sink: Any) -> bool:
+    """Writes a whole result to its sink; False if it is to be printed instead."""
     from flo.spark.driver.sinks import sink_of
 
     return sink_of(name, sink).put(name, result)
 
 
-def turns(query: Any) -> Table:
-    """A line for each of the last turns."""
-    table = Table("turn", "rows in", "changes out", "state written", "seconds", box=None, header_style="bold")
+def micro_batch_table(query: Any) -> Table:
+    """One row for each of the last micro-batches."""
+    table = Table("micro-batch", "rows in", "changes out", "state written", "seconds", box=None, header_style="bold")
     for each in list(query.progress)[-SHOWN:]:
-        taken, given = sum(each.taken.values()), sum(each.rows.values())
+        rows_in, changes = sum(each.taken.values()), sum(each.rows.values())
         written = f"{each.written / 1e6:.1f} MB"
-        table.add_row(str(each.version), f"{taken:,}", f"{given:,}", written, f"{each.seconds:.2f}")
+        table.add_row(str(each.version), f"{rows_in:,}", f"{changes:,}", written, f"{each.seconds:.2f}")
     return table
 
 
-def shown(output: Console, results: Mapping[str, Any]) -> None:
-    """Every output as a table, or as what it is."""
+def print_results(output: Console, results: Mapping[str, Any]) -> None:
+    """Prints every output: rows as a table, other values as they are."""
     for name, found in results.items():
         if not hasattr(found, "to_pylist"):
             output.print(f"{name}: {found!r}", markup=False)

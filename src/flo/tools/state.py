@@ -22,8 +22,8 @@ A checkpoint is a path, or an address such as s3a://bucket/path.
 """
 
 
-MOST_SHOWN = 20
-"""How many shards have a column of their own."""
+MOST_COLUMNS = 20
+"""The most shards that each get a column."""
 
 
 def add_to(subcommands: Any) -> None:
@@ -58,12 +58,12 @@ def show(given: argparse.Namespace) -> int:
 
 
 def table(sizes: Iterable[StateSize], shards: int) -> Table:
-    """One row for every operator and view that holds something; with a column for each shard, if they are few."""
-    shown = range(shards if shards <= MOST_SHOWN else 0)
+    """A table with a row for every operator and view that holds state, and a column for each shard if they are few."""
+    columns = range(shards if shards <= MOST_COLUMNS else 0)
     found = Table(header_style="bold")
     for column in ("stage", "operator", "line", "where"):
         found.add_column(column)
-    for column in ("rows", "bytes", *(f"shard {shard}" for shard in shown)):
+    for column in ("rows", "bytes", *(f"shard {shard}" for shard in columns)):
         found.add_column(column, justify="right")
     rows: dict[tuple[int, str], list[StateSize]] = {}
     for each in sizes:
@@ -72,7 +72,7 @@ def table(sizes: Iterable[StateSize], shards: int) -> Table:
         one, rows_of = parts[0], {part.shard: part.rows for part in parts}
         total, size = sum(rows_of.values()), sum(part.bytes for part in parts)
         if size:
-            by_shard = [f"{rows_of.get(shard, 0):,}" for shard in shown]
+            by_shard = [f"{rows_of.get(shard, 0):,}" for shard in columns]
             found.add_row(str(one.level), one.name, one.line, one.where, f"{total:,}", f"{size:,}", *by_shard)
     return found
 
@@ -91,6 +91,6 @@ def rescale(given: argparse.Namespace) -> int:
     from flo.spark.checkpoint.rescale import rescale
 
     versions = rescale(given.checkpoint, given.shards)
-    shown = ", ".join(map(str, versions)) or "none yet"
-    print(f"{given.checkpoint} has {given.shards} shards now; versions: {shown}")
+    text = ", ".join(map(str, versions)) or "none yet"
+    print(f"{given.checkpoint} has {given.shards} shards now; versions: {text}")
     return 0

@@ -17,7 +17,7 @@ from flo.values.lattice import Lattice
 
 KINDS: dict[type, str] = {Flow: "flow", Operator: "operator", Lattice: "lattice", Collection: "collection"}
 EXAMPLES = "flo_examples"
-"""The name in a file of the values that its flows are to be tried on, by type."""
+"""The variable of a file with the values to try its flows on, by type."""
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -32,19 +32,19 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """Something that cannot be checked as it is written, and why."""
+class Skipped:
+    """A flow, operator, … that cannot be checked as it is written, and why."""
 
     name: str
     line: int
     reason: str
 
 
-Found: TypeAlias = Subject | Left
+Found: TypeAlias = Subject | Skipped
 
 
-def found_in(module: ModuleType) -> list[Found]:
-    """In the order of the file; an object that has two names, once."""
+def find_subjects(module: ModuleType) -> list[Found]:
+    """Return the subjects in the order of the file; an object with two names occurs once."""
     defined = _definitions(Path(str(module.__file__)))
     everything = [*_objects(module, defined), *_functions(module, defined), *_classes(module, defined)]
     return sorted(everything, key=lambda each: each.line)
@@ -104,7 +104,7 @@ def _functions(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Fou
         if isinstance(statement, ast.FunctionDef) and callable(function) and _gives_a_flow(statement, module):
             required = _required(statement.args)
             if required:
-                yield Left(name, statement.lineno, f"`{name}` needs {required}: with defaults it would be checked")
+                yield Skipped(name, statement.lineno, f"`{name}` needs {required}: with defaults it would be checked")
             else:
                 yield Subject("flow", name, statement.lineno, function)
 
@@ -143,7 +143,7 @@ def _classes(module: ModuleType, defined: dict[str, ast.stmt]) -> Iterator[Found
         if needed:
             names = ", ".join(needed)
             example = f"`{name.lower()} = {name}({names})`"
-            yield Left(name, statement.lineno, f"the {kind} `{name}` needs arguments: {example} would be checked")
+            yield Skipped(name, statement.lineno, f"the {kind} `{name}` needs arguments: {example} would be checked")
         else:
             yield Subject(str(kind), name, statement.lineno, found)
 

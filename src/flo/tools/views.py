@@ -20,13 +20,14 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from flo.core.graph import Graph, Node, Parallel, Sequential, names, text
+from flo.core.graph import Graph, names, text
 from flo.core.labels import label
 from flo.core.semantics import GraphStep
 from flo.core.term import Lowering
+from flo.verify.exploration.moves import node_at
 
 PATIENCE = 1.0
-"""Seconds before anything is shown."""
+"""Seconds before the progress is displayed."""
 
 
 class RunProgress:
@@ -37,24 +38,24 @@ class RunProgress:
         self.console = console or Console(stderr=True)
         self.rows = 0
         self.started = time.monotonic()
-        self._shown: Progress | None = None
+        self._display: Progress | None = None
         self._task: Any = None
 
     def __enter__(self) -> Self:
         return self
 
     def moved(self, rows: int, state: tuple[int, int]) -> None:
-        """So many more rows were taken; `state` is how many rows and bytes the program keeps."""
+        """Adds processed rows; `state` is the number of rows and bytes that the program keeps."""
         self.rows += rows
         elapsed = time.monotonic() - self.started
         if not self.console.is_terminal or elapsed < PATIENCE:
             return
-        if self._shown is None:
-            self._shown = self._bar()
-            self._shown.start()
-            self._task = self._shown.add_task(self.name, total=self.total, details="")
+        if self._display is None:
+            self._display = self._bar()
+            self._display.start()
+            self._task = self._display.add_task(self.name, total=self.total, details="")
         details = f"{self.rows:,} rows   {self.rows / elapsed:,.0f}/s   state {state[0]:,} rows, {size(state[1])}"
-        self._shown.update(self._task, completed=self.rows, details=details)
+        self._display.update(self._task, completed=self.rows, details=details)
 
     def _bar(self) -> Progress:
         columns: list[ProgressColumn] = [
@@ -67,33 +68,24 @@ class RunProgress:
         return Progress(*columns, console=self.console)
 
     def said(self, line: str) -> None:
-        """Something to know when the run is over."""
+        """Prints a line above the progress bar."""
         if self.console.is_terminal:
             self.console.print(line, highlight=False, markup=False)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._shown is not None:
-            self._shown.stop()
+        if self._display is not None:
+            self._display.stop()
 
 
 def size(count: float) -> str:
-    """Bytes, for people."""
+    """A number of bytes with its unit: `1.5 MB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1000
     return f"{count:.1f} TB"
-
-
-def stepped_node(graph: Graph, place: tuple[int, ...]) -> Node:
-    """The operator at a place of the graph."""
-    for side in place:
-        assert isinstance(graph, (Sequential, Parallel))
-        graph = graph.right if side else graph.left
-    assert isinstance(graph, Node)
-    return graph
 
 
 def derivation(step: GraphStep) -> str:
@@ -102,7 +94,7 @@ def derivation(step: GraphStep) -> str:
 
 
 def trace_table(start: Graph, steps: Iterable[GraphStep], *, title: str = "", whole: bool = False) -> Table:
-    """One row a step. `whole` shows the derivation and all of the program, else only the operator that stepped."""
+    """A table with a row for each step: the whole program with the derivation, or only the operator that stepped."""
     table = Table(title=title or None, title_justify="left", header_style="bold", expand=False)
     table.add_column("step", justify="right")
     table.add_column("rule", style="cyan", no_wrap=not whole)
@@ -110,15 +102,15 @@ def trace_table(start: Graph, steps: Iterable[GraphStep], *, title: str = "", wh
     table.add_column("emitted", style="green")
     table.add_row("", "", Text(_text(start)) if whole else "", "")
     for number, step in enumerate(steps, start=1):
-        shown = step.graph if whole else stepped_node(step.graph, step.place)
+        part = step.graph if whole else node_at(step.graph, step.place)
         emitted = [text(Lowering()(delta)) for delta in step.outputs if delta is not None]
         rule = derivation(step) if whole else step.rule
-        table.add_row(str(number), rule, Text(_text(shown)), Text("  ".join(emitted)))
+        table.add_row(str(number), rule, Text(_text(part)), Text("  ".join(emitted)))
     return table
 
 
 def legend(graph: Graph) -> list[str]:
-    """What the names of lambdas in the printed program stand for."""
+    """The lambdas behind the names in the printed program."""
     return [f"{name} = {label(item)}" for name, item in names(graph).items() if name.startswith("λ")]
 
 

@@ -6,7 +6,7 @@ The subject may be an operator, a flow, a collection, a lattice or a function; e
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flo.core.collection import Collection
@@ -17,13 +17,13 @@ from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.lattice import Lattice
 from flo.values.weighted import Bag, Set, ZSet
+from flo.verify.data.examples import is_hashable
 from flo.verify.data.given import Given
 from flo.verify.effort import SECONDS, WORK, Effort
-from flo.verify.exploration.replay import stream_or_collection
+from flo.verify.exploration.replay import as_stream_or_collection
 from flo.verify.functions.domains import NO_START
-from flo.verify.functions.function import check_function
-from flo.verify.functions.lattices import check_lattice
-from flo.verify.functions.trials import meant_values
+from flo.verify.functions.function import check_function, check_lattice
+from flo.verify.functions.trials import suggest_examples
 from flo.verify.laws import Law
 from flo.verify.programs.collections import check_collection
 from flo.verify.programs.operators import Checkable, check_flow, check_operator
@@ -61,21 +61,13 @@ def expect_hashable(collection: Collection, given: Given) -> None:
         assert isinstance(collection, ElementCollection)
         kind = collection.element
     known = [] if kind is None else given.examples(kind)
-    if known and not any(map(_hashed, known)):
+    if known and not any(map(is_hashable, known)):
         raise LawError(
             f"elements of {collection.name} must be hashable; {type_name(kind)} is not",
             facts=(("given", brief(known[0])),),
             instead=(("tuple[int, ...]", "instead of list[int]; frozenset instead of set"),),
             where=Origin.here(),
         )
-
-
-def _hashed(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return isinstance(value, Hashable)
 
 
 def check(
@@ -116,7 +108,7 @@ def _checked(subject: Any, types: tuple[Any, ...], effort: Effort, of_function: 
     if not of_functions:
         expect_none(of_function)
     if isinstance(subject, Operator):
-        return check_operator(subject, [stream_or_collection(each) for each in types], effort)
+        return check_operator(subject, [as_stream_or_collection(each) for each in types], effort)
     if isinstance(subject, Checkable):
         return check_flow(subject._checkable(), effort)
     if isinstance(subject, Lattice) or _is_a(subject, Lattice):
@@ -150,7 +142,7 @@ def explained(fault: FunctionError, cause: BaseException | None = None) -> Funct
         line = Origin.innermost(cause.__traceback__)
         fault.facts += () if line is None else (("raised at", f"{line}   {line.text}".rstrip()),)
         given = getattr(cause, "given", None)
-        fault.instead = fault.instead or meant_values(() if given is None else (given,))
+        fault.instead = fault.instead or suggest_examples(() if given is None else (given,))
     return fault.located(Origin.here())
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from flo.core.operator import Operator
-from flo.verify.data.constants import LARGEST, beside, constants, impure_calls, integers
+from flo.verify.data.constants import LARGEST, constants, impure_calls, integers, neighbours
 from flo.verify.data.given import Given
 
 WORK = 200_000
@@ -24,15 +24,12 @@ SMALL_SHARE = 0.6
 
 @dataclass
 class Meter:
-    """Counts what was done: a state that was looked at, steps that were computed, an `advance`, an equation.
+    """Counts work: states visited, steps computed, calls of `advance`, equations tried.
 
-    That is the same on every machine, however busy: what a check finds does not depend on a clock.
+    Unlike time, it is the same on every machine, so the result of a check does not depend on a clock.
     """
 
     done: int = 0
-
-    def progress(self) -> int:
-        return self.done
 
 
 @dataclass(frozen=True)
@@ -49,46 +46,46 @@ class Effort:
     """The processor time after which one call of a function is aborted."""
     meter: Meter = field(default_factory=Meter)
 
-    def over(self) -> bool:
+    def is_used_up(self) -> bool:
         """Whether the budget is used up."""
-        return self.left() <= 0
+        return self.remaining() <= 0
 
-    def left(self) -> int:
+    def remaining(self) -> int:
         return self.work - self.meter.done
 
-    def rest(self) -> Effort:
+    def with_new_meter(self) -> Effort:
         """The remaining budget, but at least the minimum."""
-        return replace(self, work=max(LEAST_WORK, self.left()), meter=Meter())
+        return replace(self, work=max(LEAST_WORK, self.remaining()), meter=Meter())
 
     def with_constants_of(self, function: Any) -> Effort:
-        """With the constants that the function mentions."""
+        """Add the constants that the function mentions."""
         return replace(self, given=self.given.with_constants_of(function))
 
     def with_constants_in(self, operators: Iterable[Operator]) -> Effort:
-        """Also with the values that these operators mention in their fields, functions and methods."""
+        """Add the values that these operators mention in their fields, functions and methods."""
         found = list(operators)
         mentioned = dict.fromkeys(value for operator in found for value in constants_in(operator))
         numbers = dict.fromkeys(value for operator in found for item in code_of(operator) for value in integers(item))
         given = Given(self.given.values, (*self.given.constants, *mentioned), (*self.given.integers, *numbers))
         return replace(self, given=given)
 
-    def small_over(self) -> bool:
+    def is_small_share_used_up(self) -> bool:
         """Whether the share for small inputs is used up."""
-        return self.left() <= (1 - SMALL_SHARE) * self.work
+        return self.remaining() <= (1 - SMALL_SHARE) * self.work
 
 
 def is_shipped(kind: type) -> bool:
-    """Whether the class comes with Flo; the seeded ones stand for those of users."""
+    """Whether the class comes with Flo."""
     return kind.__module__.startswith(("flo.core.", "flo.values.", "flo.columns.", "flo.tables."))
 
 
 def code_of(operator: Operator) -> list[Any]:
-    """Where an operator may mention constants: the values of its fields, and what the user wrote into its class."""
+    """The places where an operator may mention constants: its fields, and the user's attributes of its class."""
     names: list[str] = [each.name for each in fields(operator)] if is_dataclass(operator) else []
-    return [*(getattr(operator, name) for name in names), *_written(type(operator))]
+    return [*(getattr(operator, name) for name in names), *_user_attributes(type(operator))]
 
 
-def _written(kind: type) -> Iterator[Any]:
+def _user_attributes(kind: type) -> Iterator[Any]:
     """The attributes and methods of those of its classes that Flo does not ship."""
     for owner in kind.__mro__:
         if not is_shipped(owner) and owner.__module__ not in ("abc", "builtins", "typing"):
@@ -97,7 +94,7 @@ def _written(kind: type) -> Iterator[Any]:
 
 def integers_in(kind: type) -> list[int]:
     """The integers that the user wrote into a class."""
-    return [number for item in _written(kind) for number in integers(item)]
+    return [number for item in _user_attributes(kind) for number in integers(item)]
 
 
 def constants_in(operator: Operator) -> Iterator[Any]:
@@ -106,13 +103,13 @@ def constants_in(operator: Operator) -> Iterator[Any]:
     for part in (getattr(operator, name) for name in names):
         yield from constants(part)
         for value in part if isinstance(part, tuple) else (part,):
-            yield from beside(value)
-    for item in _written(type(operator)):
-        yield from constants(item) or beside(item if not isinstance(item, str) else None)
+            yield from neighbours(value)
+    for item in _user_attributes(type(operator)):
+        yield from constants(item) or neighbours(item if not isinstance(item, str) else None)
 
 
-def caveats(operators: Iterable[Operator]) -> tuple[str, ...]:
-    """What no check can settle: calls that depend on more than their arguments, and sizes that are never reached.
+def find_caveats(operators: Iterable[Operator]) -> tuple[str, ...]:
+    """Find what no check can settle: calls that depend on more than their arguments, and sizes that are never reached.
 
     Sizes count only in classes of the user: those that Flo ships are tested with it.
     """

@@ -18,7 +18,7 @@ class Counterexample:
     columns: tuple[tuple[str, ...], ...]
     outcomes: tuple[str, ...]
     reproduce: str = ""
-    """A line to paste that shows it again."""
+    """A line to paste that reproduces it."""
     advice: str = ""
     """A fix for this case, where the general advice of the law does not fit."""
 
@@ -42,7 +42,7 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """How hard the laws were tried; `attempts` are the inputs, values or pairs of them that were looked at."""
+    """How hard the laws were tried; `attempts` counts the inputs, values or pairs of values."""
 
     proved: bool = False
     """By the solver, for all values."""
@@ -61,7 +61,7 @@ class Strength:
     takes_data: bool = False
     """Whether there are inputs, so that those without elements say little."""
     limits: tuple[str, ...] = ()
-    """What was skipped, and why: the budget was used up, a library is missing, a function could not be traced."""
+    """Why something was skipped: the budget is used up, a library is missing, a function cannot be traced."""
 
     @property
     def attempts(self) -> int:
@@ -107,12 +107,12 @@ class Report:
     never_fired: frozenset[str] = frozenset()
     """Rules in the code that no input enabled."""
     parts: tuple[Report, ...] = ()
-    """Of a flow: what was found of the functions in it whose algebra matters."""
+    """For a flow: the reports on the functions whose laws its operators require."""
     caveats: tuple[str, ...] = ()
-    """What no input can settle: a call of a clock, a size that is never reached."""
+    """Gaps that no input can close: a call of a clock, a size that is never reached."""
 
     def __post_init__(self) -> None:
-        """Without a counterexample of its own, that of the first part that has one."""
+        """Take the counterexample of the first part that has one, if there is no own."""
         if self.counterexample is None:
             found = (part.counterexample for part in self.parts if part.counterexample is not None)
             object.__setattr__(self, "counterexample", next(found, None))
@@ -129,13 +129,13 @@ class Report:
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """What the verdict does not cover."""
+        """The cases that the verdict does not cover."""
         never = (f"rule {rule} never fired" for rule in sorted(self.never_fired))
         return tuple(dict.fromkeys([*never, *self.caveats, *(gap for part in self.parts for gap in part.gaps)]))
 
     @property
     def verdict(self) -> str:
-        """In a few words: `passes`, `passes, with gaps: …`, `breaks a law` or `is undecided: …`."""
+        """A short text: `passes`, `passes, with gaps: …`, `breaks a law` or `is undecided: …`."""
         if self.of_a_part:
             return "holds what breaks a law"
         if self.counterexample is not None:

@@ -105,14 +105,14 @@ def state_truncated(trial: Trial) -> None:
 
 
 def callback_aborts(trial: Trial) -> None:
-    """The function that takes an output raises in the middle of a turn."""
+    """The function that takes an output raises in the middle of a micro-batch."""
     trial.start(ABORT, trial.rng.randrange(TURNS))
     trial.done.append("raised")
     trial.complete("gave up")
 
 
 def stopped(trial: Trial) -> None:
-    """`stop()` in the middle of a turn, and a start in the same process."""
+    """`stop()` in the middle of a micro-batch, and a start in the same process."""
     trial.start(STOP, trial.rng.randrange(TURNS))
     trial.done.append("stopped")
     trial.complete()
@@ -132,7 +132,7 @@ KINDS: dict[str, tuple[Callable[[Trial], None], int]] = {
     "disk full": (disk_full, 4),
     "state truncated": (state_truncated, 4),
     "callback aborts": (callback_aborts, 2),
-    "stopped in a turn": (stopped, 2),
+    "stopped in a micro-batch": (stopped, 2),
     "started twice": (started_twice, 1),
     "executor lost": (executor_lost, 5),
 }

@@ -84,7 +84,7 @@ def stumbling(file: str) -> Callable[[Any], bool]:
 
 
 def write_inputs(folder: Path, seed: int) -> dict[str, Any]:
-    """Files for every turn; gives all of the data, as `flow.run` takes it."""
+    """Files for every micro-batch; gives all of the data, as `flow.run` takes it."""
     rng = random.Random(seed)
     shops = {Shop(f"shop {n}", f"city {n % 3}"): 1 for n in range(8)}
     _write(folder / "shops", 0, [(*shop, weight) for shop, weight in shops.items()], [*Shop._fields, WEIGHTS])

@@ -1,4 +1,4 @@
-"""What trials share: the input, the undisturbed run, a driver while it lives, a cluster once one is asked for."""
+"""What trials share: the input, what must come of it, a driver while it lives, a cluster once one is asked for."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ class Yard:
         self.source = scratch / "source"
         self.data = write_inputs(self.source, seed)
         self.expected: dict[str, Any] = {}
+        """What every trial must give: the outputs of the program on values."""
+        for name, value in program(scratch).run(**self.data).items():
+            if isinstance(value, dict):
+                value = sorted([*(row if isinstance(row, tuple) else (row,)), weight] for row, weight in value.items())
+            self.expected[name] = value
         self._drivers: dict[str, Driver] = {}
         self._ever: list[Driver] = []
         self._cluster: Cluster | None = None
@@ -50,7 +55,7 @@ class Yard:
         return found
 
     def undisturbed(self) -> None:
-        """The outcome that all trials must have. It is the one of the program on values, too."""
+        """A run without a disturbance gives what all trials must give."""
         folder = self.scratch / "undisturbed"
         folder.mkdir()
         driver = self.driver()
@@ -58,12 +63,7 @@ class Yard:
         answer = driver.answered()
         assert answer is not None, f"the driver ended; see {driver.log}"
         assert "outcome" in answer, answer.get("error")
-        self.expected = answer["outcome"]
-        plain = program(folder).run(**self.data)
-        for name, value in plain.items():
-            if isinstance(value, dict):
-                value = sorted([*(row if isinstance(row, tuple) else (row,)), weight] for row, weight in value.items())
-            assert self.expected[name] == value
+        assert answer["outcome"] == self.expected
 
 
 class Trial:
@@ -89,7 +89,7 @@ class Trial:
         self.driver.order(self.yard.source, self.folder, ask, at)
 
     def moment(self, last: int = TURNS - 1) -> Callable[[], bool]:
-        """Something that will happen on the way: a file that appears, in a turn that is still to come."""
+        """Something that will happen on the way: a file that appears, in a micro-batch that is still to come."""
         checkpoint = self.folder / CHECKPOINT
         behind = [int(file.name) for file in (checkpoint / "spark" / "commits").glob("[0-9]*")]
         turn = self.rng.randint(min(max(behind, default=-1) + 1, last), last)

@@ -30,8 +30,7 @@ from flo.spark.tasks.output_files import OUTPUTS
 from flo.spark.tasks.shard_record import PLACE
 from flo.spark.tasks.state import STATE, VERSIONS, StateVersions, shard_path, state_folder
 from flo.tables.checkpoint.folders import folder
-from flo.tables.checkpoint.store import Store
-from flo.tables.checkpoint.storing import Storing
+from flo.tables.checkpoint.store import Store, Storing
 from flo.tables.functions import KEY as COMPUTED
 from flo.tables.keyed import KEY
 from flo.tables.operator import Cut, OnTables, Part, Placement, operators_on_tables
@@ -41,7 +40,7 @@ from flo.tables.state.run import Run, merged, run_of
 from flo.tables.state.totals import Totals
 from flo.tables.values import WEIGHT
 
-TRACES = ("trace", "totals", "ranked", "latest", "arranged", "clocks", "panes", "sessions")
+TRACES = ("trace", "totals", "ranked", "latest", "current", "arranged", "clocks", "panes", "sessions")
 VALUES = f"{COMPUTED}{COMPUTED}"
 """What the names of the columns of values begin with, where rows are sorted by group and value."""
 WHOLE = ("stored_rows", "stored_keyed_rows", "waiting")
@@ -75,7 +74,7 @@ def _rescaled(where: str, shards: int, lease: Lease) -> list[int]:
         add_state_versions(where, version, shards, cut)
     lease.expect_held()
     write_description(where, {**checkpoint.description, "shards": shards})
-    folder(where).remove(OUTPUTS)  # of turns that come again, and then from other shards
+    folder(where).remove(OUTPUTS)  # of micro-batches that come again, and then from other shards
     folder(where).remove(f"{STATE}/{checkpoint.shards:05}")
     return versions
 

@@ -33,7 +33,7 @@ from flo.spark.tasks.sending import Sender
 from flo.spark.tasks.shard_record import ShardRecord
 from flo.spark.tasks.stage_task import StageTask, StreamingStageTask
 from flo.spark.tasks.state import Shard, StateVersions
-from flo.tables.values import Rows, ordered
+from flo.tables.values import Rows, is_ordered
 
 ON_CLUSTER = 64
 """How many tasks a stage may have on any cluster."""
@@ -251,6 +251,6 @@ def most_tasks(spark: SparkSession) -> int:
 
 def _with_positions(value: Value) -> Value:
     """Adds positions to ordered rows, as those of a DataFrame have."""
-    if not isinstance(value, Rows) or not ordered(value.of):
+    if not isinstance(value, Rows) or not is_ordered(value.of):
         return value
     return replace(value, table=value.table.append_column(POSITION, pa.array(np.arange(value.table.num_rows))))

@@ -20,7 +20,7 @@ from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.spark_logs import find_log_problems
 from flo.spark.driver.micro_batches import MicroBatches, Outcome
 from flo.spark.driver.python_errors import error_for_spark, python_error
-from flo.spark.driver.sinks import DIVERTED, Given, Kept, Memory, Sink, forget_parts
+from flo.spark.driver.sinks import DIVERTED, Given, Memory, Sink, ViewSink, forget_parts
 from flo.spark.driver.views import View
 from flo.spark.session import ON_DISK, STREAMING, hold_settings, task_settings
 from flo.spark.tasks.output_files import VIEW, read_diverted, record_diverted, remove_diverted
@@ -108,8 +108,8 @@ class Query:
         """Gives diverted rows to their sinks. Without a sink they stay in the checkpoint."""
         batches = self._batches
         for name in outcome.diverted_files:
-            given = Given.aside(spark, batches.folder, name, outcome, batches.shards, batches.checkpoint)
-            sink = self._sinks.get(given.output, Kept())
+            given = Given.of_diverted(spark, batches.folder, name, outcome, batches.shards, batches.checkpoint)
+            sink = self._sinks.get(given.output, ViewSink())
             record_diverted(batches.folder, name, outcome.version, list(given.files))
             _give_to_sink(sink, given)
             if sink.how != VIEW:

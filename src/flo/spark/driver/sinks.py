@@ -24,13 +24,13 @@ from flo.spark.tasks.output_files import COUNT, PARTS, VIEW, Output, part_name, 
 from flo.tables.checkpoint.folders import Local, folder
 from flo.tables.io.diverted import SCHEMA
 from flo.tables.io.files import WEIGHTS
-from flo.tables.io.outputs import SHOWN
-from flo.tables.values import Columns, layout_of, ordered
+from flo.tables.io.fitting import SHOWN
+from flo.tables.values import Columns, is_ordered, layout_of
 from flo.values.element_value import ElementCollection
 from flo.values.weighted import Set
 
 DIVERTED = " diverted"
-"""What is behind the name of an input, in the name of the output of what it has put aside."""
+"""The suffix that makes the name of an input the name of the output with its diverted rows."""
 STAGED = "_staged"
 """The folder of files that are not committed yet: readers of Parquet pass it by."""
 WITH_COLUMNS = frozenset(
@@ -61,7 +61,7 @@ class Given:
     def of(
         cls, spark: SparkSession, folder: str, output: Output, outcome: Outcome, shards: int, checkpoint: str = ""
     ) -> Given:
-        """The changes of an output in a turn. Other files may be there, of an attempt on more shards."""
+        """The changes of an output in a micro-batch. An attempt on more shards may have left other files."""
         version, written = outcome.version, outcome.changed_shards.get(output.name, ()) if output.to is None else ()
         files = tuple(part_name(output.name, version, shard) for shard in written)
         has_rows, staged = isinstance(output.type.collection, Columns), output.to is not None
@@ -69,10 +69,10 @@ class Given:
         return cls(spark, folder, output.name, version, shards, schema, files, staged, weighted, checkpoint)
 
     @classmethod
-    def aside(
+    def of_diverted(
         cls, spark: SparkSession, folder: str, name: str, outcome: Outcome, shards: int, checkpoint: str = ""
     ) -> Given:
-        """The rows that an input has put aside in a turn."""
+        """The rows that an input has diverted in a micro-batch."""
         files = tuple(file for file, _ in outcome.diverted_files.get(name, ()))
         output = f"{name}{DIVERTED}"
         return cls(spark, folder, output, outcome.version, shards, SCHEMA, files, checkpoint=checkpoint)
@@ -98,7 +98,7 @@ def rows_of(output: Output) -> ElementCollection[Any]:
 
 def is_weighted(output: Output) -> bool:
     of = rows_of(output)
-    return not ordered(of) and not isinstance(of, Set)
+    return not is_ordered(of) and not isinstance(of, Set)
 
 
 def schema_of(output: Output) -> pa.Schema:
@@ -147,8 +147,8 @@ class Sink:
         return ()
 
 
-class Kept(Sink):
-    """Keeps a view in the state, and reads it from there. Exactly once."""
+class ViewSink(Sink):
+    """A view: the output is kept in the state and read from there. Exactly once."""
 
     word = "view"
     about = ('"view"', "kept, and read by query.view(name)")
@@ -251,7 +251,9 @@ class Changes(Sink):
             pq.write_table(given.table(), data)
             written.write(f"00000-of-{given.shards:05}.parquet", data.getvalue())
         for name in written.names(""):
-            if not name.endswith(f"-of-{given.shards:05}.parquet"):  # of a turn that was broken off on other shards
+            if not name.endswith(
+                f"-of-{given.shards:05}.parquet"
+            ):  # of an interrupted micro-batch on another number of shards
                 written.remove(name)
         if isinstance(self.folder, Local) and self.folder.exists(staged):
             self.folder.remove(target)
@@ -320,14 +322,14 @@ def repeated(frame: DataFrame) -> DataFrame:
     return frame.withColumn(WEIGHTS, sf.explode(sf.array_repeat(sf.lit(1), times))).drop(WEIGHTS)
 
 
-SINKS: tuple[type[Sink], ...] = (Kept, Changes, SparkSink, Called, Memory, Console, Nowhere)
+SINKS: tuple[type[Sink], ...] = (ViewSink, Changes, SparkSink, Called, Memory, Console, Nowhere)
 WORDS = {kind.word: kind for kind in SINKS if kind.word}
 
 
 def sink_of(name: str, given: Any) -> Sink:
     """The sink that the user names for an output."""
     if given is None:
-        return Kept()
+        return ViewSink()
     if isinstance(given, Sink):
         return given
     if isinstance(given, str) and (word := given.partition(":"))[0] in WORDS:
@@ -368,7 +370,7 @@ def expect_weights(name: str, sink: Sink, cause: Cause) -> None:
 
 
 def forget_parts(folder: str, outputs: list[Output], version: int) -> None:
-    """Removes what sinks have taken of turns that cannot come again."""
+    """Removes the files of micro-batches that sinks have taken and that cannot come again."""
     for output in outputs:
         if output.how == PARTS and output.to is None:
             remove_parts(folder, output.name, version)

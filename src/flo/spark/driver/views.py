@@ -24,9 +24,9 @@ from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import Store, missing
 from flo.tables.io.files import WEIGHTS
 from flo.tables.keyed import has_key_columns, keyed_rows_of
-from flo.tables.state.trace import Trace, added_up
+from flo.tables.state.trace import Trace, consolidate_table
 from flo.tables.streams import STREAM, has_columns, streams_of
-from flo.tables.values import WEIGHT, Columns, Rows, layout_of, ordered
+from flo.tables.values import WEIGHT, Columns, Rows, is_ordered, layout_of
 from flo.values.element_value import ElementCollection
 
 
@@ -65,7 +65,7 @@ class View:
         of = output.type.collection
         if isinstance(of, Columns):
             table = self.arrow()
-            if not ordered(of.base):
+            if not is_ordered(of.base):
                 weights = table[WEIGHTS] if WEIGHTS in table.column_names else pa.array([1] * table.num_rows)
                 table = table.select(layout_of(of.base).names).append_column(WEIGHT, weights)
             return of.base.plain(Rows(of.base, table).value())
@@ -209,7 +209,7 @@ def _consolidate(table: pa.Table, kind: str) -> pa.Table:
         return table.sort_by(PLACE).drop_columns([PLACE, WEIGHT])
     if table.num_rows:
         names = [name for name in table.column_names if name != WEIGHT]
-        table = added_up(table.select([*names, WEIGHT]))
+        table = consolidate_table(table.select([*names, WEIGHT]))
     if kind in ("Set", "Bag"):
         table = table.filter(pc.greater(table[WEIGHT], 0))
     if kind == "Set":

@@ -132,7 +132,7 @@ class _Planning:
         elif not by_keys and any(in_order(stream) and not is_keyed(stream) for stream in vertex.outputs):
             wanted = Placement.ONE_PLACE
         if any(self.level[s] == 0 and isinstance(s.type.collection, Nested) for s in vertex.inputs):
-            wanted = Placement.ONE_PLACE  # the rows of a turn are one inner stream, wherever they come from
+            wanted = Placement.ONE_PLACE  # the rows of a micro-batch are one inner stream, wherever they come from
         levels = [self.level[stream] for stream in vertex.inputs]
         alone = [self.alone[stream] for stream in vertex.inputs]
         top = max(levels)

@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Numbers, Places
+from flo.columns.indices import Indices, Numbers
 from flo.core.operator import Deltas, Operator
 from flo.tables.groups import ONE, Groups
 from flo.tables.operator import Cut, Placement
@@ -45,14 +45,14 @@ class SpreadWindows(WindowTables):
     def _kept(self, rows: pa.Table, times: Times) -> pa.Table:
         return super()._kept(rows, times).append_column(PANE, pa.array(self._panes(times)))
 
-    def _panes(self, times: Times) -> Places:
+    def _panes(self, times: Times) -> Indices:
         """The number of the window of each time."""
         grid = self._grid
         return grid.last(grid.axis.exact(times)).astype(np.int64)  # type: ignore[no-any-return]
 
-    def _streams(self, rows: pa.Table, streams: Places, closing: Closing, windows: Places) -> Streams:
+    def _streams(self, rows: pa.Table, streams: Indices, closing: Closing, windows: Indices) -> Streams:
         starts, _ = closing.bounds(windows)
-        return replace(super()._streams(rows, streams, closing, windows), places=np.asarray(starts))
+        return replace(super()._streams(rows, streams, closing, windows), positions=np.asarray(starts))
 
     @property
     def _grid(self) -> Grid:

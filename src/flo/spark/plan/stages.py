@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from flo.columns.indices import Numbers, Places
+from flo.columns.indices import Indices, Numbers
 from flo.core.dag import Stream, Vertex
 from flo.core.errors import Origin
 from flo.core.graph import Graph
@@ -96,6 +96,6 @@ def in_order(stream: Stream | Delivery) -> bool:
     return not isinstance(of, LVar) and not (isinstance(of, ElementCollection) and of.unordered)
 
 
-def shard_of(numbers: Numbers, shards: int) -> Places:
+def shard_of(numbers: Numbers, shards: int) -> Indices:
     """The shard of each key number. Shards are ranges of key numbers, so rescaling computes no key again."""
     return ((numbers >> np.uint64(32)) * np.uint64(shards) >> np.uint64(32)).astype(np.int64)

@@ -26,7 +26,7 @@ from flo.tables.io.diverted import INSTEAD, Diverted
 from flo.tables.io.files import Piece
 from flo.tables.io.fitting import Unfit, fitted
 from flo.tables.streams import Streams, has_columns, inner_of, numbered
-from flo.tables.values import Columns, Rows, layout_of, ordered
+from flo.tables.values import Columns, Rows, is_ordered, layout_of
 
 AT_ONCE = 1 << 18
 """How many rows of an input are processed together, at least."""
@@ -144,14 +144,14 @@ class RowReader(Generic[T]):
         """Yields the results for all rows: one, or several if rows had to be left out."""
         self.taken += table.num_rows
         self._expect_one_partition(table)
-        if self.position and ordered(self.of):
+        if self.position and is_ordered(self.of):
             table = self._drop_without_position(table)
         try:
             rows, places, misfits = fitted(Piece(table), self.of)
         except Unfit as error:
             raise Diverted(None, f"does not fit: {error}").to_error(self.name, self.of) from None
         for misfit in misfits:
-            self._divert(Diverted(table.slice(misfit.place, 1).to_pylist()[0], misfit.reason))
+            self._divert(Diverted(table.slice(misfit.index, 1).to_pylist()[0], misfit.reason))
         if misfits:
             table = table.take(pa.array(places))
         yield from self._run_halving(rows, table)
@@ -185,7 +185,7 @@ class RowReader(Generic[T]):
     def _run_halving(self, rows: Rows, table: pa.Table) -> Iterator[T]:
         """Runs the entry on rows; if a function raises, halves them until the row at fault is alone, and diverts it."""
         placed = rows.table
-        if self.position and ordered(self.of):
+        if self.position and is_ordered(self.of):
             placed = placed.append_column(POSITION, table[self.position])
         inner = isinstance(self.entry.type.collection, Nested)
         try:

@@ -18,7 +18,7 @@ from flo.core.stream_type import StreamType
 from flo.tables.checkpoint.folders import Local, folder
 from flo.tables.checkpoint.store import damaged, missing, numbered_files, read_sealed, write_sealed
 from flo.tables.io.diverted import SCHEMA, Diverted, DivertedRows
-from flo.tables.io.outputs import table_of
+from flo.tables.io.fitting import table_of
 
 if TYPE_CHECKING:
     from flo.spark.tasks.context import MicroBatch

@@ -15,8 +15,8 @@ from flo.core.collection import Value
 from flo.core.errors import ElementError
 from flo.spark.tasks.output_files import PARTS, VIEW, Output, write_parquet, write_part
 from flo.tables.state.run import run_of
-from flo.tables.state.trace import Trace, weighing
-from flo.tables.values import WEIGHT, Columns, Rows, layout_of, ordered
+from flo.tables.state.trace import Trace, with_weights
+from flo.tables.values import WEIGHT, Columns, Rows, is_ordered, layout_of
 from flo.values.element_value import ElementCollection
 
 if TYPE_CHECKING:
@@ -113,20 +113,20 @@ class ShardRecord:
     def _extend_trace(self, output: Output, rows: Rows) -> Trace:
         columns = layout_of(rows.of).names
         table = rows.table.combine_chunks()
-        if ordered(rows.of):
+        if is_ordered(rows.of):
             start = self.counts.get(output.name, 0)
             self.counts[output.name] = start + table.num_rows
             places = pa.array(np.arange(start, start + table.num_rows))
-            table, columns = weighing(table.append_column(PLACE, places), np.ones(len(places), np.int64)), (PLACE,)
+            table, columns = with_weights(table.append_column(PLACE, places), np.ones(len(places), np.int64)), (PLACE,)
         before: Trace = self.views.get(output.name, Trace(columns))
         return before.extended(run_of(table, columns))
 
 
 def describe_view(of: ElementCollection[Any], trace: Trace | None) -> Any:
     """A view as JSON: its collection, its schema, and the runs that hold it."""
-    columns = (PLACE,) if ordered(of) else layout_of(of).names
+    columns = (PLACE,) if is_ordered(of) else layout_of(of).names
     schema = layout_of(of).schema
-    if ordered(of):
+    if is_ordered(of):
         schema = schema.append(pa.field(PLACE, pa.int64()))
     schema = schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
     runs = [run.name for run in trace.runs] if trace is not None else []

@@ -21,8 +21,7 @@ from flo.core.stream_type import StreamType
 from flo.core.term import Lowering
 from flo.core.typing import program
 from flo.tables.checkpoint.folders import Folder, Local, folder
-from flo.tables.checkpoint.store import Saved, Store, run_file
-from flo.tables.checkpoint.storing import Loading, Storing, collections_in
+from flo.tables.checkpoint.store import Loading, Saved, Store, Storing, collections_in, run_file
 from flo.tables.state.run import Run
 
 VERSIONS = 3

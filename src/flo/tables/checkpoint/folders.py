@@ -206,11 +206,11 @@ class Remote(Folder):
         target, renames = self._at(name), self.filesystem.type_name == "hdfs"
         if renames:
             self.filesystem.create_dir(target.rpartition("/")[0])
-        place = f"{target.rpartition('/')[0]}/{TEMPORARY}{uuid.uuid4().hex}" if renames else target
-        with self.filesystem.open_output_stream(place) as sink:
+        index = f"{target.rpartition('/')[0]}/{TEMPORARY}{uuid.uuid4().hex}" if renames else target
+        with self.filesystem.open_output_stream(index) as sink:
             sink.write(data)
         if renames:
-            self.filesystem.move(place, target)
+            self.filesystem.move(index, target)
         return len(data)
 
     def create(self, name: str, data: bytes) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 
 from flo.core.errors import ElementError, FloError, FunctionError, brief
-from flo.tables.checkpoint.storing import run_of_rows
+from flo.tables.checkpoint.store import run_of_rows
 from flo.tables.state.run import Run
 
 OnError: TypeAlias = Literal["raise", "divert"]

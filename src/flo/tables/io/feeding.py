@@ -21,6 +21,7 @@ from typing import Any, is_typeddict
 import pyarrow as pa
 
 from flo.columns.cell import fields_of
+from flo.columns.changes import given_schema
 from flo.columns.dicts import row_of
 from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, brief
@@ -40,10 +41,21 @@ from flo.tables.io.files import (
 )
 from flo.tables.io.fitting import Unfit, fitted
 from flo.tables.values import Columns, Rows, layout_of, written
+from flo.values.changes import shape_of
 from flo.values.element_value import ElementCollection
 
 RowAt = Callable[[int], Diverted]
 """The origin of a row, by its index in a value."""
+
+
+@contextmanager
+def _errors_of(name: str) -> Iterator[None]:
+    """Names the input in errors that the block raises."""
+    try:
+        yield
+    except FloError as error:
+        error.input_name = f"`{name}`"
+        raise
 
 
 class Feeder:
@@ -72,11 +84,8 @@ class Feeder:
     def open(self, name: str, data: Any) -> Source:
         """The data in parts. Plain Python data is one part."""
         collection = self.loop.input_types[self.inputs[name]].collection
-        try:
+        with _errors_of(name):
             found = self._source(collection, data)
-        except FloError as error:
-            error.input_name = f"`{name}`"
-            raise
         return found or Source(iter([PlainData(data)]), len(data) if hasattr(data, "__len__") else None)
 
     def _source(self, collection: Any, data: Any) -> Source | None:
@@ -86,12 +95,12 @@ class Feeder:
         if not isinstance(collection, Columns):
             found = open_data(data, of.element, (), reject_files(of))
             return found and Source(map(to_plain, found.parts), found.rows)
-        layout = layout_of(of)
+        layout, schema = layout_of(of), given_schema(of.element)
 
         def read(path: Path, names: tuple[str, ...]) -> Source:
-            return open_files(path, names, layout.schema)
+            return open_files(path, names, schema)
 
-        found = open_data(data, of.element, (*layout.names, WEIGHTS), read)
+        found = open_data(data, of.element, (*schema.names, WEIGHTS), read)
         if found is not None and of.unordered and not layout.hashable:
             raise ElementError(
                 f"the elements of {{input}} are not hashable, which elements of a {of.name} must be",
@@ -103,17 +112,13 @@ class Feeder:
     def feed(self, name: str, data: Any) -> Iterator[int]:
         """Feeds the data part by part, and yields the number of rows of each."""
         if self.inputs[name] in self.loop.ended:
-            error = ElementError("{input} has ended and takes no more data", facts=(("given", brief(data)),))
-            error.input_name = f"`{name}`"
-            raise error
+            with _errors_of(name):
+                raise ElementError("{input} has ended and takes no more data", facts=(("given", brief(data)),))
         given = data if isinstance(data, Source) else self.open(name, data)
         self._before = self.loop.snapshot() if self.on_error == "divert" else None
         while True:
-            try:
+            with _errors_of(name):
                 part = next(given.parts, None)
-            except FloError as error:
-                error.input_name = f"`{name}`"
-                raise
             if part is None:
                 return
             yield self._feed_part(name, part)
@@ -142,19 +147,19 @@ class Feeder:
         try:
             rows, kept, misfits = fitted(piece, self._of(name))
         except Unfit as error:
-            for place in range(piece.table.num_rows if piece.file is None and self.on_error == "divert" else 0):
-                self.diverted.add(name, self._row(piece, place, str(error)))
+            for index in range(piece.table.num_rows if piece.file is None and self.on_error == "divert" else 0):
+                self.diverted.add(name, self._row(piece, index, str(error)))
             if piece.file is not None or self.on_error == "raise":
                 self._divert(name, Diverted(None, f"does not fit: {error}", piece.file))
             return int(piece.table.num_rows)
         for misfit in misfits:
-            self._divert(name, self._row(piece, misfit.place, misfit.reason))
-        self._feed(name, rows, lambda place: self._row(piece, int(kept[place]), ""))
+            self._divert(name, self._row(piece, misfit.index, misfit.reason))
+        self._feed(name, rows, lambda index: self._row(piece, int(kept[index]), ""))
         return int(piece.table.num_rows)
 
-    def _row(self, piece: Piece, place: int, reason: str) -> Diverted:
-        row = piece.table.slice(place, 1).to_pylist()[0]
-        return Diverted(row, reason, piece.file, piece.number(place))
+    def _row(self, piece: Piece, index: int, reason: str) -> Diverted:
+        row = piece.table.slice(index, 1).to_pylist()[0]
+        return Diverted(row, reason, piece.file, piece.number(index))
 
     def _feed_plain(self, name: str, data: Any) -> int:
         collection = self.loop.input_types[self.inputs[name]].collection
@@ -178,11 +183,8 @@ class Feeder:
 
     def _feed_value(self, name: str, collection: Any, data: Any) -> int:
         """Feeds a value that is not a collection of elements, which cannot be split."""
-        try:
+        with _errors_of(name):
             value = collection.value(data)
-        except FloError as error:
-            error.input_name = f"`{name}`"
-            raise
         self._push(name, value)
         self.loop.run()
         size = int(value.size())
@@ -191,16 +193,16 @@ class Feeder:
 
     def _convert_dicts(self, name: str, of: ElementCollection[Any], items: list[Any]) -> list[Any]:
         """Converts dicts to rows, if the elements are rows."""
-        fields = fields_of(of.element)
+        fields = None if shape_of(of.element) else fields_of(of.element)
         if not fields or is_typeddict(of.element) or not any(type(item) is dict for item in items):
             return items
         made = []
-        for place, item in enumerate(items):
+        for index, item in enumerate(items):
             if type(item) is dict and item.keys() >= fields.keys():
                 item = row_of(of.element, item)
             elif type(item) is dict:
                 missing = next(field for field in fields if field not in item)
-                self._divert(name, Diverted(item, f"it has no `{missing}`", None, place + 1))
+                self._divert(name, Diverted(item, f"it has no `{missing}`", None, index + 1))
                 continue
             made.append(item)
         return made
@@ -209,7 +211,7 @@ class Feeder:
         """Checks each element by itself, and diverts those that do not fit."""
         collection = self.loop.input_types[self.inputs[name]].collection
         good: Any = Counter() if isinstance(items, Mapping) else []
-        for place, item in enumerate(items):
+        for index, item in enumerate(items):
             one: Any = {item: items[item]} if isinstance(items, Mapping) else [item]
             try:
                 value = of.value(one)
@@ -218,7 +220,7 @@ class Feeder:
             except ElementError as error:
                 error.input_name = f"`{name}`"
                 reason = str(error).split("\n")[0]
-                self.diverted.add(name, Diverted(item, reason, None, place + 1))
+                self.diverted.add(name, Diverted(item, reason, None, index + 1))
                 continue
             good.update(one) if isinstance(items, Mapping) else good.append(item)
         value = of.value(dict(good) if isinstance(items, Mapping) else good)
@@ -226,8 +228,8 @@ class Feeder:
         return len(items)
 
     def _push(self, name: str, value: Value) -> None:
-        place = self.inputs[name]
-        self.loop.push(tuple(value if place == each else None for each in range(len(self.inputs))))
+        index = self.inputs[name]
+        self.loop.push(tuple(value if index == each else None for each in range(len(self.inputs))))
 
     def _feed(self, name: str, value: Any, row: RowAt) -> None:
         """Pushes a value and runs. If that raises, finds the row at fault."""
@@ -244,7 +246,7 @@ class Feeder:
         else:
             half = size // 2
             self._feed(name, _slice(value, 0, half), row)
-            self._feed(name, _slice(value, half, size), lambda place: row(half + place))
+            self._feed(name, _slice(value, half, size), lambda index: row(half + index))
 
     def _try(self, name: str, value: Any) -> FloError | None:
         """Pushes a value and runs. If that raises, rolls back and returns the error."""
@@ -264,8 +266,8 @@ class Feeder:
         if not at_fault or together is not None:
             raise _blame_several(together or error, name)
         self.diverted.count(name, others.size())
-        for place, fault in at_fault.items():
-            self._blame(name, row(place), fault)
+        for index, fault in at_fault.items():
+            self._blame(name, row(index), fault)
 
     def _find_at_fault(self, name: str, value: Any) -> Iterator[tuple[int, FloError]]:
         """The indices of rows on which a function raises alone, in the state before their input; with the errors."""
@@ -296,11 +298,11 @@ def _slice(value: Any, start: int, stop: int) -> Any:
     return value.of(value.all_units()[start:stop])
 
 
-def _drop(value: Any, places: Mapping[int, Any]) -> Any:
+def _drop(value: Any, indices: Mapping[int, Any]) -> Any:
     if isinstance(value, Rows):
-        kept = [place not in places for place in range(value.table.num_rows)]
+        kept = [index not in indices for index in range(value.table.num_rows)]
         return replace(value, table=value.table.filter(pa.array(kept, pa.bool_())))
-    return value.of([unit for place, unit in enumerate(value.all_units()) if place not in places])
+    return value.of([unit for index, unit in enumerate(value.all_units()) if index not in indices])
 
 
 def _blame_several(error: FloError, name: str) -> FloError:
@@ -312,8 +314,8 @@ def _blame_several(error: FloError, name: str) -> FloError:
 def _row_of(of: ElementCollection[Any], value: Any) -> RowAt:
     """The origin of the elements of a plain value. Elements of a set have no row number."""
 
-    def row(place: int) -> Diverted:
-        unit = value.all_units()[place]
-        return Diverted(unit[0], "") if of.unordered else Diverted(unit, "", None, place + 1)
+    def row(index: int) -> Diverted:
+        unit = value.all_units()[index]
+        return Diverted(unit[0], "") if of.unordered else Diverted(unit, "", None, index + 1)
 
     return row

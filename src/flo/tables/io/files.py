@@ -38,9 +38,9 @@ class Piece:
     skipped: list[int] = field(default_factory=list)
     """The numbers of lines of the file that are not rows, ascending."""
 
-    def number(self, place: int) -> int:
+    def number(self, index: int) -> int:
         """The number of a row of this piece."""
-        number = self.first + place
+        number = self.first + index
         for skipped in self.skipped:
             number += skipped <= number
         return number
@@ -280,6 +280,10 @@ def _read_csv(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator
         invalid.append(row)
         return "skip"
 
+    def unreadable(row: Any) -> UnreadableRow:
+        reason = f"it has {row.actual_columns} columns; the header has {row.expected_columns}"
+        return UnreadableRow(reason, str(file), row.number - 1, row.text)
+
     delimiter = "\t" if ".tsv" in file.suffixes else ","
     parse = csv.ParseOptions(delimiter=delimiter, invalid_row_handler=skip)
     with csv.open_csv(file, parse_options=parse, read_options=csv.ReadOptions(block_size=1 << 16)) as reader:
@@ -291,15 +295,12 @@ def _read_csv(file: Path, names: tuple[str, ...], schema: pa.Schema) -> Iterator
     read = csv.ReadOptions(use_threads=False, block_size=1 << 23)
     with csv.open_csv(file, parse_options=parse, convert_options=convert, read_options=read) as reader:
         for batch in reader:
-            for row in invalid[len(skipped) :]:
-                skipped.append(row.number - 1)  # the header has the number 1
-                reason = f"it has {row.actual_columns} columns; the header has {row.expected_columns}"
-                yield UnreadableRow(reason, str(file), row.number - 1, row.text)
+            new = invalid[len(skipped) :]
+            skipped += [row.number - 1 for row in new]  # the header has the number 1
+            yield from map(unreadable, new)
             yield Piece(pa.Table.from_batches([batch]), str(file), first, frozenset(columns), skipped)
             first += batch.num_rows
-    for row in invalid[len(skipped) :]:
-        reason = f"it has {row.actual_columns} columns; the header has {row.expected_columns}"
-        yield UnreadableRow(reason, str(file), row.number - 1, row.text)
+    yield from map(unreadable, invalid[len(skipped) :])
 
 
 _AS_TEXT: tuple[Callable[[pa.DataType], bool], ...] = (

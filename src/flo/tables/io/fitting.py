@@ -1,9 +1,13 @@
-"""Converting the columns of a table to a row type: matched by name, cast if lossless, rejected otherwise."""
+"""Between tables of the user and tables of the engine.
+
+Columns of an input are matched by name, cast if that is lossless, and rejected otherwise. A table of an output has
+equal rows consolidated into one with its weight, and no negative weights unless they are allowed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -12,13 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Places, one_chunk
+from flo.columns.changes import row_layout
+from flo.columns.indices import Indices, one_chunk
 from flo.columns.layout import VALUE, Layout
-from flo.core.errors import brief
+from flo.core.errors import ElementError, brief
 from flo.tables.io.files import WEIGHTS, Piece
-from flo.tables.values import WEIGHT, Rows, layout_of, ordered, plain_zeros
+from flo.tables.state.trace import consolidate_table
+from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, plain_zeros
+from flo.values.changes import DELETED, TableShape, shape_of
 from flo.values.element_value import ElementCollection
-from flo.values.weighted import Bag, ZSet
+from flo.values.weighted import Bag, Set, ZSet
 
 FAILED = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, ValueError, OverflowError)
 
@@ -31,14 +38,37 @@ class Unfit(Exception):
 class Misfit:
     """A row of a piece that does not fit: its index and the reason."""
 
-    place: int
+    index: int
     reason: str
 
 
-def fitted(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Places, list[Misfit]]:
+def fitted(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, list[Misfit]]:
     """The rows that fit, their indices in the piece, and the rows that do not fit."""
-    layout = layout_of(of)
-    table = _match_columns(piece.table, layout)
+    layout, shape = layout_of(of), shape_of(of.element)
+    if shape is not None:
+        table = piece.table
+        arrays, reasons = _convert_changes(piece, shape, layout)
+    else:
+        table = _match_columns(piece.table, layout)
+        arrays, reasons = _convert_columns(piece, table, layout)
+    schema = layout.schema
+    if not is_ordered(of):
+        weights, misfits = _read_weights(table, of, layout)
+        arrays.append(weights)
+        schema = schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
+        for index, reason in misfits.items():
+            reasons.setdefault(index, reason)
+    whole = pa.Table.from_arrays(arrays, names=schema.names)
+    indices = np.ones(table.num_rows, bool)
+    indices[list(reasons)] = False
+    if reasons:
+        whole = whole.filter(pa.array(indices))
+    rows = Rows(of, plain_zeros(of, pa.Table.from_arrays(whole.columns, schema=schema)))
+    return rows, np.flatnonzero(indices), [Misfit(index, reason) for index, reason in sorted(reasons.items())]
+
+
+def _convert_columns(piece: Piece, table: pa.Table, layout: Layout) -> tuple[list[pa.Array], dict[int, str]]:
+    """The columns of a layout, and the reasons for rows that do not fit, by index."""
     arrays, reasons = [], dict[int, str]()
     for name, cell in zip(layout.names, layout.cells, strict=True):
         array, misfits = _convert_column(
@@ -47,20 +77,45 @@ def fitted(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Places, list
         arrays.append(array)
         for place, reason in misfits.items():
             reasons.setdefault(place, reason)
-    schema = layout.schema
-    if not ordered(of):
-        weights, misfits = _read_weights(table, of, layout)
-        arrays.append(weights)
-        schema = schema.append(pa.field(WEIGHT, pa.int64(), nullable=False))
-        for place, reason in misfits.items():
-            reasons.setdefault(place, reason)
-    whole = pa.Table.from_arrays(arrays, names=schema.names)
-    places = np.ones(table.num_rows, bool)
-    places[list(reasons)] = False
-    if reasons:
-        whole = whole.filter(pa.array(places))
-    rows = Rows(of, plain_zeros(of, pa.Table.from_arrays(whole.columns, schema=schema)))
-    return rows, np.flatnonzero(places), [Misfit(place, reason) for place, reason in sorted(reasons.items())]
+    return arrays, reasons
+
+
+def _convert_changes(piece: Piece, shape: TableShape, layout: Layout) -> tuple[list[pa.Array], dict[int, str]]:
+    """The columns of changes, from rows and a column that names deletes. Of a deleted row only the key must fit, and
+    the order if there is one; a table of deletes needs no other columns."""
+    row, table, deleted = row_layout(shape), piece.table, np.zeros(piece.table.num_rows, bool)
+    if DELETED in table.column_names and DELETED not in row.names:
+        flags, misfits = _convert_column(table, DELETED, Cell(bool, pa.bool_(), nullable=True), DELETED in piece.texts)
+        deleted = np.asarray(pc.fill_null(flags, False))
+    else:
+        misfits = {}
+    if table.num_rows and deleted.all():
+        for name, cell in zip(row.names, row.cells, strict=True):
+            if name not in shape.leading and name not in table.column_names:
+                table = table.append_column(name, pa.nulls(table.num_rows, cell.arrow))
+    cells = tuple(replace(c, nullable=c.nullable and n not in shape.leading) for n, c in _columns(row))
+    arrays, reasons = _convert_columns(piece, _match_columns(table, row), replace(row, cells=cells))
+    if deleted.any():  # what the other columns of a deleted row hold does not matter
+        leading = [(name, cell) for name, cell in _columns(row) if name in shape.leading]
+        only = replace(
+            row, names=tuple(n for n, _ in leading), cells=tuple(replace(c, nullable=False) for _, c in leading)
+        )
+        keys = _convert_columns(piece, table, only)[1]
+        reasons = {p: reason for p, reason in reasons.items() if not deleted[p]} | {
+            p: keys[p] for p in keys if deleted[p]
+        }
+    found = dict(zip(row.names, arrays, strict=True))
+    rest = layout.cells[-1].arrow
+    if pa.types.is_struct(rest):
+        parts = [found[field.name] for field in rest]
+        last = pa.StructArray.from_arrays(parts, fields=list(rest), mask=pa.array(deleted))
+    else:
+        last = pc.if_else(pa.array(deleted), pa.scalar(None, pa.bool_()), True)
+    return [*(found[name] for name in shape.leading), last], {**reasons, **misfits}
+
+
+def _columns(layout: Layout) -> Iterator[tuple[str, Cell]]:
+    return zip(layout.names, layout.cells, strict=True)
 
 
 def _match_columns(table: pa.Table, layout: Layout) -> pa.Table:
@@ -87,8 +142,8 @@ def _convert_column(table: pa.Table, name: str, cell: Cell, text: bool) -> tuple
     if text and not is_text(cell.arrow) and not pa.types.is_binary(cell.arrow):
         array = pc.if_else(pc.equal(array, ""), pa.scalar(None, array.type), array)
     reasons = {
-        place: f"`{name}` is {brief(array[place].as_py())}; expected {cell.arrow}"
-        for place in _find_failing(array, cell, text, 0)
+        index: f"`{name}` is {brief(array[index].as_py())}; expected {cell.arrow}"
+        for index in _find_failing(array, cell, text, 0)
     }
     given = array
     if reasons:
@@ -97,13 +152,13 @@ def _convert_column(table: pa.Table, name: str, cell: Cell, text: bool) -> tuple
         array = pc.if_else(pa.array(mask), pa.scalar(None, array.type), array)
     found = _convert(array, cell, text)
     if not cell.nullable and found.null_count:
-        for place in np.flatnonzero(np.asarray(found.is_null())):
-            reasons.setdefault(int(place), f"`{name}` is null; expected a non-null {cell.arrow}")
+        for index in np.flatnonzero(np.asarray(found.is_null())):
+            reasons.setdefault(int(index), f"`{name}` is null; expected a non-null {cell.arrow}")
     if cell.among is not None:
         known = pc.is_in(found, value_set=pa.array(list(cell.among), found.type))
-        for place in np.flatnonzero(~np.asarray(pc.or_(known, found.is_null()))):
-            shown = brief(given[int(place)].as_py())
-            reasons.setdefault(int(place), f"`{name}` is {shown}; expected one of {', '.join(map(repr, cell.among))}")
+        for index in np.flatnonzero(~np.asarray(pc.or_(known, found.is_null()))):
+            shown = brief(given[int(index)].as_py())
+            reasons.setdefault(int(index), f"`{name}` is {shown}; expected one of {', '.join(map(repr, cell.among))}")
     return found, reasons
 
 
@@ -198,8 +253,44 @@ def _read_weights(table: pa.Table, of: ElementCollection[Any], layout: Layout) -
         return pa.array(np.ones(table.num_rows, np.int64)), {}
     weights, misfits = _convert_column(table, WEIGHTS, Cell(int, pa.int64()), is_text(table.schema.field(WEIGHTS).type))
     if isinstance(of, Bag):
-        for place in np.flatnonzero(np.asarray(pc.fill_null(pc.less(weights, 1), False))):
+        for index in np.flatnonzero(np.asarray(pc.fill_null(pc.less(weights, 1), False))):
             misfits.setdefault(
-                int(place), f"`{WEIGHTS}` is {weights[int(place)].as_py()}; the lowest weight in a Bag is 1"
+                int(index), f"`{WEIGHTS}` is {weights[int(index)].as_py()}; the lowest weight in a Bag is 1"
             )
     return weights, misfits
+
+
+SHOWN = 5
+
+
+def table_of(rows: Rows) -> pa.Table:
+    """The rows of an output: a sequence in its order, a bag or z-set with weights, a set with each row once."""
+    if is_ordered(rows.of):
+        return rows.table
+    table = consolidate_table(rows.table)
+    if isinstance(rows.of, Set):
+        return table.drop_columns([WEIGHT])
+    if isinstance(rows.of, Bag):
+        table = table.filter(pc.greater(table[WEIGHT], 0))
+    return table.rename_columns([WEIGHTS if name == WEIGHT else name for name in table.column_names])
+
+
+def expect_no_negative_weights(name: str, of: Any, found: Any) -> None:
+    """Raises if a z-set has rows that were retracted more often than inserted."""
+    if not isinstance(of, ZSet):
+        return
+    below = found.filter(pc.less(found[WEIGHTS], 0))
+    count = below.num_rows
+    rows = [_fact(row) for row in below.slice(0, SHOWN).to_pylist()]
+    if count:
+        more = ((f"… and {count - SHOWN} more", ""),) if count > SHOWN else ()
+        raise ElementError(
+            f"{count} rows of the output `{name}` were retracted more often than inserted",
+            facts=(*rows, *more),
+            instead=(('negative="allow"', "allows negative weights in the result"),),
+        )
+
+
+def _fact(row: dict[str, Any]) -> tuple[str, str]:
+    weight = row.pop(WEIGHTS)
+    return brief(row), f"weight {weight}"

@@ -1,20 +1,20 @@
-"""Aggregates of z-sets by group on tables: totals for each group and nothing of its rows, or the weight of every value.
+"""Aggregates of z-sets by group on tables. They keep totals for each group, or the weight of every distinct value.
 
-The least and the greatest of a group, which need its rows in order, are in ranking.py.
+The least and the greatest of a group, which need its rows in order, are in ordering.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, TypeVar, final, get_origin
+from typing import Any, TypeVar, final, get_origin
 
 import numpy as np
 import pyarrow as pa
 
 from flo.columns.cell import Cell
 from flo.columns.expression import Expression
-from flo.columns.indices import Numbers, Places, one_chunk, take_rows
+from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
 from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type
 from flo.core.errors import brief
@@ -34,11 +34,11 @@ from flo.tables.functions import (
     row_by_row,
     written,
 )
-from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
-from flo.tables.operators.weights import NOTHING, flips, totals, weights_in, weights_of
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
+from flo.tables.operators.weights import NOTHING, find_flips, totals, weights_in, weights_of
 from flo.tables.state.keys import keys_of, same
 from flo.tables.state.limbs import has_digits
-from flo.tables.state.python_order import code_of
+from flo.tables.state.order import code_of
 from flo.tables.state.run import Run
 from flo.tables.state.totals import (
     Sums,
@@ -50,10 +50,10 @@ from flo.tables.state.totals import (
     grouped,
     numbers_in,
     plus,
-    taken_sums,
+    take_sums,
 )
-from flo.tables.state.trace import Trace, weighing
-from flo.tables.translate import form_of
+from flo.tables.state.trace import Trace, with_weights
+from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.exact import terms, to_decimal
 from flo.values.operators.zset_aggregates import (
@@ -70,25 +70,6 @@ from flo.values.operators.zset_aggregates import (
 from flo.values.operators.zset_ranking import TopK
 
 G = TypeVar("G", bound=Aggregate | TopK, covariant=True)
-Make: TypeAlias = Callable[[Aggregate, StreamTypes], Operator | None]
-AGGREGATES: dict[type[Aggregator], Make] = {}
-"""For a class of aggregators, what makes the operator on tables; None where this one has none."""
-
-
-def aggregate_of(*kinds: type[Aggregator]) -> Callable[[Make], Make]:
-    """Registers the operator on tables of aggregates by these."""
-
-    def registered(make: Make) -> Make:
-        AGGREGATES.update(dict.fromkeys(kinds, make))
-        return make
-
-    return registered
-
-
-@form_of(Aggregate)
-def aggregate(like: Aggregate, inputs: StreamTypes) -> Operator | None:
-    make = AGGREGATES.get(type(like.aggregator))
-    return None if make is None else make(like, inputs)
 
 
 @dataclass(frozen=True)
@@ -100,10 +81,10 @@ class ByGroup(OnTables[G]):
     grouping = Grouping.ANY
     keeps_positions = False
 
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
         return group_numbers(self.like.by, self.inputs[0], table)
 
-    def key_columns(self, place: int) -> tuple[str, ...] | None:
+    def key_columns(self, index: int) -> tuple[str, ...] | None:
         return () if self.like.by is None else own_columns(self.like.by)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -111,15 +92,42 @@ class ByGroup(OnTables[G]):
         return (layout_of(self.outputs[0]).names[0],) if one else None
 
 
+F = TypeVar("F", bound=type[ByGroup[Aggregate]])
+AGGREGATES: dict[type[Aggregator], type[ByGroup[Aggregate]]] = {}
+"""For a class of aggregators, the operator on tables."""
+
+
+def aggregate_of(*kinds: type[Aggregator]) -> Callable[[F], F]:
+    """Registers a class as the operator on tables of aggregates by these, where it `fits` them."""
+    return register_in(AGGREGATES, *kinds)  # type: ignore[return-value]
+
+
+@register_in(FORMS, Aggregate)
+def aggregate(like: Aggregate, inputs: StreamTypes) -> Operator | None:
+    form = AGGREGATES.get(type(like.aggregator))
+    return form(like) if form is not None and form.fits(like, inputs) else None
+
+
+@aggregate_of(Count, Sum, Avg, Linear)
 @final
 @dataclass(frozen=True)
 class AggregateTables(ByGroup[Aggregate]):
-    """Old rows are taken back and new ones inserted, of the groups whose result changed."""
+    """Retracts the old result and inserts the new one, for the groups whose result changed."""
 
     groups: Totals = kept(Totals(()), Cut.BY_KEY)
 
     name = "aggregate_tables"
-    rule = "aggregate"
+
+    @classmethod
+    def fits(cls, like: Aggregate, inputs: StreamTypes) -> bool:
+        """The numbers must have columns that can be summed."""
+        if isinstance(like.aggregator, Count):
+            return True
+        layout = result_layout(_summed(like.aggregator), inputs[0].collection)
+        if layout is None or not all(_summable(cell.arrow) and not cell.nullable for cell in layout.cells):
+            return False
+        several = isinstance(like.aggregator, Linear) and _several(like.aggregator.of)
+        return several or layout.names == (VALUE,)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         table = table.combine_chunks()
@@ -142,7 +150,7 @@ class AggregateTables(ByGroup[Aggregate]):
         return columns
 
     def _changed(self, delta: Run, before: Sums, after: Sums) -> pa.Table:
-        """The rows that are no longer right with weight -1, and the new ones."""
+        """The old results with weight -1, and the new ones with weight 1."""
         keys = delta.table.select(list(delta.columns))
         old, new = np.flatnonzero(before[WEIGHT]), np.flatnonzero(after[WEIGHT])
         one, other = self._results(keys, before, old), self._results(keys, after, new)
@@ -154,12 +162,12 @@ class AggregateTables(ByGroup[Aggregate]):
         groups = take_rows(keys, np.concatenate([old, new]))
         rows = result_rows(self.like.by, self.outputs[0], groups, pa.concat_arrays([one, other]))
         rows = beside(rows, groups.select(list(self.keys)))
-        return weighing(rows, np.repeat([-1, 1], [len(old), len(new)]))
+        return with_weights(rows, np.repeat([-1, 1], [len(old), len(new)]))
 
-    def _results(self, keys: pa.Table, sums: Sums, places: Places) -> pa.Array:
+    def _results(self, keys: pa.Table, sums: Sums, indices: Indices) -> pa.Array:
         """The results of some of the groups."""
-        sums = taken_sums(sums, places)
-        name = _namer(self.like.by, keys, places)
+        sums = take_sums(sums, indices)
+        name = _namer(self.like.by, keys, indices)
         kind = layout_of(self.outputs[0]).cells[-1].arrow
         match self.like.aggregator:
             case Count():
@@ -186,15 +194,15 @@ def _summed(aggregator: Aggregator) -> Of:
     return aggregator.value
 
 
-def _without(places: Places, found: pa.Array, gone: Places) -> tuple[Places, pa.Array]:
-    kept = np.ones(len(places), bool)
+def _without(indices: Indices, found: pa.Array, gone: Indices) -> tuple[Indices, pa.Array]:
+    kept = np.ones(len(indices), bool)
     kept[gone] = False
-    return places[kept], found.filter(pa.array(kept))
+    return indices[kept], found.filter(pa.array(kept))
 
 
-def _namer(by: Any, keys: pa.Table, places: Places) -> Callable[[int], str]:
-    """How people call the group at a place."""
-    return lambda place: brief(group_array(by, keys)[int(places[place])].as_py()) if by is not None else "all rows"
+def _namer(by: Any, keys: pa.Table, indices: Indices) -> Callable[[int], str]:
+    """Returns a function that names the group at an index, for errors."""
+    return lambda index: brief(group_array(by, keys)[int(indices[index])].as_py()) if by is not None else "all rows"
 
 
 def _finished(of: Any, finish: Any, sums: Sums, cells: tuple[Cell, ...], name: Any) -> pa.Array:
@@ -202,12 +210,12 @@ def _finished(of: Any, finish: Any, sums: Sums, cells: tuple[Cell, ...], name: A
     layout = Layout.of(returned_type(finish))
     assert layout is not None
     if isinstance(finish, Expression):
-        columns = [as_array(sums, place, cell.arrow, name) for place, cell in enumerate(cells)]
+        columns = [as_array(sums, index, cell.arrow, name) for index, cell in enumerate(cells)]
         return layout.as_array(finish.over(pa.Table.from_arrays(columns, names=list(finish.inputs[0].names))))
-    lists = [as_list(sums, place, cell.arrow) for place, cell in enumerate(cells)]
-    for place, cell in enumerate(cells):
+    lists = [as_list(sums, index, cell.arrow) for index, cell in enumerate(cells)]
+    for index, cell in enumerate(cells):
         if pa.types.is_decimal(cell.arrow):
-            lists[place] = list(map(int if cell.wide else to_decimal, lists[place]))
+            lists[index] = list(map(int if cell.wide else to_decimal, lists[index]))
     totals = list(zip(*lists, strict=True)) if _several(of) else lists[0]
     return layout.as_array(written(called(finish, totals), layout.element))
 
@@ -217,26 +225,12 @@ def _several(of: Any) -> bool:
     return get_origin(kind) is tuple or (isinstance(kind, type) and issubclass(kind, tuple))
 
 
-@aggregate_of(Count)
-def count(like: Aggregate, inputs: StreamTypes) -> Operator | None:
-    return AggregateTables(like)
-
-
-@aggregate_of(Sum, Avg, Linear)
-def linear(like: Aggregate, inputs: StreamTypes) -> Operator | None:
-    """Where the numbers have columns that can be summed."""
-    layout = result_layout(_summed(like.aggregator), inputs[0].collection)
-    if layout is None or not all(_summable(cell.arrow) and not cell.nullable for cell in layout.cells):
-        return None
-    several = isinstance(like.aggregator, Linear) and _several(like.aggregator.of)
-    return AggregateTables(like) if several or layout.names == (VALUE,) else None
-
-
 def _summable(kind: pa.DataType) -> bool:
     """Whether the numbers of such a column can be summed."""
     return has_digits(kind) and not (pa.types.is_decimal(kind) and kind.scale < 0)
 
 
+@aggregate_of(CountDistinct)
 @final
 @dataclass(frozen=True)
 class CountDistinctTables(ByGroup[Aggregate]):
@@ -246,15 +240,19 @@ class CountDistinctTables(ByGroup[Aggregate]):
     counts: Trace = kept(NOTHING, Cut.BY_KEY)
 
     name = "count_distinct_tables"
-    rule = "aggregate"
+
+    @classmethod
+    def fits(cls, like: Aggregate, inputs: StreamTypes) -> bool:
+        layout = result_layout(_counted(like), inputs[0].collection)
+        return layout is None or layout.hashable
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         of = self.inputs[0]
         keys = beside(group_keys(self.like.by, of, table), table.select(list(self.keys)))
         found = self._different(table)
         both = beside(keys, found.rename_columns([f"{KEY}{KEY}{name}" for name in found.column_names]))
-        values = totals(weighing(both, table[WEIGHT].to_numpy()), tuple(both.column_names))
-        come = weighing(values.table.select(keys.column_names), flips(self.values, values))
+        values = totals(with_weights(both, table[WEIGHT].to_numpy()), tuple(both.column_names))
+        come = with_weights(values.table.select(keys.column_names), find_flips(self.values, values))
         moved = totals(come, tuple(keys.column_names))
         before = weights_in(self.counts, moved)
         after = before + weights_of(moved)
@@ -263,7 +261,7 @@ class CountDistinctTables(ByGroup[Aggregate]):
         rows = result_rows(self.like.by, self.outputs[0], groups, pa.array(np.concatenate([before[old], after[new]])))
         rows = beside(rows, groups.select(list(self.keys)))
         grown = replace(self, values=self.values.extended(values), counts=self.counts.extended(moved))
-        return grown, (self.emitted(weighing(rows, np.repeat([-1, 1], [len(old), len(new)]))),)
+        return grown, (self.emitted(with_weights(rows, np.repeat([-1, 1], [len(old), len(new)]))),)
 
     def _different(self, table: pa.Table) -> pa.Table:
         """The values, or bytes that are equal where values of a type nobody declared are."""
@@ -280,9 +278,3 @@ def _counted(like: Aggregate) -> Of:
     """What gives the values that are counted."""
     assert isinstance(like.aggregator, CountDistinct)
     return like.aggregator.value
-
-
-@aggregate_of(CountDistinct)
-def count_distinct(like: Aggregate, inputs: StreamTypes) -> Operator | None:
-    layout = result_layout(_counted(like), inputs[0].collection)
-    return CountDistinctTables(like) if layout is None or layout.hashable else None

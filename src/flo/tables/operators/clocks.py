@@ -1,4 +1,4 @@
-"""Clocks: how far time has come, for all rows or for each key.
+"""Clocks: the largest event time so far and the watermark, for all rows or for each key.
 
 A window operator asks its `Axis` for the times of rows (event times, or row numbers), and its `Clock` for what was
 reached before. The watermark at each row is the largest time up to it, less the lateness; so a running maximum tells,
@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columns.expression import Expression
-from flo.columns.indices import Places, one_chunk, take_rows
+from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
@@ -47,12 +47,12 @@ LATEST, ZONED, CLOSED, OVER = "latest/", "zoned/", "closed/", "over/"
 """The columns of a clock for each key. No field of a Python class can have these names."""
 
 
-def ids_of(groups: Groups) -> Places:
+def ids_of(groups: Groups) -> Indices:
     """The group of each row."""
     return np.repeat(np.arange(len(groups.counts)), groups.counts)
 
 
-def running_max(values: Times, ids: Places | None) -> Times:
+def running_max(values: Times, ids: Indices | None) -> Times:
     """The largest value up to each row, among the rows of its group; groups stand one after the other."""
     found: Times
     if ids is None or not len(values):
@@ -100,15 +100,15 @@ class Clock(ABC):
 
     @abstractmethod
     def read(self, keys: Run, kind: type) -> Reading:
-        """How far time has come for these keys; `kind` is what times are counted in."""
+        """The clock of these keys. `kind` is the type that times are counted in."""
 
     @abstractmethod
     def moved(self, keys: Run, reading: Reading) -> Self:
-        """After the rows of these keys."""
+        """The clock after the rows of these keys."""
 
     @abstractmethod
     def ended(self, keys: Run) -> Self:
-        """When the streams of these keys have ended."""
+        """The clock after the streams of these keys have ended."""
 
     @abstractmethod
     def table(self) -> pa.Table | None:
@@ -161,16 +161,18 @@ register("clock", ClockOfAll)
 class ClockPerKey(Latest, Clock):
     """A clock for each key, as if the key were alone: one row for each."""
 
+    term = "clocks"
+
     def read(self, keys: Run, kind: type) -> Reading:
-        places, rows = self.known(keys)
+        indices, rows = self.known(keys)
         known, zoned, over = np.zeros((3, keys.rows), bool)
         latest = np.zeros(keys.rows, _dtype(kind))
         closed: Any = np.ma.array(latest.copy(), mask=np.ones(keys.rows, bool))
         if rows is not None:
-            known[places], latest[places] = True, rows[LATEST].to_numpy()
-            zoned[places], over[places] = rows[ZONED].to_numpy(), rows[OVER].to_numpy()
+            known[indices], latest[indices] = True, rows[LATEST].to_numpy()
+            zoned[indices], over[indices] = rows[ZONED].to_numpy(), rows[OVER].to_numpy()
             there = np.flatnonzero(rows[CLOSED].is_valid().to_numpy())
-            closed[places[there]] = rows[CLOSED].drop_null().to_numpy()
+            closed[indices[there]] = rows[CLOSED].drop_null().to_numpy()
         return Reading(known & ~over, latest, zoned, closed, over)
 
     def moved(self, keys: Run, reading: Reading) -> ClockPerKey:
@@ -179,18 +181,12 @@ class ClockPerKey(Latest, Clock):
         return self.extended(Run(keys.columns, keys.keys, beside(keys.table, pa.table(columns))))
 
     def ended(self, keys: Run) -> ClockPerKey:
-        places, rows = self.known(keys)
+        indices, rows = self.known(keys)
         if rows is None:
             return self
-        rows = rows.set_column(rows.schema.get_field_index(OVER), OVER, pa.array(np.ones(len(places), bool)))
-        order = np.argsort(places)
-        return self.extended(Run(keys.columns, chosen(keys, np.sort(places)).keys, take_rows(rows, order)))
-
-    def lower(self, lower: Lowering) -> Term:
-        return Call("clocks", (self.columns, tuple(lower(run) for run in self.runs)))
-
-
-register("clocks", lambda columns, runs=(): ClockPerKey(tuple(columns), tuple(runs)))
+        rows = rows.set_column(rows.schema.get_field_index(OVER), OVER, pa.array(np.ones(len(indices), bool)))
+        order = np.argsort(indices)
+        return self.extended(Run(keys.columns, chosen(keys, np.sort(indices)).keys, take_rows(rows, order)))
 
 
 class Axis(ABC):

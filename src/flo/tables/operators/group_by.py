@@ -18,14 +18,14 @@ from flo.core.errors import brief
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import ALL, beside
-from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.group_part import Delta, Keeper, Part, Reading, Summand, Traces
 from flo.tables.operators.group_parts import keepers_of, parts_of
 from flo.tables.state.keys import keys_of, same
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Sums, Totals, grouped, numbers_in, plus, run_of_sums
-from flo.tables.state.trace import weighing
-from flo.tables.translate import form_of
+from flo.tables.state.trace import with_weights
+from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.group_by import GroupBy
 
@@ -123,7 +123,7 @@ class GroupByTables(OnTables[GroupBy]):
             was[equal] = exists[equal] = False
         gone, come = np.flatnonzero(was), np.flatnonzero(exists)
         rows = pa.concat_tables([take_rows(old, gone), take_rows(new, come)])
-        return weighing(rows, np.repeat([-1, 1], [len(gone), len(come)]))
+        return with_weights(rows, np.repeat([-1, 1], [len(gone), len(come)]))
 
     def _results(self, groups: Run, sums: Sums, traces: dict[Keeper, Traces]) -> pa.Table:
         """The output rows of groups, some of which may not exist."""
@@ -142,7 +142,7 @@ class GroupByTables(OnTables[GroupBy]):
         return brief(tuple(row.values())) if row else "all rows"
 
 
-@form_of(GroupBy)
+@register_in(FORMS, GroupBy)
 def group_by(like: GroupBy, inputs: StreamTypes) -> Operator | None:
     (output,) = like.type(inputs)
     parts = parts_of(like.aggregates, layout_of(inputs[0].collection), layout_of(output.collection))

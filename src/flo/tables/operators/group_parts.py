@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Places, one_chunk, take_rows
+from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.tables.operators.group_part import (
     Chosen,
@@ -32,14 +32,13 @@ from flo.tables.operators.group_part import (
     scattered,
 )
 from flo.tables.operators.group_sums import FinishedPart, LinearPart, MomentsPart
-from flo.tables.operators.weights import flips, totals
+from flo.tables.operators.weights import find_flips, totals
 from flo.tables.state.keys import keys_of
-from flo.tables.state.order import Order
-from flo.tables.state.python_order import comparisons
+from flo.tables.state.order import Order, comparisons
 from flo.tables.state.ranked import Known, Ranked, groups_in, heads_of, leading, ranked_run
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import Sums, as_array, grouped, numbers_in
-from flo.tables.state.trace import Trace, added_up, weighing
+from flo.tables.state.trace import Trace, consolidate_table, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators.group_by import Aggregated
@@ -66,7 +65,7 @@ class Different(Keeper):
         some = delta.choose(self.which)
         both = some.rows(self.names)
         values = totals(both, tuple(name for name in both.column_names if name != WEIGHT))
-        moved = flips(traces[0], values)
+        moved = find_flips(traces[0], values)
         come = np.flatnonzero(moved)
         rows = take_rows(values.table, come)
         keys = rows.select(some.keys.column_names)
@@ -189,15 +188,15 @@ class Ordered(Keeper):
         order, columns = self.order(backwards), runs[-1].columns
         old = heads_of(heads, groups)
         begin = Known.of(runs[-1], old, groups, order).begin(order)
-        new = leading(runs, groups, 1, order, begin, backwards)
+        new = leading(runs, groups, 1, order, begin, backwards=backwards)
         parts = [
-            weighing(head.table, np.multiply(head.times, sign))
+            with_weights(head.table, np.multiply(head.times, sign))
             for head, sign in ((old, -1), (new, 1))
             if head is not None
         ]
         if not parts:
             return heads
-        return replace(heads, columns=columns).extended(run_of(added_up(pa.concat_tables(parts)), columns))
+        return replace(heads, columns=columns).extended(run_of(consolidate_table(pa.concat_tables(parts)), columns))
 
 
 def orders_for(wanted: list[Wanted]) -> list[Ordered]:
@@ -266,7 +265,7 @@ class Kept(Keeper):
         ]
         if not tables:
             return None
-        table = added_up(pa.concat_tables(tables))
+        table = consolidate_table(pa.concat_tables(tables))
         return table.filter(pa.array(numbers_in(table, WEIGHT) > 0)).combine_chunks()
 
 
@@ -274,8 +273,8 @@ class InOrder(NamedTuple):
     """Values in order, with how often each is there and the index of its group."""
 
     values: pa.Array
-    times: Places
-    owners: Places
+    times: Indices
+    owners: Indices
 
 
 @final
@@ -318,7 +317,7 @@ class ValuesPart(Part):
             return pa.array([[]] * count, self.cell.arrow)
         return pa.nulls(count, self.cell.arrow)
 
-    def _of_values(self, values: pa.Array, times: Places, owners: Places, count: int) -> pa.Array:
+    def _of_values(self, values: pa.Array, times: Indices, owners: Indices, count: int) -> pa.Array:
         """The results from values in order, with the group of each and how often it is there."""
         aggregator = self.of.aggregator
         starts = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1]]))
@@ -335,7 +334,7 @@ class ValuesPart(Part):
                 return self._lists(aggregator, values, times, owners, count)
 
     def _quantiles(
-        self, of: on_values.QuantileOf, values: pa.Array, times: Places, starts: Places, present: Places, count: int
+        self, of: on_values.QuantileOf, values: pa.Array, times: Indices, starts: Indices, present: Indices, count: int
     ) -> pa.Array:
         until = np.cumsum(times)
         before = until[starts] - times[starts]
@@ -357,7 +356,7 @@ class ValuesPart(Part):
         ]
         return scattered(self.cell.to_array(found), present, count)
 
-    def _lists(self, of: Any, values: pa.Array, times: Places, owners: Places, count: int) -> pa.Array:
+    def _lists(self, of: Any, values: pa.Array, times: Indices, owners: Indices, count: int) -> pa.Array:
         if not of.distinct:
             values, owners = values.take(pa.array(np.repeat(np.arange(len(times)), times))), np.repeat(owners, times)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=count))])

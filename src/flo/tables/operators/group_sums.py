@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from flo.columns.cell import Cell
 from flo.columns.expression import Expression
-from flo.columns.indices import Places, largest
+from flo.columns.indices import Indices, largest
 from flo.columns.layout import Layout
 from flo.tables.functions import called, written
 from flo.tables.operators.group_part import (
@@ -121,7 +121,7 @@ class MomentsPart(Part):
     def _correlates(self) -> bool:
         return isinstance(self.of.aggregator, on_values.Correlation)
 
-    def _of_finite(self, reading: Reading, count: Places, places: Places) -> Any:
+    def _of_finite(self, reading: Reading, count: Indices, places: Indices) -> Any:
         """The results at these places, where all values are finite."""
         aggregator, last = self.of.aggregator, len(self.names) - 1
         both = self._spread(reading, count, 0, last).at(places)
@@ -147,7 +147,7 @@ class MomentsPart(Part):
         kind = self.cells[place].arrow
         return int(kind.scale) if pa.types.is_decimal(kind) else 0
 
-    def _spread(self, reading: Reading, count: Places, place: int, other: int) -> Limbs:
+    def _spread(self, reading: Reading, count: Indices, place: int, other: int) -> Limbs:
         """n · Σxy - Σx · Σy of two arguments."""
         one, two = self._numbers[place], self._numbers[other]
 

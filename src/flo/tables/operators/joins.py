@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from flo.columns.cell import Cell
 from flo.columns.expression import Expression
-from flo.columns.indices import Numbers, Places, one_chunk, take_rows
+from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection
 from flo.core.elements import returned_type
@@ -26,7 +26,16 @@ from flo.core.stream_type import StreamTypes
 from flo.tables.functions import called, elements_of, key_layout, keyed, plain_columns, with_key, written
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
 from flo.tables.operators.elementwise import like_rows
-from flo.tables.operators.weights import NOTHING, Partners, chosen, matching, multiplied, new_rows, weights_of
+from flo.tables.operators.weights import (
+    NOTHING,
+    Partners,
+    chosen,
+    drop_side,
+    matching,
+    multiply_weights,
+    new_rows,
+    weights_of,
+)
 from flo.tables.state.keys import comparable, keys_of
 from flo.tables.state.run import Run, pairs
 from flo.tables.state.trace import Trace, consolidated
@@ -42,7 +51,7 @@ from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, 
 Pairing: TypeAlias = Join | BagJoin | SetJoin | LeftJoin | FullJoin
 """Joins that make a row of two."""
 J = TypeVar("J", bound=Pairing | SemiJoin | AntiJoin, covariant=True)
-Meeting: TypeAlias = tuple[Run, Run, Places, Places]
+Meeting: TypeAlias = tuple[Run, Run, Indices, Indices]
 """Two runs, and the rows of each whose keys are equal."""
 NO_PARTNERS = Partners()
 
@@ -61,33 +70,33 @@ class JoinedByKey(OnTables[J]):
     def ended_side(self) -> int | None:
         """The side that has ended before the other. A field that comes last: states know fields by their places."""
 
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
         ons = key_functions(self.like, self.inputs)
         coded = must_be_coded(*ons, *self.inputs)
-        rows, columns = with_key(table, ons[place], self.inputs[place], coded=coded)
+        rows, columns = with_key(table, ons[index], self.inputs[index], coded=coded)
         return keys_of([rows[name] for name in columns]).numbers
 
-    def key_columns(self, place: int) -> tuple[str, ...] | None:
+    def key_columns(self, index: int) -> tuple[str, ...] | None:
         ons = key_functions(self.like, self.inputs)
-        return None if must_be_coded(*ons, *self.inputs) else plain_columns(ons[place], self.inputs[place])
+        return None if must_be_coded(*ons, *self.inputs) else plain_columns(ons[index], self.inputs[index])
 
     def by_key(self, *tables: pa.Table) -> list[Run]:
         """What arrived on each side, without rows that cancel out: every row is paired with all of its key."""
-        return [consolidated(self.side(place, table)) for place, table in enumerate(tables)]
+        return [consolidated(self.side(index, table)) for index, table in enumerate(tables)]
 
-    def side(self, place: int, table: pa.Table) -> Run:
+    def side(self, index: int, table: pa.Table) -> Run:
         """Rows of one side by key."""
         ons = key_functions(self.like, self.inputs)
         coded = must_be_coded(*ons, *self.inputs)
-        return keyed(table, ons[place], self.inputs[place], coded=coded, beside=self.keys)
+        return keyed(table, ons[index], self.inputs[index], coded=coded, beside=self.keys)
 
-    def relevant(self, delta: Run, place: int, other: Trace) -> Run:
+    def relevant(self, delta: Run, index: int, other: Trace) -> Run:
         """The rows of a side that may ever have a partner: when the other has ended, those of its keys."""
-        return matching(delta, other) if self.ended_side == 1 - place else delta
+        return matching(delta, other) if self.ended_side == 1 - index else delta
 
-    def grown(self, trace: Trace, place: int, delta: Run) -> Trace:
+    def grown(self, trace: Trace, index: int, delta: Run) -> Trace:
         """What is kept of a side with a delta: nothing more is, when the other has ended."""
-        return trace if self.ended_side == 1 - place else trace.extended(delta)
+        return trace if self.ended_side == 1 - index else trace.extended(delta)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
         return repr(layout_of(of).to_elements(part)[0])
@@ -167,12 +176,8 @@ class Joined:
 
     def _only_left(self) -> bool:
         """A z-set's join on whole elements gives these, not pairs of equal ones."""
-        return (
-            isinstance(self.like, Join)
-            and self.like.into is None
-            and self.like.on is None
-            and self.like.other_on is None
-        )
+        like = self.like
+        return isinstance(like, Join) and like.into is None and like.on is None and like.other_on is None
 
     def _destinations(self) -> bool:
         return isinstance(self.like, SetJoin) and self.like.into is None and self.like.other_on is None
@@ -208,7 +213,7 @@ def _unpacked(layout: Layout, array: pa.Array) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=layout.schema)
 
 
-def meeting(left: Run, right: Run, lefts: Trace, rights: Trace) -> Iterator[Meeting]:
+def find_meetings(left: Run, right: Run, lefts: Trace, rights: Trace) -> Iterator[Meeting]:
     """M₁ ⋈ M₂' + M₁' ⋈ M₂ + M₁' ⋈ M₂'."""
     both = [(left, run) for run in rights] + [(run, right) for run in lefts] + [(left, right)]
     for some, others in both:
@@ -229,7 +234,7 @@ def paired(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = ()) 
     if once:
         weights = pa.array(np.ones(sum(len(ours) for _, _, ours, _ in meetings), np.int64))
     else:
-        weights = multiplied(left[WEIGHT], right[WEIGHT])
+        weights = multiply_weights(left[WEIGHT], right[WEIGHT])
     found = joined.results(left, right)
     for name in keys:
         found = found.append_column(left.schema.field(name), left[name])
@@ -238,7 +243,7 @@ def paired(joined: Joined, meetings: list[Meeting], keys: tuple[str, ...] = ()) 
 
 def _gathered(meetings: list[Meeting], side: int, names: list[str]) -> pa.Table:
     sides = [(left, ours) if side == 0 else (right, theirs) for left, right, ours, theirs in meetings]
-    return pa.concat_tables([take_rows(run.table.select(names), places) for run, places in sides])
+    return pa.concat_tables([take_rows(run.table.select(names), indices) for run, indices in sides])
 
 
 P = TypeVar("P", bound=Pairing, covariant=True)
@@ -252,6 +257,7 @@ class Paired(JoinedByKey[P]):
         return Joined.of(self).passed(columns)
 
 
+@form_of(Join, BagJoin)
 @final
 @dataclass(frozen=True)
 class JoinTables(Paired[Join | BagJoin]):
@@ -265,15 +271,15 @@ class JoinTables(Paired[Join | BagJoin]):
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
-        found = paired(Joined.of(self), list(meeting(one, other, self.left, self.right)), self.keys)
+        found = paired(Joined.of(self), list(find_meetings(one, other, self.left, self.right)), self.keys)
         grown = replace(self, left=self.grown(self.left, 0, one), right=self.grown(self.right, 1, other))
         return grown, (self.emitted(found),)
 
-    def side_ended(self, place: int) -> Self:
-        kept = replace(self, right=NOTHING) if place == 0 else replace(self, left=NOTHING)
-        return replace(kept, ended_side=place)
+    def side_ended(self, index: int) -> Self:
+        return drop_side(self, index)
 
 
+@form_of(SetJoin)
 @final
 @dataclass(frozen=True)
 class SetJoinTables(Paired[SetJoin]):
@@ -288,18 +294,23 @@ class SetJoinTables(Paired[SetJoin]):
 
     name = "join_set_tables"
 
+    @classmethod
+    def fits(cls, like: SetJoin, inputs: StreamTypes) -> bool:
+        right = Layout.of(of_elements(inputs[1].collection).element)
+        edges = right is not None and right.form != "value" and len(right.names) > 1
+        return like.other_on is not None or edges
+
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         names = [(*self.keys, *layout_of(of).names) for of in self.inputs]
         some = [new_rows(seen, table, n) for seen, table, n in zip(self._seen(), (left, right), names, strict=True)]
         one, other = self.by_key(*(rows.table for rows in some))
-        found = paired(Joined.of(self), list(meeting(one, other, self.left, self.right)), self.keys)
-        seen, other_seen = (self.grown(each, place, some[place]) for place, each in enumerate(self._seen()))
+        found = paired(Joined.of(self), list(find_meetings(one, other, self.left, self.right)), self.keys)
+        seen, other_seen = (self.grown(each, index, some[index]) for index, each in enumerate(self._seen()))
         grown = replace(self, left=self.grown(self.left, 0, one), right=self.grown(self.right, 1, other))
         return replace(grown, seen=seen, other_seen=other_seen), (self.emitted(found),)
 
-    def side_ended(self, place: int) -> Self:
-        kept = replace(self, right=NOTHING) if place == 0 else replace(self, left=NOTHING)
-        return replace(kept, seen=NOTHING, other_seen=NOTHING, ended_side=place)
+    def side_ended(self, index: int) -> Self:
+        return replace(drop_side(self, index), seen=NOTHING, other_seen=NOTHING)
 
     def _seen(self) -> tuple[Trace, Trace]:
         return self.seen, self.other_seen
@@ -318,6 +329,7 @@ def shown(delta: Run, trace: Trace, partners: Partners, moved: Run, *, having: b
     return pa.concat_tables(parts) if parts else None
 
 
+@form_of(SemiJoin, AntiJoin)
 @final
 @dataclass(frozen=True)
 class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
@@ -340,8 +352,8 @@ class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
         names = [*layout_of(self.outputs[0]).names, *self.keys, WEIGHT]
         return grown, (self.emitted(found and found.select(names)),)
 
-    def side_ended(self, place: int) -> Self:
-        if place == 1:
+    def side_ended(self, index: int) -> Self:
+        if index == 1:
             return replace(self, left=NOTHING, right=self.right.keys_only(), ended_side=1)
         ended = replace(self, left=self.left.consolidated(), ended_side=0)
         rows = self.right.rows.table()
@@ -354,6 +366,7 @@ class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
         return (*self.keys, *layout_of(self.inputs[1]).names)
 
 
+@form_of(LeftJoin, FullJoin)
 @final
 @dataclass(frozen=True)
 class OuterTables(Paired[LeftJoin | FullJoin]):
@@ -379,7 +392,7 @@ class OuterTables(Paired[LeftJoin | FullJoin]):
         partners, moved = self.partners.met(self.relevant(other, 1, self.left), others_names)
         traces = self.grown(self.left, 0, one), self.grown(self.right, 1, other)
         grown = replace(self, left=traces[0], right=traces[1], partners=partners)
-        parts = [paired(joined, list(meeting(one, other, self.left, self.right)), self.keys)]
+        parts = [paired(joined, list(find_meetings(one, other, self.left, self.right)), self.keys)]
         alone = shown(one, self.left, partners, moved, having=False)
         parts.append(self._beside_none(joined, alone, None))
         if isinstance(self.like, FullJoin):
@@ -390,39 +403,17 @@ class OuterTables(Paired[LeftJoin | FullJoin]):
         some = [part for part in parts if part is not None]
         return grown, (self.emitted(pa.concat_tables(some) if some else None),)
 
-    def side_ended(self, place: int) -> Self:
+    def side_ended(self, index: int) -> Self:
         names = [(*self.keys, *layout_of(of).names) for of in self.inputs]
         sides = [self.left.consolidated(), self.right.consolidated()]
         partners = [self.other_partners, self.partners]
-        ended, other = replace(self, ended_side=place), 1 - place
+        ended, other = replace(self, ended_side=index), 1 - index
         if other == 1 or isinstance(self.like, FullJoin):
-            kept = [ended.relevant(run, other, sides[place]) for run in sides[other]]
+            kept = [ended.relevant(run, other, sides[index]) for run in sides[other]]
             partners[other] = NO_PARTNERS.met(kept[0], names[other])[0] if kept else NO_PARTNERS
-        partners[place], sides[other] = partners[place].keys_only(), NOTHING
+        partners[index], sides[other] = partners[index].keys_only(), NOTHING
         return replace(ended, left=sides[0], right=sides[1], partners=partners[1], other_partners=partners[0])
 
     def _beside_none(self, joined: Joined, left: pa.Table | None, right: pa.Table | None) -> pa.Table | None:
         rows = left if right is None else right
         return None if rows is None else like_rows(joined.results(left, right), rows, self.keys)
-
-
-@form_of(Join, BagJoin)
-def join(like: Join | BagJoin, inputs: StreamTypes) -> Operator | None:
-    return JoinTables(like)
-
-
-@form_of(SetJoin)
-def join_sets(like: SetJoin, inputs: StreamTypes) -> Operator | None:
-    right = Layout.of(of_elements(inputs[1].collection).element)
-    edges = right is not None and right.form != "value" and len(right.names) > 1
-    return SetJoinTables(like) if like.other_on is not None or edges else None
-
-
-@form_of(SemiJoin, AntiJoin)
-def filtering(like: SemiJoin | AntiJoin, inputs: StreamTypes) -> Operator | None:
-    return FilteringTables(like)
-
-
-@form_of(LeftJoin, FullJoin)
-def outer(like: LeftJoin | FullJoin, inputs: StreamTypes) -> Operator | None:
-    return OuterTables(like)

@@ -1,4 +1,7 @@
-"""Operators on keyed streams on tables: key_by, map_values, filter_keys, entries, and the join under each key."""
+"""Operators on keyed streams on tables: key_by, map_values, filter_keys, entries, and the join under each key.
+
+Inside `nest`, every key of every inner stream is a stream of its own.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,14 @@ import pyarrow as pa
 
 from flo.columns.expression import Expression
 from flo.columns.indices import take_rows
-from flo.core.collection import End
-from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
-from flo.core.stream_type import StreamTypes
-from flo.tables.faults import expect_of_a_row, piecewise_by_key
+from flo.columns.layout import Layout
+from flo.core.collection import Collection
+from flo.core.operator import Delta, Deltas, Operator, Step
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.tables.faults import piecewise_by_key
 from flo.tables.functions import applied, called, has_results
 from flo.tables.keyed import (
+    KEY,
     KeyedColumns,
     KeyedRows,
     has_key_columns,
@@ -24,23 +29,28 @@ from flo.tables.keyed import (
     key_names,
     key_schema,
     keys_in,
+    of_keys,
 )
 from flo.tables.operator import Cut, Grouping, OnTables, Op, Placement
 from flo.tables.operators.elementwise import like_rows
-from flo.tables.operators.joins import Joined, meeting, paired
-from flo.tables.operators.weights import NOTHING
+from flo.tables.operators.joins import Joined, find_meetings, paired
+from flo.tables.operators.results import weights_beside
+from flo.tables.operators.weights import NOTHING, drop_side
 from flo.tables.state.run import Run, run_of
-from flo.tables.state.trace import Trace, alike, consolidated, net_changes, weighing
-from flo.tables.streams import keyed_form
+from flo.tables.state.trace import Trace, alike, consolidated, net_changes, together, with_weights
+from flo.tables.streams import NUMBER, STREAM, keyed_form, numbered
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, layout_of, ordered
+from flo.tables.values import WEIGHT, is_ordered, layout_of
+from flo.tables.whole import Outputs, Whole, Wholes, run_whole, whole_of, whole_types
+from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, KeyedJoin, MapValues
+from flo.values.operators.per_key import PerKey
 from flo.values.weighted import ZSet
 
 
 def keyed_delta(of: Keyed[Any, Any], table: pa.Table | None, keys: pa.Table | None = None) -> Delta:
-    """An output of rows, whose columns stand in any order, and of keys; nothing if there are none."""
+    """An output delta of rows, whose columns may be in any order, and of keys; None if there are none."""
     nothing = KeyedColumns(of).bottom()
     if table is not None and table.num_rows:
         schema = KeyedColumns(of).schema
@@ -50,6 +60,7 @@ def keyed_delta(of: Keyed[Any, Any], table: pa.Table | None, keys: pa.Table | No
     return nothing if nothing.has_content() else None
 
 
+@form_of(KeyBy)
 @final
 @dataclass(frozen=True)
 class KeyByTables(OnTables[KeyBy]):
@@ -59,18 +70,18 @@ class KeyByTables(OnTables[KeyBy]):
     placement = Placement.ANYWHERE
     grouping = Grouping.NONE
     keeps_positions = True
-    rule = "key-by"
+
+    @classmethod
+    def fits(cls, like: KeyBy, inputs: StreamTypes) -> bool:
+        return has_results(like.f)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         of: Any = self.outputs[0]
         keys = key_layout(of).fitted(applied(self.like.f, self.inputs, table))
         columns = [*keys.columns, *table.drop_columns(list(self.keys)).columns]
         rows = pa.Table.from_arrays(columns, schema=KeyedColumns(of).schema)
-        return self, (KeyedRows(of, like_rows(rows, table.select(self.keys), self.keys), _no_keys(of)),)
-
-
-def _no_keys(of: Keyed[Any, Any]) -> pa.Table:
-    return KeyedColumns(of).bottom().keys
+        rows = like_rows(rows, table.select(self.keys), self.keys)
+        return self, (replace(KeyedColumns(of).bottom(), table=rows),)
 
 
 @dataclass(frozen=True)
@@ -85,56 +96,34 @@ class OnKeyed(OnTables[Op]):
     whole_keys = False
     """Whether a row that a function raises on holds up all that has arrived for its key."""
 
-    def take_in(self, *values: Any) -> tuple[Operator, Deltas]:
-        """The operator and its outputs after all that these hold."""
-        raise NotImplementedError
+    def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
+        return piecewise_by_key(self, values, onwards=onwards)
 
-    def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
-        raise NotImplementedError
+    def consumes_all(self) -> bool:
+        return True
 
-    def steps(self, inputs: Values) -> Iterator[Step]:
-        values: Any = inputs
-        if any(value.has_content() for value in values):
-            yield from self.taken_in(values, onwards=False)
-        elif any(value.end is End.ARRIVED for value in values):
-            yield from self.at_ends(values)
-
-    def taken_in(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
-        try:
-            operator, outputs = self.take_in(*values)
-        except Exception as error:
-            expect_of_a_row(self, error)
-            yield from piecewise_by_key(self, values, onwards=onwards)
-        else:
-            yield Step(self.rule, tuple(value.drained() for value in values), operator, outputs)
-
-    def advance(self, inputs: Values) -> Iterator[Step]:
-        operator: Any = self
-        values: Any = inputs
-        if any(value.has_content() for value in values):
-            for step in self.taken_in(values, onwards=True):
-                yield step
-                operator, values = step.operator, step.inputs
-        yield from run(operator, values)
-
-    def ended(self, place: int = 0) -> Any:
-        of: Any = self.outputs[place]
+    def ended(self, index: int = 0) -> Any:
+        of: Any = self.outputs[index]
         form = keyed_form(of) if isinstance(of, Keyed) else None
-        return super().ended(place) if form is None else form.bottom().fix()
+        return super().ended(index) if form is None else form.bottom().fix()
 
     def unit(self, of: Any, part: pa.Table) -> str:
-        """What an error of the user's function says of the row it was given; or of the key, if that is held up."""
+        """The row as an error of a user's function shows it; or the key, if all of its rows are held up."""
         if self.whole_keys:
             return f"under the key {key_layout(of).to_elements(keys_in(of, part))[0]!r}"
         return super().unit(of.inner, part)
 
 
+@form_of(MapValues)
 @final
 @dataclass(frozen=True)
 class MapValuesTables(OnKeyed[MapValues]):
     name = "map_values_tables"
-    rule = "map-values"
     whole_keys = True
+
+    @classmethod
+    def fits(cls, like: MapValues, inputs: StreamTypes) -> bool:
+        return has_results(like.f)
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         (value,), of = values, self.outputs[0]
@@ -142,14 +131,19 @@ class MapValuesTables(OnKeyed[MapValues]):
         return self, (keyed_delta(of, like_rows(found, value.table, key_names(value.of)), value.keys),)  # type: ignore[arg-type]
 
 
+@form_of(FilterKeys)
 @final
 @dataclass(frozen=True)
 class FilterKeysTables(OnKeyed[FilterKeys]):
-    """Asks once for every key of a delta."""
+    """Calls the condition once for every key of a delta."""
 
     name = "filter_keys_tables"
-    rule = "filter-keys"
     whole_keys = True
+
+    @classmethod
+    def fits(cls, like: FilterKeys, inputs: StreamTypes) -> bool:
+        is_condition = not isinstance(like.keep, Expression) or like.keep.schema.types == [pa.bool_()]
+        return is_condition and has_key_columns(inputs[0].collection)
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         (value,) = values
@@ -168,23 +162,24 @@ class FilterKeysTables(OnKeyed[FilterKeys]):
         return pa.array(kept)
 
 
+@form_of(Entries)
 @final
 @dataclass(frozen=True)
 class EntriesTables(OnKeyed[Entries]):
     """(key, element) for every element."""
 
     name = "entries_tables"
-    rule = "entries"
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         (value,) = values
         table = value.table
         pair = [key_layout(value.of).as_array(keys_in(value.of, table)), layout_of(value.inner).as_array(table)]
         found = pa.Table.from_arrays(pair, schema=layout_of(self.outputs[0]).schema)
-        weights = np.ones(table.num_rows, np.int64) if ordered(value.inner) else table[WEIGHT].to_numpy()
-        return self, (self.emitted(weighing(found, weights)),)
+        weights = np.ones(table.num_rows, np.int64) if is_ordered(value.inner) else table[WEIGHT].to_numpy()
+        return self, (self.emitted(with_weights(found, weights)),)
 
 
+@form_of(KeyedJoin)
 @final
 @dataclass(frozen=True)
 class KeyedJoinTables(OnKeyed[KeyedJoin]):
@@ -196,14 +191,19 @@ class KeyedJoinTables(OnKeyed[KeyedJoin]):
     """The side that has ended before the other: nothing more of that one is kept."""
 
     name = "join_keyed_tables"
-    rule = "join-keyed"
     whole_keys = True
+
+    @classmethod
+    def fits(cls, like: KeyedJoin, inputs: StreamTypes) -> bool:
+        """The keys of both sides must have the same columns."""
+        left, right = (key_schema(stream.collection).remove_metadata() for stream in inputs)
+        return (like.into is None or has_results(like.into)) and left == right
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         of: Any = self.outputs[0]
         one, other = (consolidated(_by_key(value)) for value in values)
         joined = Joined(self.like, tuple(value.inner for value in values), of.inner)
-        meetings = list(meeting(one, other, self.left, self.right))
+        meetings = list(find_meetings(one, other, self.left, self.right))
         found = paired(joined, meetings, key_names(of))
         if found is not None and isinstance(of.inner, ZSet):
             found = net_changes(found)
@@ -211,42 +211,67 @@ class KeyedJoinTables(OnKeyed[KeyedJoin]):
         right = self.right if self.ended_side == 0 else self.right.extended(other)
         return replace(self, left=left, right=right), (keyed_delta(of, found),)
 
-    def side_ended(self, place: int) -> Self:
-        kept = replace(self, right=NOTHING) if place == 0 else replace(self, left=NOTHING)
-        return replace(kept, ended_side=place)
+    def side_ended(self, index: int) -> Self:
+        return drop_side(self, index)
 
 
 def _by_key(value: KeyedRows) -> Run:
     table = value.table.combine_chunks()
     if WEIGHT not in table.column_names:
-        table = weighing(table, np.ones(table.num_rows, np.int64))
+        table = with_weights(table, np.ones(table.num_rows, np.int64))
     return run_of(table, key_names(value.of))
 
 
-@form_of(KeyBy)
-def key_by(like: KeyBy, inputs: StreamTypes) -> Operator | None:
-    return KeyByTables(like) if has_results(like.f) else None
+@whole_of(KeyBy, when=lambda operator, inputs: has_results(operator.f))
+def keyed(operator: KeyBy, given: Wholes, outputs: Outputs) -> Wholes:
+    """Adds the columns of the key, after the number of the stream and before the columns of the element."""
+    (whole,) = given
+    keys = applied(operator.f, (whole.of,), whole.table)
+    table = whole.table
+    for index, name in enumerate(keys.column_names, start=1):
+        table = table.add_column(index, f"{KEY}{name}", keys[name])
+    return (Whole(outputs[0], whole.count, table),)
 
 
-@form_of(MapValues)
-def map_values(like: MapValues, inputs: StreamTypes) -> Operator | None:
-    return MapValuesTables(like) if has_results(like.f) else None
+def _for_every_key(operator: PerKey, inputs: StreamTypes) -> bool:
+    types = tuple(StreamType(of_keys(stream.collection).inner, bounded=True) for stream in inputs)
+    return len(inputs) == 1 and whole_types(operator.graph, types) is not None  # type: ignore[arg-type]
 
 
-@form_of(FilterKeys)
-def filter_keys(like: FilterKeys, inputs: StreamTypes) -> Operator | None:
-    asks = not isinstance(like.keep, Expression) or like.keep.schema.types == [pa.bool_()]
-    return FilterKeysTables(like) if asks and has_key_columns(inputs[0].collection) else None
+@whole_of(PerKey, when=_for_every_key)
+def per_key(operator: PerKey, given: Wholes, outputs: Outputs) -> Wholes:
+    """Runs the body on every key of every stream as a stream of its own."""
+    (whole,) = given
+    of = whole.of
+    assert isinstance(of, Keyed)
+    prefix = [name for name in whole.table.column_names if name == STREAM or name.startswith(KEY)]
+    order, firsts = together(whole.table.select(prefix))
+    rows = take_rows(whole.table.drop_columns(prefix), order)
+    ids = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
+    inner = Whole(of.inner, len(firsts), numbered(rows, ids))
+    keys = take_rows(whole.table.select(prefix), order[firsts])
+    found = run_whole(operator.graph, (inner,))  # type: ignore[arg-type]
+    return tuple(_back(each, keys, whole.count, of) for each, of in zip(found, outputs, strict=True))
 
 
-@form_of(Entries)
-def entries(like: Entries, inputs: StreamTypes) -> Operator | None:
-    return EntriesTables(like)
+def _back(result: Whole, keys: pa.Table, count: int, of: Collection) -> Whole:
+    """Puts the rows of each key's stream under the number of the stream and the key."""
+    prefix = take_rows(keys, result.streams)
+    columns = [*prefix.columns, *result.rows().columns]
+    fields = [NUMBER, *list(prefix.schema)[1:], *list(result.rows().schema)]
+    return Whole(of, count, pa.Table.from_arrays(columns, schema=pa.schema(fields)))
 
 
-@form_of(KeyedJoin)
-def join_keyed(like: KeyedJoin, inputs: StreamTypes) -> Operator | None:
-    """Where the keys of both sides have the same columns."""
-    left, right = (key_schema(stream.collection) for stream in inputs)
-    into = like.into is None or has_results(like.into)
-    return KeyedJoinTables(like) if into and left.remove_metadata() == right.remove_metadata() else None
+@whole_of(Entries)
+def entries(operator: Entries, given: Wholes, outputs: Outputs) -> Wholes:
+    """(key, element) for every element."""
+    (whole,), (of,) = given, outputs
+    assert isinstance(whole.of, Keyed)
+    assert isinstance(whole.of.inner, ElementCollection)
+    names = [name for name in whole.table.column_names if name.startswith(KEY)]
+    key, inner = Layout.of(whole.of.key), layout_of(whole.of.inner)
+    assert key is not None
+    keys = whole.table.select(names).rename_columns([name.removeprefix(KEY) for name in names])
+    pair = [key.as_array(keys), inner.as_array(whole.table)]
+    table = pa.Table.from_arrays(pair, schema=layout_of(of).schema)
+    return (Whole(of, whole.count, numbered(with_weights(table, weights_beside(whole.table)), whole.streams)),)

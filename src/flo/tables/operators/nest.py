@@ -1,26 +1,193 @@
-"""`nest` without defer on tables: the body runs on all inner streams that have come, at once."""
+"""`nest` and operators on nested streams, on tables.
+
+Where the inner streams are complete and the body has no defer, the body runs on all inner streams that have arrived, at
+once. Elsewhere `nest` is the same operator as on values, and its body is a graph on tables: every inner stream is a
+table of its own. Operators that only move inner streams move tables as they are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, final
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, final
 
+import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import take_rows
-from flo.core.collection import End
+from flo.columns.indices import expand_ranges, take_rows
+from flo.core.collection import Collection, End
+from flo.core.defer import ReadDefer, WriteDefer
+from flo.core.errors import FloError
+from flo.core.graph import Graph, Node, Parallel, Sequential, nodes
 from flo.core.nest import Nest
-from flo.core.operator import Delta, Deltas, Operator, Step, Values
-from flo.core.stream_type import StreamTypes
-from flo.tables.faults import expect_of_a_row
+from flo.core.nested import Nested
+from flo.core.operator import Delta, Measure, Operator, Step, Values
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.core.structural import Source
+from flo.core.typing import derive
+from flo.tables.faults import expect_row_fault
 from flo.tables.functions import beside, by_columns
-from flo.tables.operator import Grouping, OnTables, Op, Placement, functions_in, plain
-from flo.tables.operators.nested import Choice, flatten_inner, moved, nest_one_by_one
-from flo.tables.streams import STREAM, StreamColumns, Streams, has_columns, numbers, of_streams
-from flo.tables.translate import choice_of
+from flo.tables.operator import Grouping, OnTables, Op, Placement, functions_in, in_tables, plain, register_in
+from flo.tables.operators.weights import NOTHING, totals
+from flo.tables.state.run import Run
+from flo.tables.state.totals import numbers_in
+from flo.tables.state.trace import Trace, consolidate_table, net_changes, with_weights
+from flo.tables.streams import STREAM, StreamColumns, Streams, has_columns, inner_of, numbered, numbers, of_streams
+from flo.tables.translate import CHOICES, form_of, tables_of, translated
+from flo.tables.values import WEIGHT, Columns, Rows, is_ordered, of_elements, schema_of
 from flo.tables.whole import Whole, in_order, operators_in, run_whole, whole_types
-from flo.values.operators.nested_streams import Flatten, NestedZip
+from flo.values.element_value import ElementCollection
+from flo.values.operators.nested_streams import Flatten, NestedLast, NestedZip, NestOnce, RepeatNested, RepeatNestedBy
+from flo.values.operators.zset_streams import Differentiate, Integrate
+from flo.values.weighted import Set
+
+
+@final
+@dataclass(frozen=True)
+class WriteRows(WriteDefer):
+    """write_defer(k) of unordered rows. At the end it consolidates them; otherwise every round would add them again."""
+
+    gathered: bool = False
+
+    name = "write_defer_tables"
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        (value,) = inputs
+        assert isinstance(value, Rows)
+        if value.end is End.ARRIVED and not self.gathered:
+            once = Rows(value.of, gathered(value.of, value.table), End.ARRIVED)
+            yield Step("write-defer-gather", (once,), replace(self, gathered=True), ())
+
+    def measure(self, inputs: Values) -> Measure:
+        return (int(not self.gathered),)
+
+
+def gathered(of: Collection, table: pa.Table) -> pa.Table:
+    """Consolidates rows; in a set every row has the weight 1."""
+    ones = np.ones(table.num_rows, np.int64)
+    if not isinstance(of, Set):
+        return consolidate_table(table)
+    table = consolidate_table(with_weights(table, ones))
+    return with_weights(table, ones[: table.num_rows])
+
+
+@register_in(CHOICES, WriteDefer)
+def written(like: WriteDefer, inputs: StreamTypes) -> tuple[StreamTypes, Operator]:
+    wanted = in_tables(inputs[0])
+    of = wanted.collection
+    return (wanted,), WriteRows(like.key) if isinstance(of, Columns) and not is_ordered(of.base) else like
+
+
+def unify_defer_types(body: Graph, inputs: StreamTypes) -> Graph | None:
+    """The body, in which every read_defer has the type of its write_defer; None if the types differ.
+
+    An unknown element type is guessed from the elements of the first round.
+    """
+    return next((each for each in (_guessed(body), body) if _same(each, inputs)), None)
+
+
+def _same(body: Graph, inputs: StreamTypes) -> bool:
+    try:
+        judged = derive(body, inputs)
+    except FloError:  # with the types that were guessed
+        return False
+    writes = dict(judged.writes)
+    return all(writes.get(key) == collection for key, collection in judged.reads)
+
+
+def _guessed(graph: Graph) -> Graph:
+    match graph:
+        case Sequential(left, right):
+            return Sequential(_guessed(left), _guessed(right))
+        case Parallel(left, right):
+            return Parallel(_guessed(left), _guessed(right))
+        case Node(state, ReadDefer() as read, origin):
+            return Node(state, replace(read, collection=_typed(read.collection, read.value)), origin)
+        case _:
+            return graph
+
+
+def _typed(of: Collection, value: Any) -> Collection:
+    """The collection with the type of these elements, if it has none and they have one."""
+    if not isinstance(of, ElementCollection) or of.element is not Any:
+        return of
+    kinds = {_kind(element) for element in value.elements_list()}
+    return type(of)(kinds.pop()) if len(kinds) == 1 else of
+
+
+def _kind(element: Any) -> Any:
+    return tuple[tuple(map(_kind, element))] if type(element) is tuple and element else type(element)  # type: ignore[misc]
+
+
+Choice = tuple[StreamTypes, Operator | Graph]
+
+
+def nest_one_by_one(like: Nest, stream: StreamType) -> Choice | None:
+    """`nest` with its body on tables, if any of it can be."""
+    of = plain(stream).collection
+    assert isinstance(of, Nested)
+    body = unify_defer_types(like.graph, of.inner)
+    if body is None:
+        return None
+    wanted = in_tables(stream)
+    graph, _ = translated(body, wanted.collection.inner)  # type: ignore[attr-defined]
+    return ((wanted,), replace(like, graph=graph)) if _uses_tables(graph) else None
+
+
+def _uses_tables(graph: Graph) -> bool:
+    return any(
+        isinstance(each.operator, OnTables) or (isinstance(each.operator, Nest) and _uses_tables(each.operator.graph))
+        for each in nodes(graph)
+    )
+
+
+@register_in(CHOICES, ReadDefer, Source)
+def emitted(like: ReadDefer | Source, inputs: StreamTypes) -> Choice | None:
+    """A constant is converted to a table once."""
+    wanted = in_tables(StreamType(like.collection, bounded=True)).collection
+    return (), replace(like, collection=wanted, value=tables_of(like.collection, like.value))
+
+
+@register_in(CHOICES, RepeatNested, NestedLast)
+def moved(like: Operator, inputs: StreamTypes) -> Choice | None:
+    return tuple(map(in_tables, inputs)), like
+
+
+@register_in(CHOICES, NestOnce)
+def nest_once(like: NestOnce, inputs: StreamTypes) -> Choice | None:
+    """Of the second input only the number of its inner streams matters."""
+    stream, driver = inputs
+    return (in_tables(stream), driver if isinstance(driver.collection, Nested) else in_tables(driver)), like
+
+
+@register_in(CHOICES, RepeatNestedBy)
+def repeat_nested_by(like: RepeatNestedBy, inputs: StreamTypes) -> Choice | None:
+    stream, times = inputs
+    return (in_tables(stream), plain(times)), like
+
+
+@final
+@dataclass(frozen=True)
+class FlattenInner(OnTables[Flatten]):
+    """flatten() of inner streams that are tables of their own."""
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
+    name = "flatten_inner"
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        for step in Flatten(Columns(of_elements(self.outputs[0])).bottom()).steps(inputs):
+            yield replace(step, operator=self)
+
+    def advance(self, inputs: Values) -> Iterator[Step]:
+        return self.steps(inputs)
+
+
+def flatten_inner(like: Flatten, stream: StreamType) -> Choice | None:
+    wanted = in_tables(stream)
+    inner: Any = wanted.collection
+    return ((wanted,), FlattenInner(like)) if isinstance(inner.inner[0].collection, Columns) else None
 
 
 @dataclass(frozen=True)
@@ -36,15 +203,13 @@ class OnStreams(OnTables[Op]):
         (value,) = inputs
         assert isinstance(value, Streams)
         if value.count:
-            yield self.take_in(value)
+            yield self.consume_streams(value)
         elif value.end is End.ARRIVED:
-            yield Step(f"{self.rule}-terminated", (value.passed(),), self, (self.ended(),))
+            yield Step(f"{self.rule}-terminated", (value.passed(),), self.reset(), (self.ended(),))
 
-    def take_in(self, value: Streams) -> Step:
+    def consume_streams(self, value: Streams) -> Step:
+        """The step that consumes these inner streams."""
         return Step(self.rule, (value.drained(),), self, (self.all_of(value),))
-
-    def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
-        raise NotImplementedError
 
     def all_of(self, value: Streams) -> Delta:
         raise NotImplementedError
@@ -56,18 +221,17 @@ class NestTables(OnStreams[Nest]):
     """nest(g) on inner streams that are complete."""
 
     name = "nest_tables"
-    rule = "nest"
 
     @property
     def by_row(self) -> bool:
         return not all(by_columns(f) for operator in operators_in(self.like.graph) for f in functions_in(operator))
 
-    def take_in(self, value: Streams) -> Step:
-        """All streams, or those before the first at fault; for that one the namesake says what is wrong."""
+    def consume_streams(self, value: Streams) -> Step:
+        """Consumes all streams, or those before the first one at fault. On that one the operator on values raises."""
         try:
-            return super().take_in(value)
+            return super().consume_streams(value)
         except Exception as error:
-            expect_of_a_row(self, error)
+            expect_row_fault(self, error)
             count = self._without_fault(value)
             rest, sent = value.send(count)
             if not count:
@@ -77,7 +241,7 @@ class NestTables(OnStreams[Nest]):
             return Step(self.rule, (rest,), self, (self.all_of(sent),))
 
     def _without_fault(self, value: Streams) -> int:
-        """How many streams the body runs on before it raises; not all of them."""
+        """The number of streams before the first one that the body raises on. There is one."""
         good, bad = 0, value.count
         while bad - good > 1:
             middle = (good + bad) // 2
@@ -99,9 +263,9 @@ class NestTables(OnStreams[Nest]):
         return replace(value, of=of_streams(self.outputs[0]), tables=tables, end=End.OPEN)
 
 
-@choice_of(Nest)
+@register_in(CHOICES, Nest)
 def nest(like: Nest, inputs: StreamTypes) -> Choice | None:
-    """All at once where the inner streams are complete and the body can, else one after the other."""
+    """All inner streams at once if they are complete and the body allows it; otherwise one after the other."""
     (stream,) = inputs
     of = stream.collection
     if isinstance(of, StreamColumns) and whole_types(like.graph, of.base.inner) is not None:
@@ -116,7 +280,6 @@ class FlattenTables(OnStreams[Flatten]):
     """flatten() on inner streams that are complete."""
 
     name = "flatten_tables"
-    rule = "flatten"
 
     def all_of(self, value: Streams) -> Delta:
         rows = value.tables[0]
@@ -125,7 +288,7 @@ class FlattenTables(OnStreams[Flatten]):
         return self.emitted(rows.drop_columns([STREAM]))
 
 
-@choice_of(Flatten)
+@register_in(CHOICES, Flatten)
 def flatten(like: Flatten, inputs: StreamTypes) -> Choice | None:
     (stream,) = inputs
     whole = isinstance(stream.collection, StreamColumns)
@@ -161,12 +324,84 @@ class ZipStreams(OnTables[NestedZip]):
             rests = tuple(value.passed() if value.fixed() else value.drained() for value in values)
             yield Step(f"{self.rule}-terminated", rests, replace(self, done=True), (self.ended(),))
 
-    def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
-        raise NotImplementedError
 
-
-@choice_of(NestedZip)
+@register_in(CHOICES, NestedZip)
 def zip_nested(like: NestedZip, inputs: StreamTypes) -> Choice | None:
-    """As one where all are complete."""
+    """At once if all inner streams are complete."""
     whole = all(isinstance(stream.collection, StreamColumns) for stream in inputs)
     return (inputs, ZipStreams(like)) if whole else moved(like, inputs)
+
+
+@dataclass(frozen=True)
+class RunningTables(OnStreams[Op]):
+    """Combines each inner z-set with what it remembers of those before it."""
+
+    grouping = Grouping.NONE
+    stream_by_stream = False
+
+    before: Trace = field(default=NOTHING)
+
+    def consume_streams(self, value: Streams) -> Step:
+        after, table = self.combine(value)
+        return Step(f"{self.rule}-step", (value.drained(),), after, (Streams(value.of, value.count, (table,)),))
+
+    def combine(self, value: Streams) -> tuple[Self, pa.Table]:
+        """The operator after these inner z-sets, and the rows of all outputs."""
+        raise NotImplementedError
+
+    def known(self, value: Streams) -> pa.Table:
+        """The rows of earlier inner z-sets, consolidated."""
+        table = self.before.table()
+        return schema_of(inner_of(value.of)[0]).empty_table() if table is None else table
+
+
+def by_stream(table: pa.Table) -> pa.Table:
+    return take_rows(table, np.argsort(numbers(table), kind="stable"))
+
+
+def summed(table: pa.Table) -> Run:
+    """The rows of all streams together."""
+    rows = table.drop_columns([STREAM])
+    return totals(rows, tuple(name for name in rows.column_names if name != WEIGHT))
+
+
+@form_of(Integrate)
+@final
+@dataclass(frozen=True)
+class IntegrateTables(RunningTables[Integrate]):
+    """integrate: a row is in its own output and in all later ones. An output has as many rows as the sum."""
+
+    name = "integrate_tables"
+
+    def combine(self, value: Streams) -> tuple[Self, pa.Table]:
+        table, count = value.tables[0], value.count
+        before = self.known(value)
+        repeated = np.tile(np.arange(before.num_rows), count)
+        old = numbered(take_rows(before, repeated), np.repeat(np.arange(count), before.num_rows))
+        begins = numbers(table)
+        follows = count - begins
+        rows = take_rows(table, np.repeat(np.arange(table.num_rows), follows))
+        new = rows.set_column(0, rows.schema.field(0), pa.array(expand_ranges(begins, follows)))
+        grown = self.before.extended(summed(table))
+        return replace(self, before=grown), by_stream(net_changes(pa.concat_tables([old, new])))
+
+
+@form_of(Differentiate)
+@final
+@dataclass(frozen=True)
+class DifferentiateTables(RunningTables[Differentiate]):
+    """differentiate: a row is in its own output, and is retracted in the next."""
+
+    name = "differentiate_tables"
+
+    def combine(self, value: Streams) -> tuple[Self, pa.Table]:
+        table, before = value.tables[0], self.known(value)
+        begins = numbers(table)
+        last = begins == value.count - 1
+        followed = table.filter(pa.array(~last))
+        back = followed.set_column(0, followed.schema.field(0), pa.array(begins[~last] + 1))
+        first = numbered(before, np.zeros(before.num_rows, np.int64))
+        taken_back = pa.concat_tables([first, back])
+        taken_back = with_weights(taken_back, -numbers_in(taken_back, WEIGHT))
+        current = NOTHING.extended(summed(table.filter(pa.array(last))))
+        return replace(self, before=current), by_stream(net_changes(pa.concat_tables([table, taken_back])))

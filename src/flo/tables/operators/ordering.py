@@ -1,31 +1,252 @@
-"""Sort on tables: rows are kept in order as they come, so that little is left to do at the end."""
+"""Operators on tables that order rows: the first rows of each group, the least and the greatest value, and sort.
+
+Rows are kept in order as they arrive, so that little is left to do at the end.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, one_chunk, take_rows
+from flo.columns.expression import Expression
+from flo.columns.indices import Indices, one_chunk, take_rows
+from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
+from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
-from flo.core.term import Call, Lowering, Term, register
-from flo.tables.functions import elements_of, result_layout
+from flo.tables.functions import (
+    KEY,
+    beside,
+    elements_of,
+    group_array,
+    group_keys,
+    plain_columns,
+    result_layout,
+    results,
+)
 from flo.tables.groups import keys_by, rows_of
-from flo.tables.operator import Grouping, OnTables, Placement
-from flo.tables.operators.ranking import by_key, ordering_columns
-from flo.tables.state.keys import Keys
-from flo.tables.state.order import Order, shown_alike
-from flo.tables.state.python_order import comparisons
-from flo.tables.state.run import Run
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
+from flo.tables.operators.aggregates import ByGroup, G, aggregate_of
+from flo.tables.operators.weights import chosen, weights_of
+from flo.tables.state.keys import Keys, keys_of
+from flo.tables.state.order import Order, comparisons, shown_alike
+from flo.tables.state.ranked import Known, Leading, Ranked, groups_in, heads_of, leading, ranked_run
+from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Trace, added, alike, text_of, weighing
+from flo.tables.state.trace import Trace, added, alike, consolidate_table, text_of, with_weights
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, layout_of, of_elements, ordered
+from flo.tables.values import WEIGHT, is_ordered, layout_of, of_elements
+from flo.values.canonical import canonical_element
 from flo.values.operators.bags import Sort
+from flo.values.operators.zset_aggregates import Aggregate
+from flo.values.operators.zset_ranking import Extreme, Max, Min, Ranking, TopK
+from flo.values.operators.zset_ranking import Order as ValueOrder
 from flo.values.weighted import Set
+
+
+@dataclass(frozen=True)
+class InOrder(ByGroup[G]):
+    """Keeps rows by group and in order, and emits how the heads of groups change."""
+
+    rows: Ranked = kept(Ranked(()), Cut.BY_KEY)
+    heads: Trace = kept(Trace(()), Cut.BY_KEY)
+    """The rows at the heads of groups, as often as they count."""
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        delta, order = self.delta(table.combine_chunks())
+        kept = replace(self.rows, columns=delta.columns, order=order)
+        groups = groups_in(delta)
+        old = heads_of(self.heads, groups)
+        known = Known.of(delta, old, groups, order)
+        for group in order.not_compared(*known):
+            self._refused(group, groups, delta, old)
+        new = leading([*kept.runs, delta], groups, self.count, order, known.begin(order), self.ties)
+        parts = [
+            with_weights(head.table, np.multiply(head.times, sign))
+            for head, sign in ((old, -1), (new, 1))
+            if head is not None
+        ]
+        changed = run_of(consolidate_table(pa.concat_tables(parts or [delta.table.slice(0, 0)])), delta.columns)
+        heads = replace(self.heads, columns=delta.columns).extended(changed)
+        shown = beside(self.shown(changed, order), changed.table.select(list(self.keys)))
+        shown = with_weights(shown, numbers_in(changed.table, WEIGHT))
+        return replace(self, rows=kept.extended(delta), heads=heads), (self.emitted(consolidate_table(shown)),)
+
+    def _refused(self, group: int, groups: Run, delta: Run, old: Leading | None) -> None:
+        """What the namesake raises where it compares rows of the group that cannot be compared."""
+        one = chosen(groups, np.array([group]))
+        before, units = (self._units([(run, pairs(one, run)[1]) for run in runs]) for runs in (self.rows, [delta]))
+        top = [] if old is None else self._elements(old.table, np.flatnonzero(old.groups == group), old.times)
+        ranking = Ranking(PersistentMap(before), tuple(top))
+        ranking.changed(list(units.items()), self.count, self.ranking)
+
+    def _units(self, parts: list[tuple[Run, Indices]]) -> dict[Any, int]:
+        weights: Counter[Any] = Counter()
+        for run, indices in parts:
+            for element, weight in self._elements(run.table, indices, weights_of(run)):
+                weights[element] += weight
+        return {element: weight for element, weight in weights.items() if weight}
+
+    def _elements(self, table: pa.Table, indices: Indices, weights: Indices) -> list[tuple[Any, int]]:
+        elements = layout_of(self.inputs[0]).to_elements(take_rows(table, indices))
+        return list(zip(map(canonical_element, elements), weights[indices].tolist(), strict=True))
+
+    @property
+    def count(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def ties(self) -> int | None:
+        """In how many columns of the order rows are equal that share a rank; None if they share none."""
+        return None
+
+    @property
+    def ranking(self) -> ValueOrder:
+        """The order of the namesake."""
+        raise NotImplementedError
+
+    def delta(self, table: pa.Table) -> tuple[Run, Order]:
+        """The rows by group and in order, and that order."""
+        raise NotImplementedError
+
+    def shown(self, heads: Run, order: Order) -> pa.Table:
+        """The output rows of rows at the heads of groups."""
+        raise NotImplementedError
+
+
+def in_order(
+    table: pa.Table,
+    of: Collection,
+    by: Any,
+    key: Any,
+    descending: bool | tuple[bool, ...],
+    by_text: bool,
+    apart: tuple[str, ...] = (),
+) -> tuple[Run, Order]:
+    """The rows by group and in the order of a key, with columns for both where the rows have none.
+
+    Groups are kept apart by more columns.
+    """
+    groups = plain_columns(by, of) if by is not None else None
+    if groups is None:
+        computed = group_keys(by, of, table)
+        groups, table = tuple(computed.column_names), beside(table, computed)
+    groups = (*groups, *apart)
+    table, columns = by_key(table, of, key)
+    keys = keys_of([table[name] for name in groups])
+    layout = layout_of(of)
+    tells = {name for name in groups if keys.exact and not table.schema.field(name).nullable} | set(columns)
+    order = Order(columns, descending, layout, by_text, result_layout(key, of), set(layout.names) <= tells)
+    return ranked_run(table, groups, keys, order), order
+
+
+def by_key(table: pa.Table, of: Collection, key: Any) -> tuple[pa.Table, tuple[str, ...]]:
+    """The rows with columns for a key, where they have none, and these columns."""
+    columns = ordering_columns(of, key)
+    own = layout_of(of).names
+    missing = [name for name in columns if name not in own]
+    if missing:
+        found = results(key, of, table.select(list(own))).rename_columns(list(columns))
+        table = beside(table, found.select(missing))
+    return table, columns
+
+
+def ordering_columns(of: Collection, key: Any) -> tuple[str, ...]:
+    """The columns of a key: the row's own, where it is made of nothing else."""
+    columns, layout = plain_columns(key, of), result_layout(key, of)
+    if columns is not None:
+        return columns
+    assert layout is not None
+    computed = tuple(f"{KEY}{KEY}{name}" for name in layout.names)
+    if not isinstance(key, Expression) or not isinstance(key.given, tuple):
+        return computed
+    return tuple(each if isinstance(each, str) else name for each, name in zip(key.given, computed, strict=True))
+
+
+@form_of(TopK)
+@final
+@dataclass(frozen=True)
+class TopKTables(InOrder[TopK]):
+    """The first k rows of each group."""
+
+    name = "top_k_tables"
+
+    @classmethod
+    def fits(cls, like: TopK, inputs: StreamTypes) -> bool:
+        of = inputs[0].collection
+        if not comparisons(result_layout(like.key, of)):
+            return False
+        layout = layout_of(of)
+        return set(layout.names) <= set(ordering_columns(of, like.key)) or shown_alike(layout)
+
+    @property
+    def count(self) -> int:
+        return int(self.like.count)
+
+    @property
+    def ties(self) -> int | None:
+        return self.like.ties
+
+    @property
+    def ranking(self) -> ValueOrder:
+        like = self.like
+        return ValueOrder(like.key, like.descending, like.name, like.ties)
+
+    def delta(self, table: pa.Table) -> tuple[Run, Order]:
+        like = self.like
+        return in_order(table, self.inputs[0], like.by, like.key, like.descending, by_text=True, apart=self.keys)
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        return columns
+
+    def shown(self, heads: Run, order: Order) -> pa.Table:
+        return heads.table.select(list(layout_of(self.outputs[0]).names))
+
+
+@aggregate_of(Min, Max)
+@final
+@dataclass(frozen=True)
+class ExtremeTables(InOrder[Aggregate]):
+    """The value of the first row of each group."""
+
+    name = "extreme_tables"
+
+    @classmethod
+    def fits(cls, like: Aggregate, inputs: StreamTypes) -> bool:
+        """Columns must have the order that Python gives the values."""
+        return bool(comparisons(result_layout(_extreme(like).value, inputs[0].collection)))
+
+    @property
+    def count(self) -> int:
+        return 1
+
+    @property
+    def ranking(self) -> ValueOrder:
+        extreme = _extreme(self.like)
+        return ValueOrder(extreme.value, extreme.descending, extreme.name)
+
+    def delta(self, table: pa.Table) -> tuple[Run, Order]:
+        extreme, by = _extreme(self.like), self.like.by
+        value, down = extreme.value, extreme.descending
+        return in_order(table, self.inputs[0], by, value, down, by_text=False, apart=self.keys)
+
+    def shown(self, heads: Run, order: Order) -> pa.Table:
+        layout = result_layout(_extreme(self.like).value, self.inputs[0])
+        assert layout is not None
+        values = heads.table.select(list(order.columns)).rename_columns(list(layout.names))
+        if self.like.by is None:
+            return values
+        keys = group_array(self.like.by, heads.table.select(list(heads.columns)))
+        return pa.Table.from_arrays([keys, layout.as_array(values)], schema=layout_of(self.outputs[0]).schema)
+
+
+def _extreme(like: Aggregate) -> Extreme:
+    assert isinstance(like.aggregator, Extreme)
+    return like.aggregator
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +258,8 @@ class Arranged(Trace):
     once: bool = False
     """Whether rows that come again add no weight. Both are of the operator that holds it: not part of what is kept."""
 
+    term = "arranged"
+
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         return runs[0] if len(runs) == 1 else self.run(pa.concat_tables([run.table for run in runs]), in_parts=True)
 
@@ -47,42 +270,37 @@ class Arranged(Trace):
         if self.columns:
             own = table.select(list(self.columns))
             keys = keys_by(own, self.columns)
-            places, firsts = alike(own, keys)
-            groups[places] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(places)))
+            indices, firsts = alike(own, keys)
+            groups[indices] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(indices)))
         elif self.order is None:
             return Run((), keys, table)
         weights = None
         if self.order is not None:
-            places, weights = self.sorted(table, groups, in_parts)
-        rows = take_rows(table, places)
+            indices, weights = self.sorted(table, groups, in_parts)
+        rows = take_rows(table, indices)
         return Run(
-            self.columns, Keys(keys.at(places), keys.exact), rows if weights is None else weighing(rows, weights)
+            self.columns, Keys(keys.at(indices), keys.exact), rows if weights is None else with_weights(rows, weights)
         )
 
-    def sorted(self, table: pa.Table, groups: Places, in_parts: bool = False) -> tuple[Places, Places | None]:
+    def sorted(self, table: pa.Table, groups: Indices, in_parts: bool = False) -> tuple[Indices, Indices | None]:
         """(the rows by group and in order, each once if they have weights; their weights, if they have)."""
         assert self.order is not None
         if WEIGHT not in table.column_names:
             compared = zip(self.order.comparisons, self.order.columns, strict=True)
             numbers = [of.numbers(one_chunk(table[name])) for of, name in compared]
             return np.lexsort((*numbers[::-1], groups) if groups.any() else numbers[::-1]), None
-        places, firsts = self.order.sorted(table, groups, in_parts)
-        weights = np.ones(len(firsts), np.int64) if self.once else added(numbers_in(table, WEIGHT)[places], firsts)
-        return places[firsts], weights
+        indices, firsts = self.order.sorted(table, groups, in_parts)
+        weights = np.ones(len(firsts), np.int64) if self.once else added(numbers_in(table, WEIGHT)[indices], firsts)
+        return indices[firsts], weights
 
     def _content(self) -> dict[str, Any]:
         table = self.table()
         if table is None or WEIGHT in table.column_names:
             return super()._content()
-        return {str(place): text_of(row) for place, row in enumerate(table.to_pylist())}
-
-    def lower(self, lower: Lowering) -> Term:
-        return Call("arranged", (self.columns, tuple(lower(run) for run in self.runs)))
+        return {str(index): text_of(row) for index, row in enumerate(table.to_pylist())}
 
 
-register("arranged", lambda columns=(), runs=(): Arranged(tuple(columns), tuple(runs)))
-
-
+@form_of(Sort)
 @final
 @dataclass(frozen=True)
 class SortTables(OnTables[Sort]):
@@ -95,7 +313,12 @@ class SortTables(OnTables[Sort]):
     rows: Arranged = field(default=Arranged(()))
 
     name = "sort_tables"
-    rule = "sort"
+
+    @classmethod
+    def fits(cls, like: Sort, inputs: StreamTypes) -> bool:
+        """Columns must have the order that Python gives the keys, and elements a text that breaks ties."""
+        of = inputs[0].collection
+        return bool(comparisons(result_layout(like.key, of))) and (is_ordered(of) or shown_alike(layout_of(of)))
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         table, _ = by_key(table, self.inputs[0], self.like.key)
@@ -106,16 +329,16 @@ class SortTables(OnTables[Sort]):
         table, which = rows_of(self.rows, groups)
         if table is None or not table.num_rows:
             return self, (None,)
-        table, kept = table.combine_chunks(), self._kept(by_text=not ordered(self.inputs[0]))
+        table, kept = table.combine_chunks(), self._kept(by_text=not is_ordered(self.inputs[0]))
         assert kept.order is not None
-        places, weights = np.arange(table.num_rows), None
-        one_run = ordered(self.inputs[0]) and len(self.rows.runs) == 1  # and in order
+        indices, weights = np.arange(table.num_rows), None
+        one_run = is_ordered(self.inputs[0]) and len(self.rows.runs) == 1  # and in order
         if not one_run:
-            places, weights = kept.sorted(table, which, in_parts=True)
-        strange = kept.order.not_compared(table, which, places)
+            indices, weights = kept.sorted(table, which, in_parts=True)
+        strange = kept.order.not_compared(table, which, indices)
         if len(strange):
             self._refuse(take_rows(table, np.flatnonzero(which == strange[0])))
-        rows = table if one_run else take_rows(table, places if weights is None else np.repeat(places, weights))
+        rows = table if one_run else take_rows(table, indices if weights is None else np.repeat(indices, weights))
         return self, (self.emitted(rows.select([*self.keys, *kept.order.layout.names])),)
 
     def _kept(self, by_text: bool = False) -> Arranged:
@@ -129,12 +352,4 @@ class SortTables(OnTables[Sort]):
     def _refuse(self, table: pa.Table) -> None:
         """What Python raises where it compares keys that cannot be compared."""
         of, elements = of_elements(self.inputs[0]), elements_of(self.inputs[0], table)
-        self.like._sorted(of.value_class.of(elements if ordered(of) else [(each, 1) for each in elements]))
-
-
-@form_of(Sort)
-def sort(like: Sort, inputs: StreamTypes) -> Operator | None:
-    """Where columns have the order that Python gives the keys, and the elements a text to tell ties apart."""
-    of: Any = inputs[0].collection
-    fits = comparisons(result_layout(like.key, of)) and (ordered(of) or shown_alike(layout_of(of)))
-    return SortTables(like) if fits else None
+        self.like._sorted(of.value_class.of(elements if is_ordered(of) else [(each, 1) for each in elements]))

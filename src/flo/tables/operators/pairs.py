@@ -1,4 +1,4 @@
-"""Operators on two sequences of rows: zip, and one after the other."""
+"""Operators on two sequences of rows: zip, one after the other, and the merge of two sorted ones."""
 
 from __future__ import annotations
 
@@ -8,20 +8,25 @@ from typing import Any, TypeAlias, TypeVar, final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from flo.columns.indices import Places
+from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import End
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamTypes
+from flo.tables.faults import expect_row_fault
+from flo.tables.functions import elements_of, result_layout, results
 from flo.tables.groups import Groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement, add_deltas
 from flo.tables.operators.sequences import side_by_side
+from flo.tables.state.order import Comparison, comparisons, dense
 from flo.tables.state.run import pairs
 from flo.tables.translate import form_of
 from flo.tables.values import Rows, layout_of, of_elements
-from flo.values.operators.pairs import UnionSequences, Zip
+from flo.values.operators.pairs import Keys, MergeSorted, UnionSequences, Zip
 from flo.values.operators.sets import Difference
+from flo.values.sequence import SequenceValue
 
 Sides: TypeAlias = tuple[Rows, Rows]
 SIDES = ("-left", "-right")
@@ -30,18 +35,11 @@ T = TypeVar("T", bound=UnionSequences | Difference, covariant=True)
 
 @dataclass(frozen=True)
 class PairTables(OnTables[Op]):
-    """Takes as many rows of each side as it can tell what to do with."""
+    """Reads two sequences, and consumes the rows of each side whose results are decided."""
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.NONE
     keeps_positions = False
-
-    @property
-    def rule(self) -> str:
-        return self.like.name
-
-    def consume(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
-        raise NotImplementedError
 
 
 def both(inputs: Values) -> Sides:
@@ -52,19 +50,20 @@ def both(inputs: Values) -> Sides:
 
 
 def rest(value: Rows, count: int) -> Rows:
-    """What is left when the oldest `count` rows are consumed."""
+    """The value without its oldest `count` rows."""
     return replace(value, table=value.table.slice(count))
 
 
 def ending(value: Rows) -> bool:
-    """Nothing is left but an end that was not passed on."""
+    """Whether only an end is left that was not passed on."""
     return value.end is End.ARRIVED and not value.table.num_rows
 
 
+@form_of(Zip)
 @final
 @dataclass(frozen=True)
 class ZipTables(PairTables[Zip]):
-    """`done` is true when one side has ended: what comes on the other is consumed."""
+    """zip(). `done` is true when one side has ended: rows of the other are dropped then."""
 
     grouping = Grouping.WHOLE
 
@@ -89,17 +88,17 @@ class ZipTables(PairTables[Zip]):
         """Pairs the rows of each group, as many as both sides have."""
         sides = [Groups.of(side, self.keys) for side in (left, right)]
         met = pairs(*(side.keys for side in sides))
-        shortest = np.minimum(*(side.counts[places] for side, places in zip(sides, met, strict=True)))
-        rows = [_first(side, places, shortest) for side, places in zip(sides, met, strict=True)]
+        shortest = np.minimum(*(side.counts[indices] for side, indices in zip(sides, met, strict=True)))
+        rows = [_first_rows(side, indices, shortest) for side, indices in zip(sides, met, strict=True)]
         columns = [layout_of(of).as_array(table) for of, table in zip(self.inputs, rows, strict=True)]
         found = side_by_side(self.outputs[0], *columns)
         return self, (self.emitted(with_keys(found, rows[0], self.keys)),)
 
 
-def _first(side: Groups, places: Places, counts: Places) -> pa.Table:
-    """The first rows of these groups, so many of each."""
+def _first_rows(side: Groups, indices: Indices, counts: Indices) -> pa.Table:
+    """The first rows of these groups: `counts` of each."""
     most = np.zeros(side.keys.rows, np.int64)
-    most[places] = counts
+    most[indices] = counts
     if (most == side.counts).all():
         return side.rows
     return side.rows.filter(pa.array(side.positions() < np.repeat(most, side.counts)))
@@ -134,11 +133,12 @@ class InTurn(OnTables[T]):
         return after, found
 
 
-def _placed(place: int, item: Any, other: Any) -> tuple[Any, Any]:
-    """The item in its place, and the other one beside it."""
-    return (other, item) if place else (item, other)
+def _placed(index: int, item: Any, other: Any) -> tuple[Any, Any]:
+    """The pair with the item at this index, and the other one beside it."""
+    return (other, item) if index else (item, other)
 
 
+@form_of(UnionSequences)
 @final
 @dataclass(frozen=True)
 class OneThenOtherTables(InTurn[UnionSequences]):
@@ -148,22 +148,153 @@ class OneThenOtherTables(InTurn[UnionSequences]):
     grouping = Grouping.WHOLE
     keeps_positions = False
     name = "one_then_other_tables"
-    rule = "union"
+
+    @classmethod
+    def fits(cls, like: UnionSequences, inputs: StreamTypes) -> bool:
+        """Both sides must have the columns of the result."""
+        layouts = [Layout.of(of_elements(each.collection).element) for each in (*inputs, *like.type(inputs))]
+        return len({layout and layout.names for layout in layouts}) == 1
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         rows = left if left.num_rows else right
         return self, (self.emitted(with_keys(layout_of(self.outputs[0]).fitted(rows), rows, self.keys)),)
 
 
-@form_of(Zip)
-def zipped(like: Zip, inputs: StreamTypes) -> Operator | None:
-    return ZipTables(like)
+AT_ONCE = 1024
+"""Rows of a side that are looked at together, at least."""
 
 
-@form_of(UnionSequences)
-def one_then_other(like: UnionSequences, inputs: StreamTypes) -> Operator | None:
-    """Where both have the columns of the result."""
-    (output,) = like.type(inputs)
-    layouts = [Layout.of(of_elements(stream.collection).element) for stream in (*inputs, output)]
-    names = {layout and layout.names for layout in layouts}
-    return OneThenOtherTables(like) if len(names) == 1 else None
+@form_of(MergeSorted)
+@final
+@dataclass(frozen=True)
+class MergeTables(PairTables[MergeSorted]):
+    """merge_sorted(key). `last` has the key of the last row of each side that was consumed.
+
+    A step reads only a few more rows of the longer side than of the shorter one: the others may wait for long.
+    """
+
+    last: tuple[Keys, Keys] = ((), ())
+
+    name = "merge_tables"
+
+    @classmethod
+    def fits(cls, like: MergeSorted, inputs: StreamTypes) -> bool:
+        """Columns must have the order that Python gives the keys."""
+        left, right = (stream.collection for stream in inputs)
+        layout = result_layout(like.key, left)
+        flat = layout is not None and not any(pa.types.is_nested(cell.arrow) for cell in layout.cells)
+        return flat and left == right and bool(comparisons(layout))
+
+    def steps(self, inputs: Values) -> Iterator[Step]:
+        left, right = sides = both(inputs)
+        if ending(left) and ending(right):
+            yield Step(f"{self.rule}-terminator", (left.passed(), right.passed()), self, (self.ended(),))
+            return
+        most = self._most(left, right)
+        while most:
+            try:
+                counts, after, found = self._merged((_oldest(left, most), _oldest(right, most)))
+            except Exception as error:  # go up to the row that is at fault
+                expect_row_fault(self, error)
+                if most == 1:
+                    raise
+                most //= 2
+                continue
+            if any(counts):
+                waiting = tuple(map(rest, sides, counts))
+                yield Step(self.rule, waiting, after, (self.emitted(found),))
+            return
+
+    @staticmethod
+    def _most(left: Rows, right: Rows) -> int:
+        """How many rows of each side to look at."""
+        (fewer, ended), (more, _) = sorted((int(side.table.num_rows), side.fixed()) for side in (left, right))
+        if fewer:
+            return max(AT_ONCE, fewer)
+        return more if ended else min(more, 1)  # whatever waits, the first row must be in its place
+
+    def _merged(self, sides: Sides) -> tuple[tuple[int, int], Operator, pa.Table]:
+        """(the number of rows consumed of each side, the operator after them, these rows in order)."""
+        like = self.like
+        keys = [results(like.key, of, side.table) for of, side in zip(self.inputs, sides, strict=True)]
+        if any(map(self._odd, [*keys, self._table(*self.last)])):
+            return self._merged_in_python(sides)
+        ranks = self._ranks(keys, sides)
+        order = np.argsort(np.concatenate(ranks), kind="stable")
+        length = len(ranks[0])
+        # behind the last row of a side that is open, a smaller one may come
+        until = [
+            _behind(order, where)
+            for where, side in ((order < length, sides[0]), (order >= length, sides[1]))
+            if not side.fixed()
+        ]
+        order = order[: min(until, default=len(order))]
+        counts = (int((order < length).sum()), int((order >= length).sum()))
+        table = pa.concat_tables([layout_of(self.outputs[0]).fitted(side.table) for side in sides])
+        one, other = (
+            tuple(self._layout.to_elements(key.slice(count - 1, 1))) if count else before
+            for key, count, before in zip(keys, counts, self.last, strict=True)
+        )
+        return counts, replace(self, last=(one, other)), take_rows(table, order)
+
+    def _ranks(self, keys: list[pa.Table], sides: Sides) -> list[Numbers]:
+        """The ranks of the keys. Raises if a side is not sorted."""
+        before = [self._table(last) for last in self.last]
+        tables = [table for side in zip(before, keys, strict=True) for table in side]
+        columns = pa.concat_tables(tables).columns
+        numbers = dense([of.numbers(one_chunk(column)) for of, column in zip(self._compared, columns, strict=True)])
+        cuts = np.cumsum([len(before[0]) + len(keys[0])])
+        found = []
+        for index, (mine, known) in enumerate(zip(np.split(numbers, cuts), before, strict=True)):
+            falls = np.flatnonzero(mine[1:] < mine[:-1])
+            if len(falls):
+                self._refuse(index, sides[index], int(falls[0]) + 1 - len(known), keys[index])
+            found.append(mine[len(known) :])
+        return found
+
+    def _refuse(self, index: int, side: Rows, row: int, keys: pa.Table) -> None:
+        """Raises the error for a row that is smaller than the one before it."""
+        like = self.like
+        (element,) = elements_of(side.of, side.table.slice(row, 1))
+        like._key(index, element, tuple(self._layout.to_elements(keys.slice(row - 1, 1))) if row else self.last[index])
+
+    def _merged_in_python(self, sides: Sides) -> tuple[tuple[int, int], Operator, pa.Table]:
+        """Merges as on values, because only Python can compare keys that are nan or None."""
+        like = self.like
+        left, right = (SequenceValue.of(elements_of(side.of, side.table), side.end) for side in sides)
+        most = sum(side.table.num_rows for side in sides)
+        merged, counts, last = replace(like, last=self.last)._merge(left, right, most)
+        return counts, replace(self, last=last), layout_of(self.outputs[0]).to_table(merged)
+
+    def _odd(self, keys: pa.Table) -> bool:
+        """Whether there is a nan or a null."""
+        columns = [one_chunk(column) for column in keys.columns]
+        return any(c.null_count or (pa.types.is_floating(c.type) and pc.any(pc.is_nan(c)).as_py()) for c in columns)
+
+    @property
+    def _compared(self) -> tuple[Comparison, ...]:
+        found = comparisons(self._layout)
+        assert found is not None
+        return found
+
+    @property
+    def _layout(self) -> Layout:
+        """The layout of the keys."""
+        layout = result_layout(self.like.key, self.inputs[0])
+        assert layout is not None
+        return layout
+
+    def _table(self, *keys: Keys) -> pa.Table:
+        return self._layout.to_table([key for some in keys for key in some])
+
+
+def _oldest(value: Rows, most: int) -> Rows:
+    """The oldest rows. The end is included if these are all rows."""
+    if value.table.num_rows <= most:
+        return value
+    return Rows(value.of, value.table.slice(0, most))
+
+
+def _behind(order: Indices, where: Any) -> int:
+    found = np.flatnonzero(where)
+    return int(found[-1]) + 1 if len(found) else 0

@@ -14,35 +14,35 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Places, take_rows
+from flo.columns.indices import Indices, take_rows
 from flo.core.collection import End
 from flo.core.errors import Origin
-from flo.core.graph import Graph, Node, Parallel, Sequential, nodes, sequence
+from flo.core.graph import Graph, Node, nodes, sequence
 from flo.core.nest import Nest
 from flo.core.operator import Delta, Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire
-from flo.tables.faults import expect_of_a_row
+from flo.tables.faults import expect_row_fault
 from flo.tables.groups import Groups
 from flo.tables.keyed import (
     ENDED,
     KeyedRows,
+    announce_keys,
     has_key_columns,
     key_layout,
     key_names,
     key_schema,
     keys_in,
-    noticed,
     of_keys,
 )
-from flo.tables.operator import Grouping, OnTables, Op, add_deltas, columnar, given, plain
+from flo.tables.operator import Grouping, OnTables, Op, add_deltas, columnar, given, plain, register_in
 from flo.tables.operators.keyed import OnKeyed, keyed_delta
 from flo.tables.operators.lattices import LVars
 from flo.tables.operators.weights import NOTHING, chosen, new_rows, totals, weights_in, weights_of
 from flo.tables.state.run import Run, run_of
-from flo.tables.state.trace import Trace, alike, weighing
+from flo.tables.state.trace import Trace, alike, with_weights
 from flo.tables.streams import NUMBER, KeyedStreamColumns, KeyedStreams, Streams, keyed_form, numbers
-from flo.tables.translate import CHOICES, FORMS, converting, form_of
+from flo.tables.translate import CHOICES, FORMS, convert_streams, rebuild
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lvar import LVar
 from flo.values.operators.keyed_streams import inner_types
@@ -80,17 +80,17 @@ class KeysTables(OnKeyed[PerKey]):
         if values[0].of.cancels:  # keys that are there by their rows alone
             return self, tuple(keyed_delta(value.of, value.table, value.keys) for value in values)
         every = pa.concat_tables([table.select(list(names)) for value in values for table in (value.table, value.keys)])
-        new = new_rows(self.seen, weighing(every, np.ones(every.num_rows, np.int64)), names)
-        keys = noticed(new.table.select(list(names)))
+        new = new_rows(self.seen, with_weights(every, np.ones(every.num_rows, np.int64)), names)
+        keys = announce_keys(new.table.select(list(names)))
         outputs = []
-        for place, value in enumerate(values):
-            ended = [noticed(keys.select(list(names)), ended=True)] if self._is_over(place) else []
+        for index, value in enumerate(values):
+            ended = [announce_keys(keys.select(list(names)), ended=True)] if self._is_over(index) else []
             said = [keys, *ended, value.keys.filter(value.keys[ENDED])]
             outputs.append(keyed_delta(value.of, value.table, pa.concat_tables(said)))
         return replace(self, seen=self.seen.extended(new)), tuple(outputs)
 
-    def _is_over(self, place: int) -> bool:
-        return bool(self.over) and self.over[place]
+    def _is_over(self, index: int) -> bool:
+        return bool(self.over) and self.over[index]
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         values: Any = inputs
@@ -101,19 +101,19 @@ class KeysTables(OnKeyed[PerKey]):
         elif over != (self.over or (False,) * len(over)) and not values[0].of.cancels:
             table = self.seen.table()
             deltas = [
-                keyed_delta(value.of, None, noticed(table.select(list(key_names(value.of))), ended=True))
-                if now and not self._is_over(place) and table is not None
+                keyed_delta(value.of, None, announce_keys(table.select(list(key_names(value.of))), ended=True))
+                if now and not self._is_over(index) and table is not None
                 else None
-                for place, (value, now) in enumerate(zip(values, over, strict=True))
+                for index, (value, now) in enumerate(zip(values, over, strict=True))
             ]
             rests = tuple(value.passed() if value.fixed() else value for value in values)
             yield Step(f"{self.rule}-end", rests, replace(self, over=over), tuple(deltas))
 
     def _forward(self, values: tuple[KeyedRows, ...]) -> Iterator[Step]:
         if any(value.has_content() for value in values):
-            yield from self.taken_in(values, onwards=False)
+            yield from self.consume_steps(values, onwards=False)
         else:
-            ends = tuple(self.ended(place) for place in range(len(values)))
+            ends = tuple(self.ended(index) for index in range(len(values)))
             yield Step(f"{self.rule}-terminated", tuple(value.passed() for value in values), self, ends)
 
 
@@ -149,7 +149,7 @@ def inner(inputs: StreamTypes) -> StreamTypes:
 
 @dataclass(frozen=True)
 class WithForm(OfEveryKey[Op]):
-    """Goes by the form that the operator has without keys."""
+    """Runs the form that the operator has without keys."""
 
     form: Any
 
@@ -195,21 +195,21 @@ class FormOfEveryKey(WithForm[Operator]):
         if type(form).close is not OnTables.close:
             after, form, said, last = after._closed(form, said)
             found = tuple(map(add_deltas, found, last))
-        outputs = [self._delta(place, delta, said) for place, delta in enumerate(found)]
+        outputs = [self._delta(index, delta, said) for index, delta in enumerate(found)]
         return replace(after, form=form), tuple(outputs)
 
-    def taken_in(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
+    def consume_steps(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
         if isinstance(values[0], KeyedStreams):
-            return self._streams_taken_in(values[0], onwards=onwards)
-        return super().taken_in(values, onwards=onwards)
+            return self._consume_streams(values[0], onwards=onwards)
+        return super().consume_steps(values, onwards=onwards)
 
-    def _streams_taken_in(self, value: KeyedStreams, *, onwards: bool) -> Iterator[Step]:
+    def _consume_streams(self, value: KeyedStreams, *, onwards: bool) -> Iterator[Step]:
         """All streams; if the operator raises, those of each key before the first at fault, and then what the namesake
         raises."""
         try:
             operator, outputs = self.take_in(value)
         except Exception as error:
-            expect_of_a_row(self, error)
+            expect_row_fault(self, error)
             faulty = self._at_fault(value)
             good, held = _parts(value, faulty)
             if good.has_content():
@@ -222,7 +222,7 @@ class FormOfEveryKey(WithForm[Operator]):
         else:
             yield Step(self.rule, (value.drained(),), operator, outputs)
 
-    def _at_fault(self, value: KeyedStreams) -> Places:
+    def _at_fault(self, value: KeyedStreams) -> Indices:
         """The streams that the operator raises on."""
         found, waiting = [], [(0, value.streams.count)]
         while waiting:
@@ -237,19 +237,19 @@ class FormOfEveryKey(WithForm[Operator]):
                     found.append(start)
         return np.array(found, np.int64)
 
-    def side_ended(self, place: int) -> Self | None:
-        form = self.form.side_ended(place)
+    def side_ended(self, index: int) -> Self | None:
+        form = self.form.side_ended(index)
         return None if form is None else replace(self, form=form)
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
         if End.OPEN in ends:
             return None
         table = self.open.table()
-        outputs = [self.ended(place) for place in range(len(self.outputs))]
+        outputs = [self.ended(index) for index in range(len(self.outputs))]
         if table is not None and table.num_rows:
             keys = run_of(table.select(list(self.keys)), self.keys)
             _, last = self.form.close(keys)
-            deltas = [self._delta(place, delta, noticed(keys.table)) for place, delta in enumerate(last)]
+            deltas = [self._delta(index, delta, announce_keys(keys.table)) for index, delta in enumerate(last)]
             outputs = [delta.fix() for delta in deltas]  # type: ignore[union-attr]
         return replace(self.reset(), form=self.form.reset()), tuple(outputs)
 
@@ -260,38 +260,38 @@ class FormOfEveryKey(WithForm[Operator]):
         gone = pa.concat_tables([value.keys.filter(value.keys[ENDED]).select(list(self.keys)) for value in values])
         if not gone.num_rows:
             return self, new
-        delta = totals(weighing(gone, np.ones(gone.num_rows, np.int64)), self.keys)
+        delta = totals(with_weights(gone, np.ones(gone.num_rows, np.int64)), self.keys)
         done = np.flatnonzero(weights_in(self.ends, delta) + weights_of(delta) == len(values))
-        ended = noticed(take_rows(delta.table.select(list(self.keys)), done), ended=True)
+        ended = announce_keys(take_rows(delta.table.select(list(self.keys)), done), ended=True)
         return replace(self, ends=self.ends.extended(delta)), pa.concat_tables([new, ended])
 
     def _ended_by_itself(self, form: OnTables[Operator], table: pa.Table, said: pa.Table) -> pa.Table:
         """What is said of keys, with the ends that the operator has just made, and without ends of what had ended."""
         known, parts = Groups.of(said.filter(said[ENDED]), self.keys).keys, [said.filter(pc.invert(said[ENDED]))]
-        parts.append(noticed(chosen(known, np.flatnonzero(~form.has_ended(known))).table, ended=True))
+        parts.append(announce_keys(chosen(known, np.flatnonzero(~form.has_ended(known))).table, ended=True))
         if table.num_rows:
             keys = Groups.of(table.select(list(self.keys)), self.keys).keys
             now = form.has_ended(keys) & ~self.form.has_ended(keys)
-            parts.append(noticed(chosen(keys, np.flatnonzero(now)).table, ended=True))
+            parts.append(announce_keys(chosen(keys, np.flatnonzero(now)).table, ended=True))
         return pa.concat_tables(parts)
 
     def _closed(self, form: OnTables[Operator], said: pa.Table) -> tuple[Self, Any, pa.Table, Deltas]:
         """(with what is said of keys, the operator when those that have ended are closed, what is said then, and what
         was due)."""
         new = said.filter(pc.invert(said[ENDED])).select(list(self.keys))
-        opened = self.open.extended(run_of(weighing(new, np.ones(new.num_rows, np.int64)), self.keys))
+        opened = self.open.extended(run_of(with_weights(new, np.ones(new.num_rows, np.int64)), self.keys))
         gone = Groups.of(said.filter(said[ENDED]), self.keys).keys
         gone = chosen(gone, np.flatnonzero(weights_in(opened, gone)))
         if not gone.rows:
-            return replace(self, open=opened), form, noticed(new), (None,) * len(self.outputs)
+            return replace(self, open=opened), form, announce_keys(new), (None,) * len(self.outputs)
         after, last = form.close(gone)
-        left = opened.extended(Run(gone.columns, gone.keys, weighing(gone.table, -np.ones(gone.rows, np.int64))))
-        said = pa.concat_tables([noticed(new), noticed(gone.table.select(list(self.keys)), ended=True)])
+        left = opened.extended(Run(gone.columns, gone.keys, with_weights(gone.table, -np.ones(gone.rows, np.int64))))
+        said = pa.concat_tables([announce_keys(new), announce_keys(gone.table.select(list(self.keys)), ended=True)])
         return replace(self, open=left), after, said, last
 
-    def _delta(self, place: int, delta: Any, said: pa.Table) -> Delta:
+    def _delta(self, index: int, delta: Any, said: pa.Table) -> Delta:
         """An output of the operator, with what is said of keys."""
-        of: Any = self.outputs[place]
+        of: Any = self.outputs[index]
         if isinstance(of.inner, LVar):
             return _lvars(of, delta, said)
         if has_key_columns(of):
@@ -304,7 +304,7 @@ class FormOfEveryKey(WithForm[Operator]):
         return found if found.has_content() else None
 
 
-def _parts(value: KeyedStreams, faulty: Places) -> tuple[KeyedStreams, KeyedStreams]:
+def _parts(value: KeyedStreams, faulty: Indices) -> tuple[KeyedStreams, KeyedStreams]:
     """What does not come behind a stream at fault of the same key, and what does. That a key is there, all may know."""
     whose = pa.concat_tables([value.owners, value.keys.select(value.owners.column_names)])
     order, firsts = alike(whose)  # of a key, ends come behind streams
@@ -319,17 +319,17 @@ def _parts(value: KeyedStreams, faulty: Places) -> tuple[KeyedStreams, KeyedStre
     return replace(good, keys=value.keys.filter(pa.array(~said))), replace(rest, keys=value.keys.filter(pa.array(said)))
 
 
-def _chosen(value: KeyedStreams, places: Places) -> KeyedStreams:
+def _chosen(value: KeyedStreams, indices: Indices) -> KeyedStreams:
     """Some of the inner streams, in their order."""
     number = np.full(value.streams.count, -1)
-    number[places] = np.arange(len(places))
+    number[indices] = np.arange(len(indices))
     tables = []
     for table in value.streams.tables:
         renumbered = number[numbers(table)]
         rows = np.flatnonzero(renumbered >= 0)
         tables.append(take_rows(table, rows).set_column(0, NUMBER, pa.array(renumbered[rows])))
-    streams = Streams(value.streams.of, len(places), tuple(tables))
-    return replace(value, streams=streams, owners=take_rows(value.owners, places))
+    streams = Streams(value.streams.of, len(indices), tuple(tables))
+    return replace(value, streams=streams, owners=take_rows(value.owners, indices))
 
 
 def _lvars(of: Keyed[Any, Any], delta: LVars | None, said: pa.Table) -> KeyedValue:
@@ -343,7 +343,7 @@ def _lvars(of: Keyed[Any, Any], delta: LVars | None, said: pa.Table) -> KeyedVal
     return KeyedValue.of(entries)
 
 
-@form_of(PerKey)
+@register_in(FORMS, PerKey)
 def per_key(like: PerKey, inputs: StreamTypes) -> Graph | None:
     """Where operators of the body have forms for every key. The others run on values, in a `per_key` of their own."""
     if not all(has_key_columns(stream.collection) for stream in inputs):
@@ -363,20 +363,13 @@ def per_key(like: PerKey, inputs: StreamTypes) -> Graph | None:
 
 def for_every_key(graph: Graph, inputs: StreamTypes, weighted: bool) -> tuple[Graph, StreamTypes] | None:
     """The graph that does for all keys what this one does for one, and what it gives; None if there is none."""
-    match graph:
-        case Sequential(left, right):
-            first = for_every_key(left, inputs, weighted)
-            second = first and for_every_key(right, first[1], weighted)
-            return (Sequential(first[0], second[0]), second[1]) if first and second else None
-        case Parallel(left, right):
-            count = left.arity[0]
-            first = for_every_key(left, inputs[:count], weighted)
-            second = for_every_key(right, inputs[count:], weighted)
-            return (Parallel(first[0], second[0]), first[1] + second[1]) if first and second else None
-        case Node(_, Wire() as wire, origin):
-            return Node(None, wire, origin), wire.type(inputs)
-        case Node(_, operator, origin):
-            return _one(operator, inputs, weighted, origin) if inputs else None
+
+    def visit(node: Node, inputs: StreamTypes) -> tuple[Graph, StreamTypes] | None:
+        if isinstance(node.operator, Wire):
+            return Node(None, node.operator, node.origin), node.operator.type(inputs)
+        return _one(node.operator, inputs, weighted, node.origin) if inputs else None
+
+    return rebuild(graph, inputs, visit)
 
 
 def _one(
@@ -397,7 +390,7 @@ def _one(
     given = form.judge(wanted).outputs  # type: ignore[arg-type]
     if any(one.bounded != other.bounded for one, other in zip(given, outputs, strict=True)):
         return None
-    conversion, node = converting(inputs, wanted), Node(None, form, origin)  # type: ignore[arg-type]
+    conversion, node = convert_streams(inputs, wanted), Node(None, form, origin)  # type: ignore[arg-type]
     return (node if conversion is None else sequence(conversion, node)), given
 
 

@@ -9,12 +9,11 @@ from typing import Any, Self, TypeVar, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.calling import calling
-from flo.columns.indices import Places, one_chunk, take_rows
+from flo.columns.expression import calling
+from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator
-from flo.core.stream_type import StreamTypes
 from flo.tables.functions import beside, elements_of, written
 from flo.tables.groups import Counts, Groups, by_groups, group_name, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement
@@ -23,7 +22,7 @@ from flo.tables.state.run import Run
 from flo.tables.state.totals import Totals, as_array, numbers_in, run_of_sums, sums_of
 from flo.tables.state.trace import Latest, Trace, added
 from flo.tables.translate import form_of
-from flo.tables.values import WEIGHT, layout_of, of_elements, ordered, schema_of
+from flo.tables.values import WEIGHT, is_ordered, layout_of, of_elements, schema_of
 from flo.values.operators.bags import Count, FoldUnordered, Sum
 from flo.values.operators.sequences import Fold, Last, Scan
 from flo.values.operators.shapes import expect_declared
@@ -62,11 +61,12 @@ class ResultTables(OnTables[Op]):
         return self, (self.emitted(self.results(groups)),)
 
 
-def weights_beside(table: pa.Table) -> Places:
+def weights_beside(table: pa.Table) -> Indices:
     """How often each row is there: in a sequence once."""
     return numbers_in(table, WEIGHT) if WEIGHT in table.column_names else np.ones(table.num_rows, np.int64)
 
 
+@form_of(Count)
 @final
 @dataclass(frozen=True)
 class CountTables(ResultTables[Count]):
@@ -75,11 +75,10 @@ class CountTables(ResultTables[Count]):
     counts: Counts = field(default=Counts())
 
     name = "count_tables"
-    rule = "count"
 
     def added(self, groups: Groups) -> Self:
         counts = groups.counts
-        if not ordered(self.inputs[0]):
+        if not is_ordered(self.inputs[0]):
             counts = added(numbers_in(groups.rows, WEIGHT), groups.firsts)
         return replace(self, counts=self.counts.added(groups.keys, counts))
 
@@ -88,6 +87,7 @@ class CountTables(ResultTables[Count]):
         return with_keys(pa.Table.from_arrays([found], schema=layout_of(self.outputs[0]).schema), groups, self.keys)
 
 
+@form_of(Sum)
 @final
 @dataclass(frozen=True)
 class SumTables(ResultTables[Sum]):
@@ -96,27 +96,26 @@ class SumTables(ResultTables[Sum]):
     totals: Totals = field(default=Totals(()))
 
     name = "sum_tables"
-    rule = "sum"
 
     def added(self, groups: Groups) -> Self:
         rows = groups.rows
-        places, values = np.arange(rows.num_rows), {0: one_chunk(rows[VALUE])}
+        indices, values = np.arange(rows.num_rows), {0: one_chunk(rows[VALUE])}
         delta = run_of_sums(
-            groups.keys.table, groups.keys.keys, sums_of(weights_beside(rows), values, places, groups.firsts)
+            groups.keys.table, groups.keys.keys, sums_of(weights_beside(rows), values, indices, groups.firsts)
         )
         return replace(self, totals=by_groups(self.totals, groups.keys).extended(delta))
 
     def results(self, groups: Run) -> pa.Table:
         sums, layout = by_groups(self.totals, groups).known(groups), layout_of(self.outputs[0])
-        found = as_array(sums, 0, layout.cells[0].arrow, lambda place: group_name(groups, self.keys, place))
+        found = as_array(sums, 0, layout.cells[0].arrow, lambda index: group_name(groups, self.keys, index))
         return with_keys(pa.Table.from_arrays([found], schema=layout.schema), groups, self.keys)
 
 
 @dataclass(frozen=True)
-class Reaching(OnTables[F]):
-    """Calls a function of the user with what it has reached, and with the next element.
+class Accumulating(OnTables[F]):
+    """Calls a function of the user with an accumulator and the next element.
 
-    What was reached is kept as Python gave it where all rows are one group (`one`), and else in columns, by group.
+    The accumulator is kept as a Python value if all rows are one group (`one`), otherwise in columns, by group.
     """
 
     placement = Placement.ONE_PLACE
@@ -127,21 +126,21 @@ class Reaching(OnTables[F]):
     reached: Latest = field(default=NO_ROWS)
 
     def known(self, groups: Run) -> list[Any]:
-        """What was reached for each group; at first what the operator begins with."""
+        """The accumulator of each group; initially that of the operator on values."""
         like = self.like
         if not self.keys:
             return [*self.one] or [like.acc]
         found = [like.acc] * groups.rows
-        places, rows = by_groups(self.reached, groups).known(groups)
+        indices, rows = by_groups(self.reached, groups).known(groups)
         if rows is not None:
             layout = Layout.of(returned_type(like.f))
             assert layout is not None
-            for place, result in zip(places.tolist(), layout.to_elements(rows), strict=True):
-                found[place] = result
+            for index, result in zip(indices.tolist(), layout.to_elements(rows), strict=True):
+                found[index] = result
         return found
 
     def reaching(self, groups: Run, results: list[Any]) -> Self:
-        """With what was reached for some groups."""
+        """The operator with new accumulators for some groups."""
         if not self.keys:
             return replace(self, one=tuple(results))
         like = self.like
@@ -150,11 +149,11 @@ class Reaching(OnTables[F]):
 
     @calling
     def called_by_group(self, groups: Groups) -> tuple[Self, list[Any]]:
-        """The operator after these rows, and what the namesake gives for each group."""
+        """The operator after these rows, and what the operator on values returns for each group."""
         like = self.like
         of = of_elements(self.inputs[0])
         units = elements_of(of, groups.rows)
-        if not ordered(of):
+        if not is_ordered(of):
             units = list(zip(units, weights_beside(groups.rows).tolist(), strict=True))
         reached, outputs = [], []
         for acc, some in zip(self.known(groups.keys), groups.split(units), strict=True):
@@ -165,9 +164,10 @@ class Reaching(OnTables[F]):
         return self.reaching(groups.keys, reached), outputs
 
 
+@form_of(Fold, FoldUnordered)
 @final
 @dataclass(frozen=True)
-class FoldTables(ResultTables[Fold | FoldUnordered], Reaching[Fold | FoldUnordered]):
+class FoldTables(ResultTables[Fold | FoldUnordered], Accumulating[Fold | FoldUnordered]):
     """fold of sequences, and of bags and sets where the order does not matter."""
 
     name = "fold_tables"
@@ -182,6 +182,7 @@ class FoldTables(ResultTables[Fold | FoldUnordered], Reaching[Fold | FoldUnorder
         return with_keys(written(found, of_elements(self.outputs[0]).element), groups, self.keys)
 
 
+@form_of(Last)
 @final
 @dataclass(frozen=True)
 class LastTables(ResultTables[Last]):
@@ -190,7 +191,6 @@ class LastTables(ResultTables[Last]):
     kept: Latest = field(default=NO_ROWS)
 
     name = "last_tables"
-    rule = "last"
 
     def added(self, groups: Groups) -> Self:
         newest = take_rows(groups.rows, np.cumsum(groups.counts) - 1)  # a copy: a slice would hold on to all of them
@@ -200,23 +200,3 @@ class LastTables(ResultTables[Last]):
     def results(self, groups: Run) -> pa.Table | None:
         _, rows = by_groups(self.kept, groups).known(groups)
         return None if rows is None else rows.select([*self.keys, *schema_of(self.inputs[0]).names])
-
-
-@form_of(Count)
-def count(like: Count, inputs: StreamTypes) -> Operator | None:
-    return CountTables(like)
-
-
-@form_of(Sum)
-def total(like: Sum, inputs: StreamTypes) -> Operator | None:
-    return SumTables(like)
-
-
-@form_of(Fold, FoldUnordered)
-def fold(like: Fold | FoldUnordered, inputs: StreamTypes) -> Operator | None:
-    return FoldTables(like)
-
-
-@form_of(Last)
-def last(like: Last, inputs: StreamTypes) -> Operator | None:
-    return LastTables(like)

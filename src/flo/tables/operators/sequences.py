@@ -1,33 +1,41 @@
-"""Operators on sequences of rows that give rows as they come: running results, positions, the first ones."""
+"""Operators on sequences of rows: running results, positions, the first rows, and windows of rows close in time."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any, Self, final
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from flo.columns.indices import Places
+from flo.columns.indices import Indices, one_chunk, take_rows
+from flo.columns.layout import Layout
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import written
 from flo.tables.groups import ONE, Counts, Groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement
-from flo.tables.operators.results import Reaching
+from flo.tables.operators.clocks import microseconds
+from flo.tables.operators.ordering import Arranged
+from flo.tables.operators.results import Accumulating
 from flo.tables.state.run import Run
+from flo.tables.streams import Streams, inner_of, numbered, of_streams
 from flo.tables.translate import form_of
-from flo.tables.values import layout_of, of_elements
-from flo.values.operators.sequences import Enumerate, Scan, Take
+from flo.tables.values import layout_of, of_elements, schema_of
+from flo.values.operators.sequences import Enumerate, Scan, Take, Window
 
 
+@form_of(Scan)
 @final
 @dataclass(frozen=True)
-class ScanTables(Reaching[Scan]):
+class ScanTables(Accumulating[Scan]):
     """The running result of each group."""
 
     name = "scan_tables"
-    rule = "scan"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         groups = Groups.of(table, self.keys)
@@ -39,8 +47,8 @@ class ScanTables(Reaching[Scan]):
 
 
 @dataclass(frozen=True)
-class PlacedTables(OnTables[Op]):
-    """Goes by the position of an element in its group: `counts` has how many each group had."""
+class PositionTables(OnTables[Op]):
+    """Depends on the position of an element in its group. `counts` has the number of elements of each group so far."""
 
     placement = Placement.ONE_PLACE
     grouping = Grouping.ANY
@@ -48,21 +56,21 @@ class PlacedTables(OnTables[Op]):
 
     counts: Counts = field(default=Counts())
 
-    def placed(self, table: pa.Table) -> tuple[Self, Groups, Places]:
-        """With these rows; they by group, and the position of each."""
+    def placed(self, table: pa.Table) -> tuple[Self, Groups, Indices]:
+        """(the operator after these rows, the rows by group, the position of each row)."""
         groups = Groups.of(table, self.keys)
         before = groups.beside(self.counts.known(groups.keys))
         after = replace(self, counts=self.counts.added(groups.keys, groups.counts))
         return after, groups, groups.positions() + before
 
 
+@form_of(Enumerate)
 @final
 @dataclass(frozen=True)
-class EnumerateTables(PlacedTables[Enumerate]):
+class EnumerateTables(PositionTables[Enumerate]):
     """Every element with its position."""
 
     name = "enumerate_tables"
-    rule = "enumerate"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         after, groups, positions = self.placed(table)
@@ -75,13 +83,13 @@ def side_by_side(pairs: Collection, one: pa.Array, other: pa.Array) -> pa.Table:
     return pa.Table.from_arrays([one, other], schema=layout_of(pairs).schema)
 
 
+@form_of(Take)
 @final
 @dataclass(frozen=True)
-class TakeTables(PlacedTables[Take]):
+class TakeTables(PositionTables[Take]):
     """The first elements of each group, and then the end of its stream."""
 
     name = "take_tables"
-    rule = "take"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         after, groups, positions = self.placed(table)
@@ -94,16 +102,84 @@ class TakeTables(PlacedTables[Take]):
         return self.counts.known(groups) >= max(1, self.like.count)  # the end of nothing too
 
 
-@form_of(Scan)
-def scan(like: Scan, inputs: StreamTypes) -> Operator | None:
-    return ScanTables(like)
+NOTHING = Arranged(())
 
 
-@form_of(Enumerate)
-def enumerated(like: Enumerate, inputs: StreamTypes) -> Operator | None:
-    return EnumerateTables(like)
+@form_of(Window)
+@final
+@dataclass(frozen=True)
+class SpanTables(OnTables[Window]):
+    """window(interval) of values and their times, which may go back. `opened` has the rows of the window that is open.
+
+    The first row of a window is later than all before it, or it would be in the window before. So which row is the
+    first that is too late for a window is the same for the largest times so far, and these are sorted.
+    """
+
+    placement = Placement.ONE_PLACE
+    grouping = Grouping.NONE
+    keeps_positions = False
+
+    opened: Arranged = field(default=NOTHING)
+
+    name = "span_tables"
+
+    @classmethod
+    def fits(cls, like: Window, inputs: StreamTypes) -> bool:
+        """Times must be numbers, or timestamps without a zone."""
+        layout = Layout.of(of_elements(inputs[0].collection).element)
+        if layout is None or layout.names != ("0", "1") or layout.cells[1].nullable:
+            return False
+        kind = layout.cells[1].arrow
+        spans = timedelta if kind == pa.timestamp("us") else (int, float) if kind in (pa.int64(), pa.float64()) else ()
+        is_span = isinstance(like.interval, spans)
+        return is_span and not like.interval < like.interval * 0
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        ends = self.ends(table)
+        if not ends:
+            return replace(self, opened=self.opened.extended(self.opened.run(table))), (None,)
+        rest = take_rows(table, np.arange(ends[-1], table.num_rows))
+        counts = np.diff(ends, prepend=-self.opened.rows)
+        after = replace(self, opened=NOTHING.extended(NOTHING.run(rest)))
+        return after, (self._streams([table.slice(0, ends[-1])], counts),)
+
+    def close(self, groups: Run) -> tuple[Operator, Deltas]:
+        due = self.opened.rows if self.like.flush else 0
+        return replace(self, opened=NOTHING), (self._streams([], [due]) if due else None,)
+
+    def _streams(self, more: list[pa.Table], counts: Any) -> Streams:
+        """Inner streams with these numbers of rows, made of the open rows and of more."""
+        of: Any = self.outputs[0]
+        opened = self.opened.table()
+        table = pa.concat_tables(more if opened is None else [opened, *more])
+        return Streams(of, len(counts), (numbered(self.inner(table), np.repeat(np.arange(len(counts)), counts)),))
+
+    def ends(self, table: pa.Table) -> list[int]:
+        """For each window that ends, the number of rows that have arrived when it ends."""
+        interval = microseconds(self.like.interval)
+        times = _times(table)
+        reached = np.fmax.accumulate(times).tolist()
+        ends: list[int] = []
+        at, first = (
+            (0, _times(self.opened.runs[0].table.slice(0, 1))[0].item()) if self.opened.runs else (1, reached[0])
+        )
+        while True:
+            at = bisect_left(reached, True, lo=at, key=lambda time: time - first > interval)
+            if at == len(reached):
+                return ends
+            ends.append(at)
+            first = reached[at]
+
+    def inner(self, table: pa.Table) -> pa.Table:
+        """The rows as inner streams have them."""
+        (of,) = inner_of(of_streams(self.outputs[0]))
+        values = one_chunk(table["0"])
+        columns = [values] if layout_of(of).form == "value" else values.flatten()
+        return pa.Table.from_arrays(columns, schema=schema_of(of))
 
 
-@form_of(Take)
-def take(like: Take, inputs: StreamTypes) -> Operator | None:
-    return TakeTables(like)
+def _times(table: pa.Table) -> npt.NDArray[Any]:
+    column = one_chunk(table["1"])
+    numbers = column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+    found: npt.NDArray[Any] = numbers.to_numpy(zero_copy_only=False)
+    return found

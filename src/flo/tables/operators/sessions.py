@@ -13,10 +13,10 @@ from typing import Any, TypeAlias, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, take_rows
-from flo.core.term import Call, Lowering, Term, register
+from flo.columns.indices import Indices, take_rows
 from flo.tables.functions import beside
 from flo.tables.groups import ONE
+from flo.tables.operator import register_in
 from flo.tables.operators.clocks import (
     Axis,
     EventTime,
@@ -26,11 +26,11 @@ from flo.tables.operators.clocks import (
     running_max,
 )
 from flo.tables.operators.weights import totals
-from flo.tables.operators.windowers import EVERY_TIME, Assigned, Closing, Timed, Windower, windower_of
+from flo.tables.operators.windowers import EVERY_TIME, WINDOWERS, Assigned, Closing, Timed, Windower
 from flo.tables.state.panes import TIME, Panes, in_time_order, no_keys
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Trace, added, weighing
+from flo.tables.state.trace import Trace, added, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators.windows import Session
 from flo.values.ordered import Ordered
@@ -45,7 +45,7 @@ Span: TypeAlias = tuple[Any, Any]
 class Spans:
     """Sessions by group and time: the group of each, its first time and its last."""
 
-    groups: Places
+    groups: Indices
     first: Times
     last: Times
 
@@ -55,8 +55,8 @@ class Spans:
     def within(self, group: int) -> Spans:
         return self.of(slice(*np.searchsorted(self.groups, [group, group + 1])))
 
-    def of(self, places: Any) -> Spans:
-        return Spans(self.groups[places], self.first[places], self.last[places])
+    def of(self, indices: Any) -> Spans:
+        return Spans(self.groups[indices], self.first[indices], self.last[indices])
 
     def with_others(self, *others: Spans) -> Spans:
         """All, in their order."""
@@ -68,7 +68,7 @@ class Spans:
         last = np.concatenate([spans.last for spans in every])
         return Spans(groups, first, last).of(np.lexsort((first, groups)))
 
-    def holding(self, groups: Places, times: Times) -> Places:
+    def holding(self, groups: Indices, times: Times) -> Indices:
         """Which of them each time of a group is in, or -1."""
         count = len(self)
         if not count:
@@ -92,6 +92,8 @@ class OpenSessions(Trace):
 
     ordered: Ordered[Span] | None = None
 
+    term = "sessions"
+
     def of(self, keys: Run, dtype: Any) -> Spans:
         """Those of these keys."""
         nothing = np.zeros(0, dtype)
@@ -114,17 +116,13 @@ class OpenSessions(Trace):
         delta = totals(pa.concat_tables(parts), (*keys.columns, FIRST, LAST))
         return replace(self, columns=keys.columns).extended(run_of(delta.table, keys.columns))
 
-    def lower(self, lower: Lowering) -> Term:
-        return Call("sessions", (self.columns, tuple(lower(run) for run in self.runs)))
 
-
-register("sessions", lambda columns, runs=(): OpenSessions(tuple(columns), tuple(runs)))
 NO_SESSIONS = OpenSessions(())
 
 
 def _weighted(keys: Run, spans: Spans, weight: int) -> pa.Table:
     table = beside(take_rows(keys.table, spans.groups), pa.table({FIRST: spans.first, LAST: spans.last}))
-    return weighing(table, np.full(len(spans), weight))
+    return with_weights(table, np.full(len(spans), weight))
 
 
 @dataclass
@@ -174,7 +172,7 @@ class Merging:
         end = span[1] + self.gap
         self.horizon = end if self.horizon is None else max(self.horizon, end)
 
-    def take(self, times: Times, kept: Times, marks: Times) -> Places:
+    def take(self, times: Times, kept: Times, marks: Times) -> Indices:
         """Takes rows in, in turns: between two rows behind the watermark, all rows at once. Gives those that are late.
 
         A row that is not behind the watermark is never late, and cannot follow a session that has closed: of such rows,
@@ -225,7 +223,7 @@ class Sessions(Windower):
         opened = opened or NO_SESSIONS
         assert marks is not None
         one_by_one = np.ones(1, bool)  # one group of all rows: its open sessions are in order, and few are looked at
-        before = _no_spans(times.dtype)
+        before = _spans(0, [], times.dtype)
         if not delta.is_one:
             before = opened.of(groups.keys, times.dtype)
             one_by_one = np.zeros(len(groups.counts), bool)
@@ -269,7 +267,7 @@ class Sessions(Windower):
         starts = np.flatnonzero(np.concatenate([[True], apart]))
         return Spans(spans.groups[starts], spans.first[starts], until[np.append(starts[1:], len(spans)) - 1])
 
-    def _assigned(self, delta: Timed, ended: Spans, late: Places, opened: OpenSessions) -> Assigned:
+    def _assigned(self, delta: Timed, ended: Spans, late: Indices, opened: OpenSessions) -> Assigned:
         kept = np.ones(len(delta.times), bool)
         kept[late] = False
         which = ended.holding(delta.ids, delta.times)
@@ -325,7 +323,7 @@ class SessionsClosing(Closing):
     """These sessions; the number of one is its place among them."""
 
     windower: Sessions
-    groups: Places
+    groups: Indices
     since: Times
     until: Times | None
     spans: Spans
@@ -334,16 +332,12 @@ class SessionsClosing(Closing):
     def gone(self) -> Any:  # type: ignore[override]
         return EVERY_TIME if self.until is None else self.until
 
-    def holding(self, groups: Places, times: Times) -> tuple[Places, Places | None]:
+    def holding(self, groups: Indices, times: Times) -> tuple[Indices, Indices | None]:
         return self.spans.holding(self.groups[groups], times), None
 
-    def bounds(self, numbers: Places) -> tuple[Times, Times]:
+    def bounds(self, numbers: Indices) -> tuple[Times, Times]:
         exact = self.windower.axis.exact
         return exact(self.spans.first[numbers]), exact(self.spans.last[numbers]) + self.windower.gap
-
-
-def _no_spans(dtype: Any) -> Spans:
-    return Spans(np.zeros(0, np.int64), np.zeros(0, dtype), np.zeros(0, dtype))
 
 
 def _in_order(spans: Spans) -> Ordered[Span]:
@@ -355,6 +349,6 @@ def _spans(group: int, spans: list[Span], dtype: Any) -> Spans:
     return Spans(np.full(len(spans), group), first, last)
 
 
-@windower_of(Session)
+@register_in(WINDOWERS, Session)
 def sessions(like: Any, inputs: Any) -> Windower:
     return Sessions(EventTime(like, inputs), microseconds(like.gap))

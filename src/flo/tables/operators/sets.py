@@ -13,14 +13,14 @@ from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamTypes
 from flo.tables.groups import rows_of, run_by
-from flo.tables.operator import Cut, Grouping, Op, Placement, kept
-from flo.tables.operators.elementwise import Stateless, counted, like_rows
+from flo.tables.operator import Cut, Grouping, Op, Placement, kept, register_in
+from flo.tables.operators.elementwise import CountedTables, Stateless, like_rows
 from flo.tables.operators.pairs import InTurn
-from flo.tables.operators.weights import NOTHING, chosen, new_rows, totals, weights_in, weights_of
+from flo.tables.operators.weights import NOTHING, chosen, drop_side, new_rows, totals, weights_in, weights_of
 from flo.tables.state.keys import comparable, keys_of
 from flo.tables.state.run import Run
-from flo.tables.state.trace import Trace, added_up, fitting, weighing
-from flo.tables.translate import form_of
+from flo.tables.state.trace import Trace, consolidate_table, fitting, with_weights
+from flo.tables.translate import FORMS, form_of
 from flo.tables.values import WEIGHT, Rows, layout_of, of_elements
 from flo.values.operators.bags import Distinct as SequenceDistinct
 from flo.values.operators.sets import Difference, Intersection, ToBag
@@ -35,16 +35,17 @@ class Remembering(Stateless[Op]):
     placement = Placement.BY_KEY
     keeps_positions = False
 
-    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
-        return keys_of([table[name] for name in self.names(place)]).numbers
+    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
+        return keys_of([table[name] for name in self.names(index)]).numbers
 
-    def key_columns(self, place: int) -> tuple[str, ...] | None:
-        return self.names(place)
+    def key_columns(self, index: int) -> tuple[str, ...] | None:
+        return self.names(index)
 
     def names(self, side: int = 0) -> tuple[str, ...]:
         return (*self.keys, *layout_of(self.inputs[side]).names)
 
 
+@form_of(Distinct, Positive)
 @final
 @dataclass(frozen=True)
 class DistinctTables(Remembering[Distinct | Positive]):
@@ -63,6 +64,7 @@ class DistinctTables(Remembering[Distinct | Positive]):
         return grown, (self.emitted(chosen(delta, moved, changed[moved]).table),)
 
 
+@form_of(SequenceDistinct)
 @final
 @dataclass(frozen=True)
 class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
@@ -72,20 +74,25 @@ class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
 
     name = "new_tables"
 
+    @classmethod
+    def fits(cls, like: ToBag | ToZSet | SequenceDistinct, inputs: StreamTypes) -> bool:
+        return layout_of(inputs[0].collection).hashable
+
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        place = "="
-        numbered = table.append_column(place, pa.array(np.arange(table.num_rows)))
+        index = "="
+        numbered = table.append_column(index, pa.array(np.arange(table.num_rows)))
         if WEIGHT not in table.column_names:
-            numbered = weighing(numbered, np.ones(table.num_rows, np.int64))
+            numbered = with_weights(numbered, np.ones(table.num_rows, np.int64))
         new = new_rows(self.seen, numbered, self.names())
-        order = np.sort(new.table[place].to_numpy())
-        kept = Run(new.columns, new.keys, new.table.drop_columns([place]))
+        order = np.sort(new.table[index].to_numpy())
+        kept = Run(new.columns, new.keys, new.table.drop_columns([index]))
         found = table.take(pa.array(order))
         if WEIGHT in found.column_names:
-            found = weighing(found, np.ones(len(order), np.int64))
+            found = with_weights(found, np.ones(len(order), np.int64))
         return replace(self, seen=self.seen.extended(kept)), (self.emitted(found),)
 
 
+@form_of(ZSetToBag, ZSetToSet)
 @final
 @dataclass(frozen=True)
 class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
@@ -104,7 +111,7 @@ class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
 
     def close(self, groups: Run) -> tuple[Operator, Deltas]:
         rows, _ = rows_of(self.rows, groups)
-        found = None if rows is None else added_up(rows)
+        found = None if rows is None else consolidate_table(rows)
         if found is None or not found.num_rows:
             return self, (None,)
         weights = found[WEIGHT].to_numpy()
@@ -112,10 +119,11 @@ class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
             below = layout_of(self.inputs[0]).to_elements(found.filter(pa.array(weights < 0)))
             replace(self.like, weights=PersistentMap(dict.fromkeys(below, -1))).finish(ZSetValue)  # says what is wrong
         if isinstance(self.outputs[0], Set):
-            found = weighing(found, np.ones(found.num_rows, np.int64))
+            found = with_weights(found, np.ones(found.num_rows, np.int64))
         return self, (Rows(of_elements(self.outputs[0]), found),)
 
 
+@form_of(Intersection)
 @final
 @dataclass(frozen=True)
 class IntersectionTables(Remembering[Intersection]):
@@ -126,6 +134,10 @@ class IntersectionTables(Remembering[Intersection]):
     ended_side: int | None = kept(None, Cut.SAME)
 
     name = "intersection_tables"
+
+    @classmethod
+    def fits(cls, like: Intersection, inputs: StreamTypes) -> bool:
+        return _are_comparable(inputs)
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = new_rows(self.left, left, self.names(0)), new_rows(self.right, right, self.names(1))
@@ -140,11 +152,11 @@ class IntersectionTables(Remembering[Intersection]):
         found = [like_rows(layout.fitted(part), part, self.keys) for part in parts]
         return grown, (self.emitted(pa.concat_tables(found)),)
 
-    def side_ended(self, place: int) -> Self:
-        kept = replace(self, right=NOTHING) if place == 0 else replace(self, left=NOTHING)
-        return replace(kept, ended_side=place)
+    def side_ended(self, index: int) -> Self:
+        return drop_side(self, index)
 
 
+@form_of(Difference)
 @final
 @dataclass(frozen=True)
 class DifferenceTables(InTurn[Difference], Remembering[Difference]):
@@ -156,6 +168,10 @@ class DifferenceTables(InTurn[Difference], Remembering[Difference]):
     grouping = Grouping.WHOLE
     rows_wait = True
 
+    @classmethod
+    def fits(cls, like: Difference, inputs: StreamTypes) -> bool:
+        return _are_comparable(inputs)
+
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         if right.num_rows:
             return replace(self, gone=self.gone.extended(new_rows(self.gone, right, self.names(1)))), (None,)
@@ -163,32 +179,17 @@ class DifferenceTables(InTurn[Difference], Remembering[Difference]):
         return self, (self.emitted(chosen(rows, np.flatnonzero(weights_in(self.gone, rows) == 0)).table),)
 
 
-@form_of(Distinct, Positive)
-def distinct(like: Distinct | Positive, inputs: StreamTypes) -> Operator | None:
-    return DistinctTables(like)
-
-
-@form_of(SequenceDistinct)
-def distinct_sequence(like: SequenceDistinct, inputs: StreamTypes) -> Operator | None:
-    return NewTables(like) if layout_of(inputs[0].collection).hashable else None
-
-
-@form_of(ToBag, ToZSet)
+@register_in(FORMS, ToBag, ToZSet)
 def to_bag(like: ToBag | ToZSet, inputs: StreamTypes) -> Operator | None:
-    return NewTables(like) if isinstance(inputs[0].collection, Set) else counted(like, inputs)
+    """Rows of a set may arrive again, and must be remembered."""
+    if isinstance(inputs[0].collection, Set):
+        return NewTables(like)
+    return CountedTables(like) if CountedTables.fits(like, inputs) else None
 
 
-@form_of(ZSetToBag, ZSetToSet)
-def from_zset(like: ZSetToBag | ZSetToSet, inputs: StreamTypes) -> Operator | None:
-    return FromZSetTables(like)
-
-
-@form_of(Intersection, Difference)
-def of_two_sets(like: Intersection | Difference, inputs: StreamTypes) -> Operator | None:
-    """Sets of types that only Python can compare stay values."""
+def _are_comparable(inputs: StreamTypes) -> bool:
+    """Whether equal elements of both sets have equal columns. Other types, only Python can compare."""
     one, other = (layout_of(stream.collection) for stream in inputs)
     if one.form != other.form or len(one.cells) != len(other.cells):
-        return None
-    if not all(a.kind == b.kind and comparable(a.arrow, b.arrow) for a, b in zip(one.cells, other.cells, strict=True)):
-        return None
-    return IntersectionTables(like) if isinstance(like, Intersection) else DifferenceTables(like)
+        return False
+    return all(a.kind == b.kind and comparable(a.arrow, b.arrow) for a, b in zip(one.cells, other.cells, strict=True))

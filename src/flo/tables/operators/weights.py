@@ -1,22 +1,24 @@
-"""Weights of rows and of keys: how much there is of each, and which of them come and go."""
+"""Weights of rows and of keys: look them up in traces, and find rows that appear or disappear."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Places, largest, take_rows
+from flo.columns.indices import Indices, largest, take_rows
 from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.tables.operator import OnTables
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.run import Run, pairs
-from flo.tables.state.trace import Trace, added, alike, fitting, too_heavy, weighing
+from flo.tables.state.trace import Trace, added, alike, fitting, weight_overflow, with_weights
 from flo.tables.values import WEIGHT
 
 NOTHING = Trace(())
+S = TypeVar("S", bound=OnTables[Any])
 
 
 def totals(table: pa.Table, columns: tuple[str, ...]) -> Run:
@@ -28,17 +30,17 @@ def totals(table: pa.Table, columns: tuple[str, ...]) -> Run:
         return Run(columns, keys, table)
     sums = added(table[WEIGHT].to_numpy()[order], firsts)
     kept = sums != 0
-    places = order[firsts[kept]]
-    return Run(columns, Keys(keys.numbers[places], keys.exact), weighing(take_rows(table, places), sums[kept]))
+    indices = order[firsts[kept]]
+    return Run(columns, Keys(keys.numbers[indices], keys.exact), with_weights(take_rows(table, indices), sums[kept]))
 
 
-def weights_of(run: Run) -> Places:
-    weights: Places = run.table[WEIGHT].to_numpy()
+def weights_of(run: Run) -> Indices:
+    weights: Indices = run.table[WEIGHT].to_numpy()
     return weights
 
 
-def weights_in(trace: Trace, rows: Run) -> Places:
-    """How much of the key of each of these rows there is in a trace."""
+def weights_in(trace: Trace, rows: Run) -> Indices:
+    """The sum of the weights that the key of each of these rows has in a trace."""
     found, met, bound = np.zeros(rows.rows, np.int64), [], 0
     for run in trace:
         ours, theirs = pairs(rows, run)
@@ -51,25 +53,25 @@ def weights_in(trace: Trace, rows: Run) -> Places:
         for ours, weights in met:
             np.add.at(exact, ours, weights.astype(object))
         if (exact != found).any():
-            raise too_heavy()
+            raise weight_overflow()
     return found
 
 
-def multiplied(one: pa.ChunkedArray, other: Any) -> pa.ChunkedArray:
+def multiply_weights(one: pa.ChunkedArray, other: Any) -> pa.ChunkedArray:
     """The products of weights; an error if one does not fit 64 bits."""
     try:
         return pc.multiply_checked(one, other)
     except pa.ArrowInvalid:
-        raise too_heavy() from None
+        raise weight_overflow() from None
 
 
-def chosen(run: Run, which: Places, weights: Places | None = None) -> Run:
+def chosen(run: Run, which: Indices, weights: Indices | None = None) -> Run:
     """Some rows of a run, in their order, with other weights if they are given."""
     if len(which) == run.rows and weights is None:
         return run
     table = take_rows(run.table, which)
     keys = Keys(run.keys.at(which), run.keys.exact)
-    return Run(run.columns, keys, table if weights is None else weighing(table, weights))
+    return Run(run.columns, keys, table if weights is None else with_weights(table, weights))
 
 
 def matching(rows: Run, trace: Trace) -> Run:
@@ -87,11 +89,17 @@ def new_rows(seen: Trace, table: pa.Table, columns: tuple[str, ...]) -> Run:
     return chosen(rows, new, np.ones(len(new), np.int64))
 
 
-def flips(trace: Trace, delta: Run) -> Places:
-    """For each row of a delta 1 if it comes, that is if its weight rises above zero; -1 if it goes; else 0."""
+def find_flips(trace: Trace, delta: Run) -> Indices:
+    """For each row of a delta: 1 if its weight rises above zero, -1 if it falls to zero or below, else 0."""
     before = weights_in(trace, delta)
     after = fitting(before, weights_of(delta))
     return (after > 0).astype(np.int64) - (before > 0)
+
+
+def drop_side(operator: S, ended: int) -> S:
+    """The operator without what it keeps of one side, when the other has ended."""
+    changes: dict[str, Any] = {"left" if ended else "right": NOTHING, "ended_side": ended}
+    return replace(operator, **changes)
 
 
 @dataclass(frozen=True)
@@ -103,26 +111,26 @@ class Partners(Lowerable):
     keys: Trace = field(default=NOTHING)
 
     def met(self, delta: Run, columns: tuple[str, ...]) -> tuple[Partners, Run]:
-        """With a delta of rows by key, whose own columns are given; and the keys that come and go, with 1 and -1."""
+        """Adds a delta of rows by key, with these columns; also returns the keys that appear (1) or disappear (-1)."""
         rows = totals(delta.table, columns)
-        come = flips(self.rows, rows)
-        keys = totals(weighing(rows.table.select([*delta.columns, WEIGHT]), come), delta.columns)
-        changed = flips(self.keys, keys)
+        come = find_flips(self.rows, rows)
+        keys = totals(with_weights(rows.table.select([*delta.columns, WEIGHT]), come), delta.columns)
+        changed = find_flips(self.keys, keys)
         moved = np.flatnonzero(changed)
         kept = Run(columns, rows.keys, rows.table.select([*columns, WEIGHT]))
         return Partners(self.rows.extended(kept), self.keys.extended(keys)), chosen(keys, moved, changed[moved])
 
     def keys_only(self) -> Partners:
-        """The same, when no more rows will come."""
+        """The keys alone, for when no more rows will arrive."""
         keys = [chosen(run, np.flatnonzero(weights_of(run) > 0)) for run in self.keys.consolidated()]
         ones = [chosen(run, np.arange(run.rows), np.ones(run.rows, np.int64)) for run in keys if run.rows]
         return Partners(NOTHING, replace(self.keys, runs=tuple(ones)))
 
-    def there(self, rows: Run) -> Places:
-        """Which of these rows have a partner."""
+    def there(self, rows: Run) -> Indices:
+        """The indices of the rows that have a partner."""
         return np.flatnonzero(weights_in(self.keys, rows) > 0)
 
-    def absent(self, rows: Run) -> Places:
+    def absent(self, rows: Run) -> Indices:
         return np.flatnonzero(weights_in(self.keys, rows) <= 0)
 
     def lower(self, lower: Lowering) -> Term:

@@ -4,7 +4,7 @@
 places, `Sessions.assign` (sessions.py) for sessions. The operator (windows.py) sends what is late to the side output.
 
 To add a kind of window, add its operator on values (flo/values/operators/windows.py) and its windower, here
-or beside sessions.py, registered with `windower_of`. Grouping by key, state, emission, shards and checkpoints follow.
+or beside sessions.py, registered in `WINDOWERS`. Grouping by key, state, emission, shards and checkpoints follow.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 
-from flo.columns.indices import Places
+from flo.columns.indices import Indices
 from flo.core.operator import Operator
 from flo.tables.groups import ONE, Groups
+from flo.tables.operator import register_in
 from flo.tables.operators.clocks import (
     LARGE,
     Axis,
@@ -62,19 +63,19 @@ class Timed:
         return self.groups.keys is ONE
 
     @cached_property
-    def ids(self) -> Places:
+    def ids(self) -> Indices:
         """The group of each row."""
         return ids_of(self.groups)
 
 
 EVERY_TIME = np.full(1, np.inf)
-"""What every time is before."""
+"""A time after all times."""
 
 
 class Closing(ABC):
     """The windows that close now, by number."""
 
-    groups: Places
+    groups: Indices
     """The groups that may have rows which waited for them."""
     since: Times
     """For each of these groups, the time before which rows were gone already."""
@@ -84,11 +85,11 @@ class Closing(ABC):
     """The time before which rows are in no other window, and leave; or one time for all groups."""
 
     @abstractmethod
-    def holding(self, groups: Places, times: Times) -> tuple[Places, Places | None]:
+    def holding(self, groups: Indices, times: Times) -> tuple[Indices, Indices | None]:
         """For rows that waited: (the first window that closes and holds each, how many there are; None for one)."""
 
     @abstractmethod
-    def bounds(self, numbers: Places) -> tuple[Times, Times]:
+    def bounds(self, numbers: Indices) -> tuple[Times, Times]:
         """Where the windows of these numbers begin and end."""
 
 
@@ -96,13 +97,13 @@ class Closing(ABC):
 class Assigned:
     """The rows of a delta, assigned to windows."""
 
-    late: Places
+    late: Indices
     """Rows that were in a window which had closed before they came."""
-    rows: Places
+    rows: Indices
     """Rows in windows that close now."""
-    first: Places
+    first: Indices
     """The first such window of each."""
-    counts: Places | None
+    counts: Indices | None
     """How many there are; None for one."""
     waits: Any
     """Whether each row of the delta is in a window that is open still."""
@@ -142,16 +143,7 @@ class Windower(ABC):
 
 Make: TypeAlias = Callable[[Any, Any], Windower]
 WINDOWERS: dict[type[Operator], Make] = {}
-
-
-def windower_of(*kinds: type[Operator]) -> Callable[[Make], Make]:
-    """Registers the windower of these operators: a function of the operator and of the collections that it reads."""
-
-    def registered(make: Make) -> Make:
-        WINDOWERS.update(dict.fromkeys(kinds, make))
-        return make
-
-    return registered
+"""For a class of window operators: a function from the operator and the collections that it reads to its windower."""
 
 
 @final
@@ -199,7 +191,7 @@ class Grid(Windower):
             windows = windows - high
         return windows
 
-    def _open(self, times: Times, marks: Times | None) -> tuple[Any, Any, Places]:
+    def _open(self, times: Times, marks: Times | None) -> tuple[Any, Any, Indices]:
         """(the first window that holds each time and is open at its watermark, the last one, which times are late)."""
         first, last = self.holding(times)
         if marks is None:
@@ -259,14 +251,14 @@ class AlignedClosing(Closing):
     """The windows of each group from `begin` on and before `stops`."""
 
     grid: Grid
-    groups: Places
+    groups: Indices
     since: Times
     until: Times | None
     gone: Times
     begin: Any
     stops: Any
 
-    def holding(self, groups: Places, times: Times) -> tuple[Places, Places | None]:
+    def holding(self, groups: Indices, times: Times) -> tuple[Indices, Indices | None]:
         first, last = self.grid.holding(self.grid.axis.exact(times))
         if self.grid.slide == self.grid.size:
             return _whole(first), None
@@ -274,24 +266,24 @@ class AlignedClosing(Closing):
         last = last if self.stops is None else np.minimum(last, self.stops[groups] - 1)
         return _whole(first), _whole(last - first + 1)
 
-    def bounds(self, numbers: Places) -> tuple[Times, Times]:
+    def bounds(self, numbers: Indices) -> tuple[Times, Times]:
         grid = self.grid
         if len(numbers) and np.abs(numbers).max().item() * grid.slide + grid.size > LARGE:
             numbers = numbers.astype(object)
         return grid.start(numbers), grid.end(numbers)
 
 
-def _whole(numbers: Any) -> Places:
-    found: Places = numbers.astype(np.int64, copy=False)
+def _whole(numbers: Any) -> Indices:
+    found: Indices = numbers.astype(np.int64, copy=False)
     return found
 
 
-@windower_of(Tumbling, Sliding)
+@register_in(WINDOWERS, Tumbling, Sliding)
 def aligned(like: Any, inputs: Any) -> Windower:
     return Grid(EventTime(like, inputs), microseconds(like.size), microseconds(like.slide))
 
 
-@windower_of(Batch)
+@register_in(WINDOWERS, Batch)
 def batches(like: Any, inputs: Any) -> Windower:
     """A batch is a window of so many rows, on the axis of row numbers."""
     return Grid(RowNumbers(like.count), like.count, like.count)

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, expand_ranges, take_rows
+from flo.columns.indices import Indices, arranged, expand_ranges, grouped, take_rows
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -27,7 +27,6 @@ from flo.tables.operators.sessions import OpenSessions
 from flo.tables.operators.weights import chosen
 from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, Timed, Windower
 from flo.tables.state.keys import Keys
-from flo.tables.state.packing import arranged, grouped
 from flo.tables.state.panes import ARRIVAL, TIME, Panes
 from flo.tables.state.run import Run
 from flo.tables.streams import Streams, inner_of, numbered, of_streams
@@ -37,6 +36,7 @@ from flo.values.operators.sequences import Batch
 from flo.values.operators.windows import TimeWindows
 
 
+@form_of(*WINDOWERS)
 @dataclass(frozen=True)
 class WindowTables(OnTables[TimeWindows | Batch]):
     """The windows of all groups. A row waits once, whatever the number of windows that it is in."""
@@ -56,9 +56,9 @@ class WindowTables(OnTables[TimeWindows | Batch]):
 
     name = "window_tables"
 
-    @property
-    def rule(self) -> str:
-        return self.like.name
+    @classmethod
+    def fits(cls, like: TimeWindows | Batch, inputs: StreamTypes) -> bool:
+        return isinstance(like, Batch) or has_numbers(like)
 
     @property
     def windower(self) -> Windower:
@@ -129,18 +129,18 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         """The columns of an element."""
         return list(layout_of(inner_of(of_streams(self.outputs[0]))[0]).names)
 
-    def _found(self, keys: Run, closing: Closing) -> tuple[Places, pa.Table | None, Panes]:
+    def _found(self, keys: Run, closing: Closing) -> tuple[Indices, pa.Table | None, Panes]:
         """(the place of each row's group in `closing.groups`, the rows that waited for what closes, those left)."""
         if not len(closing.groups):
             return np.zeros(0, np.int64), None, self.opened
         some = keys if len(closing.groups) == keys.rows else chosen(keys, closing.groups)
         return self.opened.closed(some, closing.since, closing.until, closing.gone, self._gone)
 
-    def _closed(self, groups: Groups, assigned: Assigned, owners: Places, old: pa.Table | None) -> Streams | None:
+    def _closed(self, groups: Groups, assigned: Assigned, owners: Indices, old: pa.Table | None) -> Streams | None:
         """The windows that close, with rows that waited for them and rows of the delta."""
-        closing, first, counts, places = assigned.closing, assigned.first, assigned.counts, assigned.rows
-        ids = ids_of(groups)[places] if self.keys else places[:0]
-        tables = [groups.rows.select(self._names)] if len(places) else []
+        closing, first, counts, indices = assigned.closing, assigned.first, assigned.counts, assigned.rows
+        ids = ids_of(groups)[indices] if self.keys else indices[:0]
+        tables = [groups.rows.select(self._names)] if len(indices) else []
         if old is not None:
             order = arranged(old[ARRIVAL].to_numpy())
             whose = owners[order] if self.keys else np.zeros(1, np.int64)  # one group, which numpy broadcasts
@@ -148,24 +148,24 @@ class WindowTables(OnTables[TimeWindows | Batch]):
             first = np.concatenate([old_first, first])
             if old_counts is not None:
                 counts = old_counts if counts is None else np.concatenate([old_counts, counts])
-            places = np.concatenate([order, places + old.num_rows])
+            indices = np.concatenate([order, indices + old.num_rows])
             ids = np.concatenate([closing.groups[whose], ids]) if self.keys else ids
             tables = [old.select(self._names), *tables]
-        if not len(places):
+        if not len(indices):
             return None
         if counts is not None:
-            first, places = expand_ranges(first, counts), np.repeat(places, counts)
+            first, indices = expand_ranges(first, counts), np.repeat(indices, counts)
             ids = np.repeat(ids, counts) if self.keys else ids
         if self.keys:
             order, ids, windows, counts = _by_window(ids, first)
         else:
-            order, windows, counts = _grouped(first)
-        rows = _take(pa.concat_tables(tables), places[order])
+            order, windows, counts = grouped(first)
+        rows = _take(pa.concat_tables(tables), indices[order])
         streams = np.repeat(np.arange(len(windows)), counts)
         whole = self._streams(rows, streams, closing, windows)
         return replace(whole, owners=take_rows(groups.keys.table, ids)) if self.keys else whole
 
-    def _streams(self, rows: pa.Table, streams: Places, closing: Closing, windows: Places) -> Streams:
+    def _streams(self, rows: pa.Table, streams: Indices, closing: Closing, windows: Indices) -> Streams:
         """Whole windows: their rows, which window each is in, and their numbers."""
         tables = [numbered(rows, streams)]
         of: Any = self.outputs[0]
@@ -186,7 +186,7 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         return hash((self.like, self.count))
 
 
-def _by_window(ids: Places, windows: Places) -> tuple[Places, Places, Places, Places]:
+def _by_window(ids: Indices, windows: Indices) -> tuple[Indices, Indices, Indices, Indices]:
     """(rows by group and window, those of one window as they stand; the group and the number of each window that there
     is; how many rows it has)."""
     low, different = int(windows.min()), None
@@ -194,25 +194,17 @@ def _by_window(ids: Places, windows: Places) -> tuple[Places, Places, Places, Pl
     if span * (int(ids.max()) + 1) >= 1 << 62:
         different, windows = np.unique(windows, return_inverse=True)
         low, span = 0, len(different)
-    order, pairs, counts = _grouped(ids * span + (windows - low))
+    order, pairs, counts = grouped(ids * span + (windows - low))
     groups, numbers = np.divmod(pairs, span)
     return order, groups, numbers + low if different is None else different[numbers], counts
 
 
-def _grouped(numbers: Places) -> tuple[Places, Places, Places]:
-    """(the places of the numbers in their order, equal ones as they stand; each one there is; how often)."""
-    if (numbers[1:] < numbers[:-1]).any():
-        return grouped(numbers)
-    firsts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
-    return np.arange(len(numbers)), numbers[firsts], np.diff(firsts, append=len(numbers))
-
-
-def _take(table: pa.Table, places: Places) -> pa.Table:
+def _take(table: pa.Table, indices: Indices) -> pa.Table:
     """These rows; where they stand one after the other, without a copy."""
-    count = len(places)
-    if places[-1] - places[0] == count - 1 and bool(np.all(np.diff(places) == 1)):
-        return table.slice(int(places[0]), count)
-    return take_rows(table, places)
+    count = len(indices)
+    if indices[-1] - indices[0] == count - 1 and bool(np.all(np.diff(indices) == 1)):
+        return table.slice(int(indices[0]), count)
+    return take_rows(table, indices)
 
 
 def _column(moments: Times, kind: pa.DataType) -> pa.Array:
@@ -221,8 +213,3 @@ def _column(moments: Times, kind: pa.DataType) -> pa.Array:
         return pa.array(np.asarray(moments, np.float64 if pa.types.is_floating(kind) else np.int64)).cast(kind)
     except OverflowError:
         raise ElementError("the bounds of a window do not fit the 64 bits of their columns") from None
-
-
-@form_of(*WINDOWERS)
-def windows(like: Any, inputs: StreamTypes) -> Operator | None:
-    return WindowTables(like) if not isinstance(like, TimeWindows) or has_numbers(like) else None

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Numbers, Places, one_chunk
+from flo.columns.indices import Indices, Numbers, one_chunk
 from flo.core.term import Lowering
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -34,9 +34,9 @@ class Keys:
     numbers: Numbers
     exact: bool
 
-    def at(self, places: Places) -> Numbers:
+    def at(self, indices: Indices) -> Numbers:
         """The numbers at these indices."""
-        return self.numbers.take(places)
+        return self.numbers.take(indices)
 
     @property
     def bytes(self) -> int:
@@ -125,8 +125,8 @@ def _filled(array: pa.Array) -> pa.Array:
 
 
 def _refilled(array: pa.Array, some: pa.Array) -> pa.Array:
-    places = np.cumsum(np.asarray(array.is_valid())) - 1
-    return some.take(pa.array(np.maximum(places, 0)))
+    indices = np.cumsum(np.asarray(array.is_valid())) - 1
+    return some.take(pa.array(np.maximum(indices, 0)))
 
 
 def _as_int64(kind: pa.DataType) -> bool:
@@ -156,9 +156,9 @@ def _of_bytes(array: pa.Array) -> Numbers:
     low, high = int(offsets[0]), int(offsets[-1])
     text = np.concatenate([np.frombuffer(data, np.uint8)[low:high], np.zeros(8, np.uint8)])
     words: Numbers = np.ndarray((high - low + 1,), "<u8", text, strides=(1,))  # one at every byte
-    for place in np.flatnonzero(lengths > LONG):
-        value = text[offsets[place] - low : offsets[place + 1] - low]
-        numbers[place] = np.frombuffer(blake2b(value.tobytes(), digest_size=8).digest(), "<u8")[0]
+    for index in np.flatnonzero(lengths > LONG):
+        value = text[offsets[index] - low : offsets[index + 1] - low]
+        numbers[index] = np.frombuffer(blake2b(value.tobytes(), digest_size=8).digest(), "<u8")[0]
     rows, at = np.flatnonzero((lengths > 0) & (lengths <= LONG)), 0
     while len(rows):
         left = lengths[rows] - at
@@ -169,12 +169,12 @@ def _of_bytes(array: pa.Array) -> Numbers:
     return numbers
 
 
-def _of_lists(offsets: Places, items: Numbers) -> Numbers:
+def _of_lists(offsets: Indices, items: Numbers) -> Numbers:
     """Σ item · oddᵖˡᵃᶜᵉ modulo 2⁶⁴, over the items of each list."""
     lengths = np.diff(offsets)
     powers = np.cumprod(np.full(int(lengths.max(initial=0)), _ODD), dtype=np.uint64)
-    place = np.arange(len(items), dtype=np.int64) - np.repeat(offsets[:-1], lengths)
-    running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(items * powers[place], dtype=np.uint64)])
+    index = np.arange(len(items), dtype=np.int64) - np.repeat(offsets[:-1], lengths)
+    running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(items * powers[index], dtype=np.uint64)])
     numbers: Numbers = running[offsets[1:]] - running[offsets[:-1]] + (lengths + 1).astype(np.uint64) * _LENGTH
     return numbers
 
@@ -217,8 +217,8 @@ def _equal(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
 def _equal_lists(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
     lengths, others = (np.asarray(pc.fill_null(pc.list_value_length(each), 0)) for each in (one, other))
     found: npt.NDArray[np.bool_] = lengths == others
-    places = pa.array(np.flatnonzero(found))
-    differ = ~_equal(pc.list_flatten(one.take(places)), pc.list_flatten(other.take(places)))
+    indices = pa.array(np.flatnonzero(found))
+    differ = ~_equal(pc.list_flatten(one.take(indices)), pc.list_flatten(other.take(indices)))
     sizes = lengths[found]
     running = np.concatenate([[0], np.cumsum(differ)])
     ends = np.cumsum(sizes)
@@ -233,7 +233,7 @@ def comparable(one: pa.DataType, other: pa.DataType) -> bool:
         return True
     if types.is_struct(one) and types.is_struct(other):
         return one.num_fields == other.num_fields and all(
-            comparable(one.field(place).type, other.field(place).type) for place in range(one.num_fields)
+            comparable(one.field(index).type, other.field(index).type) for index in range(one.num_fields)
         )
     if types.is_list(one) and types.is_list(other):
         return comparable(one.value_type, other.value_type)
@@ -261,8 +261,8 @@ class Implied(Keys):
     def numbers(self) -> Numbers:
         return keys_of(self.columns).numbers
 
-    def at(self, places: Places) -> Numbers:
-        return keys_of([column.take(pa.array(places)) for column in self.columns]).numbers
+    def at(self, indices: Indices) -> Numbers:
+        return keys_of([column.take(pa.array(indices)) for column in self.columns]).numbers
 
     @property
     def bytes(self) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flo.columns.indices import Numbers, Places, largest
+from flo.columns.indices import Indices, Numbers, largest
 from flo.values.exact import to_float
 
 BITS = 32
@@ -54,7 +54,7 @@ class Limbs:
         """One of the numbers as a Python integer, times 2^(-32 · low)."""
         return sum(int(digit) << (BITS * index) for index, digit in enumerate(self.digits[:, place]))
 
-    def at(self, places: Places) -> Limbs:
+    def at(self, places: Indices) -> Limbs:
         """Some of the numbers."""
         return Limbs(self.low, self.digits[:, places])
 
@@ -64,7 +64,7 @@ class Limbs:
         up, down = 1 << max(unit, 0), 1 << max(-unit, 0)
         return [Fraction(self.number(place) * up, down) for place in range(self.digits.shape[1])]
 
-    def to_floats(self, weights: Places | None = None) -> Floats:
+    def to_floats(self, weights: Indices | None = None) -> Floats:
         """The floats nearest to the numbers, or to the numbers divided by weights."""
         size = self.absolute()
         if weights is None:
@@ -103,7 +103,7 @@ class Limbs:
         return Limbs(low, found).carried()
 
     @staticmethod
-    def of_ints(numbers: Places) -> Limbs:
+    def of_ints(numbers: Indices) -> Limbs:
         return Limbs(0, np.array([numbers & MASK, numbers >> BITS]))
 
     def times_ten(self, power: int) -> Limbs:
@@ -113,7 +113,7 @@ class Limbs:
             limbs = Limbs(self.low, limbs.digits * 10 ** min(zeros, 9)).carried()
         return limbs
 
-    def divided(self, weights: Places) -> Limbs:
+    def divided(self, weights: Indices) -> Limbs:
         """The quotients by weights, rounded half to even. No index may be negative."""
         whole = self.from_zero()
         small = _small(weights)
@@ -130,7 +130,7 @@ class Limbs:
                 found.digits[index, place] = number >> BITS * index if last else number >> BITS * index & MASK
         return found
 
-    def to_ints(self) -> tuple[Places, Places]:
+    def to_ints(self) -> tuple[Indices, Indices]:
         """The numbers as int64, and the indices of those that do not fit. No digit index may be negative."""
         digits = self.from_zero().digits
         values = digits[0] + (digits[1] << BITS if len(digits) > 1 else 0)
@@ -143,12 +143,12 @@ class Limbs:
         return Limbs(0, np.concatenate([np.zeros((self.low, self.digits.shape[1]), np.int64), self.digits]))
 
 
-def _small(weights: Places) -> npt.NDArray[np.bool_]:
+def _small(weights: Indices) -> npt.NDArray[np.bool_]:
     """Which weights fit one digit. (The smallest int64 has no absolute value.)"""
     return (weights >= -MASK) & (weights <= MASK)
 
 
-def _divided(size: Limbs, divisors: Places, more: int) -> tuple[Limbs, Numbers]:
+def _divided(size: Limbs, divisors: Indices, more: int) -> tuple[Limbs, Numbers]:
     """Long division: the quotients, with `more` digits below the lowest, and the remainders."""
     rest, rows = np.zeros(len(divisors), np.uint64), []
     by = divisors.astype(np.uint64)
@@ -183,7 +183,7 @@ def _nearest(size: Limbs, more: npt.NDArray[np.bool_]) -> Floats:
     return results
 
 
-def pieces(array: pa.Array) -> Iterator[tuple[int, Places]]:
+def pieces(array: pa.Array) -> Iterator[tuple[int, Indices]]:
     """The digits of a column of numbers: pairs of an index and the digits of all rows.
 
     Decimals are in units of their last place. Values that are not finite count as zero.
@@ -200,13 +200,13 @@ def pieces(array: pa.Array) -> Iterator[tuple[int, Places]]:
         yield 1, values >> BITS
 
 
-def _of_floats(values: Floats) -> Iterator[tuple[int, Places]]:
+def _of_floats(values: Floats) -> Iterator[tuple[int, Indices]]:
     fraction, exponent = np.frexp(np.where(np.isfinite(values), values, 0.0))
     whole = (fraction * 2.0**53).astype(np.int64)  # exact: 53 bits
     yield from placed(whole, exponent.astype(np.int64) - 53)
 
 
-def placed(whole: Places, unit: Places | int) -> Iterator[tuple[int, Places]]:
+def placed(whole: Indices, unit: Indices | int) -> Iterator[tuple[int, Indices]]:
     """The digits of numbers below 2⁵⁸ times powers of two."""
     sign, size = np.sign(whole), np.abs(whole)
     shift, index = unit % BITS, unit // BITS
@@ -218,7 +218,7 @@ def placed(whole: Places, unit: Places | int) -> Iterator[tuple[int, Places]]:
             yield int(begins) + more, part if isinstance(unit, int) else np.where(index == begins, part, 0)
 
 
-def summed(array: pa.Array, weights: Places, order: Places, firsts: Places) -> Limbs:
+def summed(array: pa.Array, weights: Indices, order: Indices, firsts: Indices) -> Limbs:
     """Σ number · weight over the rows from each index in `firsts` to the next, in this order."""
     if pa.types.is_integer(array.type) and not pa.types.is_uint64(array.type):
         values = np.asarray(array.cast(pa.int64()))
@@ -228,9 +228,9 @@ def summed(array: pa.Array, weights: Places, order: Places, firsts: Places) -> L
     return added_pieces(pieces(array), weights, order, firsts)
 
 
-def added_pieces(found: Iterable[tuple[int, Places]], weights: Places, order: Places, firsts: Places) -> Limbs:
+def added_pieces(found: Iterable[tuple[int, Indices]], weights: Indices, order: Indices, firsts: Indices) -> Limbs:
     """The same for numbers that are given as digits: pairs of an index and the digits of all rows."""
-    sums: dict[int, Places] = {}
+    sums: dict[int, Indices] = {}
     for index, digit in found:
         for more, term in enumerate(_weighted(digit, weights)):
             if term.any():
@@ -239,7 +239,7 @@ def added_pieces(found: Iterable[tuple[int, Places]], weights: Places, order: Pl
     return limbs_of(sums, len(firsts)).carried()
 
 
-def _weighted(digit: Places, weights: Places) -> tuple[Places, ...]:
+def _weighted(digit: Indices, weights: Indices) -> tuple[Indices, ...]:
     """The digits times the weights, split into enough digits that their sums cannot overflow."""
     heaviest = largest(weights)
     if heaviest * len(digit) < 2**31:
@@ -257,10 +257,25 @@ def has_digits(kind: pa.DataType) -> bool:
     return bool(whole or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal128(kind))
 
 
-def limbs_of(columns: dict[int, Places], count: int) -> Limbs:
+def limbs_of(columns: dict[int, Indices], count: int) -> Limbs:
     """Limbs from digits by index. Missing digits are zero."""
     if not columns:
         return Limbs(0, np.zeros((1, count), np.int64))
     nothing = np.zeros(count, np.int64)
     low, high = min(columns), max(columns)
     return Limbs(low, np.array([columns.get(index, nothing) for index in range(low, high + 1)]))
+
+
+def running(array: pa.Array, weights: Indices) -> dict[int, Indices]:
+    """Σ number · weight over all rows before each, and over all rows: sums by the index of the digit."""
+    sums: dict[int, Indices] = {}
+    if pa.types.is_integer(array.type) and not pa.types.is_uint64(array.type):
+        values = np.asarray(array.cast(pa.int64()))
+        if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
+            return {0: np.concatenate([[0], np.cumsum(values * weights)])}
+    for index, digit in pieces(array):
+        for more, term in enumerate(_weighted(digit, weights)):
+            if term.any():
+                found = np.concatenate([[0], np.cumsum(term)])
+                sums[index + more] = sums[index + more] + found if index + more in sums else found
+    return sums

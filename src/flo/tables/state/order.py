@@ -1,13 +1,19 @@
-"""Ordering rows by columns, as Python values are ordered: total, with null the least, nan the greatest, and ties
-broken."""
+"""Ordering columns and rows as Python orders their values: total, with None the least and nan the
+greatest, and with ties broken."""
 
 from __future__ import annotations
 
+import dataclasses
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from functools import cached_property
-from typing import Any, get_args, get_origin
+from enum import Enum
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
+from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +21,263 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell, fields_of
-from flo.columns.indices import Numbers, Places, one_chunk, take_rows
+from flo.columns.expression import calling
+from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
 from flo.columns.layout import Layout
-from flo.core.data import canonical_text
-from flo.tables.state.python_order import Comparison, comparisons, has_numbers, own_numbers, ranks
+from flo.core.data import canonical_text, class_name
+from flo.core.term import Call, Lowering, Term
 from flo.tables.state.trace import alike
 from flo.values.canonical import canonical_element
 from flo.values.operators.zset_ranking import comparable
+
+
+@calling
+def code_of(key: Any) -> bytes:
+    """Bytes that are equal if and only if Python says that the keys are equal."""
+    return repr(term_of(key)).encode("utf-8", "surrogatepass")
+
+
+def term_of(key: Any) -> Term:
+    """A key as a term. 1, 1.0, True and Decimal("1.00") are equal, and so are tuples and named tuples of them."""
+    match key:
+        case None:
+            return None
+        case str():
+            return str.__str__(key)
+        case int():
+            return int(key)
+        case float() | Decimal() | Fraction():
+            return _number(key)
+        case complex():
+            return _number(key.real) if not key.imag else Call("complex", (_number(key.real), _number(key.imag)))
+        case tuple():
+            return tuple(map(term_of, key))
+        case frozenset():
+            return Call("frozenset", tuple(sorted(map(term_of, key), key=repr)))
+        case datetime():
+            moment = key.replace(fold=0) if key.tzinfo is None else key.astimezone(UTC)
+            return Call("datetime", (moment.isoformat(),))
+    if dataclasses.is_dataclass(key) and not isinstance(key, type):
+        compared = [field.name for field in dataclasses.fields(key) if field.compare]
+        return Call("data", (class_name(type(key)), *(term_of(getattr(key, name)) for name in compared)))
+    return Lowering()(key)
+
+
+def _number(key: Any) -> Term:
+    if key != key or key in (float("inf"), float("-inf")):
+        return Call(repr(float(key)))
+    above, below = key.as_integer_ratio()
+    return above if below == 1 else Call("Fraction", (above, below))
+
+
+_SIGN = np.uint64(1 << 63)
+_PLAIN = (int, bool, str, bytes, date, datetime, time, timedelta, Decimal)
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """How the values of a type compare."""
+
+    of_values: Callable[[pa.Array], Numbers]
+    """Numbers in the order of values without nulls; equal for equal values only."""
+    inside: Callable[[pa.Array], npt.NDArray[np.bool_]] | None = None
+    """Which values other than nulls Python may not be able to compare; None if it can compare all."""
+    raw: bool = False
+    """Whether Python compares the values itself, as those in a row or a list. It cannot compare nulls."""
+
+    def numbers(self, array: pa.Array) -> Numbers:
+        """Numbers in the order of values with nulls, which come first."""
+        if not array.null_count:
+            return self.of_values(array)
+        there = dense([self.of_values(array.drop_null())])
+        numbers = np.zeros(len(array), np.uint64)
+        numbers[np.asarray(array.is_valid())] = there + np.uint64(1)
+        return numbers
+
+    def doubtful(self, array: pa.Array) -> npt.NDArray[np.bool_]:
+        """Which values Python may not be able to compare with others."""
+        nulls: npt.NDArray[np.bool_] = np.asarray(array.is_null())
+        found = nulls.copy() if self.raw else np.zeros(len(array), bool)
+        if self.inside is not None:
+            found[~nulls] = self.inside(array.drop_null())
+        return found
+
+
+def comparisons(layout: Layout | None) -> tuple[Comparison, ...] | None:
+    """How the columns of keys compare; None if Python orders such keys in another way."""
+    if layout is None:
+        return None
+    parts = (comparison(layout.element),) if layout.form == "value" else _parts(layout.element, raw=False)
+    return None if None in parts else parts  # type: ignore[return-value]
+
+
+@lru_cache(maxsize=1024)
+def comparison(kind: Any, raw: bool = False) -> Comparison | None:
+    """How values of a type compare; None if unknown. `raw` says that Python compares them itself: nulls are not ordered
+    first, and nan not last."""
+    found = _comparison(kind, raw)
+    return found and dataclasses.replace(found, raw=raw)
+
+
+def _comparison(kind: Any, raw: bool) -> Comparison | None:
+    if isinstance(kind, NewType):
+        return comparison(kind.__supertype__, raw)
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return comparison(parts[0], raw)
+    if origin in (Union, types.UnionType):
+        rest = [part for part in parts if part is not type(None)]
+        return comparison(rest[0], raw) if len(rest) == 1 else None
+    if origin is Literal:
+        kinds: list[Any] = list({type(part) for part in parts})
+        return comparison(kinds[0], raw) if len(kinds) == 1 else None
+    if kind in _PLAIN or kind in (None, type(None)) or (kind is float and not raw):
+        return Comparison(own_numbers)
+    if kind is UUID:
+        return Comparison(lambda array: own_numbers(array.cast(pa.binary())))
+    if origin is list or (origin is tuple and parts[-1] is ...):
+        inner = comparison(parts[0], raw or origin is list)
+        return inner and Comparison(lambda array: _of_lists(inner, array), lambda array: _in_lists(inner, array))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _enum(kind)
+    return _struct(_parts(kind, raw))
+
+
+def _parts(kind: Any, raw: bool) -> tuple[Comparison | None, ...]:
+    """How the parts of tuples and rows compare."""
+    if get_origin(kind) is tuple:
+        return tuple(comparison(part, raw) for part in get_args(kind))
+    row_class, parts = kind, tuple(comparison(part, True) for part in (fields_of(kind) or {}).values())
+    if parts and issubclass(kind, tuple):
+        return parts if (kind.__lt__, kind.__eq__) == (tuple.__lt__, tuple.__eq__) else (None,)
+    if not parts or not dataclasses.is_dataclass(kind) or None in parts:
+        return (None,)
+    made = row_class.__dataclass_params__
+    if not made.eq or not all(field.compare for field in dataclasses.fields(kind)):
+        return (None,)
+    if made.order:
+        return parts
+    return tuple(map(_unordered, parts)) if _has_no_order(kind) else (None,)  # type: ignore[arg-type]
+
+
+def _has_no_order(kind: Any) -> bool:
+    none = vars(object)
+    return (kind.__lt__, kind.__gt__) == (none["__lt__"], none["__gt__"])
+
+
+def _unordered(equal: Comparison) -> Comparison:
+    """A comparison of values that Python can test for equality but not order."""
+    return Comparison(equal.of_values, lambda array: np.ones(len(array), bool))
+
+
+def _enum(kind: type[Enum]) -> Comparison | None:
+    members: list[Any] = list(kind)
+    ordered = not _has_no_order(kind)
+    if ordered:
+        members = _sort_members(members)
+    if not members:
+        return None
+    index = {member: index for index, member in enumerate(members)}
+    names = pa.array(kind.__members__)
+    ranks = np.array([index[member] for member in kind.__members__.values()], np.uint64)
+    found = Comparison(lambda array: ranks[np.asarray(pc.index_in(array, names))])
+    return found if ordered else _unordered(found)
+
+
+def _sort_members(members: list[Any]) -> list[Any]:
+    """The members in order; empty if their order is not total."""
+    try:
+        members = sorted(members)
+        total = all(a < b and not b < a for index, a in enumerate(members) for b in members[index + 1 :])
+    except TypeError:
+        return []
+    return members if total else []
+
+
+def _struct(parts: tuple[Comparison | None, ...]) -> Comparison | None:
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+
+    def numbers(array: pa.Array) -> Numbers:
+        return dense([part.numbers(column) for part, column in zip(known, array.flatten(), strict=True)])
+
+    def inside(array: pa.Array) -> npt.NDArray[np.bool_]:
+        each = [part.doubtful(column) for part, column in zip(known, array.flatten(), strict=True)]
+        return np.logical_or.reduce(each)  # type: ignore[no-any-return]
+
+    return Comparison(numbers, inside)
+
+
+def _of_lists(inner: Comparison, array: pa.Array) -> Numbers:
+    """Ranks of lists, compared item by item. A prefix comes first."""
+    lengths = np.asarray(pc.list_value_length(array)).astype(np.int64)
+    items = dense([inner.numbers(array.flatten())]) + np.uint64(1)
+    begins = np.cumsum(lengths) - lengths
+    found = np.zeros(len(array), np.uint64)
+    for index in range(int(lengths.max(initial=0))):
+        there = lengths > index
+        each = np.zeros(len(array), np.uint64)
+        each[there] = items[begins[there] + index]
+        found = dense([found, each])
+    return found
+
+
+def _in_lists(inner: Comparison, array: pa.Array) -> npt.NDArray[np.bool_]:
+    lengths = np.asarray(pc.list_value_length(array)).astype(np.int64)
+    running = np.concatenate([[0], np.cumsum(inner.doubtful(array.flatten()))])
+    ends = np.cumsum(lengths)
+    return running[ends] > running[ends - lengths]  # type: ignore[no-any-return]
+
+
+def dense(columns: list[Numbers]) -> Numbers:
+    """Dense ranks of rows of numbers, from 0."""
+    order = np.lexsort(columns[::-1])
+    new = [np.concatenate([[False], column[order][1:] != column[order][:-1]])[: len(order)] for column in columns]
+    ranks = np.empty(len(order), np.uint64)
+    ranks[order] = np.cumsum(np.logical_or.reduce(new))
+    return ranks
+
+
+def own_numbers(array: pa.Array) -> Numbers:
+    """Numbers in the order of the values: the value itself if it has 64 bits, otherwise its rank in the array."""
+    kind = array.type
+    if pa.types.is_floating(kind):
+        values = np.asarray(array.cast(pa.float64())) + 0.0  # -0.0 becomes 0.0
+        bits = values.view(np.uint64)
+        found = np.where(bits & _SIGN, ~bits, bits | _SIGN)
+        return np.where(np.isnan(values), ~np.uint64(0), found)
+    if pa.types.is_boolean(kind) or pa.types.is_unsigned_integer(kind):
+        return np.asarray(array).astype(np.uint64)
+    if pa.types.is_integer(kind) or pa.types.is_temporal(kind):
+        narrow = pa.int32() if kind.bit_width == 32 and not pa.types.is_integer(kind) else pa.int64()
+        return np.asarray(array.cast(narrow)).astype(np.int64).view(np.uint64) ^ _SIGN
+    if pa.types.is_null(kind):
+        return np.zeros(len(array), np.uint64)
+    return ranks(array)
+
+
+def has_numbers(kind: pa.DataType) -> bool:
+    """Whether `own_numbers` depends on the value alone, not on the rest of the array."""
+    return pa.types.is_primitive(kind) and not pa.types.is_decimal(kind)
+
+
+MANY = 1000
+"""From this many on, equal values are found before they are sorted."""
+
+
+def ranks(array: pa.Array) -> Numbers:
+    """Dense ranks of the values."""
+    if (
+        len(array) > MANY
+        and (pa.types.is_string(array.type) or pa.types.is_binary(array.type))
+        and not array.null_count
+    ):
+        coded = array.dictionary_encode()  # which does not sort
+        if 2 * len(coded.dictionary) < len(array):
+            return ranks(coded.dictionary).take(np.asarray(coded.indices))
+    return np.asarray(pc.rank(array, sort_keys="ascending", tiebreaker="dense")).astype(np.uint64)
+
 
 _SIMPLE = r"^[ -&(-\[\]-~]*$"
 """Strings whose repr is the string itself in quotes."""
@@ -52,7 +308,7 @@ class Order:
         """How the values of each column compare."""
         return (self.key and comparisons(self.key)) or (Comparison(own_numbers),) * len(self.columns)
 
-    def sorted(self, table: pa.Table, groups: Places, in_parts: bool = False) -> tuple[Places, Places]:
+    def sorted(self, table: pa.Table, groups: Indices, in_parts: bool = False) -> tuple[Indices, Indices]:
         """Sorts row indices by group and order; also returns where each distinct row starts.
 
         Groups are numbered from 0. `in_parts` says that the table consists of parts that are sorted already.
@@ -72,7 +328,7 @@ class Order:
         return order, np.flatnonzero(new)
 
     def _numbers(
-        self, columns: list[tuple[Comparison, pa.Array]], rows: Places | None = None, first: Numbers | None = None
+        self, columns: list[tuple[Comparison, pa.Array]], rows: Indices | None = None, first: Numbers | None = None
     ) -> list[Numbers]:
         """Numbers in the order of the values of each column, in some rows or in all. The first may be known."""
         found = []
@@ -84,17 +340,26 @@ class Order:
             found.append(~numbers if down else numbers)
         return found
 
-    def before(self, one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
-        """Whether values of the first column come before others, elementwise."""
-        if self.directions[0]:
+    def before(self, one: pa.Array, other: pa.Array, place: int = 0) -> npt.NDArray[np.bool_]:
+        """Whether values of a column come before others, elementwise."""
+        if self.directions[place]:
             one, other = other, one
-        of = self.comparisons[0]
+        of = self.comparisons[place]
         if has_numbers(one.type) and not one.null_count + other.null_count:
             return of.numbers(one) < of.numbers(other)
         numbers = of.numbers(pa.concat_arrays([one, other]))
         return numbers[: len(one)] < numbers[len(one) :]
 
-    def not_compared(self, table: pa.Table, owners: Places, rows: Places) -> Places:
+    def differ(self, table: pa.Table, count: int) -> npt.NDArray[np.bool_]:
+        """Which rows differ from the row before in the first `count` columns; the first row does."""
+        new = np.ones(table.num_rows, bool)
+        new[1:] = False
+        for of, array in self._by_column(table)[:count]:
+            numbers = of.numbers(array)
+            new[1:] |= numbers[1:] != numbers[:-1]
+        return new
+
+    def not_compared(self, table: pa.Table, owners: Indices, rows: Indices) -> Indices:
         """The groups of sorted rows with keys that Python cannot compare."""
         assert self.key is not None
         doubtful = np.logical_or.reduce([each.doubtful(array) for each, array in self._by_column(table)])
@@ -104,13 +369,13 @@ class Order:
         pairs = np.flatnonzero((owners[one] == owners[other]) & (doubtful[one] | doubtful[other]))
         keys = table.select(list(self.columns)).rename_columns(list(self.key.names))
         both = [self.key.to_elements(take_rows(keys, side[pairs])) for side in (one, other)]
-        found = [place for place, a, b in zip(pairs, *both, strict=True) if not _can_compare(a, b)]
+        found = [index for index, a, b in zip(pairs, *both, strict=True) if not _can_compare(a, b)]
         return np.unique(owners[one[found]])
 
     def _by_column(self, table: pa.Table) -> list[tuple[Comparison, pa.Array]]:
         return [(each, one_chunk(table[name])) for each, name in zip(self.comparisons, self.columns, strict=True)]
 
-    def _ties(self, rows: pa.Table) -> Places:
+    def _ties(self, rows: pa.Table) -> Indices:
         """A number for each row that is equal for equal rows only. Its order depends on nothing but the rows."""
         if self.by_text:
             return ranks(texts(self.layout, rows)).astype(np.int64)
@@ -122,7 +387,7 @@ class Order:
         return found
 
 
-def _codes(groups: Places, keys: Numbers) -> tuple[Numbers, bool]:
+def _codes(groups: Indices, keys: Numbers) -> tuple[Numbers, bool]:
     """One number for group and key, which sorts much faster; and whether it distinguishes all keys."""
     low = keys.min()
     bits, key_bits = int(groups.max()).bit_length(), int(keys.max() - low).bit_length()
@@ -133,7 +398,7 @@ def _codes(groups: Places, keys: Numbers) -> tuple[Numbers, bool]:
     return (groups.astype(np.uint64) << np.uint64(key_bits - cut)) | shifted, cut == 0
 
 
-def _break_ties(order: Places, new: npt.NDArray[np.bool_], by: Callable[[Places], list[npt.NDArray[Any]]]) -> None:
+def _break_ties(order: Indices, new: npt.NDArray[np.bool_], by: Callable[[Indices], list[npt.NDArray[Any]]]) -> None:
     """Breaks ties by more keys, and updates which rows are distinct."""
     tied = np.flatnonzero(~new | np.append(~new[1:], False))
     if not len(tied):

@@ -14,10 +14,9 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, ranges, take_rows
-from flo.core.term import Call, Lowering, Term, register
+from flo.columns.indices import Indices, arranged, bisect_ranges, ranges, take_rows
+from flo.core.term import Call, Lowering, Term
 from flo.tables.state.keys import Keys, same
-from flo.tables.state.packing import arranged
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, text_of
 
@@ -44,6 +43,8 @@ class Panes(Trace):
     columns: tuple[str, ...] = ()
     left: tuple[int, ...] = ()
 
+    term = "panes"
+
     @property
     def rows(self) -> int:
         return sum(self._left)
@@ -56,7 +57,7 @@ class Panes(Trace):
     def added(
         self,
         rows: pa.Table,
-        some: Places,
+        some: Indices,
         times: Any,
         count: int,
         columns: tuple[str, ...],
@@ -69,18 +70,18 @@ class Panes(Trace):
         if columns:
             order = order[np.argsort(numbers[order], kind="stable")]
             numbers = numbers[order]
-        places = some[order]
-        table = take_rows(rows, places).append_column(_ARRIVAL, pa.array(count + places))
+        indices = some[order]
+        table = take_rows(rows, indices).append_column(_ARRIVAL, pa.array(count + indices))
         table = table.append_column(pa.field(TIME, pa.array(times[:0]).type, nullable=False), pa.array(times[order]))
         return replace(self, columns=columns)._extended(Run(columns, Keys(numbers, keys.exact), table), bounds)
 
     def closed(
         self, keys: Run, since: Any, until: Any, gone: Any, bounds: Bounds
-    ) -> tuple[Places, pa.Table | None, Panes]:
+    ) -> tuple[Indices, pa.Table | None, Panes]:
         """(which of these keys each row belongs to, the rows, what waits after it): the rows of these keys with times
         from `since` on and before `until`, of which those before `gone` leave. `since` is what was `gone` before.
         Without key columns all rows are found, and it is not said that they belong to the one group."""
-        owners: list[Places] = []
+        owners: list[Indices] = []
         tables: list[pa.Table] = []
         runs: list[tuple[Run, int]] = []
         for run, left in zip(self.runs, self._left, strict=True):
@@ -97,7 +98,7 @@ class Panes(Trace):
         found = pa.concat_tables(tables) if tables else None
         return np.concatenate([np.zeros(0, np.int64), *owners]), found, after
 
-    def _between(self, run: Run, left: int, keys: Run, since: Any, until: Any) -> tuple[Places, pa.Table | None, Any]:
+    def _between(self, run: Run, left: int, keys: Run, since: Any, until: Any) -> tuple[Indices, pa.Table | None, Any]:
         """The rows of one run that have these keys, from `since` to `until`."""
         times = run.table[TIME].to_numpy()
         if not run.columns:
@@ -106,17 +107,20 @@ class Panes(Trace):
             table = run.table.slice(low, high - low) if low < high else None
             return np.zeros(0, np.int64), table, times[low:high]
         found, starts, counts = run.find(keys.keys.numbers)
-        lows = _first_from(times, starts, starts + counts, since[found])
-        highs = starts + counts if until is None else _first_from(times, lows, starts + counts, until[found])
-        which, places = ranges(lows, highs - lows)
+        ends = starts + counts
+        lows = bisect_ranges(starts, ends, lambda rows, which: times[rows] < since[found[which]])
+        highs = ends
+        if until is not None:
+            highs = bisect_ranges(lows, ends, lambda rows, which: times[rows] < until[found[which]])
+        which, indices = ranges(lows, highs - lows)
         ours = found[which]
         if not (keys.keys.exact and run.keys.exact) and len(ours):
             names = list(run.columns)
             equal = same(
-                take_rows(keys.table.select(names), ours).columns, take_rows(run.table.select(names), places).columns
+                take_rows(keys.table.select(names), ours).columns, take_rows(run.table.select(names), indices).columns
             )
-            ours, places = ours[equal], places[equal]
-        return ours, take_rows(run.table, places) if len(ours) else None, times[places]
+            ours, indices = ours[equal], indices[equal]
+        return ours, take_rows(run.table, indices) if len(ours) else None, times[indices]
 
     def counted(self, bounds: Bounds) -> Panes:
         """The same, with rows that are gone counted: a state that was cut into other shards does not know."""
@@ -170,10 +174,7 @@ class Panes(Trace):
         return [] if table is None else [text_of(row) for row in table.to_pylist()]
 
     def lower(self, lower: Lowering) -> Term:
-        return Call("panes", (self.columns, tuple(lower(run) for run in self.runs), self.left))
-
-
-register("panes", lambda columns=(), runs=(), left=(): Panes(tuple(columns), tuple(runs), tuple(left)))
+        return Call(self.term, (self.columns, tuple(lower(run) for run in self.runs), self.left))
 
 
 def _none_gone(keys: Run) -> tuple[Any, Any]:
@@ -181,7 +182,7 @@ def _none_gone(keys: Run) -> tuple[Any, Any]:
     return np.full(keys.rows, -np.inf), np.zeros(keys.rows, bool)
 
 
-def in_time_order(times: Any) -> Places:
+def in_time_order(times: Any) -> Indices:
     """The places of the times in their order, equal ones as they stand."""
     return arranged(times) if times.dtype == np.int64 else np.argsort(times, kind="stable")
 
@@ -196,25 +197,25 @@ def _compacted(run: Run, left: int, bounds: Bounds) -> tuple[Run, int]:
     if left == run.rows:
         return run, left
     if not run.columns:
-        places = np.arange(run.rows - left, run.rows)
+        indices = np.arange(run.rows - left, run.rows)
     else:
         keys, counts = _each_key(run)
         gone, ended = bounds(keys)
-        places = np.flatnonzero((run.table[TIME].to_numpy() >= np.repeat(gone, counts)) & ~np.repeat(ended, counts))
-    kept = Run(run.columns, Keys(run.keys.numbers[places], run.keys.exact), take_rows(run.table, places))
+        indices = np.flatnonzero((run.table[TIME].to_numpy() >= np.repeat(gone, counts)) & ~np.repeat(ended, counts))
+    kept = Run(run.columns, Keys(run.keys.numbers[indices], run.keys.exact), take_rows(run.table, indices))
     return kept, kept.rows
 
 
-def _each_key(run: Run) -> tuple[Run, Places]:
+def _each_key(run: Run) -> tuple[Run, Indices]:
     """(the key of each group of neighbours with one key, how many there are)."""
     numbers, own = run.keys.numbers, run.table.select(list(run.columns))
     new = np.concatenate([[True], numbers[1:] != numbers[:-1]])
     again = np.flatnonzero(~new)
     if len(again) and not run.keys.exact:
         new[again] = ~same(take_rows(own, again - 1).columns, take_rows(own, again).columns)
-    places = np.flatnonzero(new)
-    return Run(run.columns, Keys(numbers[places], run.keys.exact), take_rows(own, places)), np.diff(
-        places, append=run.rows
+    indices = np.flatnonzero(new)
+    return Run(run.columns, Keys(numbers[indices], run.keys.exact), take_rows(own, indices)), np.diff(
+        indices, append=run.rows
     )
 
 
@@ -230,18 +231,6 @@ def _merged(runs: list[Run]) -> Run:
         order = order[np.argsort(numbers[order], kind="stable")]
     exact = all(run.keys.exact for run in runs)
     return Run(runs[0].columns, Keys(numbers[order], exact), take_rows(table, order))
-
-
-def _first_from(times: Any, lows: Places, highs: Places, bounds: Any) -> Places:
-    """In each range of places, which is sorted, the first that is not before the bound: by halving."""
-    low, high = lows.astype(np.int64), highs.astype(np.int64)
-    left = np.flatnonzero(low < high)
-    while len(left):
-        middle = (low[left] + high[left]) >> 1
-        before = times[middle] < bounds[left]
-        low[left], high[left] = np.where(before, middle + 1, low[left]), np.where(before, high[left], middle)
-        left = left[low[left] < high[left]]
-    return low
 
 
 def _level(rows: int) -> int:

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from flo.columns.indices import Places, expand_ranges, one_chunk, take_rows
-from flo.core.term import Call, Lowering, Term, register
+from flo.columns.indices import Indices, bisect_ranges, expand_ranges, one_chunk, take_rows
 from flo.tables.state.keys import Keys, same
 from flo.tables.state.order import Order
 from flo.tables.state.run import Run, pairs
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Trace, added, added_up, alike, weighing
+from flo.tables.state.trace import Trace, added, alike, consolidate_table, with_weights
 from flo.tables.values import WEIGHT
 
 
@@ -30,6 +30,8 @@ class Ranked(Trace):
     order: Order | None = field(default=None)
     """The order of the operator that holds the trace. It is not stored."""
 
+    term = "ranked"
+
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         if len(runs) == 1:
             return runs[0]
@@ -39,34 +41,28 @@ class Ranked(Trace):
         by_number = np.argsort(numbers, kind="stable")  # fast on sorted parts
         groups = np.zeros(len(numbers), np.int64)
         groups[by_number[1:]] = np.cumsum(np.diff(numbers[by_number]) != 0)
-        places, firsts = self.order.sorted(table, groups, in_parts=True)
-        keys = Keys(numbers[places], all(run.keys.exact for run in runs))
-        return _consolidate(self.columns, table, places, firsts, keys)
+        indices, firsts = self.order.sorted(table, groups, in_parts=True)
+        keys = Keys(numbers[indices], all(run.keys.exact for run in runs))
+        return _consolidate(self.columns, table, indices, firsts, keys)
 
     def table(self) -> pa.Table | None:
-        return added_up(pa.concat_tables([run.table for run in self.runs])) if self.runs else None
-
-    def lower(self, lower: Lowering) -> Term:
-        return Call("ranked", (self.columns, tuple(lower(run) for run in self.runs)))
-
-
-register("ranked", lambda columns, runs=(): Ranked(tuple(columns), tuple(runs)))
+        return consolidate_table(pa.concat_tables([run.table for run in self.runs])) if self.runs else None
 
 
 def ranked_run(table: pa.Table, columns: tuple[str, ...], keys: Keys, order: Order) -> Run:
     """The consolidated rows of a delta, sorted by group and by the order."""
     groups = np.unique(keys.numbers, return_inverse=True)[1]
-    places, firsts = order.sorted(table, groups)
-    return _consolidate(columns, table, places, firsts, Keys(keys.numbers[places], keys.exact))
+    indices, firsts = order.sorted(table, groups)
+    return _consolidate(columns, table, indices, firsts, Keys(keys.numbers[indices], keys.exact))
 
 
-def _consolidate(columns: tuple[str, ...], table: pa.Table, order: Places, firsts: Places, keys: Keys) -> Run:
+def _consolidate(columns: tuple[str, ...], table: pa.Table, order: Indices, firsts: Indices, keys: Keys) -> Run:
     """Consolidates sorted rows into a run. The keys are sorted already."""
     weights = added(numbers_in(table, WEIGHT)[order], firsts)
     kept = weights != 0
     firsts = firsts[kept]
     return Run(
-        columns, Keys(keys.numbers[firsts], keys.exact), weighing(take_rows(table, order[firsts]), weights[kept])
+        columns, Keys(keys.numbers[firsts], keys.exact), with_weights(take_rows(table, order[firsts]), weights[kept])
     )
 
 
@@ -82,8 +78,8 @@ class Leading(NamedTuple):
     """The first rows of groups: the group and the weight of each."""
 
     table: pa.Table
-    groups: Places
-    times: Places
+    groups: Indices
+    times: Indices
 
 
 def heads_of(heads: Trace, groups: Run) -> Leading | None:
@@ -94,7 +90,7 @@ def heads_of(heads: Trace, groups: Run) -> Leading | None:
     tables = [
         take_rows(run.table, theirs).append_column(OWNER, pa.array(ours, pa.int64())) for run, ours, theirs in met
     ]
-    table = added_up(pa.concat_tables(tables))
+    table = consolidate_table(pa.concat_tables(tables))
     return Leading(table.drop_columns([OWNER]), numbers_in(table, OWNER), numbers_in(table, WEIGHT))
 
 
@@ -105,13 +101,13 @@ class Known(NamedTuple):
     """The rows of the delta and the old heads, with the group of each."""
 
     table: pa.Table
-    groups: Places
-    in_order: Places
+    groups: Indices
+    in_order: Indices
 
     @classmethod
     def of(cls, delta: Run, old: Leading | None, groups: Run, order: Order) -> Known:
-        ours, places = pairs(groups, delta)
-        parts, owners = [take_rows(delta.table, places)], [ours]
+        ours, indices = pairs(groups, delta)
+        parts, owners = [take_rows(delta.table, indices)], [ours]
         if old is not None:
             parts, owners = [*parts, old.table], [*owners, old.groups]
         table, owner = pa.concat_tables(parts).combine_chunks(), np.concatenate(owners)
@@ -125,19 +121,46 @@ class Known(NamedTuple):
 
 
 def leading(
-    runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Array, backwards: bool = False
+    runs: list[Run],
+    groups: Run,
+    count: int,
+    order: Order,
+    begin: pa.Array,
+    ties: int | None = None,
+    backwards: bool = False,
 ) -> Leading | None:
     """The first `count` rows of each group, searched from `begin` on; None if there are no rows.
 
-    With `backwards` the runs are sorted in the opposite of the order, and are read from the end.
+    With `ties`, rows that are equal to the last of them in so many columns of the order follow it. With `backwards`,
+    the runs are sorted in the opposite of the order, and are read from the end.
     """
-    spans = [_Span.of(run, groups, backwards).since(begin, order) for run in runs]
+    spans = [Span.of(run, groups, backwards).since(begin, order) for run in runs]
+    return _first_rows(spans, groups, count, order, ties)
+
+
+def nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> Leading | None:
+    """For each query, the first row of its group that is not before a value; None if there are no rows.
+
+    A query has the columns of a group, under any names, and `at` its value of the first order column. Groups may occur
+    again.
+    """
+    if not runs:
+        return None
+    columns = runs[0].columns
+    groups = queries.table.select(list(queries.columns)).rename_columns(list(columns))
+    queries = Run(columns, queries.keys, groups)
+    spans = [Span.of(run, queries).since(at, order, worth=0) for run in runs]
+    return _first_rows(spans, queries, 1, order)
+
+
+def _first_rows(spans: list[Span], groups: Run, count: int, order: Order, ties: int | None = None) -> Leading | None:
+    """The first `count` rows of each group in these ranges."""
     undecided, window, found = np.ones(groups.rows, bool), max(count, 1), []
     while undecided.any():
         seen = [part for part in (span.first(window, undecided) for span in spans) if len(part.groups)]
         undecided = np.zeros(groups.rows, bool)
         if seen:
-            heads, open_groups = _decided(seen, groups, count, order)
+            heads, open_groups = _decided(seen, groups, count, order, ties)
             found.append(heads)
             undecided[open_groups] = True
         window *= 2
@@ -153,51 +176,52 @@ WORTH_A_SEARCH = 16
 
 class _Seen(NamedTuple):
     table: pa.Table
-    groups: Places
-    edge: Places
+    groups: Indices
+    edge: Indices
     """1 if more rows of the group follow in the run."""
 
 
-class _Span(NamedTuple):
+class Span(NamedTuple):
     """The row ranges of groups in a run."""
 
     run: Run
-    groups: Places
-    starts: Places
-    ends: Places
-    backwards: bool
+    groups: Indices
+    starts: Indices
+    ends: Indices
+    backwards: bool = False
 
     @classmethod
-    def of(cls, run: Run, groups: Run, backwards: bool) -> _Span:
+    def of(cls, run: Run, groups: Run, backwards: bool = False) -> Span:
         found, starts, counts = run.find(groups.keys.numbers)
         return cls(run, found, starts, starts + counts, backwards)
 
-    def since(self, begin: pa.Array, order: Order) -> _Span:
-        """The ranges without rows before `begin`, as far as a search pays off."""
-        starts, ends = self.starts.copy(), self.ends.copy()
+    def since(self, begin: pa.Array, order: Order, worth: int = WORTH_A_SEARCH) -> Span:
+        """The ranges without rows before `begin`, as far as a search pays off: in ranges of more rows than `worth`."""
         column = one_chunk(self.run.table[order.columns[0]])
-        halved = np.flatnonzero(ends - starts > WORTH_A_SEARCH)
-        while len(halved):
-            middle = (starts[halved] + ends[halved]) // 2
-            before = order.before(column.take(pa.array(middle)), begin.take(pa.array(self.groups[halved])))
-            later = before != self.backwards  # whether the range begins after the middle
-            starts[halved] = np.where(later, middle + 1, starts[halved])
-            ends[halved] = np.where(later, ends[halved], middle)
-            halved = halved[starts[halved] < ends[halved]]
-        return self._replace(ends=ends) if self.backwards else self._replace(starts=starts)
 
-    def first(self, window: int, wanted: Places) -> _Seen:
+        def is_before(rows: Indices, which: Indices) -> npt.NDArray[np.bool_]:
+            before = order.before(column.take(pa.array(rows)), begin.take(pa.array(self.groups[which])))
+            return ~before if self.backwards else before
+
+        large = self.ends - self.starts > worth
+        if self.backwards:  # such rows are at the end
+            return self._replace(ends=bisect_ranges(np.where(large, self.starts, self.ends), self.ends, is_before))
+        return self._replace(starts=bisect_ranges(self.starts, np.where(large, self.ends, self.starts), is_before))
+
+    def first(self, window: int, wanted: Indices) -> _Seen:
         """The first `window` rows of the wanted groups."""
         here = wanted[self.groups] & (self.starts < self.ends)
         groups, starts, ends = self.groups[here], self.starts[here], self.ends[here]
         counts = np.minimum(ends - starts, window)
-        places = expand_ranges(ends - counts if self.backwards else starts, counts)
-        edge = np.zeros(len(places), np.int64)
+        indices = expand_ranges(ends - counts if self.backwards else starts, counts)
+        edge = np.zeros(len(indices), np.int64)
         edge[np.cumsum(counts) - (counts if self.backwards else 1)] = counts < ends - starts
-        return _Seen(take_rows(self.run.table, places), np.repeat(groups, counts), edge)
+        return _Seen(take_rows(self.run.table, indices), np.repeat(groups, counts), edge)
 
 
-def _decided(seen: list[_Seen], groups: Run, count: int, order: Order) -> tuple[Leading, Places]:
+def _decided(
+    seen: list[_Seen], groups: Run, count: int, order: Order, ties: int | None = None
+) -> tuple[Leading, Indices]:
     """The heads of the groups that the rows seen so far decide, and the groups that they do not.
 
     Up to the first row after which a run has more rows, every row was seen in all runs, and its weight is known.
@@ -208,20 +232,27 @@ def _decided(seen: list[_Seen], groups: Run, count: int, order: Order) -> tuple[
     if not groups.keys.exact:  # ignore rows of other groups with the same key number
         ours = take_rows(groups.table, which)
         weights = np.where(same([table[n] for n in groups.columns], [ours[n] for n in groups.columns]), weights, 0)
-    places, firsts = order.sorted(table, which, in_parts=True)
-    sums = added(weights[places], firsts)
-    owner = which[places[firsts]]
+    indices, firsts = order.sorted(table, which, in_parts=True)
+    sums = added(weights[indices], firsts)
+    owner = which[indices[firsts]]
     rows = np.arange(len(firsts))
     begins = np.concatenate([[True], owner[1:] != owner[:-1]])
     head = np.flatnonzero(begins)
-    more = np.maximum.reduceat(np.concatenate([part.edge for part in seen])[places], firsts) > 0
+    more = np.maximum.reduceat(np.concatenate([part.edge for part in seen])[indices], firsts) > 0
     horizon = np.minimum.reduceat(np.where(more, rows, len(rows)), head)
     nth = np.cumsum(begins) - 1
     there = np.where((rows <= horizon[nth]) & (sums > 0), np.minimum(sums, max(count, 0)), 0)
     running = np.cumsum(there)
     before = running - there - (running - there)[head][nth]
-    enough = (np.add.reduceat(there, head) >= count) | (horizon == len(rows))
-    times = np.clip(count - before, 0, there) * enough[nth]
+    if ties is None:
+        enough = (np.add.reduceat(there, head) >= count) | (horizon == len(rows))
+        times = np.clip(count - before, 0, there) * enough[nth]
+    else:
+        new = begins | order.differ(take_rows(table.select(list(order.columns)), indices[firsts]), ties)
+        before = before[np.flatnonzero(new)][np.cumsum(new) - 1]
+        behind = (before >= count) & (rows <= horizon[nth])
+        enough = np.logical_or.reduceat(behind, head) | (horizon == len(rows))
+        times = np.where((there > 0) & (before < count), sums, 0) * enough[nth]
     chosen = np.flatnonzero(times)
-    heads = Leading(take_rows(table, places[firsts[chosen]]), owner[chosen], times[chosen])
+    heads = Leading(take_rows(table, indices[firsts[chosen]]), owner[chosen], times[chosen])
     return heads, owner[head][~enough]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Numbers, Places, is_sorted, one_chunk, ranges, stable_order, take_rows
+from flo.columns.indices import Indices, Numbers, bisect_ranges, is_sorted, one_chunk, ranges, stable_order, take_rows
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Implied, Keys, implied, keys_of, same
 from flo.tables.values import WEIGHT
@@ -40,7 +40,7 @@ class Run(Lowerable):
         return not self.rows or bool(weights.min() == 1 == weights.max())
 
     @property
-    def starts(self) -> Places:
+    def starts(self) -> Indices:
         """The index of the first row of each distinct key number, and the number of rows."""
         numbers = self.keys.numbers
         if not len(numbers):
@@ -58,11 +58,11 @@ class Run(Lowerable):
             again = again[same(take_rows(own, again - 1).columns, take_rows(own, again).columns)]
         if not len(again):
             return self
-        places = np.delete(np.arange(self.rows), again)
-        return Run(self.columns, Keys(numbers[places], self.keys.exact), take_rows(self.table, places))
+        indices = np.delete(np.arange(self.rows), again)
+        return Run(self.columns, Keys(numbers[indices], self.keys.exact), take_rows(self.table, indices))
 
     @cached_property
-    def index(self) -> Places:
+    def index(self) -> Indices:
         """For each value of the highest bits of key numbers, the first row with that value or a larger one."""
         counts = np.bincount(
             (self.keys.numbers >> np.uint64(64 - self._bits)).view(np.int64), minlength=1 << self._bits
@@ -105,7 +105,7 @@ class Run(Lowerable):
         write_ipc(self, sink)
         return Call("run", (self.columns, lower(sink.getvalue().to_pybytes())))
 
-    def find(self, numbers: Numbers) -> tuple[Places, Places, Places]:
+    def find(self, numbers: Numbers) -> tuple[Indices, Indices, Indices]:
         """Finds key numbers: the indices of those that exist, their first rows, and their numbers of rows."""
         if not self.rows or not len(numbers):
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -115,8 +115,9 @@ class Run(Lowerable):
         if not len(wide):
             return self._scan(lows, highs - lows, numbers)
         lows, highs = lows.astype(np.int64), highs.astype(np.int64)
-        halved = self._bisect(lows[wide], highs[wide], numbers[wide])
-        after = self._bisect(halved, highs[wide], numbers[wide], beyond=True)
+        asked = numbers[wide]
+        halved = bisect_ranges(lows[wide], highs[wide], lambda rows, which: self.keys.at(rows) < asked[which])
+        after = bisect_ranges(halved, highs[wide], lambda rows, which: self.keys.at(rows) <= asked[which])
         lows[wide], highs[wide] = 0, 0
         found, starts, counts = self._scan(lows, highs - lows, numbers)
         there = np.flatnonzero(halved < after)
@@ -125,25 +126,13 @@ class Run(Lowerable):
         starts = np.concatenate([starts, halved[there]])[order]
         return both[order], starts, np.concatenate([counts, (after - halved)[there]])[order]
 
-    def _scan(self, starts: Places, counts: Places, numbers: Numbers) -> tuple[Places, Places, Places]:
+    def _scan(self, starts: Indices, counts: Indices, numbers: Numbers) -> tuple[Indices, Indices, Indices]:
         """The result of `find`, by comparing all rows in these ranges."""
-        which, places = ranges(starts, counts)
-        equal = np.flatnonzero(self.keys.at(places) == numbers.take(which))
-        which, places = which.take(equal), places.take(equal)
+        which, indices = ranges(starts, counts)
+        equal = np.flatnonzero(self.keys.at(indices) == numbers.take(which))
+        which, indices = which.take(equal), indices.take(equal)
         first = np.flatnonzero(np.concatenate([[True], which[1:] != which[:-1]])[: len(which)])
-        return which[first], places[first], np.diff(first, append=len(which))
-
-    def _bisect(self, low: Places, high: Places, numbers: Numbers, beyond: bool = False) -> Places:
-        """Binary search: the first row in [low, high) whose number is ≥ the given one, or > with `beyond`."""
-        low, high = low.copy(), high.copy()
-        left = np.flatnonzero(low < high)
-        while len(left):
-            middle = (low[left] + high[left]) >> 1
-            here, asked = self.keys.at(middle), numbers[left]
-            before = here <= asked if beyond else here < asked
-            low[left], high[left] = np.where(before, middle + 1, low[left]), np.where(before, high[left], middle)
-            left = left[low[left] < high[left]]
-        return low
+        return which[first], indices[first], np.diff(first, append=len(which))
 
 
 NUMBERS = "#"
@@ -200,9 +189,9 @@ def read_ipc(columns: tuple[str, ...], source: Any) -> Run:
 register("run", lambda columns, data: read_ipc(tuple(columns), pa.BufferReader(data)))
 
 
-def run_of(table: pa.Table, columns: tuple[str, ...]) -> Run:
+def run_of(table: pa.Table, columns: tuple[str, ...], keys: Keys | None = None) -> Run:
     """The rows sorted by key number. Rows with equal keys keep their order."""
-    keys = keys_of([table[name] for name in columns])
+    keys = keys_of([table[name] for name in columns]) if keys is None else keys
     if is_sorted(keys.numbers):
         return Run(columns, keys, table)
     order = stable_order(keys.numbers)
@@ -220,7 +209,7 @@ def merged(runs: list[Run]) -> Run:
     return Run(runs[0].columns, Keys(numbers[order], exact), take_rows(table, order))
 
 
-def pairs(left: Run, right: Run) -> tuple[Places, Places]:
+def pairs(left: Run, right: Run) -> tuple[Indices, Indices]:
     """The pairs of row indices of two runs with equal keys."""
     if _same_keys(left, right):
         every = np.arange(left.rows)

@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Places, expand_ranges, one_chunk, take_rows
+from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
 from flo.core.errors import ElementError
-from flo.core.term import Call, Lowering, Term, register
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, added_pieces, limbs_of, summed
 from flo.tables.state.products import Product
@@ -23,7 +22,7 @@ from flo.tables.state.run import Run, merged, pairs
 from flo.tables.state.trace import Trace, added, alike, fitting, text_of
 from flo.tables.values import WEIGHT
 
-Sums: TypeAlias = dict[str, Places]
+Sums: TypeAlias = dict[str, Indices]
 """Columns of sums by name: the weight, and for the n-th number `n:index` for each digit, `n:nan`, `n:inf`, `n:-inf`."""
 SPECIAL = ("nan", "inf", "-inf")
 
@@ -31,6 +30,8 @@ SPECIAL = ("nan", "inf", "-inf")
 @dataclass(frozen=True, eq=False)
 class Totals(Trace):
     """A trace of sums by key."""
+
+    term = "totals"
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         if len(runs) == 1:  # which has every key once
@@ -87,12 +88,6 @@ class Totals(Trace):
             content[group] = {name: number for name, number in sums.items() if number}
         return content
 
-    def lower(self, lower: Lowering) -> Term:
-        return Call("totals", (self.columns, tuple(lower(run) for run in self.runs)))
-
-
-register("totals", lambda columns, runs=(): Totals(tuple(columns), tuple(runs)))
-
 
 def _with_all_columns(runs: list[Run], keys: tuple[str, ...]) -> list[Run]:
     """The runs with the same columns. Larger numbers have digits that others lack."""
@@ -116,7 +111,7 @@ def run_of_sums(keys: pa.Table, numbers: Keys, sums: Sums) -> Run:
     return Run(tuple(name for name in keys.column_names if name not in sums), numbers, keys)
 
 
-def numbers_in(table: pa.Table, name: str) -> Places:
+def numbers_in(table: pa.Table, name: str) -> Indices:
     """A column of int64, without a copy."""
     return np.asarray(one_chunk(table[name]))
 
@@ -135,7 +130,7 @@ Summed: TypeAlias = pa.Array | Product
 """A column of numbers that are added up."""
 
 
-def grouped(keys: pa.Table, numbers: Keys, weights: Places, columns: dict[int, Summed]) -> tuple[Run, Sums]:
+def grouped(keys: pa.Table, numbers: Keys, weights: Indices, columns: dict[int, Summed]) -> tuple[Run, Sums]:
     """The sums of the rows of each group, as a run and as columns. Numbers are named by their place."""
     order, firsts = alike(keys, numbers)
     sums = sums_of(weights, columns, order, firsts)
@@ -143,7 +138,7 @@ def grouped(keys: pa.Table, numbers: Keys, weights: Places, columns: dict[int, S
     return run_of_sums(take_rows(keys, firsts), Keys(numbers.numbers[firsts], numbers.exact), sums), sums
 
 
-def sums_of(weights: Places, columns: dict[int, Summed], order: Places, firsts: Places) -> Sums:
+def sums_of(weights: Indices, columns: dict[int, Summed], order: Indices, firsts: Indices) -> Sums:
     """The sums over the rows from each index in `firsts` to the next, in this order."""
     sums: Sums = {WEIGHT: added(weights[order], firsts)}
     for place, array in columns.items():
@@ -174,15 +169,15 @@ def plus(one: Sums, other: Sums) -> Sums:
     return normalize({name: fitting(one.get(name, nothing), other.get(name, nothing)) for name in one | other})
 
 
-def taken_sums(sums: Sums, places: Places) -> Sums:
-    return {name: column[places] for name, column in sums.items()}
+def take_sums(sums: Sums, indices: Indices) -> Sums:
+    return {name: column[indices] for name, column in sums.items()}
 
 
 def normalize(sums: Sums) -> Sums:
     """The sums with digits in canonical form."""
-    places = {name.split(":")[0] for name in sums if ":" in name}
+    indices = {name.split(":")[0] for name in sums if ":" in name}
     kept = {name: column for name, column in sums.items() if name.split(":")[-1] in (*SPECIAL, WEIGHT)}
-    for place in places:
+    for place in indices:
         kept.update(_named(int(place), digits_of(sums, int(place)).carried()))
     return kept
 

@@ -8,19 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.indices import Numbers, Places, expand_ranges, largest, stable_order, take_rows
+from flo.columns.indices import (
+    Indices,
+    Numbers,
+    expand_ranges,
+    largest,
+    one_chunk,
+    sort_with_indices,
+    stable_order,
+    take_rows,
+)
 from flo.core.data import canonical_text
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Keys, keys_of, same
 from flo.tables.state.run import Run, merged, pairs
+from flo.tables.state.sharing import Sharing
 from flo.tables.values import WEIGHT
+
+MERGED = Sharing()
+"""Runs that were merged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +42,13 @@ class Trace(Lowerable):
 
     columns: tuple[str, ...]
     runs: tuple[Run, ...] = ()
+
+    term: ClassVar[str] = "trace"
+    """The name of the class in a stored state."""
+
+    def __init_subclass__(cls) -> None:
+        if "term" in vars(cls):
+            register(cls.term, cls.lift)
 
     @property
     def rows(self) -> int:
@@ -47,9 +67,12 @@ class Trace(Lowerable):
         while runs and runs[-1].rows <= 2 * size:
             tail.append(runs.pop())
             size += tail[-1].rows
-        whole = self.joined(tail[::-1])
-        if len(tail) > 1:
-            whole = whole.resting()  # now, so that the next delta does not have to
+        parts = tuple(tail[::-1])
+        if len(parts) == 1:
+            whole = self.joined([delta])
+        else:  # prepared for storage now, so that the next delta does not have to
+            how = (type(self), self.columns)
+            whole = MERGED.get(how, parts, lambda: self.joined(list(parts)).resting())
         return replace(self, runs=(*runs, whole) if whole.rows else tuple(runs))
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
@@ -84,10 +107,14 @@ class Trace(Lowerable):
         return {text_of({n: v for n, v in row.items() if n != WEIGHT}): row[WEIGHT] for row in rows}
 
     def lower(self, lower: Lowering) -> Term:
-        return Call("trace", (self.columns, tuple(lower(run) for run in self.runs)))
+        return Call(self.term, (self.columns, tuple(lower(run) for run in self.runs)))
+
+    @classmethod
+    def lift(cls, columns: Any = (), *parts: Any) -> Self:
+        return cls(tuple(columns), *map(tuple, parts))
 
 
-register("trace", lambda columns, runs=(): Trace(tuple(columns), tuple(runs)))
+register(Trace.term, Trace.lift)
 
 
 def _identical(one: Run, other: Run) -> bool:
@@ -113,24 +140,24 @@ def consolidated(run: Run, fully: bool = False) -> Run:
         open_keys = np.flatnonzero((counts > 1) | (weights[starts] == 0))
     else:
         open_keys = np.flatnonzero(np.minimum.reduceat(weights, starts) <= 0)
-    places = expand_ranges(starts[open_keys], counts[open_keys])
-    if not len(places):
+    indices = expand_ranges(starts[open_keys], counts[open_keys])
+    if not len(indices):
         return run
-    order, firsts = alike(take_rows(run.table.select(names), places))
-    sums = added(weights[places[order]], firsts)
+    order, firsts = alike(take_rows(run.table.select(names), indices))
+    sums = added(weights[indices[order]], firsts)
     weights, kept = weights.copy(), np.ones(run.rows, bool)
-    kept[places] = False
-    firsts = places[order[firsts]]
+    kept[indices] = False
+    firsts = indices[order[firsts]]
     weights[firsts], kept[firsts] = sums, sums != 0
     where = np.flatnonzero(kept)
     return Run(
         run.columns,
         Keys(run.keys.numbers[where], run.keys.exact),
-        weighing(take_rows(run.table, where), weights[where]),
+        with_weights(take_rows(run.table, where), weights[where]),
     )
 
 
-def weighing(table: pa.Table, weights: Places) -> pa.Table:
+def with_weights(table: pa.Table, weights: Indices) -> pa.Table:
     """The table with these weights."""
     field = pa.field(WEIGHT, pa.int64(), nullable=False)
     if WEIGHT not in table.column_names:
@@ -138,23 +165,23 @@ def weighing(table: pa.Table, weights: Places) -> pa.Table:
     return table.set_column(table.schema.get_field_index(WEIGHT), field, pa.array(weights, pa.int64()))
 
 
-def added_up(table: pa.Table) -> pa.Table:
+def consolidate_table(table: pa.Table) -> pa.Table:
     """Consolidates equal rows of a table: adds their weights, and drops rows whose sum is zero."""
     if not table.num_rows:
         return table
     order, firsts = alike(table.drop_columns([WEIGHT]))
     weights = added(table[WEIGHT].to_numpy()[order], firsts)
     kept = weights != 0
-    return weighing(take_rows(table, order[firsts[kept]]), weights[kept])
+    return with_weights(take_rows(table, order[firsts[kept]]), weights[kept])
 
 
 def net_changes(table: pa.Table) -> pa.Table:
     """A delta without rows that cancel out. A delta without retractions is unchanged."""
     retracts = table.num_rows and pc.min(table[WEIGHT]).as_py() <= 0
-    return added_up(table) if retracts else table
+    return consolidate_table(table) if retracts else table
 
 
-def added(weights: Places, firsts: Places) -> Places:
+def added(weights: Indices, firsts: Indices) -> Indices:
     """The sums of weights from each index in `firsts` to the next. Raises if one does not fit 64 bits."""
     if len(firsts) == len(weights):
         return weights[firsts]
@@ -168,19 +195,19 @@ def added(weights: Places, firsts: Places) -> Places:
     if largest(weights) * len(weights) > 2**62:  # rare; check exactly
         exact = np.add.reduceat(weights.astype(object), firsts)
         if (exact != sums).any():
-            raise too_heavy()
+            raise weight_overflow()
     return sums
 
 
-def fitting(one: Places, other: Places) -> Places:
+def fitting(one: Indices, other: Indices) -> Indices:
     """The elementwise sums. Raises if one does not fit 64 bits."""
     sums = one + other
     if (((one ^ sums) & (other ^ sums)) < 0).any():
-        raise too_heavy()
+        raise weight_overflow()
     return sums
 
 
-def too_heavy() -> ElementError:
+def weight_overflow() -> ElementError:
     return ElementError(
         "the sum of the weights of equal rows of {input}, or of a group, does not fit 64 bits",
         facts=(("expected", f"from {-(2**63)} to {2**63 - 1}"),),
@@ -189,7 +216,7 @@ def too_heavy() -> ElementError:
     )
 
 
-def alike(table: pa.Table, keys: Keys | None = None) -> tuple[Places, Places]:
+def alike(table: pa.Table, keys: Keys | None = None) -> tuple[Indices, Indices]:
     """Groups equal rows: an order of the row indices, and where each distinct row starts in it.
 
     Rows are in the order of their key numbers, older ones first among equal rows. Distinct rows that share a number
@@ -210,12 +237,42 @@ def alike(table: pa.Table, keys: Keys | None = None) -> tuple[Places, Places]:
     return order, np.flatnonzero(new)
 
 
-def _split_collisions(table: pa.Table, order: Places, numbers: Numbers, different: Places) -> tuple[Places, Places]:
+def together(table: pa.Table) -> tuple[Indices, Indices]:
+    """Groups equal rows, as `alike` does, but in any order.
+
+    Rows of a few small integers are packed and sorted, without comparing columns.
+    """
+    bits = table.num_rows.bit_length()
+    small = _pack_columns(table, 63 - bits)
+    if small is None:
+        return alike(table)
+    both = sort_with_indices(small, bits)
+    small = both >> bits
+    return both & ((1 << bits) - 1), np.flatnonzero(np.diff(small, prepend=-1))
+
+
+def _pack_columns(table: pa.Table, most: int) -> Indices | None:
+    """The columns of each row packed into one number, the first in the highest bits; None if it needs more bits."""
+    packed: Indices | None = None
+    for column in table.columns if table.num_rows else ():
+        if not pa.types.is_integer(column.type) or pa.types.is_uint64(column.type) or column.null_count:
+            return None
+        numbers = one_chunk(column).cast(pa.int64()).to_numpy()
+        low = int(numbers.min())
+        bits = (int(numbers.max()) - low).bit_length()
+        most -= bits
+        if most < 0:
+            return None
+        packed = numbers - low if packed is None else packed << bits | (numbers - low)
+    return packed
+
+
+def _split_collisions(table: pa.Table, order: Indices, numbers: Numbers, different: Indices) -> tuple[Indices, Indices]:
     """The result of `alike` if distinct rows share a number."""
-    places = np.flatnonzero(np.isin(numbers, numbers[different]))
-    texts = [text_of(row) for row in take_rows(table, order[places]).to_pylist()]
+    indices = np.flatnonzero(np.isin(numbers, numbers[different]))
+    texts = [text_of(row) for row in take_rows(table, order[indices]).to_pylist()]
     ties = np.zeros(len(order), np.int64)
-    ties[places] = np.unique(texts, return_inverse=True)[1]
+    ties[indices] = np.unique(texts, return_inverse=True)[1]
     again = np.lexsort((ties, numbers))
     order, numbers, ties = order[again], numbers[again], ties[again]
     new = np.concatenate([[True], (numbers[1:] != numbers[:-1]) | (ties[1:] != ties[:-1])])
@@ -243,6 +300,8 @@ def _one_zero(item: Any) -> Any:
 class Latest(Trace):
     """A trace with one row per key: the newest one replaces the others."""
 
+    term = "latest"
+
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         whole = merged(runs)
         order, firsts = alike(whole.table.select(list(self.columns)), whole.keys)
@@ -251,24 +310,18 @@ class Latest(Trace):
         newest = order[np.append(firsts[1:], len(order)) - 1]
         return Run(whole.columns, Keys(whole.keys.numbers[newest], whole.keys.exact), take_rows(whole.table, newest))
 
-    def known(self, keys: Run) -> tuple[Places, pa.Table | None]:
+    def known(self, keys: Run) -> tuple[Indices, pa.Table | None]:
         """The indices of the given distinct keys that the trace has, and their rows."""
-        unknown, places, parts = np.ones(keys.rows, bool), [], []
+        unknown, indices, parts = np.ones(keys.rows, bool), [], []
         for run in reversed(self.runs):
             ours, theirs = pairs(keys, run)
             new = unknown[ours]
             unknown[ours] = False
-            places.append(ours[new])
+            indices.append(ours[new])
             parts.append(take_rows(run.table, theirs[new]))
-        return (np.concatenate(places), pa.concat_tables(parts)) if parts else (np.zeros(0, np.int64), None)
+        return (np.concatenate(indices), pa.concat_tables(parts)) if parts else (np.zeros(0, np.int64), None)
 
     def _content(self) -> dict[str, Any]:
         table = self.table()
         rows = [] if table is None else table.to_pylist()
         return {text_of({name: row[name] for name in self.columns}): text_of(row) for row in rows}
-
-    def lower(self, lower: Lowering) -> Term:
-        return Call("latest", (self.columns, tuple(lower(run) for run in self.runs)))
-
-
-register("latest", lambda columns, runs=(): Latest(tuple(columns), tuple(runs)))

@@ -47,7 +47,7 @@ def constants(function: Any) -> list[Any]:
     """Numbers and strings that the function mentions, and the numbers next to them: where a branch may change."""
     found: dict[tuple[type, Any], None] = {}
     for value in islice(_mentioned(function, DEPTH), MOST_CONSTANTS):
-        found.update(((type(each), each), None) for each in beside(value))
+        found.update(((type(each), each), None) for each in neighbours(value))
     return [value for _, value in islice(found, MOST_CONSTANTS)]
 
 
@@ -74,7 +74,7 @@ def sizes(mentioned: Iterable[int], ladder: Iterable[int] = LADDER) -> list[int]
     return sorted(size for size in {*near, *(2 * each for each in small), *ladder} if LEAST <= size <= LARGEST)
 
 
-def beside(value: Any) -> list[Any]:
+def neighbours(value: Any) -> list[Any]:
     """A number and those next to it, or a string; nothing of other values."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return [value, value - 1, value + 1] if math.isfinite(value) else []
@@ -148,7 +148,7 @@ def _names(code: types.CodeType) -> list[str]:
     return [*code.co_names, *inner]
 
 
-def unwrapped(item: Any) -> Any:
+def unwrap(item: Any) -> Any:
     """The function of a method, a property and the like."""
     if isinstance(item, WRAPPERS):
         wrapped: Any = item
@@ -159,7 +159,7 @@ def unwrapped(item: Any) -> Any:
 def _function_of(item: Any) -> Any:
     """The function behind a method, a partial or a decorator; None if there is none, or `@dataclass` wrote it."""
     item = item.func if isinstance(item, partial) else item
-    item = unwrapped(getattr(item, "__func__", item))
+    item = unwrap(getattr(item, "__func__", item))
     item = inspect.unwrap(item) if callable(item) else None
     code = getattr(item, "__code__", None)
     return None if code is None or code.co_qualname.startswith("__create_fn__") else item
@@ -173,7 +173,7 @@ def inner_values(function: Any) -> list[Any]:
 
 
 def _used_values(function: Any) -> list[Any]:
-    """The same, with the attributes that it names of modules and classes, and the globals of functions within."""
+    """Like `inner_values`, with named attributes of modules and classes, and globals of functions inside."""
     names = dict.fromkeys(_names(function.__code__))
     named = [function.__globals__[name] for name in names if name in function.__globals__]
     spaces = [vars(each) for each in named if isinstance(each, (type, types.ModuleType))]

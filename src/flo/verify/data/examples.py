@@ -20,7 +20,7 @@ from random import Random
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, is_typeddict
 from uuid import UUID
 
-# the first three go into tuples and dataclasses: they must tell most, as that the sum of floats depends on their order
+# the first three go into tuples and dataclasses, so they must reveal most: a sum of floats depends on their order
 PLAIN: dict[Any, list[Any]] = {
     int: [0, 1, -1, 2, 3],
     float: [0.0, 0.1, 1.0, -0.5, 1e16],
@@ -51,7 +51,7 @@ _ABSTRACT: dict[Any, Any] = {
 }
 MOST = 27
 DEPTH = 4
-"""How deep types are followed into their parts: a type may contain itself."""
+"""How deep the parameters of types are followed: a type may contain itself."""
 Known = Callable[[Any], list[Any] | None]
 
 
@@ -66,8 +66,8 @@ def examples(kind: Any, known: Known = lambda kind: None, depth: int = DEPTH) ->
     def inside(part: Any, most: int | None = None) -> list[Any]:
         return examples(part, known, depth - 1)[:most]
 
-    kind = resolved(kind)
-    origin, parts = shape(kind)
+    kind = resolve_type(kind)
+    origin, parts = split_type(kind)
     if origin in (Union, types.UnionType):
         return _alternating([inside(part) for part in parts])
     if origin is Literal:
@@ -75,10 +75,10 @@ def examples(kind: Any, known: Known = lambda kind: None, depth: int = DEPTH) ->
     if origin is tuple:
         return _tuples(parts, inside)
     if origin in (list, set, frozenset):
-        some = _hashable(inside(parts[0])) if origin is not list else inside(parts[0])
+        some = inside(parts[0]) if origin is list else list(filter(is_hashable, inside(parts[0])))
         return _different([origin(part) for part in ([], some[:1], some[1:2], some[:2], some[1:3])])
     if isinstance(origin, type) and issubclass(origin, dict) and len(parts) == 2:
-        keys, items = _hashable(inside(parts[0])), inside(parts[1])
+        keys, items = list(filter(is_hashable, inside(parts[0]))), inside(parts[1])
         dicts = [{}, *({key: item} for key in keys[:2] for item in items[:2]), dict(zip(keys, items, strict=False))]
         return _different([each if origin is dict else origin(each) for each in dicts])
     if is_typeddict(kind):
@@ -102,8 +102,8 @@ def _different(values: list[Any]) -> list[Any]:
     return [value for place, value in enumerate(values) if value not in values[:place]]
 
 
-def resolved(kind: Any) -> Any:
-    """The type itself: without what `Annotated` adds, under a `NewType`, the bound of a type variable, None as type."""
+def resolve_type(kind: Any) -> Any:
+    """Return the type itself: of an `Annotated`, a `NewType`, a type variable or None."""
     while True:
         if kind is None:
             return type(None)
@@ -117,8 +117,8 @@ def resolved(kind: Any) -> Any:
             return kind
 
 
-def shape(kind: Any) -> tuple[Any, tuple[Any, ...]]:
-    """What the type is a kind of, and its parts; those that it does not name are Any."""
+def split_type(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Split a type into its origin and its parameters; missing parameters are Any."""
     origin, parts = get_origin(kind) or kind, get_args(kind)
     origin = _ABSTRACT.get(origin, origin) if isinstance(origin, type) else origin
     if origin is tuple and get_origin(kind) is not tuple:
@@ -169,7 +169,7 @@ def _tuples(parts: tuple[Any, ...], inside: Callable[..., list[Any]]) -> list[An
 
 
 def combined(parts: list[list[Any]]) -> list[tuple[Any, ...]]:
-    """A value of each part beside those of the others: all combinations, or some of them if they are many."""
+    """Combine the values of the parts: all combinations, or a random selection if they are many."""
     if math.prod(map(len, parts)) <= MOST:
         return list(product(*parts))
     dice = Random(0)
@@ -177,10 +177,14 @@ def combined(parts: list[list[Any]]) -> list[tuple[Any, ...]]:
 
 
 def _alternating(lists: list[list[Any]]) -> list[Any]:
-    """The first of each, then the second of each, and so on: whoever takes a few has some of every kind."""
+    """The first of each list, then the second of each, and so on: so the first few are of every kind."""
     longest = max(map(len, lists), default=0)
     return [values[place] for place in range(longest) for values in lists if place < len(values)]
 
 
-def _hashable(values: list[Any]) -> list[Any]:
-    return [value for value in values if isinstance(value, collections.abc.Hashable)]
+def is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return isinstance(value, collections.abc.Hashable)

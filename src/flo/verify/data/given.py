@@ -1,6 +1,6 @@
 """The values that a check draws from: the user's examples, constants of the subject, and Flo's own examples.
 
-Also what can be told of Python types: the common type of some values, and whether a type holds floats.
+Also the values of lattices, the common type of some values, and whether a type holds floats.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from functools import reduce
-from itertools import cycle, islice
+from itertools import cycle, islice, product
 from operator import or_
 from random import Random
 from typing import Any, get_args
@@ -16,14 +16,15 @@ from typing import Any, get_args
 from flo.core.collection import Collection
 from flo.core.elements import belongs, type_name
 from flo.core.errors import FloError, LawError, Origin, brief
-from flo.values.lattice import Lattice
+from flo.values.lattice import Custom, Lattice
 from flo.verify.data import examples as plain
 from flo.verify.data.constants import LADDER, constants, integers, sizes
-from flo.verify.data.examples import DEPTH, PLAIN, named_fields, resolved
+from flo.verify.data.examples import DEPTH, PLAIN, named_fields, resolve_type
+from flo.verify.time_limit import TRY_SECONDS, TimeLimit, TimeUp, copy_if_mutable
 
 
 def common_kind(values: list[Any]) -> Any:
-    """The type of all these values, as precise as can be; None if that cannot be told."""
+    """The most precise type of all these values; None if it is unknown."""
     kinds = {type(value) for value in values}
     if len(kinds) > 1:
         each = [common_kind([value for value in values if type(value) is kind]) for kind in kinds]
@@ -49,7 +50,7 @@ def common_kind(values: list[Any]) -> Any:
 
 def holds_floats(kind: Any, depth: int = DEPTH) -> bool:
     """Whether values of the type are floats, or hold some."""
-    kind = resolved(kind)
+    kind = resolve_type(kind)
     try:
         fields = named_fields(kind) if isinstance(kind, type) and depth else None
     except Exception:  # annotations that cannot be resolved
@@ -59,7 +60,7 @@ def holds_floats(kind: Any, depth: int = DEPTH) -> bool:
 
 
 FEW = 8
-"""How many values are taken from a strategy where a few are needed."""
+"""The number of values to draw from a strategy where a few are needed."""
 
 
 class Given:
@@ -91,15 +92,15 @@ class Given:
             )
 
     def with_constants_of(self, function: Any) -> Given:
-        """With the constants that the function mentions."""
+        """Add the constants that the function mentions."""
         return Given(self.values, tuple(constants(function)), tuple(integers(function)))
 
     def sizes(self, ladder: tuple[int, ...] = LADDER) -> list[int]:
-        """How many elements larger inputs have."""
+        """The sizes of larger inputs."""
         return sizes(self.integers, ladder)
 
-    def own(self, kind: Any) -> Any:
-        """What was given for this type: a list that was looked at, or a strategy that is looked at as it goes."""
+    def own_examples(self, kind: Any) -> Any:
+        """The user's examples of a type: a checked list, or a strategy that checks what it draws; None if not given."""
         for key, values in self.values.items():
             if key is kind or _same(key, kind):
                 return self._checked(kind, values)
@@ -117,7 +118,7 @@ class Given:
         return [self._expect(value, kind) for value in values]
 
     def _expect(self, value: Any, kind: Any) -> Any:
-        reason = _stranger(value, kind)
+        reason = _find_mismatch(value, kind)
         if reason is not None:
             raise LawError(
                 f"the examples of {type_name(kind)} contain a value of another type: {brief(value)}",
@@ -131,23 +132,34 @@ class Given:
         """A few values: the user's own, else those that Flo knows, and constants of the function."""
         return plain.examples(kind, self._known)
 
-    def different(self, kind: Any, count: int) -> list[Any]:
-        """So many elements in no order, as different as they can be made; none if the type does not say how."""
+    def expect_examples(self, kind: Any) -> list[Any]:
+        """The examples of a type; an error if there are none."""
+        found = self.examples(kind)
+        if not found:
+            raise LawError(
+                f"no examples of {type_name(kind)} can be made",
+                instead=((f"examples={{{type_name(kind)}: […]}}", "values to try, or a Hypothesis strategy"),),
+                where=Origin.here(),
+            )
+        return found
+
+    def distinct_elements(self, kind: Any, count: int) -> list[Any]:
+        """Return `count` elements, unsorted and as different as possible; none if the type has no examples."""
         numbers = Random(count).sample(range(count), count)
-        origin, parts = plain.shape(resolved(kind))
-        if self.own(kind) is None:
+        origin, parts = plain.split_type(resolve_type(kind))
+        if self.own_examples(kind) is None:
             if origin in (int, float):
                 return [origin(number) for number in numbers]
             if origin is str:
                 return [f"a{number}" for number in numbers]
             if origin is tuple and parts and parts[-1] is not ... and parts != ((),):
-                return list(zip(*(self.different(part, count) for part in parts), strict=False))
+                return list(zip(*(self.distinct_elements(part, count) for part in parts), strict=False))
         return list(islice(cycle(self.examples(kind)), count))
 
     def _known(self, kind: Any) -> list[Any] | None:
-        own = self.own(kind)
+        own = self.own_examples(kind)
         if own is not None:
-            few = drawn(own, FEW) if is_strategy(own) else own
+            few = draw(own, FEW) if is_strategy(own) else own
             if not few:
                 raise LawError(
                     f"the examples of {type_name(kind)} are empty",
@@ -156,12 +168,12 @@ class Given:
                     where=self.where,
                 )
             return list(few)
-        spoken = self.constants_of(kind)
-        return [*plain.PLAIN[kind], *spoken] if spoken else None
+        mentioned = self.constants_of(kind)
+        return [*plain.PLAIN[kind], *mentioned] if mentioned else None
 
     def constants_of(self, kind: Any) -> list[Any]:
-        """The constants of this type that are none of its plain examples; none where the user gave examples."""
-        if self.own(kind) is not None:
+        """The constants of this type beyond its plain examples; none if the user gave examples."""
+        if self.own_examples(kind) is not None:
             return []
         return [value for value in self.constants if type(value) is kind and value not in plain.PLAIN[kind]]
 
@@ -175,8 +187,8 @@ def _same(key: Any, kind: Any) -> bool:
     return bool(key == kind) or (key is None and kind is type(None))
 
 
-def _stranger(value: Any, kind: Any) -> str | None:
-    """Why the value is not of the type."""
+def _find_mismatch(value: Any, kind: Any) -> str | None:
+    """Return why the value is not of the type; None if it is."""
     if isinstance(kind, Lattice):
         return kind.mismatch(kind.value(value))
     if not isinstance(kind, Collection):
@@ -189,12 +201,12 @@ def _stranger(value: Any, kind: Any) -> str | None:
 
 
 def is_strategy(values: Any) -> bool:
-    """Whether it can only be a Hypothesis strategy; without asking for Hypothesis."""
+    """Whether it is a Hypothesis strategy; does not import Hypothesis."""
     return hasattr(values, "map") and hasattr(values, "filter") and hasattr(values, "flatmap")
 
 
-def drawn(strategy: Any, count: int) -> list[Any]:
-    """The first different values that a strategy gives, always the same ones."""
+def draw(strategy: Any, count: int) -> list[Any]:
+    """Draw the first different values of a strategy, always the same ones."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded
     from hypothesis.errors import Unsatisfiable
@@ -217,3 +229,68 @@ def drawn(strategy: Any, count: int) -> list[Any]:
     with contextlib.suppress(Unsatisfiable):  # there are none
         collect()
     return found
+
+
+MOST_LATTICE_VALUES = 8
+_LATTICE_GUESSES: dict[type, list[Any]] = {
+    int: [1, 2, 3],
+    str: ["a", "b", "ab"],
+    float: [0.5, 1.5, 2.5],
+    bool: [True],
+    frozenset: [frozenset({1}), frozenset({2})],
+    tuple: [(1, 2), (2, 1)],
+}
+"""Values to try where the lattice does not name their type: those of the type of ⊥, or the first that it joins."""
+LATTICE_KINDS: dict[type, Any] = {frozenset: frozenset[int], tuple: tuple[int, int]}
+"""The full types of values whose class does not say enough."""
+
+
+def lattice_values(lattice: Lattice[Any], given: Given) -> list[Any]:
+    """A few values of the lattice other than ⊥, and joins of them."""
+    own = given.own_examples(lattice)
+    if own is not None or not isinstance(lattice, Custom):
+        known = [lattice.value(value) for value in given.examples(lattice if own is not None else lattice.ordinary)]
+        least = lattice.bottom()
+        known = [value for value in known if try_join(lattice, least, value) and lattice.mismatch(value) is None]
+    else:
+        known = _guess_values(lattice, given)
+    found = [value for value in known if not lattice.is_bottom(value)]
+    joined = [value for a, b in islice(product(found, found), 12) for value in try_join(lattice, a, b)]
+    return (found + [value for value in joined if value not in found])[: max(MOST_LATTICE_VALUES, len(found))]
+
+
+def _guess_values(lattice: Custom[Any], given: Given) -> list[Any]:
+    """Guess values v, from the type of ⊥ and the constants of the join, and return each as ⊥ ⊔ v."""
+    bottom, given = lattice.bottom(), given.with_constants_of(lattice.joining)
+    if bottom is None:
+        plain = next(
+            (kind for kind in _LATTICE_GUESSES.values() if all(try_join(lattice, bottom, value) for value in kind)), []
+        )
+    else:
+        plain = _LATTICE_GUESSES.get(type(bottom)) or given.examples(type(bottom))
+    beside = [bottom + value for value in plain] if type(bottom) in (int, float) else []
+    constants = given.constants_of(type(plain[0])) if plain else []
+    above = values_above(lattice, [*plain, *beside, *constants])
+    if all(map(lattice.is_bottom, above)):  # ⊥ is the greatest value: the laws will report it
+        return [value for value in plain if try_join(lattice, bottom, value)]
+    return above
+
+
+def values_above(lattice: Lattice[Any], values: list[Any]) -> list[Any]:
+    """Return ⊥ ⊔ v for each value, without repetition: v itself may not belong to the lattice."""
+    found: list[Any] = []
+    for value in values:
+        found += [above for above in try_join(lattice, lattice.bottom(), value) if above not in found]
+    return found
+
+
+def try_join(lattice: Lattice[Any], a: Any, b: Any) -> list[Any]:
+    """Return a list of the join, empty if the values have none."""
+    try:
+        with TimeLimit(TRY_SECONDS):
+            return [lattice.join(copy_if_mutable(a), copy_if_mutable(b))]
+    except TimeUp as up:
+        up.given = (a, b)
+        raise
+    except (Exception, SystemExit):  # no join: the values exclude each other, or were a wrong guess
+        return []

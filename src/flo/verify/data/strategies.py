@@ -8,7 +8,7 @@ from __future__ import annotations
 import types
 import typing
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -26,9 +26,9 @@ from flo.values.lattice_structures import GCounter, MapUnion, PNCounter, Product
 from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
-from flo.verify.data.examples import named_fields, resolved, shape
-from flo.verify.data.given import Given, is_strategy
-from flo.verify.data.lattice_values import lattice_values
+from flo.verify.data.examples import is_hashable, named_fields, resolve_type, split_type
+from flo.verify.data.given import Given, is_strategy, lattice_values
+from flo.verify.optional import st
 
 LONGEST = 6
 """How many elements generated data has at most."""
@@ -37,29 +37,23 @@ MOST_DAYS = 10_000
 """Sums of a few generated times and numbers are still within what their types can hold."""
 
 
-def strategy(kind: Any, given: Given) -> Any:
-    """Values of a Python type: the user's own if there are any, floats that are numbers, constants of the function."""
-    from hypothesis import strategies as st
-
-    own = given.own(kind)
+def strategy_for(kind: Any, given: Given) -> Any:
+    """Make a strategy for a Python type: the user's own examples, or generated values and constants of the function."""
+    own = given.own_examples(kind)
     if own is not None:
         return own if is_strategy(own) else _sampled(own, kind)
-    made = _made(resolved(kind), given)
-    spoken = given.constants_of(kind)
-    return st.one_of(made, st.sampled_from(spoken)) if spoken else made
+    made = _made(resolve_type(kind), given)
+    mentioned = given.constants_of(kind)
+    return st.one_of(made, st.sampled_from(mentioned)) if mentioned else made
 
 
 def _sampled(values: list[Any], kind: Any) -> Any:
-    from hypothesis import strategies as st
-
     if not values:
-        raise impossible(type_name(kind))
+        raise no_values_error(type_name(kind))
     return st.sampled_from(values)
 
 
 def _made(kind: Any, given: Given) -> Any:
-    from hypothesis import strategies as st
-
     if kind is Any or kind is object:
         return st.integers()
     if kind is float:  # nan is not equal to itself, and most functions do not mean infinities
@@ -74,35 +68,34 @@ def _made(kind: Any, given: Given) -> Any:
         return st.datetimes(datetime(EARLIEST, 1, 1), datetime(LATEST, 1, 1))
     if kind is timedelta:
         return st.timedeltas(timedelta(days=-MOST_DAYS), timedelta(days=MOST_DAYS))
-    origin, parts = shape(kind)
+    origin, parts = split_type(kind)
     if origin in (Union, types.UnionType):
-        return st.one_of([strategy(part, given) for part in parts])
+        return st.one_of([strategy_for(part, given) for part in parts])
     if origin is Literal:
         return st.sampled_from(parts)
     if origin is tuple:
         if parts in ((), ((),)):
             return st.just(())
         if parts[-1] is ...:
-            return st.lists(strategy(parts[0], given), max_size=LONGEST).map(tuple)
-        return st.tuples(*(strategy(part, given) for part in parts))
+            return st.lists(strategy_for(parts[0], given), max_size=LONGEST).map(tuple)
+        return st.tuples(*(strategy_for(part, given) for part in parts))
     if origin is list:
-        return st.lists(strategy(parts[0], given), max_size=LONGEST)
+        return st.lists(strategy_for(parts[0], given), max_size=LONGEST)
     if origin in (set, frozenset):
         return st.frozensets(_hashable(parts[0], given), max_size=LONGEST).map(origin)
     if isinstance(origin, type) and issubclass(origin, dict) and len(parts) == 2:
-        made = st.dictionaries(_hashable(parts[0], given), strategy(parts[1], given), max_size=LONGEST)
+        made = st.dictionaries(_hashable(parts[0], given), strategy_for(parts[1], given), max_size=LONGEST)
         return made if origin is dict else made.map(origin)
     return _object(kind, given)
 
 
 def _object(kind: Any, given: Given) -> Any:
-    from hypothesis import strategies as st
     from hypothesis.errors import HypothesisException
 
     if is_typeddict(kind):
         hints = typing.get_type_hints(kind)
-        required = {name: strategy(hints[name], given) for name in sorted(kind.__required_keys__)}
-        optional = {name: strategy(hints[name], given) for name in sorted(kind.__optional_keys__)}
+        required = {name: strategy_for(hints[name], given) for name in sorted(kind.__required_keys__)}
+        optional = {name: strategy_for(hints[name], given) for name in sorted(kind.__optional_keys__)}
         return st.fixed_dictionaries(required, optional=optional)
     plain = get_origin(kind) or kind
     try:
@@ -112,14 +105,13 @@ def _object(kind: Any, given: Given) -> Any:
         made = st.from_type(kind)
         made.validate()
     except (HypothesisException, TypeError, NameError) as error:
-        raise impossible(type_name(kind)) from error
+        raise no_values_error(type_name(kind)) from error
     return made
 
 
 def _instances(kind: type, fields: dict[str, Any], given: Given) -> Any:
-    """Of a class with named fields, which may contain itself: the same strategy again."""
+    """A strategy for a class with named fields. A class that contains itself uses the same strategy again."""
     from hypothesis import reject
-    from hypothesis import strategies as st
 
     def instance(**values: Any) -> Any:
         try:
@@ -129,24 +121,16 @@ def _instances(kind: type, fields: dict[str, Any], given: Given) -> Any:
 
     if kind not in given.made:
         given.made[kind] = st.deferred(
-            lambda: st.builds(instance, **{name: strategy(part, given) for name, part in fields.items()})
+            lambda: st.builds(instance, **{name: strategy_for(part, given) for name, part in fields.items()})
         )
     return given.made[kind]
 
 
 def _hashable(kind: Any, given: Given) -> Any:
-    return strategy(kind, given).filter(_can_be_hashed)
+    return strategy_for(kind, given).filter(is_hashable)
 
 
-def _can_be_hashed(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return isinstance(value, Hashable)
-
-
-def impossible(what: str) -> LawError:
+def no_values_error(what: str) -> LawError:
     return LawError(
         f"no values of {what} can be made",
         instead=((f"examples={{{what}: […]}}", "values to try, or a Hypothesis strategy"),),
@@ -154,10 +138,8 @@ def impossible(what: str) -> LawError:
 
 
 def lattice_strategy(lattice: Lattice[Any], given: Given) -> Any:
-    """Values of the lattice, ⊥ among them where it has no mark of its own."""
-    from hypothesis import strategies as st
-
-    own = given.own(lattice)
+    """Make a strategy for values of a lattice, including ⊥ where it is an ordinary value."""
+    own = given.own_examples(lattice)
     if own is not None:
         return (own if is_strategy(own) else _sampled(own, lattice)).map(lattice.value)
     match lattice:
@@ -167,34 +149,32 @@ def lattice_strategy(lattice: Lattice[Any], given: Given) -> Any:
             if len(kinds) != 1 or not found:
                 return _sampled(found, lattice)
             kind = frozenset[int] if kinds == {frozenset} else tuple[int, int] if kinds == {tuple} else kinds.pop()
-            made = st.one_of(st.sampled_from(found), strategy(kind, given))
+            made = st.one_of(st.sampled_from(found), strategy_for(kind, given))
         case MapUnion():
             inner = lattice_strategy(lattice.lattice, given)
             made = st.dictionaries(_hashable(lattice.key, given), inner, max_size=3).map(lattice.value)
         case Product():
             made = st.tuples(*(lattice_strategy(part, given) for part in lattice.lattices))
         case Versioned():
-            made = st.tuples(strategy(lattice.version, given), lattice_strategy(lattice.lattice, given))
+            made = st.tuples(strategy_for(lattice.version, given), lattice_strategy(lattice.lattice, given))
         case NaturalSum():
             made = st.one_of(st.integers(0, 5), st.integers(min_value=0))
         case GCounter() | PNCounter():
             made = lattice_strategy(lattice.same, given)
         case _:
-            made = strategy(lattice.ordinary, given).map(lattice.value)
+            made = strategy_for(lattice.ordinary, given).map(lattice.value)
     return made.filter(lambda value: lattice.mismatch(value) is None)
 
 
-def data(collection: Collection, given: Given, least: int = 0, longest: int = LONGEST) -> Any:
-    """Plain data of a collection: what a user would push. For an LVar, a list of values of its lattice."""
-    from hypothesis import strategies as st
-
-    own = given.own(collection)
+def data_strategy(collection: Collection, given: Given, least: int = 0, longest: int = LONGEST) -> Any:
+    """Make a strategy for plain data of a collection; for an LVar, lists of values of its lattice."""
+    own = given.own_examples(collection)
     if own is not None:
         return own if is_strategy(own) else _sampled(own, collection)
     some: Any = {"min_size": least, "max_size": longest}
     match collection:
         case Form(base=base):
-            return data(base, given, least, longest)
+            return data_strategy(base, given, least, longest)
         case Nested(inner=inner):
             each = [_inner(stream.collection, given) for stream in inner]
             return st.lists(each[0] if len(each) == 1 else st.tuples(*each), max_size=longest // 2)
@@ -204,7 +184,7 @@ def data(collection: Collection, given: Given, least: int = 0, longest: int = LO
         case LVar():
             return st.lists(lattice_strategy(collection.lattice, given), **some)
         case Sequence():
-            return st.lists(strategy(collection.element, given), **some)
+            return st.lists(strategy_for(collection.element, given), **some)
         case Bag():
             return st.lists(_hashable(collection.element, given), **some).map(Counter)
         case Set():
@@ -212,29 +192,27 @@ def data(collection: Collection, given: Given, least: int = 0, longest: int = LO
         case ZSet():
             weights = st.sampled_from([1, -1, 2, -2, 3])
             return st.dictionaries(_hashable(collection.element, given), weights, max_size=longest)
-    raise impossible(str(collection))
+    raise no_values_error(str(collection))
 
 
 def _inner(collection: Collection, given: Given) -> Any:
     """Data of a stream inside another: an LVar there has one value."""
-    if isinstance(collection, LVar) and given.own(collection) is None:
+    if isinstance(collection, LVar) and given.own_examples(collection) is None:
         return lattice_strategy(collection.lattice, given).map(collection.lattice.plain)
-    return data(collection, given)
+    return data_strategy(collection, given)
 
 
 T = TypeVar("T")
 
-NO_HYPOTHESIS = "no random inputs: Hypothesis is not installed (pip install hypothesis)"
-
 
 class _Enough(BaseException):
-    """No `Exception`: Hypothesis would try to make it smaller."""
+    """Not an `Exception`, which Hypothesis would try to make smaller."""
 
 
-def smallest(
+def find_smallest(
     strategy: Any, broken: Callable[[Any], T | None], *, tries: int, seed: int, over: Callable[[], bool]
 ) -> tuple[int, T | None]:
-    """How many cases were tried, and what `broken` says of the smallest of those that it says something of."""
+    """Return the number of tried cases, and the result of `broken` for the smallest case that has one."""
     from hypothesis import HealthCheck, Phase, Verbosity, find, settings
     from hypothesis.errors import Flaky, NoSuchExample, Unsatisfiable
 
@@ -247,12 +225,12 @@ def smallest(
             raise _Enough
         tried += 1
         try:
-            said = broken(case)
+            result = broken(case)
         except Exception as error:
             fault = error
             raise
-        found = said or found
-        return said is not None
+        found = result or found
+        return result is not None
 
     try:
         find(
@@ -268,9 +246,9 @@ def smallest(
                 verbosity=Verbosity.quiet,
             ),
         )
-    except (NoSuchExample, Unsatisfiable, _Enough):  # none was found, or none that is smaller
+    except (NoSuchExample, Unsatisfiable, _Enough):  # none was found, or no smaller one
         pass
-    except Flaky:  # what was found the first time stays found
+    except Flaky:  # keep what was found the first time
         if found is None and fault is not None:
             raise fault from fault.__cause__
     return tried, found

@@ -19,7 +19,7 @@ from flo.values.weighted import Bag, BagValue, Set, ZSet, ZSetValue
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """Deltas that arrive on an input one after the other; an end, only after all else of that input."""
+    """Deltas that arrive on an input one after the other. An end arrives after all other channels of its input."""
 
     input: int
     deltas: Values
@@ -29,20 +29,20 @@ class Channel:
 Channels: TypeAlias = tuple[Channel, ...]
 
 
-def waiting(channels: Channels, arrived: tuple[int, ...]) -> list[int]:
-    """The channels that something can arrive on, after so many deltas of each."""
+def open_channels(channels: Channels, arrived: tuple[int, ...]) -> list[int]:
+    """Return the channels that can deliver next, after the given number of deltas of each."""
     more = [count < len(channel.deltas) for count, channel in zip(arrived, channels, strict=True)]
     held = {channel.input for channel, waits in zip(channels, more, strict=True) if waits and not channel.is_end}
     return [place for place, c in enumerate(channels) if more[place] and not (c.is_end and c.input in held)]
 
 
-def channels_of(
+def split_into_channels(
     data: Mapping[int, Any],
     input_types: StreamTypes,
     ends: tuple[bool, ...] | None = None,
     names: tuple[str, ...] = (),
 ) -> Channels:
-    """Plain data on inputs, cut as finely as it can be. Bounded inputs end, or those that are said to."""
+    """Split plain data into the smallest deltas. Bounded inputs end, unless `ends` says which do."""
     found: list[Channel] = []
     for index, items in data.items():
         try:
@@ -56,8 +56,8 @@ def channels_of(
     return tuple(found)
 
 
-def heaviest(channels: Channels) -> int:
-    """The largest weight that one element has, alone or with all that comes; 0 where nothing has weights."""
+def largest_weight(channels: Channels) -> int:
+    """The largest weight of one element, in one delta or in the sum of them; 0 where elements have no weights."""
     most, total = 0, Counter[tuple[int, Any]]()
     for channel in channels:
         for delta in channel.deltas:
@@ -69,10 +69,10 @@ def heaviest(channels: Channels) -> int:
 
 
 def pieces(collection: Collection, data: Any) -> list[list[Value]]:
-    """Lists of deltas that arrive in order, each list at its own pace.
+    """Split data into lists of deltas; the deltas of a list arrive in order, the lists independently of each other.
 
-    A list for a lattice variable holds values that arrive one after the other, and a list of mappings for a z-set what
-    is added and taken back. Inner streams grow bit by bit.
+    A list for a lattice variable holds values that arrive one after the other. A list of mappings for a z-set holds
+    additions and retractions. Inner streams grow delta by delta.
     """
     match collection:
         case Form(base=base) if not isinstance(base, Nested):  # whose inner streams come whole
@@ -81,11 +81,11 @@ def pieces(collection: Collection, data: Any) -> list[list[Value]]:
             own = (LVarValue(lattice, item) if lattice.mismatch(item) is None else None for item in data)
             return [[value or collection.value(item) for value, item in zip(own, data, strict=True)]]
         case ZSet() if isinstance(data, list) and data and all(isinstance(item, Mapping) for item in data):
-            return _alike(unit for item in data for unit in collection.pieces(item))
+            return _group_equal(unit for item in data for unit in collection.pieces(item))
         case Set() if isinstance(data, list):
-            return _alike(unit for item in data for unit in collection.pieces([item]))
+            return _group_equal(unit for item in data for unit in collection.pieces([item]))
         case Bag():
-            return _alike(
+            return _group_equal(
                 collection.pieces([element])[0]
                 for element, count in collection.value(data).all_units()
                 for _ in range(count)
@@ -99,12 +99,12 @@ def pieces(collection: Collection, data: Any) -> list[list[Value]]:
             ]
         case Nested():
             collection.value(data)
-            return [[delta for item in data for delta in _inner_stream(collection, item)]]
+            return [[delta for item in data for delta in _split_inner_stream(collection, item)]]
     return collection.pieces(data)
 
 
-def _alike(units: Iterable[list[Value]]) -> list[list[Value]]:
-    """Which of two that are equal comes first makes no difference: they come in a row, as the first of them."""
+def _group_equal(units: Iterable[list[Value]]) -> list[list[Value]]:
+    """Group equal deltas in one list each: which of them arrives first makes no difference."""
     rows: dict[Value, list[Value]] = {}
     for (unit,) in units:
         row = rows.setdefault(unit, [])
@@ -112,8 +112,8 @@ def _alike(units: Iterable[list[Value]]) -> list[list[Value]]:
     return list(rows.values())
 
 
-def _inner_stream(collection: Nested[Any], item: Any) -> Iterator[Value]:
-    """A tuple of inner streams: opened, extended delta by delta, ended where it is bounded."""
+def _split_inner_stream(collection: Nested[Any], item: Any) -> Iterator[Value]:
+    """Yield the deltas of a tuple of inner streams: open it, extend it, end the bounded ones."""
     bottoms = tuple(stream.collection.bottom() for stream in collection.inner)
     yield NestedValue.pushing(bottoms)
     parts = (item,) if len(collection.inner) == 1 else item

@@ -1,4 +1,4 @@
-"""Explores the states of a program: all of them, breadth first, or along random runs (`flow.explore`)."""
+"""Explores the states of a program: all of them, breadth first, or those of random runs (`flow.explore`)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from flo.core.operator import Values
 from flo.core.stream_type import StreamTypes
 from flo.core.typing import program
 from flo.verify import laws
+from flo.verify.equality import are_equal
 from flo.verify.exploration.arrivals import Channels
-from flo.verify.exploration.moves import StepBroken
-from flo.verify.exploration.sameness import alike
+from flo.verify.exploration.counterexamples import RunRecord, advise_on_advance, contrast_runs, find_differing_advance
+from flo.verify.exploration.moves import BrokenStep
 from flo.verify.exploration.space import Space, State
-from flo.verify.exploration.ways import Way, advance_advice, advance_that_differs, side_by_side
 from flo.verify.laws import Law
 from flo.verify.report import Counterexample
 
 
 class Search:
-    """Each state once, the nearest first, so that the way to each is as short as can be.
+    """A breadth-first search: it visits each state once, and finds a shortest path to it.
 
-    Of a state its numbers are kept, the one it was reached from, and which follow it; nothing else.
+    It keeps the number of each state, its parent, and its successors; nothing else.
     """
 
     def __init__(self, space: Space, start: State) -> None:
@@ -36,18 +36,20 @@ class Search:
         self.parents = array("L", [0])
         self.edges = array("L")
         self.ends = array("L")
-        """Where the edges of each state end."""
+        """For each state, where its successors end in `edges`."""
         self.outcomes: dict[State, int] = {}
         """Stuck states, by their numbers."""
 
     def run(self, most: int, *, expected: State | None = None, over: Callable[[], bool] = lambda: False) -> bool:
-        """Whether all was seen, with at most so many states and before it is over, or an end that is not expected."""
-        numbers, parents, edges, following = self.numbers, self.parents, self.edges, self.space.following
+        """Search; return False if there are too many states, or `over()` comes true. An unexpected end stops it."""
+        numbers, parents, edges, following = self.numbers, self.parents, self.edges, self.space.next_moves
         frontier = deque(numbers)
         while frontier:
             state, number = frontier.popleft(), len(self.ends)
             before = len(edges)
-            for _, after in following(state, arrivals_first=True):  # so that ways are like that of all data at once
+            for _, after in following(
+                state, arrivals_first=True
+            ):  # so that runs begin as the one with all data at once
                 known = numbers.get(after)
                 if known is None:
                     known = len(parents)
@@ -60,68 +62,68 @@ class Search:
             self.ends.append(len(edges))
             if len(edges) == before:
                 self.outcomes[state] = number
-                if expected is not None and not self.space.same(state, expected):
+                if expected is not None and not self.space.is_same(state, expected):
                     return True
             if number % 64 == 63 and over():
                 return False
         return True
 
-    def ends_apart(self, most: int | None = None) -> list[int]:
-        """The numbers of stuck states that differ in more than which nan is which; the first so many."""
+    def distinct_outcomes(self, most: int | None = None) -> list[int]:
+        """The numbers of the different stuck states (NaN equals NaN); at most `most` of them."""
         found: list[State] = []
         for state in self.outcomes:
-            if not any(self.space.same(state, other) for other in found):
+            if not any(self.space.is_same(state, other) for other in found):
                 found.append(state)
                 if len(found) == most:
                     break
         return [self.outcomes[state] for state in found]
 
-    def way_to(self, number: int) -> list[State]:
-        """The states on a shortest way there."""
+    def states_to(self, number: int) -> list[State]:
+        """The states on a shortest path to this one."""
         states = list(self.numbers)
-        way = [states[number]]
+        path = [states[number]]
         while number:
             number = self.parents[number]
-            way.append(states[number])
-        return way[::-1]
+            path.append(states[number])
+        return path[::-1]
 
-    def way_to_break(self) -> list[State]:
-        """The way to the state at which a step broke a law."""
-        return self.way_to(len(self.ends))
+    def states_to_break(self) -> list[State]:
+        """The states up to the one in which a step broke a law."""
+        return self.states_to(len(self.ends))
 
-    def schedules(self) -> int:
-        """How many ways lead from the first state to a stuck one; as many lead to a state as to all that lead to it."""
+    def count_schedules(self) -> int:
+        """Count the paths from the first state to stuck ones: those to a state are the sum of those to its parents."""
         incoming = [0] * len(self.parents)
         for number in self.edges:
             incoming[number] += 1
-        ways = [0] * len(incoming)
-        ways[0], total, ready = 1, 0, [0]
+        paths = [0] * len(incoming)
+        paths[0], total, ready = 1, 0, [0]
         while ready:
             number = ready.pop()
-            here, ways[number] = ways[number], 0
+            here, paths[number] = paths[number], 0
             edges = self.edges[self.ends[number - 1] if number else 0 : self.ends[number]]
             if not edges:
                 total += here
             for after in edges:
-                ways[after] += here
+                paths[after] += here
                 incoming[after] -= 1
                 if not incoming[after]:
                     ready.append(after)
         return total
 
 
-def walk(space: Space, way: list[State], choose: Callable[[int], int]) -> list[State]:
-    """Goes on from the end of the way to a stuck state: `choose(n)` says which of n moves comes next."""
-    while found := space.following(way[-1]):
-        way.append(found[choose(len(found))][1])
-    return way
+def walk(space: Space, states: list[State], choose: Callable[[int], int]) -> list[State]:
+    """Extend the states up to a stuck one: `choose(n)` says which of n moves comes next."""
+    while found := space.next_moves(states[-1]):
+        states.append(found[choose(len(found))][1])
+    return states
 
 
-def arrivals(space: Space, way: list[State]) -> list[State]:
-    """Goes on from the end of the way until all data has arrived, and takes no step."""
-    while found := space.arriving(way[-1]):
-        way.append(found[0][1])
-    return way
+def deliver_all(space: Space, states: list[State]) -> list[State]:
+    """Extend the states until all data has arrived, without a step."""
+    while found := space.next_arrivals(states[-1]):
+        states.append(found[0][1])
+    return states
 
 
 MOST_STATES = 100_000
@@ -129,13 +131,13 @@ MOST_STATES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """What was found: the outputs of every stuck state, and a trace, as text for `replay`, to each of the first two."""
+    """The result of an exploration: the outputs of every stuck state, and traces for `replay` to the first two."""
 
     outcomes: tuple[Values, ...]
     traces: tuple[str, ...]
     states: int
     schedules: int
-    """How many ways there are through the states, or how many were tried."""
+    """The number of schedules that exist, or that were tried."""
     complete: bool
     seed: int | None = None
     rules: frozenset[str] = field(default=frozenset())
@@ -163,9 +165,9 @@ def explore(
     names: tuple[str, ...] = (),
     again: Callable[[str, str], str] = lambda one, other: "",
 ) -> Exploration:
-    """All of the space if it has at most so many states, else random ways through it, of as many states in all.
+    """Explore all states if there are at most `most_states`; else random runs with as many states in all.
 
-    `again` is the line that replays two traces.
+    `again` writes the line that replays two traces.
     """
     if type(most_states) is not int or most_states < 1:
         raise LawError(
@@ -175,23 +177,24 @@ def explore(
         )
     space = Space(graph, program(graph, input_types).outputs, names)
     try:
-        found, ways, law = _exhaustively(space, channels, most_states) or _at_random(space, channels, most_states, seed)
-    except StepBroken as broken:
-        raise _refused(broken) from None
-    if len(ways) < 2:
+        result = _explore_all(space, channels, most_states) or _explore_at_random(space, channels, most_states, seed)
+    except BrokenStep as broken:
+        raise _refusal(broken) from None
+    found, runs, law = result
+    if len(runs) < 2:
         return found
-    one, other = ways[:2]
-    advice = (advance_advice(space.graph) or "") if law == laws.ADVANCE else ""
+    one, other = runs[:2]
+    advice = (advise_on_advance(space.graph) or "") if law == laws.ADVANCE else ""
     return replace(
         found,
-        outcomes=tuple(way.outputs for way in ways),
+        outcomes=tuple(run.outputs for run in runs),
         traces=(one.trace, other.trace),
-        counterexample=side_by_side(law, "on the data given", one, other, again(one.trace, other.trace), advice),
+        counterexample=contrast_runs(law, "on the data given", one, other, again(one.trace, other.trace), advice),
     )
 
 
-def _refused(broken: StepBroken) -> LawError:
-    """A step that breaks a law by itself, so that there is nothing to explore."""
+def _refusal(broken: BrokenStep) -> LawError:
+    """The error about a step that breaks a law by itself: the program cannot be explored."""
     what = f"the step `{broken.move.name}`"
     endless = broken.role in ("stuck", "measure")
     return LawError(
@@ -201,67 +204,67 @@ def _refused(broken: StepBroken) -> LawError:
     )
 
 
-Found: TypeAlias = tuple[Exploration, list[Way], Law]
+Found: TypeAlias = tuple[Exploration, list[RunRecord], Law]
 
 
-def _exhaustively(space: Space, channels: Channels, most: int) -> Found | None:
+def _explore_all(space: Space, channels: Channels, most: int) -> Found | None:
     start = space.start(channels)
     search = Search(space, start)
     if not search.run(most):
         return None
-    ends, law, whole = search.ends_apart(), laws.GRAPH_EAGER_EXECUTION, arrivals(space, [start])
-    ways = [Way.along(space, search.way_to(number)) for number in ends]
+    ends, law, delivered = search.distinct_outcomes(), laws.GRAPH_EAGER_EXECUTION, deliver_all(space, [start])
+    runs = [RunRecord.along(space, search.states_to(number)) for number in ends]
     if len(ends) > 1:
-        at_once = Search(space, whole[-1])
+        at_once = Search(space, delivered[-1])
         at_once.run(most)
-        apart = at_once.ends_apart()
-        if len(apart) > 1:  # whenever data arrives: the steps alone make the difference
+        apart = at_once.distinct_outcomes()
+        if len(apart) > 1:  # with all data at once: the steps alone make the difference
             law = laws.DETERMINISM
-            told = [Way.along(space, whole + at_once.way_to(number)[1:]) for number in apart]
-            ways = told + [way for way in ways if not _among(told, way)]
+            by_steps = [RunRecord.along(space, delivered + at_once.states_to(number)[1:]) for number in apart]
+            runs = by_steps + [run for run in runs if not _is_among(by_steps, run)]
     else:
-        law = _of_advance(space)
+        law = _law_of_advance(space)
         (end,) = ends
-        other = advance_that_differs(space, list(search.numbers)[end])
-        ways += [other] if other is not None else []
-    return _found(space, ways, len(search.numbers), search.schedules(), None), ways, law
+        other = find_differing_advance(space, list(search.numbers)[end])
+        runs += [other] if other is not None else []
+    return _summary(space, runs, len(search.numbers), search.count_schedules(), None), runs, law
 
 
-def _at_random(space: Space, channels: Channels, most: int, seed: int) -> Found:
-    """Whole runs, each choosing at random, until so many states were seen or two outcomes found.
+def _explore_at_random(space: Space, channels: Channels, most: int, seed: int) -> Found:
+    """Take random runs until `most` states were seen or two outcomes found.
 
-    In the first half all data is there at once, so that it is the steps alone that make a difference.
+    In the first half all data is there at once, so that only the steps can make a difference.
     """
-    choose, states, schedules = random.Random(seed).randrange, 0, 0
-    ways: list[Way] = []
-    run: list[State] = []
+    choose, seen, schedules = random.Random(seed).randrange, 0, 0
+    runs: list[RunRecord] = []
+    states: list[State] = []
     law = laws.DETERMINISM
-    while states < most and len(ways) < 2:
+    while seen < most and len(runs) < 2:
         if space.size() > most:
             space.forget()
         start = space.start(channels)
-        at_once = 2 * states < most
+        at_once = 2 * seen < most
         law = laws.DETERMINISM if at_once else laws.GRAPH_EAGER_EXECUTION
-        run = walk(space, arrivals(space, [start]) if at_once else [start], choose)
-        states, schedules = states + len(run), schedules + 1
-        if not ways or not space.is_state(run[-1], ways[0].graph, ways[0].outputs, space.arrived(run[-1])):
-            way = Way.along(space, run)
-            ways += [] if _among(ways, way) else [way]
-    if len(ways) == 1:
-        other, law = advance_that_differs(space, run[-1]), _of_advance(space)
-        ways += [other] if other is not None else []
-    return _found(space, ways, states, schedules, seed), ways, law
+        states = walk(space, deliver_all(space, [start]) if at_once else [start], choose)
+        seen, schedules = seen + len(states), schedules + 1
+        if not runs or not space.is_state(states[-1], runs[0].graph, runs[0].outputs, space.arrived_counts(states[-1])):
+            run = RunRecord.along(space, states)
+            runs += [] if _is_among(runs, run) else [run]
+    if len(runs) == 1:
+        other, law = find_differing_advance(space, states[-1]), _law_of_advance(space)
+        runs += [other] if other is not None else []
+    return _summary(space, runs, seen, schedules, seed), runs, law
 
 
-def _of_advance(space: Space) -> Law:
-    """The law that is broken where `advance` leads elsewhere: without one, the steps do that it takes."""
-    return laws.GRAPH_EAGER_EXECUTION if advance_advice(space.graph) is None else laws.ADVANCE
+def _law_of_advance(space: Space) -> Law:
+    """The law that a differing `advance` breaks; if no operator defines one, the steps depend on when data arrives."""
+    return laws.GRAPH_EAGER_EXECUTION if advise_on_advance(space.graph) is None else laws.ADVANCE
 
 
-def _among(ways: list[Way], way: Way) -> bool:
-    return any(alike((each.graph, each.outputs), (way.graph, way.outputs)) for each in ways)
+def _is_among(runs: list[RunRecord], run: RunRecord) -> bool:
+    return any(are_equal((each.graph, each.outputs), (run.graph, run.outputs)) for each in runs)
 
 
-def _found(space: Space, ways: list[Way], states: int, schedules: int, seed: int | None) -> Exploration:
-    outcomes, traces = tuple(way.outputs for way in ways), tuple(way.trace for way in ways[:2])
+def _summary(space: Space, runs: list[RunRecord], states: int, schedules: int, seed: int | None) -> Exploration:
+    outcomes, traces = tuple(run.outputs for run in runs), tuple(run.trace for run in runs[:2])
     return Exploration(outcomes, traces, states, schedules, seed is None, seed, frozenset(space.rules))

@@ -1,4 +1,4 @@
-"""Moves between states, small steps and arrivals, with their names in traces; and runs made of moves."""
+"""Moves from state to state (small steps and arrivals of data), with their names in traces; runs made of moves."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from flo.values.keyed import KeyedValue
 from flo.values.sequence import SequenceValue
 from flo.values.weighted import WeightedValue
 from flo.verify.effort import Meter
-from flo.verify.exploration.arrivals import Channels, waiting
-from flo.verify.exploration.source import shown
+from flo.verify.exploration.arrivals import Channels, open_channels
+from flo.verify.exploration.source import format_value
 
 GRAPH_RULES = frozenset({"operator", "sequence-left", "sequence-right", "par-left", "par-right"})
 MOST_OF_AN_ELEMENT = 24
@@ -26,14 +26,14 @@ MOST_OF_AN_ELEMENT = 24
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What led from one state to the next: a small step, or the arrival of a delta."""
+    """A transition between two states: a small step, or the arrival of a delta."""
 
     stem: str
-    """The operator's rule, or the input, as one word."""
+    """The rule of the operator, or the name of the input, as one word."""
     name: str
-    """As a trace calls it: also what was taken, or what has arrived."""
+    """The name in a trace: the stem with the elements that were consumed or have arrived."""
     text: str
-    """For people."""
+    """The text in a counterexample."""
     rules: tuple[str, ...] = ()
     step: GraphStep | None = field(default=None, compare=False, repr=False)
 
@@ -42,36 +42,37 @@ class Move:
 
 
 @dataclass
-class StepBroken(Exception):
-    """A step breaks a law that binds every single step."""
+class BrokenStep(Exception):
+    """A step that breaks a law of single steps."""
 
     role: str
     reason: str
     move: Move
     results: tuple[str, ...] = ()
     advice: str = ""
-    """What to do about it, where the law says something else."""
+    """A fix for this case, where the general advice of the law does not fit."""
 
 
-def step_move(step: GraphStep, path: tuple[str, ...] = ()) -> Move:
-    """The move that takes this step; `path` leads to the operator that takes it."""
-    shown = " › ".join(rule for rule in step.path if rule not in GRAPH_RULES)
-    return Move(step.rule, step.rule, shown, (*path, *step.path), step)
+def make_step_move(step: GraphStep, path: tuple[str, ...] = ()) -> Move:
+    """Make the move of a step; `path` leads to the operator that takes it."""
+    text = " › ".join(rule for rule in step.path if rule not in GRAPH_RULES)
+    return Move(step.rule, step.rule, text, (*path, *step.path), step)
 
 
-def told_step(graph: Graph, step: GraphStep) -> Move:
-    """The same of a step of a whole graph, with the elements that it takes where there is no order among them."""
-    before, after = _at(graph, step.place), _at(step.graph, step.place)
+def name_step(graph: Graph, step: GraphStep) -> Move:
+    """Make the move of a step of a whole graph, named with the elements that it consumes from unordered collections."""
+    before, after = node_at(graph, step.place), node_at(step.graph, step.place)
     pairs = zip(before.state or (), after.state or (), strict=False)
-    found = [text for one, other in pairs for text in taken(one, other)]
-    move = step_move(step)
+    found = [text for one, other in pairs for text in find_consumed(one, other)]
+    move = make_step_move(step)
     if not found:
         return move
     elements = "".join(",".join(found).split())
     return Move(move.stem, f"{move.name}({elements})", f"{move.text}({', '.join(found)})", move.rules, step)
 
 
-def _at(graph: Graph, place: tuple[int, ...]) -> Node:
+def node_at(graph: Graph, place: tuple[int, ...]) -> Node:
+    """The operator at a place of the graph: a list of sides, 0 for left and 1 for right."""
     for side in place:
         assert isinstance(graph, (Sequential, Parallel))
         graph = graph.right if side else graph.left
@@ -79,62 +80,62 @@ def _at(graph: Graph, place: tuple[int, ...]) -> Node:
     return graph
 
 
-def taken(before: Value, after: Value) -> Iterator[str]:
-    """The elements that are there before and not after, or less often."""
+def find_consumed(before: Value, after: Value) -> Iterator[str]:
+    """Yield the elements that occur less often after a step than before, as text."""
     if before is after:
         return
     match before, after:
         case FormedValue(), FormedValue():
-            yield from taken(before.value(), after.value())
+            yield from find_consumed(before.value(), after.value())
         case WeightedValue(), WeightedValue():
             left = after.weights.to_dict()
             for element, weight in before.weights.to_dict().items():
                 if left.get(element, 0) != weight:
                     less = weight - left.get(element, 0)
-                    yield element_text(element) + (f"×{less}" if less != 1 else "")
+                    yield format_element(element) + (f"×{less}" if less != 1 else "")
         case KeyedValue(), KeyedValue():
             entries = after.entries.to_dict()
             for key, value in before.entries.to_dict().items():
                 if entries.get(key) != value:
-                    inside = ",".join(taken(value, entries[key])) if key in entries else ""
-                    yield element_text(key) + (f":{inside}" if inside else "")
+                    inside = ",".join(find_consumed(value, entries[key])) if key in entries else ""
+                    yield format_element(key) + (f":{inside}" if inside else "")
         case NestedValue(), NestedValue():
             for one, other in zip(before.oldest() or (), after.oldest() or (), strict=False):
-                yield from taken(one, other)
+                yield from find_consumed(one, other)
 
 
-def element_text(element: object) -> str:
+def format_element(element: object) -> str:
     return brief(element, MOST_OF_AN_ELEMENT)
 
 
-def arrival(name: str, delta: Value, is_end: bool) -> Move:
-    """The move by which a delta arrives on the input of this name; inputs of operators are numbered."""
+def make_arrival(name: str, delta: Value, is_end: bool) -> Move:
+    """Make the move by which a delta arrives on an input; the inputs of an operator are numbered."""
     known = "_".join(name.split())
     people = f"input {name}" if name.isdigit() else name
     if is_end:
         return Move(known, f"{known}⊗", f"{people} ends")
-    content = shown(delta)
+    content = format_value(delta)
     match delta.value() if isinstance(delta, FormedValue) else delta:
         case SequenceValue(elements=elements) if len(elements) == 1:
-            element = element_text(elements[0])
+            element = format_element(elements[0])
         case WeightedValue(weights=weights) if list(weights.values()) == [1]:
-            element = element_text(next(iter(weights)))
+            element = format_element(next(iter(weights)))
         case _:
             element = content[:MOST_OF_AN_ELEMENT]
     return Move(known, f"{known}←{''.join(element.split())}", f"{people} ← {content}")
 
 
 MOST_ROUNDS = 100
-"""So often `advance` may go on before it is said to go on for ever."""
+"""How often `advance` may change something before it counts as endless."""
 ADVANCE = "advance()"
-"""As a trace calls it: no rule has such a name."""
+"""The name in a trace; no rule has such a name."""
 
 
 class Run:
-    """A graph, its outputs, what has arrived, and what has happened.
+    """A run of a graph: its outputs, the deltas that have arrived, and the moves that were taken.
 
-    States are never merged here. Of two that are equal, an unordered collection may list its elements in another order,
-    so that the same trace means something else: a way that was told along a run is replayed exactly.
+    Equal states are not merged here, unlike in a `Space`: an unordered collection may list its elements in another
+    order in each of them, and then the same trace would mean other moves. So the trace of a run can be replayed.
     """
 
     def __init__(
@@ -154,26 +155,26 @@ class Run:
         self.trace: list[str] = []
 
     def waiting(self) -> list[int]:
-        """The channels that something can arrive on."""
-        return waiting(self.channels, self.arrived)
+        """The channels that have a delta to deliver."""
+        return open_channels(self.channels, self.arrived)
 
     def arriving(self) -> list[tuple[Move, int]]:
-        """What can arrive on each of them."""
+        """The next arrival on each of these channels."""
         places = self.waiting()
         next_ones = [(self.channels[place], self.arrived[place]) for place in places]
-        moves = (arrival(self.names[each.input], each.deltas[count], each.is_end) for each, count in next_ones)
-        return list(zip(numbered(moves), places, strict=True))
+        moves = (make_arrival(self.names[each.input], each.deltas[count], each.is_end) for each, count in next_ones)
+        return list(zip(number_moves(moves), places, strict=True))
 
     def stepping(self) -> list[Move]:
-        """The steps that can be taken."""
+        """The enabled steps."""
         self.meter.done += 1
-        return numbered(told_step(self.graph, step) for step in small_steps(self.graph))
+        return number_moves(name_step(self.graph, step) for step in small_steps(self.graph))
 
     def arrive(self, move: Move | None, place: int) -> None:
-        """Something arrives on this channel; without a move, nothing is told of it."""
+        """Delivers the next delta of a channel; without a move, nothing is recorded."""
         self.graph, self.arrived = self.after_arrival(place)
         if move is not None:
-            self._told(move.name, move.text)
+            self._record(move.name, move.text)
 
     def after_arrival(self, place: int) -> tuple[Graph, tuple[int, ...]]:
         channel, values, count = self.channels[place], list(inputs(self.graph)), self.arrived[place]
@@ -184,21 +185,21 @@ class Run:
         assert move.step is not None
         self.graph, self.outputs = move.step.graph, concat_all(self.outputs, move.step.outputs)
         self.steps.append(move.step)
-        self._told(move.name, move.text)
+        self._record(move.name, move.text)
 
     def advance(self) -> None:
-        """Where `advance` leads, until it changes nothing, or for ever."""
+        """Applies `advance` until it changes nothing."""
         self.meter.done += 1
         self.graph, self.outputs = finish(self.graph, self.outputs, MOST_ROUNDS)
-        self._told(ADVANCE, "advance")
+        self._record(ADVANCE, "advance")
 
-    def _told(self, name: str, text: str) -> None:
+    def _record(self, name: str, text: str) -> None:
         self.trace.append(name)
         self.events.append(text)
 
 
-def numbered(moves: Iterable[Move]) -> list[Move]:
-    """The moves; those that have one name, or one text, with their numbers, from 1."""
+def number_moves(moves: Iterable[Move]) -> list[Move]:
+    """Return the moves; those with equal names or texts get numbers, from 1."""
     found = list(moves)
     names, texts = Counter(move.name for move in found), Counter(move.text for move in found)
     seen: Counter[str] = Counter()

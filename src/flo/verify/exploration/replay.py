@@ -1,8 +1,8 @@
-"""Traces as text, and back: what was explored or checked can be saved, and run again exactly as it was.
+"""Replays traces: a run that was explored or checked can be saved as text, and repeated exactly.
 
 A trace is a line of names: `input←3` for an element that arrives, `input⊗` for an end, the rule of a small step, with
 the elements that it takes where they have no order, as `map-bag(3)`, or `advance()`. Where several enabled moves have
-one name, `#2` is the second of them. Inputs of an operator are numbered.
+one name, `#2` is the second of them. The inputs of an operator are numbered.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from flo.core.operator import Operator
 from flo.core.semantics import GraphStep
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.typing import initial, program
-from flo.verify.exploration.arrivals import channels_of
+from flo.verify.exploration.arrivals import split_into_channels
 from flo.verify.exploration.moves import ADVANCE, Move, Run
-from flo.verify.exploration.source import Source, keywords, quoted
+from flo.verify.exploration.source import SourceWriter, format_keywords, quote_trace
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -34,9 +34,9 @@ class Replay:
     steps: tuple[GraphStep, ...]
     """The small steps that were taken."""
     events: tuple[str, ...]
-    """All that happened, for people."""
+    """The moves as text."""
     graph: Graph
-    """The program after it."""
+    """The program after the run."""
 
     def __str__(self) -> str:
         lines = [f"{number:>3}  {event}" for number, event in enumerate(self.events, start=1)]
@@ -48,27 +48,27 @@ class Replay:
 
 def replay(operator: Operator, *types: Any, data: Sequence[Any], trace: str) -> Replay:
     """Runs an operator along a trace, on plain data for each of its inputs. A collection stands for its open stream."""
-    meant = (stream_or_collection(given) for given in types)
+    meant = (as_stream_or_collection(given) for given in types)
     signature = tuple(given if isinstance(given, StreamType) else StreamType(given, bounded=False) for given in meant)
     graph, outputs = initial(Node(None, operator), signature)
     names, output_names = (tuple(str(place + 1) for place in range(len(each))) for each in (signature, outputs))
-    return replayed(
+    return replay_graph(
         graph, dict(zip(names, signature, strict=True)), dict(zip(names, data, strict=True)), trace, output_names
     )
 
 
-def stream_or_collection(given: Any) -> StreamType | Collection:
-    """A stream type, or the collection that an annotation means."""
+def as_stream_or_collection(given: Any) -> StreamType | Collection:
+    """Return a stream type as it is, and the collection of an annotation."""
     try:
         return given if isinstance(given, StreamType) else Collection.of(given)
     except FloError as error:
         raise error.located(Origin.here()) from None
 
 
-def replayed(
+def replay_graph(
     graph: Graph, types: Mapping[str, StreamType], data: Mapping[str, Any], trace: str, outputs: Sequence[str]
 ) -> Replay:
-    """Runs a graph along a trace; `outputs` are the names of its outputs."""
+    """Run a graph along a trace; `outputs` are the names of its outputs."""
     if not isinstance(trace, str):
         raise UnknownNameError(
             f"`trace` must be a str; got {type(trace).__name__}",
@@ -79,10 +79,10 @@ def replayed(
     signature, names = tuple(types.values()), tuple(types)
     output_types = program(graph, signature).outputs
     places = {names.index(name): items for name, items in data.items()}
-    channels = channels_of(places, signature, (True,) * len(signature), names)
+    channels = split_into_channels(places, signature, (True,) * len(signature), names)
     run = Run(graph, output_types, channels, names)
     for place, name in enumerate(trace.split(), start=1):
-        take(run, name, place)
+        take_move(run, name, place)
     named = list(zip(outputs, output_types, run.outputs, strict=False))
     return Replay(
         {name: kind.collection.plain(value) for name, kind, value in named},
@@ -93,8 +93,8 @@ def replayed(
     )
 
 
-def take(run: Run, name: str, place: int) -> None:
-    """The move of this name; where only one begins so, what it takes may be left out."""
+def take_move(run: Run, name: str, place: int) -> None:
+    """Take the move of this name; its elements may be left out where only one move has the stem."""
     arriving = run.arriving()
     for move, channel in arriving:
         if name == move.name:
@@ -116,17 +116,17 @@ def take(run: Run, name: str, place: int) -> None:
     )
 
 
-def again(operator: Operator, types: StreamTypes, data: Sequence[Any], trace: str) -> str:
-    """The line to paste that replays a trace of an operator."""
-    source = Source()
-    kinds = "".join(f", {source.stream(kind)}" for kind in types)
-    given = ", ".join(source.data(kind.collection, items) for kind, items in zip(types, data, strict=True))
-    made = source.operator(operator)
-    return source.line(f"flo.verify.replay({made}{kinds}, data=[{given}], trace={quoted(trace)})")
+def replay_line(operator: Operator, types: StreamTypes, data: Sequence[Any], trace: str) -> str:
+    """Write the line of Python that replays a trace of an operator."""
+    writer = SourceWriter()
+    kinds = "".join(f", {writer.stream(kind)}" for kind in types)
+    given = ", ".join(writer.data(kind.collection, items) for kind, items in zip(types, data, strict=True))
+    made = writer.operator(operator)
+    return writer.line(f"flo.verify.replay({made}{kinds}, data=[{given}], trace={quote_trace(trace)})")
 
 
-def flow_again(types: Mapping[str, StreamType], data: Mapping[str, Any], *traces: str) -> str:
-    """The line to paste that replays traces of a flow."""
-    source = Source()
-    given = keywords((name, source.data(types[name].collection, items)) for name, items in data.items())
-    return source.line(", ".join(f"flow.replay({quoted(trace)}{given})" for trace in traces))
+def flow_replay_line(types: Mapping[str, StreamType], data: Mapping[str, Any], *traces: str) -> str:
+    """Write the line of Python that replays traces of a flow."""
+    writer = SourceWriter()
+    given = format_keywords((name, writer.data(types[name].collection, items)) for name, items in data.items())
+    return writer.line(", ".join(f"flow.replay({quote_trace(trace)}{given})" for trace in traces))

@@ -31,11 +31,11 @@ from flo.values.sequence import SequenceValue
 from flo.values.weighted import Bag, BagValue, SetValue, ZSetValue
 
 
-def shown(value: Value) -> str:
-    """The content as plain Python, oldest element first, and ⊗ if it has ended."""
+def format_value(value: Value) -> str:
+    """Format the content as plain Python, oldest element first, with ⊗ if it has ended."""
     match value:
         case FormedValue():
-            return shown(value.value())
+            return format_value(value.value())
         case SequenceValue():
             content = brief(value.elements.to_list())
         case SetValue():
@@ -45,46 +45,45 @@ def shown(value: Value) -> str:
         case LVarValue():
             content = brief(value.value)
         case NestedValue():
-            tuples = [", ".join(map(shown, values)) for values in value]
+            tuples = [", ".join(map(format_value, values)) for values in value]
             tuples = [f"({each})" if "," in each else each for each in tuples]
             content = f"{'…' if value.continues else ''}[{', '.join(tuples)}]"
         case KeyedValue():
-            content = (
-                f"{{{', '.join(f'{brief(key)}: {shown(each)}' for key, each in value.entries.to_dict().items())}}}"
-            )
+            entries = value.entries.to_dict().items()
+            content = f"{{{', '.join(f'{brief(key)}: {format_value(each)}' for key, each in entries)}}}"
         case _:
-            return cut(text(Lowering()(value)))
-    content = cut(content)
+            return shorten(text(Lowering()(value)))
+    content = shorten(content)
     return content if value.end is End.OPEN else f"{content} ⊗"
 
 
-def expression(thing: Any) -> str:
-    """A graph or an operator as an expression; as Python shows it where its state cannot be written down."""
+def format_expression(thing: Any) -> str:
+    """Format a graph or an operator as an expression; by `repr` if its state cannot be lowered."""
     try:
         return text(Lowering()(thing))
     except FloError:
         return repr(thing)
 
 
-def shown_all(values: Iterable[Value]) -> str:
-    return ", ".join(map(shown, values)) or "nothing"
+def format_values(values: Iterable[Value]) -> str:
+    return ", ".join(map(format_value, values)) or "nothing"
 
 
-def cut(text: str, most: int = 80) -> str:
+def shorten(text: str, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 _MODULE = re.compile(r"\b(datetime|zoneinfo)\.(?=\w)")
 
 
-class Source:
-    """Writes Python. Names of the user's own modules are written as they are used there; others are imported."""
+class SourceWriter:
+    """Writes values as Python source. Names of the user's modules need no import; others are collected in `modules`."""
 
     def __init__(self) -> None:
         self.modules: set[str] = set()
 
     def line(self, expression: str) -> str:
-        """The expression, after the imports of all that was written."""
+        """Return the expression after the imports that it needs."""
         modules = ", ".join(sorted(self.modules))
         return f"import {modules}; {expression}" if modules else expression
 
@@ -115,7 +114,7 @@ class Source:
         return self.function(item) if callable(item) else self._built(item)
 
     def _built(self, item: Any) -> str:
-        """Containers, and objects whose `repr` is a call."""
+        """Write containers, and objects whose `repr` is a call."""
         kind = type(item)
         if isinstance(item, tuple) and hasattr(item, "_fields"):
             given = (f"{name}={self.value(part)}" for name, part in zip(item._fields, item, strict=True))
@@ -130,15 +129,15 @@ class Source:
         if isinstance(item, (set, frozenset)):
             inside = f"{{{', '.join(map(self.value, item))}}}" if item else ""
             return inside if kind is set and item else f"{self.name(kind)}({inside})"
-        shown = repr(item)
+        written = repr(item)
         if isinstance(item, (datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo)):
-            self.modules.update(_MODULE.findall(shown))  # which writes its module itself
-            return shown
-        called = kind.__qualname__ if shown.startswith(f"{kind.__qualname__}(") else kind.__name__
-        return self.name(kind) + shown.removeprefix(called) if shown.startswith(f"{called}(") else shown
+            self.modules.update(_MODULE.findall(written))  # their repr names the module
+            return written
+        called = kind.__qualname__ if written.startswith(f"{kind.__qualname__}(") else kind.__name__
+        return self.name(kind) + written.removeprefix(called) if written.startswith(f"{called}(") else written
 
     def name(self, item: Any) -> str:
-        """A class or function by its name, and its module where that is not the user's own."""
+        """Write the name of a class or function, with its module unless that is the user's."""
         known = str(item.__qualname__).rpartition("<locals>.")[2]
         module = getattr(item, "__module__", None) or "builtins"
         top = module.partition(".")[0].lstrip("_")  # `operator.add` says that it is of `_operator`
@@ -162,7 +161,7 @@ class Source:
         return self.name(function)
 
     def kind(self, kind: Any) -> str:
-        """A type."""
+        """Write a type."""
         origin, parts = get_origin(kind), get_args(kind)
         if kind is None or kind is type(None):
             return "None"
@@ -183,7 +182,7 @@ class Source:
         return f"[{', '.join(map(self.kind, part))}]" if isinstance(part, list) else self.kind(part)
 
     def lattice(self, lattice: Lattice[Any]) -> str:
-        """The call that makes the lattice."""
+        """Write the call that makes the lattice."""
         if isinstance(lattice, Custom):
             top = "" if lattice.greatest is None else f", {self.value(lattice.greatest)}"
             return f"flo.Lattice.of({self.value(lattice.least)}, {self.function(lattice.joining)}{top})"
@@ -195,14 +194,14 @@ class Source:
         return self.kind(part) if isinstance(part, type) or part is Any or get_origin(part) else self.value(part)
 
     def annotation(self, lattice: Lattice[Any]) -> str:
-        """`flo.Max[int]`, where that is all there is to it."""
+        """Write the annotation, such as `flo.Max[int]`, if the lattice has no other parameters; else the call."""
         match [] if isinstance(lattice, Custom) else lattice._parameters():
             case [type() as element] if str(lattice).endswith("]") and hasattr(type(lattice), "__class_getitem__"):
                 return f"{self.name(type(lattice))}[{self.kind(element)}]"
         return self.lattice(lattice)
 
     def collection(self, collection: Collection) -> str:
-        """As one writes it where a collection is expected: `flo.Bag[int]`."""
+        """Write the annotation of a collection: `flo.Bag[int]`."""
         match collection:
             case Form(base=base):
                 return f"{self.name(type(collection))}({self.value(base)})"
@@ -220,11 +219,11 @@ class Source:
         return self.collection(stream.collection)
 
     def stream(self, given: StreamType) -> str:
-        """A stream type; of one that may never end, its collection alone."""
+        """Write a stream type; of an unbounded one, its collection."""
         return self.value(given) if given.bounded else self.collection(given.collection)
 
     def operator(self, operator: Operator) -> str:
-        """The call that makes the operator, with the names of its functions."""
+        """Write the call that makes the operator, with the names of its functions."""
         kind = self.name(type(operator))
         if not is_dataclass(operator):
             return f"{kind}(…)"
@@ -233,7 +232,7 @@ class Source:
         return f"{kind}({', '.join(given)})"
 
     def data(self, collection: Collection, data: Any) -> str:
-        """Plain data of a stream; a bag as a list, whose order is that in which its elements may arrive."""
+        """Write plain data of a stream; a bag as a list, in an order in which its elements may arrive."""
         match collection:
             case Form(base=base):
                 return self.data(base, data)
@@ -258,12 +257,12 @@ class Source:
         return f"({', '.join(parts)})"
 
 
-def quoted(trace: str) -> str:
-    """A trace as a string."""
+def quote_trace(trace: str) -> str:
+    """Write a trace as a string literal."""
     return repr(trace) if '"' in trace or "\\" in trace else f'"{trace}"'
 
 
-def keywords(items: Iterable[tuple[str, str]]) -> str:
+def format_keywords(items: Iterable[tuple[str, str]]) -> str:
     """Arguments by name, after others; names that Python does not take there in a mapping."""
     given = list(items)
     plain = "".join(f", {name}={text}" for name, text in given if name.isidentifier())

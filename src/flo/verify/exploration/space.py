@@ -1,4 +1,4 @@
-"""The states of a program, numbered and computed on demand; and whether a measure falls at every step."""
+"""The state space of a program: states are numbered and computed on demand; the measure must fall at every step."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from flo.core.operator import Operator, Values
 from flo.core.semantics import GraphStep, small_steps
 from flo.core.stream_type import StreamTypes
 from flo.verify.effort import Meter
-from flo.verify.exploration.arrivals import Channels, waiting
-from flo.verify.exploration.moves import Move, Run, StepBroken, arrival, step_move
-from flo.verify.exploration.sameness import alike, form
-from flo.verify.exploration.source import expression, shown
+from flo.verify.equality import are_equal, deep_type
+from flo.verify.exploration.arrivals import Channels, open_channels
+from flo.verify.exploration.moves import BrokenStep, Move, Run, make_arrival, make_step_move
+from flo.verify.exploration.source import format_expression, format_value
 
 NOT_FALLING = "the measure does not fall"
 
 
-def why_not_falling(before: Any, after: Any) -> str | None:
-    """What is wrong with the measures before and after a step, if anything is."""
+def find_measure_fault(before: Any, after: Any) -> str | None:
+    """Return what is wrong with the measures before and after a step; None if nothing is."""
     for each in (before, after):
         if not isinstance(each, tuple) or not is_measure(each):
             return f"`measure` must return a tuple of integers ≥ 0, or of such tuples; got {brief(each)}"
     return None if falls(before, after) else NOT_FALLING
 
 
-def measure_advice(operator: Operator, reason: str) -> str:
-    """What to do about it: with the measure that the operator defines, if it defines one."""
+def advise_on_measure(operator: Operator, reason: str) -> str:
+    """Advise how to fix the measure, which may be the operator's own or the default."""
     if type(operator).measure is Operator.measure:
         return "consume something of the input at each step, or define a `measure` that falls"
     if reason != NOT_FALLING:
@@ -45,7 +45,7 @@ def is_measure(place: Any) -> bool:
 
 
 def falls(before: Any, after: Any) -> bool:
-    """Lexicographically; a tuple does not get longer, as (1,), (0, 1), (0, 0, 1), … would fall for ever."""
+    """Whether it falls lexicographically. Tuples may not grow: (1,), (0, 1), (0, 0, 1), … would fall for ever."""
     if not (isinstance(before, tuple) and isinstance(after, tuple)):
         return isinstance(before, int) and isinstance(after, int) and after < before
     if len(after) > len(before):
@@ -56,44 +56,44 @@ def falls(before: Any, after: Any) -> bool:
 
 State: TypeAlias = tuple[int, ...]
 Feed: TypeAlias = tuple[int, int, int]
-"""(the slot that a delta flows into, as which of its inputs, the number of the delta)"""
+"""(the slot that a delta flows into, the index of its input, the number of the delta)"""
 
 
 @dataclass
 class Slot:
-    """What has stood in one place of the program, numbered, and what follows from each."""
+    """A place of the program: an operator with its inputs, or an output. Its contents are numbered."""
 
     numbers: dict[Any, int] = field(default_factory=dict)
-    things: list[Any] = field(default_factory=list)
+    contents: list[Any] = field(default_factory=list)
     steps: list[list[tuple[Move, int, tuple[Feed, ...]]] | None] = field(default_factory=list)
     absorbed: dict[tuple[int, int, int], int] = field(default_factory=dict)
     unhashable: dict[int, list[int]] = field(default_factory=dict)
 
     def number(self, thing: Any) -> int:
         try:
-            known = self.numbers.setdefault((thing, form(thing)), len(self.things))
-        except TypeError:  # something in it cannot be hashed: equal things have texts of one length
-            return self._compared(thing)
-        if known == len(self.things):
-            self._new(thing)
+            known = self.numbers.setdefault((thing, deep_type(thing)), len(self.contents))
+        except TypeError:  # not hashable: compared with the others whose text has the same length
+            return self._number_by_comparison(thing)
+        if known == len(self.contents):
+            self._append(thing)
         return known
 
-    def _compared(self, thing: Any) -> int:
-        alike = self.unhashable.setdefault(len(expression(thing)), [])
-        for number in alike:
-            if self.things[number] == thing and form(self.things[number]) == form(thing):
+    def _number_by_comparison(self, thing: Any) -> int:
+        candidates = self.unhashable.setdefault(len(format_expression(thing)), [])
+        for number in candidates:
+            if self.contents[number] == thing and deep_type(self.contents[number]) == deep_type(thing):
                 return number
-        alike.append(self._new(thing))
-        return alike[-1]
+        candidates.append(self._append(thing))
+        return candidates[-1]
 
-    def _new(self, thing: Any) -> int:
-        self.things.append(thing)
+    def _append(self, thing: Any) -> int:
+        self.contents.append(thing)
         self.steps.append(None)
-        return len(self.things) - 1
+        return len(self.contents) - 1
 
 
 class Space:
-    """The states of a graph. `names` are those of its inputs; `arriving` says what will come."""
+    """The states of a graph; `names` are the names of its inputs."""
 
     def __init__(self, graph: Graph, output_types: StreamTypes, names: tuple[str, ...] = ()) -> None:
         self.graph, self.output_types = graph, output_types
@@ -101,19 +101,19 @@ class Space:
         self.nodes: list[Node] = []
         self.paths: list[tuple[str, ...]] = []
         self.flows: list[list[tuple[int, int]]] = []
-        self.entries, exits = self._flattened(graph, ())
+        self.entries, exits = self._flatten(graph, ())
         count = len(self.nodes)
         for place, (slot, index) in enumerate(exits):
             self.flows[slot][index] = (count + place, 0)
         self.arrival = count + len(exits)
         self.rules: set[str] = set()
-        """Those of all steps that were ever enabled."""
+        """The rules of all steps that were ever enabled."""
         self.meter = Meter()
         """Counts the states that were looked at, and the steps that were computed."""
         self.forget()
 
-    def _flattened(self, graph: Graph, path: tuple[str, ...]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """Where its inputs enter and its outputs leave, as (slot, place)."""
+    def _flatten(self, graph: Graph, path: tuple[str, ...]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Add the operators of the graph; return where its inputs enter and its outputs leave, as (slot, index)."""
         match graph:
             case Node():
                 slot = len(self.nodes)
@@ -124,30 +124,30 @@ class Space:
                     (slot, place) for place in range(graph.arity[1])
                 ]
             case Sequential(left, right):
-                entries, between = self._flattened(left, (*path, "sequence-left"))
-                behind, exits = self._flattened(right, (*path, "sequence-right"))
+                entries, between = self._flatten(left, (*path, "sequence-left"))
+                behind, exits = self._flatten(right, (*path, "sequence-right"))
                 for (slot, place), entry in zip(between, behind, strict=True):
                     self.flows[slot][place] = entry
                 return entries, exits
             case Parallel(left, right):
-                entries, exits = self._flattened(left, (*path, "par-left"))
-                more, others = self._flattened(right, (*path, "par-right"))
+                entries, exits = self._flatten(left, (*path, "par-left"))
+                more, others = self._flatten(right, (*path, "par-right"))
                 return entries + more, exits + others
 
     def forget(self) -> None:
-        """Starts anew, with all that was computed dropped."""
+        """Drop everything that was computed."""
         self.slots = [Slot() for _ in range(self.arrival + 1)]
         self._tables = [slot.steps for slot in self.slots[: len(self.nodes)]]
         self.deltas = [Slot() for _ in self.slots]
-        """What has flowed into each slot."""
+        """The deltas that have flowed into each slot."""
         self.faults: dict[tuple[int, int], FloError] = {}
         self.channels: Channels = ()
         self._events: list[list[tuple[Move, Feed]]] = []
-        """What arrives on each channel, one after the other."""
+        """The arrivals on each channel, in order."""
 
     def size(self) -> int:
-        """How many things are kept."""
-        return sum(len(slot.things) + len(slot.absorbed) for slot in self.slots)
+        """The number of values that are kept."""
+        return sum(len(slot.contents) + len(slot.absorbed) for slot in self.slots)
 
     def state(self, graph: Graph, outputs: Values, arrived: tuple[int, ...]) -> State:
         """The state of a graph of this shape."""
@@ -155,16 +155,17 @@ class Space:
         return tuple(slot.number(thing) for slot, thing in zip(self.slots, things, strict=True))
 
     def is_state(self, state: State, graph: Graph, outputs: Values, arrived: tuple[int, ...]) -> bool:
-        """Whether it is that of this graph, up to which nan is which."""
+        """Whether it is the state of this graph; NaN equals NaN."""
         things = [*nodes(graph), *outputs, arrived]
         return all(
-            alike(slot.things[number], thing) for slot, number, thing in zip(self.slots, state, things, strict=True)
+            are_equal(slot.contents[number], thing)
+            for slot, number, thing in zip(self.slots, state, things, strict=True)
         )
 
     def start(self, channels: Channels) -> State:
-        """The state in which nothing has arrived, of all that will.
+        """The state in which nothing of the channels has arrived.
 
-        On the channels of the last start the numbers of states stay what they were, so that ends can be compared.
+        A start on the same channels as before keeps the numbers of states, so that ends can be compared.
         """
         if channels is not self.channels:
             self.channels = channels
@@ -172,7 +173,7 @@ class Space:
             self._events = [
                 [
                     (
-                        arrival(self.names[channel.input], delta, channel.is_end),
+                        make_arrival(self.names[channel.input], delta, channel.is_end),
                         self._feed(self.entries[channel.input], delta),
                     )
                     for delta in channel.deltas
@@ -183,13 +184,13 @@ class Space:
         return self.state(self.graph, outputs, (0,) * len(channels))
 
     def run(self) -> Run:
-        """A run from the start, in which states are not merged."""
+        """A run from the start."""
         return Run(self.graph, self.output_types, self.channels, self.names, self.meter)
 
-    def same(self, one: State, other: State) -> bool:
-        """Whether they are equal up to which nan is which."""
+    def is_same(self, one: State, other: State) -> bool:
+        """Whether two states are equal; NaN equals NaN."""
         parts = zip(self.slots, one, other, strict=True)
-        return one == other or all(a == b or alike(slot.things[a], slot.things[b]) for slot, a, b in parts)
+        return one == other or all(a == b or are_equal(slot.contents[a], slot.contents[b]) for slot, a, b in parts)
 
     def graph_of(self, state: State) -> Graph:
         return self._graph(self.graph, iter(range(len(self.nodes))), state)
@@ -197,17 +198,17 @@ class Space:
     def _graph(self, like: Graph, slots: Iterator[int], state: State) -> Graph:
         if isinstance(like, Node):
             slot = next(slots)
-            node: Node = self.slots[slot].things[state[slot]]
+            node: Node = self.slots[slot].contents[state[slot]]
             return node
         left = self._graph(like.left, slots, state)
         return type(like)(left, self._graph(like.right, slots, state))
 
     def outputs_of(self, state: State) -> Values:
         places = range(len(self.nodes), self.arrival)
-        return tuple(self.slots[place].things[state[place]] for place in places)
+        return tuple(self.slots[place].contents[state[place]] for place in places)
 
-    def following(self, state: State, *, arrivals_first: bool = False) -> list[tuple[Move, State]]:
-        """Everything that can happen next: the steps, left to right, then what may arrive; or that first."""
+    def next_moves(self, state: State, *, arrivals_first: bool = False) -> list[tuple[Move, State]]:
+        """The next moves with their states: steps from left to right, then arrivals; or arrivals first."""
         self.meter.done += 1
         found: list[tuple[Move, State]] = []
         for slot, table in enumerate(self._tables):
@@ -216,18 +217,18 @@ class Space:
                 self._add(slot, state, found)
         if not found and self.faults:
             self._raise_fault(state)
-        arriving = self.arriving(state)
+        arriving = self.next_arrivals(state)
         return arriving + found if arrivals_first else found + arriving
 
-    def arriving(self, state: State) -> list[tuple[Move, State]]:
-        """What may arrive next."""
+    def next_arrivals(self, state: State) -> list[tuple[Move, State]]:
+        """The next arrivals with their states."""
         found: list[tuple[Move, State]] = []
         self._add(self.arrival, state, found)
         return found
 
-    def arrived(self, state: State) -> tuple[int, ...]:
+    def arrived_counts(self, state: State) -> tuple[int, ...]:
         """How many deltas of each channel have arrived."""
-        counts: tuple[int, ...] = self.slots[self.arrival].things[state[self.arrival]]
+        counts: tuple[int, ...] = self.slots[self.arrival].contents[state[self.arrival]]
         return counts
 
     def _add(self, slot: int, state: State, found: list[tuple[Move, State]]) -> None:
@@ -244,18 +245,18 @@ class Space:
             found.append((move, tuple(after)))
 
     def _raise_fault(self, state: State) -> None:
-        """A user's function has raised, and nothing else can step."""
+        """Raise the error of a user's function, if the state has one: no other step is enabled."""
         for slot, number in enumerate(state[: len(self.nodes)]):
             if (slot, number) in self.faults:
                 raise self.faults[slot, number]
 
     def _steps(self, slot: int, number: int) -> list[tuple[Move, int, tuple[Feed, ...]]]:
         if slot == self.arrival:
-            found = list(self._arrivals(self.slots[slot].things[number]))
+            found = list(self._arrivals(self.slots[slot].contents[number]))
         else:
             self.meter.done += 1
             try:
-                steps = self.small_steps(self.slots[slot].things[number])
+                steps = self.small_steps(self.slots[slot].contents[number])
             except FloError as fault:
                 self.faults[slot, number], steps = fault, []
             found = [self._step(slot, number, step) for step in steps]
@@ -265,21 +266,21 @@ class Space:
     def small_steps(self, node: Node) -> list[GraphStep]:
         return list(small_steps(node))
 
-    def entered(self, slot: int, number: int, move: Move) -> None:
-        """Called when the move has put this into the slot; for those who check it."""
+    def check_content(self, slot: int, number: int, move: Move) -> None:
+        """Called when a move has put this content into the slot; a subclass may check it."""
 
     def _step(self, slot: int, number: int, step: GraphStep) -> tuple[Move, int, tuple[Feed, ...]]:
-        before, after = self.slots[slot].things[number], step.graph
+        before, after = self.slots[slot].contents[number], step.graph
         assert isinstance(after, Node)
-        move = step_move(step, self.paths[slot])
+        move = make_step_move(step, self.paths[slot])
         self.rules.update(move.rules)
         after_number = self.slots[slot].number(after)
-        reason = why_not_falling(before.operator.measure(before.state), after.operator.measure(after.state or ()))
+        reason = find_measure_fault(before.operator.measure(before.state), after.operator.measure(after.state or ()))
         if reason is not None and after_number == number:
-            raise StepBroken("stuck", "it leaves inputs and operator as they were, so it can be taken for ever", move)
+            raise BrokenStep("stuck", "it leaves inputs and operator as they were, so it can be taken for ever", move)
         if reason is not None:
-            raise StepBroken("measure", reason, move, advice=measure_advice(before.operator, reason))
-        self.entered(slot, after_number, move)
+            raise BrokenStep("measure", reason, move, advice=advise_on_measure(before.operator, reason))
+        self.check_content(slot, after_number, move)
         deltas = zip(self.flows[slot], step.outputs, strict=True)
         return move, after_number, tuple(self._feed(into, delta) for into, delta in deltas if delta is not None)
 
@@ -287,25 +288,25 @@ class Space:
         return *into, self.deltas[into[0]].number(delta)
 
     def _absorb(self, slot: int, number: int, place: int, delta: int, move: Move) -> int:
-        """The number of what stands in the slot once the delta has come there."""
-        thing, more = self.slots[slot].things[number], self.deltas[slot].things[delta]
+        """Add a delta to the content of a slot, and return the number of the new content."""
+        thing, more = self.slots[slot].contents[number], self.deltas[slot].contents[delta]
         values = (thing.state or ()) if isinstance(thing, Node) else (thing,)
         try:
             grown = values[place].concat(more)
-        except Exception as error:  # it is a value of another collection
-            reason = f"an output is {shown(more)}, which cannot be added to {shown(values[place])}"
-            raise StepBroken("preservation", reason, move) from error
+        except Exception as error:  # a value of another collection
+            reason = f"an output is {format_value(more)}, which cannot be added to {format_value(values[place])}"
+            raise BrokenStep("preservation", reason, move) from error
         if isinstance(thing, Node):
             thing = Node((*values[:place], grown, *values[place + 1 :]), thing.operator, thing.origin)
         else:
             thing = grown
         known = self.slots[slot].number(thing)
-        self.entered(slot, known, move)
+        self.check_content(slot, known, move)
         self.slots[slot].absorbed[number, place, delta] = known
         return known
 
     def _arrivals(self, arrived: tuple[int, ...]) -> Iterator[tuple[Move, int, tuple[Feed, ...]]]:
-        for place in waiting(self.channels, arrived):
+        for place in open_channels(self.channels, arrived):
             count = arrived[place]
             after = (*arrived[:place], count + 1, *arrived[place + 1 :])
             move, feed = self._events[place][count]

@@ -1,25 +1,29 @@
-"""Checks a function: chooses the laws, turns them into equations, and tries or proves them."""
+"""Checks a function or a lattice: chooses the laws, turns them into equations, and tries or proves them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any, TypeAlias
 
 from flo.core.elements import type_name
 from flo.core.errors import LawError, Origin, brief
 from flo.core.labels import label
-from flo.values.lattice import Lattice
+from flo.values.lattice import Custom, Lattice
 from flo.verify import laws as law
 from flo.verify.data.constants import impure_calls
-from flo.verify.data.given import Given
+from flo.verify.data.given import LATTICE_KINDS, Given, lattice_values, values_above
+from flo.verify.data.strategies import lattice_strategy
 from flo.verify.effort import Effort
-from flo.verify.functions.domains import NO_START, function_domains, guessed_types, known_types, parameters
-from flo.verify.functions.equations import Function, function_equations, monotone_equations
-from flo.verify.functions.trials import Domain, Problem, Trials, endless
+from flo.verify.functions.domains import NO_START, argument_types, count_parameters, function_domains, guess_types
+from flo.verify.functions.equations import Equation, Function, function_equations, lattice_equations, monotone_equations
+from flo.verify.functions.trials import Domain, Problem, Trials, timeout_error
 from flo.verify.laws import Law
+from flo.verify.optional import st
 from flo.verify.report import Report
-from flo.verify.within import TimeUp
+from flo.verify.time_limit import TimeUp
 
 OF_LATTICES = (law.A_FUNCTION, law.MONOTONE)
 """The laws of a function from one lattice to another."""
@@ -33,7 +37,7 @@ def chosen_laws(
     inverse: Function | None,
     lattices: Any,
 ) -> tuple[Law, ...]:
-    """One law or several; with an `inverse` also that it is one."""
+    """Validate the laws that are asked for, or choose the default ones; with an `inverse`, add the law about it."""
     chosen = default_laws(f, types, start, lattices) if asked is None else _several(asked)
     if not chosen:
         raise _refused(f"no law to try on `{label(f)}`: `laws` is empty")
@@ -54,7 +58,7 @@ def chosen_laws(
 def default_laws(f: Function, types: tuple[Any, ...], start: Any, lattices: Any) -> tuple[Law, ...]:
     if lattices is not None:
         return OF_LATTICES
-    count = parameters(f, types, start)
+    count = count_parameters(f, types, start)
     return (law.A_FUNCTION, law.COMMUTATIVE) if count == 2 else (law.A_FUNCTION,)
 
 
@@ -97,16 +101,16 @@ def check_function(
         try:
             problems = monotone_problems(f, lattices, given, chosen)
         except TimeUp as up:
-            raise endless(f"the join of {lattices[0]}", up, where) from None
+            raise timeout_error(f"the join of {lattices[0]}", up, where) from None
     else:
-        kinds = known_types(f, types, start)
+        kinds = argument_types(f, types, start)
         try:
             if Any in kinds:
-                kinds = guessed_types(f, kinds, start, given)
+                kinds = guess_types(f, kinds, start, given)
                 limits.append(f"types guessed: {', '.join(map(type_name, kinds))}")
             domains = function_domains(f, kinds, start, given)
         except TimeUp as up:
-            raise endless(label(f), up, where) from None
+            raise timeout_error(label(f), up, where) from None
         problems = function_problems(f, chosen, domains, inverse)
     admissible = _admissible(problems, start, given)
     report = Trials(label(f), problems, effort, limits, admissible, where).report(chosen)
@@ -142,9 +146,52 @@ def function_problems(
 def monotone_problems(
     f: Function, lattices: tuple[Lattice[Any], Lattice[Any]], given: Given, chosen: Sequence[Law]
 ) -> list[Problem]:
-    from flo.verify.functions.lattices import lattice_domain
-
     source, target = lattices
     domain = lattice_domain(source, given)
     equations = [equation for equation in monotone_equations(f, source, target) if equation.law in chosen]
     return [Problem(equation, (domain,) * len(equation.variables)) for equation in equations]
+
+
+def join_name(lattice: Lattice[Any]) -> str:
+    """The name of the joining function, for messages."""
+    return label(lattice.joining) if isinstance(lattice, Custom) else f"{lattice}.join"
+
+
+def lattice_domain(lattice: Lattice[Any], given: Given) -> Domain:
+    """⊥ and a few values; the type of the others; and generated ones."""
+    values = lattice_values(lattice, given)
+    kind: Any = lattice.ordinary
+    if isinstance(lattice, Custom):
+        kind = next((LATTICE_KINDS.get(type(value), type(value)) for value in values), None)
+
+    def make_strategy() -> Any:
+        least = st.just(lattice.bottom())
+        return st.one_of(least, lattice_strategy(lattice, given)) if values else least
+
+    return Domain([lattice.bottom(), *values], None if kind is Any else kind, make_strategy)
+
+
+def check_lattice(lattice: Lattice[Any], effort: Effort) -> Report:
+    """Tries every law: on ⊥ and a few values, by the solver, and at random."""
+    where, name = Origin.here(), join_name(lattice)
+    try:
+        domain = lattice_domain(lattice, effort.given)
+    except TimeUp as up:
+        raise timeout_error(name, up, where) from None
+    problems = [_lattice_problem(equation, domain) for equation in lattice_equations(lattice)]
+    limits = []
+    if len(domain.few) == 1:
+        limits.append("no values but ⊥ were found: give some with examples={lattice: […]}")
+
+    def admissible(values: tuple[Any, ...]) -> Iterable[tuple[Any, ...]]:
+        return () if effort.given.values else product(*(values_above(lattice, [value]) for value in values))
+
+    trials = Trials(str(lattice), problems, effort, limits, admissible, where, name)
+    return trials.report(law.LATTICE_LAWS)
+
+
+def _lattice_problem(equation: Equation, domain: Domain) -> Problem:
+    """For the solver every value is ⊥ ⊔ v: not all values of the type must belong to the lattice."""
+    left, right = (re.sub(r"\b[abc]\b", r"join(bottom(), \g<0>)", side) for side in (equation.left, equation.right))
+    above = replace(equation, left=left, right=right)
+    return Problem(equation, (domain,) * len(equation.variables), above.sides)

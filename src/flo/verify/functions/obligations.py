@@ -1,7 +1,7 @@
-"""What operators ask of the functions and lattices that they hold.
+"""Obligations: the laws that operators require of the functions and lattices that they hold.
 
-When a program is built, each is tried quickly, on a few values and once: what breaks a law is refused with the
-counterexample. `hard` tries the same for as long as one likes, claims too, and reports.
+When a program is built, `refusals` tries each on a few values, and refuses a function that breaks a law.
+`check_obligation` tries them within a given budget, also where the user claims that they hold.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from flo.verify import laws
 from flo.verify.effort import Effort
 from flo.verify.functions.domains import NO_START
 from flo.verify.functions.equations import Function
-from flo.verify.functions.function import OF_LATTICES, check_function
-from flo.verify.functions.lattices import check_lattice
+from flo.verify.functions.function import OF_LATTICES, check_function, check_lattice
 from flo.verify.laws import Law
 from flo.verify.report import Report
 
@@ -45,16 +44,16 @@ class Obligation:
     start: Any = NO_START
     lattices: tuple[Lattice[Any], Lattice[Any]] | None = None
     claim: str | None = None
-    """The user's reason why the laws hold: the build believes it, a check does not."""
+    """The user's reason why the laws hold: accepted when a program is built, but not by a check."""
     over: str = ""
-    """The collection that it is used on."""
+    """The name of the collection that it is used on."""
 
     def __hash__(self) -> int:
-        return hash((self.operator, self.laws, self.over))  # the rest may hold what cannot be hashed
+        return hash((self.operator, self.laws, self.over))  # other fields may not be hashable
 
 
 def obligations(operator: Operator, inputs: StreamTypes) -> Iterator[Obligation]:
-    """What the operator asks, on inputs of these types."""
+    """Yield the obligations of an operator on inputs of these types."""
     for given in inputs:
         if isinstance(given.collection, LVar):
             yield from _of_lattice(operator, given.collection.lattice)
@@ -72,9 +71,9 @@ def obligations(operator: Operator, inputs: StreamTypes) -> Iterator[Obligation]
         case MapWeights(f=f):
             yield Obligation(operator.name, f, (laws.A_FUNCTION, laws.ADDITIVE), (*_elements(inputs), int))
         case Aggregate(aggregator=Linear(of=of, finish=finish) as linear):
-            yield Obligation(operator.name, Numbers(of), (laws.A_FUNCTION,), _elements(inputs))
+            yield Obligation(operator.name, NumericFunction(of), (laws.A_FUNCTION,), _elements(inputs))
             if finish is not None:
-                yield Obligation(operator.name, Finished(linear), (laws.A_FUNCTION,), _elements(inputs))
+                yield Obligation(operator.name, FinishFunction(linear), (laws.A_FUNCTION,), _elements(inputs))
 
 
 def _elements(inputs: StreamTypes) -> tuple[Any, ...]:
@@ -83,23 +82,23 @@ def _elements(inputs: StreamTypes) -> tuple[Any, ...]:
 
 
 def _of_lattice(operator: Operator, lattice: Lattice[Any]) -> Iterator[Obligation]:
-    if not shipped(lattice):
+    if not is_shipped(lattice):
         yield Obligation(operator.name, lattice, laws.LATTICE_LAWS)
 
 
-def shipped(lattice: Lattice[Any]) -> bool:
-    """Whether Flo ships the lattice, and those that it is made of."""
+def is_shipped(lattice: Lattice[Any]) -> bool:
+    """Whether the lattice, and those inside, come with Flo."""
     if isinstance(lattice, Custom) or not type(lattice).__module__.startswith("flo."):
         return False
     parts = [part for value in vars(lattice).values() for part in (value if isinstance(value, tuple) else (value,))]
-    return all(shipped(part) for part in parts if isinstance(part, Lattice))
+    return all(is_shipped(part) for part in parts if isinstance(part, Lattice))
 
 
 class NotNumbers(LawError):
-    """What is weighted and added is not a number."""
+    """A function whose results are added returned something that is not a number."""
 
 
-class Numbers:
+class NumericFunction:
     """A function whose results are added: numbers, or tuples of them."""
 
     def __init__(self, of: Function) -> None:
@@ -107,7 +106,7 @@ class Numbers:
         self.__name__ = label(of)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Numbers) and other.of == self.of
+        return isinstance(other, NumericFunction) and other.of == self.of
 
     def __hash__(self) -> int:
         return hash(self.of)
@@ -123,7 +122,7 @@ class Numbers:
         return result
 
 
-class Finished:
+class FinishFunction:
     """The `finish` of a linear aggregate, on groups of one element."""
 
     def __init__(self, linear: Linear) -> None:
@@ -131,7 +130,7 @@ class Finished:
         self.__name__ = label(linear.finish)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Finished) and other.linear == self.linear
+        return isinstance(other, FinishFunction) and other.linear == self.linear
 
     def __hash__(self) -> int:
         return hash(self.linear)
@@ -140,8 +139,8 @@ class Finished:
         return self.linear.finished(1, add_terms(None, [(self.linear.numbers(element), 1)]))
 
 
-def hard(obligation: Obligation, effort: Effort) -> Report:
-    """Tries to break it: all small values, the solver, and at random."""
+def check_obligation(obligation: Obligation, effort: Effort) -> Report:
+    """Check an obligation thoroughly: on all small values, by the solver, and at random."""
     if isinstance(obligation.subject, Lattice):
         return check_lattice(obligation.subject, effort)
     return check_function(

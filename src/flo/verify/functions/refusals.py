@@ -20,14 +20,14 @@ from flo.values.lattice import Lattice
 from flo.verify import laws
 from flo.verify.data.constants import inner_values
 from flo.verify.data.given import Given
-from flo.verify.functions.domains import NO_START, candidates, function_domains, takes
-from flo.verify.functions.equations import Function, lattice_equations, same
-from flo.verify.functions.function import function_problems, monotone_problems
-from flo.verify.functions.lattices import join_name, lattice_domain
-from flo.verify.functions.obligations import Finished, NotNumbers, Numbers, Obligation
-from flo.verify.functions.trials import MOST_SIMPLER, Broken, Problem, Raised, broken
+from flo.verify.equality import are_equal
+from flo.verify.functions.domains import NO_START, accepts, candidate_types, function_domains
+from flo.verify.functions.equations import Function, lattice_equations
+from flo.verify.functions.function import function_problems, join_name, lattice_domain, monotone_problems
+from flo.verify.functions.obligations import FinishFunction, NotNumbers, NumericFunction, Obligation
+from flo.verify.functions.trials import MOST_SIMPLER, Problem, Raised, Violation, find_violation
 from flo.verify.laws import Law
-from flo.verify.within import TimeUp, within
+from flo.verify.time_limit import TimeLimit, TimeUp
 
 QUICK_SECONDS = 1.0
 """The processor time for which one function is tried when a program is built."""
@@ -36,39 +36,39 @@ REMEMBERED = 1024
 
 @dataclass(frozen=True)
 class Untried:
-    """No value was found on which it could be tried."""
+    """The verdict that no value was found to try the function on."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Endless:
-    """It did not return."""
+    """The verdict that the function did not return."""
 
     spent: str
     values: tuple[Any, ...]
     where: str
 
 
-Verdict: TypeAlias = Broken | NotNumbers | Untried | Endless | None
+Verdict: TypeAlias = Violation | NotNumbers | Untried | Endless | None
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _CacheKey:
     identity: Any
     obligation: Obligation = field(compare=False)
 
 
-def quick(obligation: Obligation) -> Verdict:
-    """What a few values show, with bounded work; remembered, so that building a program again costs nothing."""
+def try_quickly(obligation: Obligation) -> Verdict:
+    """Try an obligation on a few values, with bounded work. The verdict is cached."""
     try:
-        return _remembered(_Asked(identity(obligation), obligation))
+        return _remembered(_CacheKey(identity(obligation), obligation))
     except TypeError:  # something in it cannot be hashed
-        return _tried(obligation)
+        return _try_values(obligation)
 
 
 def identity(obligation: Obligation) -> Any:
-    """Equal for what would be tried in the same way; a TypeError if it cannot be told."""
+    """A cache key: equal for obligations with the same verdict. Raises TypeError if it cannot be hashed."""
     start = (type(obligation.start), repr(obligation.start))
     function, lattices = fingerprint(obligation.subject), obligation.lattices
     found = (obligation.operator, function, obligation.laws, obligation.kinds, start, lattices, obligation.over)
@@ -77,27 +77,27 @@ def identity(obligation: Obligation) -> Any:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _remembered(asked: _Asked) -> Verdict:
-    return _tried(asked.obligation)
+def _remembered(asked: _CacheKey) -> Verdict:
+    return _try_values(asked.obligation)
 
 
 def fingerprint(function: Any, depth: int = 2) -> Any:
-    """What tells a function from others, and not from the same one defined again: its code and what that refers to."""
-    if isinstance(function, Numbers):
-        return (Numbers, fingerprint(function.of))
-    if isinstance(function, Finished):
-        return (Finished, fingerprint(function.linear.of), fingerprint(function.linear.finish))
+    """Identifies a function by its code and the values that the code refers to, so that a redefinition is equal."""
+    if isinstance(function, NumericFunction):
+        return (NumericFunction, fingerprint(function.of))
+    if isinstance(function, FinishFunction):
+        return (FinishFunction, fingerprint(function.linear.of), fingerprint(function.linear.finish))
     if not isinstance(function, types.FunctionType) or depth == 0:
         return function
     return (function.__code__, *((type(value), fingerprint(value, depth - 1)) for value in inner_values(function)))
 
 
-def _tried(obligation: Obligation) -> Verdict:
+def _try_values(obligation: Obligation) -> Verdict:
     begun, passed, fault = time.thread_time(), 0, Untried("")
-    simplest: Broken | None = None
+    simplest: Violation | None = None
     more = MOST_SIMPLER
     try:
-        with within(QUICK_SECONDS):
+        with TimeLimit(QUICK_SECONDS):
             for problem in _problems(obligation):
                 for values in problem.small():
                     if not more:
@@ -105,14 +105,14 @@ def _tried(obligation: Obligation) -> Verdict:
                     more -= simplest is not None
                     begun = time.thread_time()
                     try:
-                        found = broken(problem.equation, values)
-                    except Raised as raised:  # not a value that it is meant for
-                        shown = ", ".join(repr(value)[:40] for value in raised.values)
-                        fault = fault if fault.reason else Untried(f"f({shown}) raised {raised}")
+                        found = find_violation(problem.equation, values)
+                    except Raised as raised:  # the function is not meant for this value
+                        text = ", ".join(repr(value)[:40] for value in raised.values)
+                        fault = fault if fault.reason else Untried(f"f({text}) raised {raised}")
                         continue
                     except NotNumbers as error:
                         return error
-                    except FloError:  # as when f gives no value of the lattice: seen when it runs
+                    except FloError:  # such as a result outside of the lattice: found when it runs
                         continue
                     passed += 1
                     if found is not None and (simplest is None or found.size < simplest.size):
@@ -124,7 +124,7 @@ def _tried(obligation: Obligation) -> Verdict:
             return simplest
         if up.waited or time.thread_time() - begun > QUICK_SECONDS / 2:
             return Endless(up.spent, up.given, f"{up.where}   {up.where.text}".rstrip() if up.where else "")
-        return None  # slow, and right as far as it was tried
+        return None  # slow, but no violation was found
     except LawError as error:
         return Untried(error.summary)
     return None if passed else fault
@@ -142,7 +142,7 @@ def _problems(obligation: Obligation) -> Iterator[Problem]:
         f, start = obligation.subject, obligation.start
         kinds = obligation.kinds if start is NO_START else (type(start), *obligation.kinds)
         if Any in obligation.kinds:
-            fitting = (tried for tried in candidates(kinds) if takes(f, tried, start, given))
+            fitting = (tried for tried in candidate_types(kinds) if accepts(f, tried, start, given))
             found = next(fitting, None)
             if found is None:
                 raise LawError("no examples can be made")
@@ -151,21 +151,21 @@ def _problems(obligation: Obligation) -> Iterator[Problem]:
 
 
 OFTEN = 16
-"""So often a function is called that may give something else each time."""
+"""How often a function is called to find a second result."""
 
 
 def expect(obligation: Obligation) -> None:
-    """Refuses what a few values break, unless there is a claim that they do not matter."""
-    verdict = quick(obligation) if obligation.claim is None else None
+    """Refuse a function or lattice that a few values break, unless the user claims that the laws hold."""
+    verdict = try_quickly(obligation) if obligation.claim is None else None
     if verdict is not None:
-        refused = _REFUSALS[type(verdict)](obligation, verdict)
+        refused = _ERRORS[type(verdict)](obligation, verdict)
         if refused is not None:
             raise refused
 
 
-def _untried(obligation: Obligation, verdict: Untried) -> LawError | None:
+def _untried_error(obligation: Obligation, verdict: Untried) -> LawError | None:
     if laws.COMMUTATIVE not in obligation.laws:
-        return None  # watched when it runs
+        return None  # checked when it runs
     return LawError(
         f"`{obligation.operator}` over a {obligation.over} needs a commutative function, "
         f"and `{label(obligation.subject)}` could not be tried",
@@ -174,7 +174,7 @@ def _untried(obligation: Obligation, verdict: Untried) -> LawError | None:
     )
 
 
-def _endless(obligation: Obligation, verdict: Endless) -> LawError:
+def _endless_error(obligation: Obligation, verdict: Endless) -> LawError:
     place = (("stopped at", verdict.where),) if verdict.where else ()
     subject = obligation.subject
     name, what = (join_name(subject), "join") if isinstance(subject, Lattice) else (label(subject), "function")
@@ -184,7 +184,7 @@ def _endless(obligation: Obligation, verdict: Endless) -> LawError:
     )
 
 
-def _no_numbers(obligation: Obligation, verdict: NotNumbers) -> LawError | None:
+def _not_numbers(obligation: Obligation, verdict: NotNumbers) -> LawError | None:
     if Any in obligation.kinds:  # the elements were a guess
         return None
     return LawError(
@@ -194,7 +194,7 @@ def _no_numbers(obligation: Obligation, verdict: NotNumbers) -> LawError | None:
     )
 
 
-def _broken(obligation: Obligation, verdict: Broken) -> LawError:
+def _violation_error(obligation: Obligation, verdict: Violation) -> LawError:
     law, name = verdict.equation.law, label(obligation.subject)
     operator, instead = f"`{obligation.operator}`", ((law.instead, ""),) if law.instead else ()
     if verdict.changed:
@@ -203,19 +203,19 @@ def _broken(obligation: Obligation, verdict: Broken) -> LawError:
         lattice = obligation.subject
         return LawError(f"`{lattice}` is not a lattice: {law.name} does not hold", facts=verdict.facts, instead=instead)
     if law == laws.A_FUNCTION:
-        return _random(operator, name, verdict.facts)
-    return _WORDS[law](obligation, verdict, operator, name)
+        return _random_error(operator, name, verdict.facts)
+    return _LAW_ERRORS[law](obligation, verdict, operator, name)
 
 
-def _random(operator: str, name: str, facts: tuple[tuple[str, str], ...]) -> LawError:
+def _random_error(operator: str, name: str, facts: tuple[tuple[str, str], ...]) -> LawError:
     gives = f"`{name}` gives two results for the same arguments"
     summary = f"{operator} needs a function that gives one result, and {gives}"
     return LawError(summary, facts=facts, instead=((laws.A_FUNCTION.instead, ""),))
 
 
-def _not_commutative(obligation: Obligation, verdict: Broken, operator: str, name: str) -> LawError:
+def _not_commutative(obligation: Obligation, verdict: Violation, operator: str, name: str) -> LawError:
     equation = verdict.equation
-    left, right = (equation.filled(side, verdict.values) for side in (equation.left, equation.right))
+    left, right = (equation.fill(side, verdict.values) for side in (equation.left, equation.right))
     _, x, y = verdict.values
     return LawError(
         f"{operator} over a {obligation.over} needs a commutative function, and `{name}` is not",
@@ -226,13 +226,13 @@ def _not_commutative(obligation: Obligation, verdict: Broken, operator: str, nam
         instead=(
             ("{input}.sort(key).fold(…)", "an order makes any function right"),
             ("{input}.sum()", "adds exactly")
-            if _adds(equation.names["f"], *map(type, verdict.values[:2]))
+            if _is_addition(equation.names["f"], *map(type, verdict.values[:2]))
             else ("{input}.fold(…, max)", "or another function that keeps no order"),
         ),
     )
 
 
-def _adds(f: Function, acc: Any, element: Any) -> bool:
+def _is_addition(f: Function, acc: Any, element: Any) -> bool:
     """Whether the function adds numbers, as far as one call shows."""
     try:
         return issubclass(acc, Number) and issubclass(element, Number) and bool(f(acc(2), element(3)) == 5)
@@ -240,15 +240,15 @@ def _adds(f: Function, acc: Any, element: Any) -> bool:
         return False
 
 
-def _not_monotone(obligation: Obligation, verdict: Broken, operator: str, name: str) -> LawError:
+def _not_monotone(obligation: Obligation, verdict: Violation, operator: str, name: str) -> LawError:
     f, join = verdict.equation.names["f"], verdict.equation.names["join"]
     a, b = verdict.values
     above = join(a, b)
     for value in (a, above):
         first, *others = (f(value) for _ in range(OFTEN))
-        other = next((result for result in others if not same(result, first)), first)
+        other = next((result for result in others if not are_equal(result, first)), first)
         if other is not first:
-            return _random(operator, name, ((f"f({brief(value)})", brief(first)), ("again", brief(other))))
+            return _random_error(operator, name, ((f"f({brief(value)})", brief(first)), ("again", brief(other))))
     return LawError(
         f"{operator} needs a monotone function, and `{name}` is not: its argument grows, its result falls",
         facts=((f"f({a!r})"[:80], repr(f(a))[:80]), (f"f({above!r})"[:80], repr(f(above))[:80])),
@@ -259,7 +259,7 @@ def _not_monotone(obligation: Obligation, verdict: Broken, operator: str, name: 
     )
 
 
-def _not_additive(obligation: Obligation, verdict: Broken, operator: str, name: str) -> LawError:
+def _not_additive(obligation: Obligation, verdict: Violation, operator: str, name: str) -> LawError:
     return LawError(
         f"{operator} takes a function that is additive in the weight, and `{name}` is not",
         facts=verdict.facts,
@@ -270,14 +270,14 @@ def _not_additive(obligation: Obligation, verdict: Broken, operator: str, name: 
     )
 
 
-_WORDS: dict[Law, Callable[[Obligation, Broken, str, str], LawError]] = {
+_LAW_ERRORS: dict[Law, Callable[[Obligation, Violation, str, str], LawError]] = {
     laws.COMMUTATIVE: _not_commutative,
     laws.MONOTONE: _not_monotone,
     laws.ADDITIVE: _not_additive,
 }
-_REFUSALS: dict[type, Callable[[Obligation, Any], LawError | None]] = {
-    Broken: _broken,
-    NotNumbers: _no_numbers,
-    Untried: _untried,
-    Endless: _endless,
+_ERRORS: dict[type, Callable[[Obligation, Any], LawError | None]] = {
+    Violation: _violation_error,
+    NotNumbers: _not_numbers,
+    Untried: _untried_error,
+    Endless: _endless_error,
 }

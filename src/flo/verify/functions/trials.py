@@ -13,25 +13,27 @@ from flo.core.errors import FloError, FunctionError, Origin, brief
 from flo.values.operators.shapes import is_immutable
 from flo.verify import laws
 from flo.verify.data.given import common_kind, holds_floats
-from flo.verify.data.strategies import NO_HYPOTHESIS, smallest
+from flo.verify.data.strategies import find_smallest
 from flo.verify.effort import Effort
-from flo.verify.functions.equations import Equation, Function, outcome, same
+from flo.verify.equality import are_equal
+from flo.verify.functions.equations import Equation, Function, evaluate
 from flo.verify.laws import Law
+from flo.verify.optional import NO_HYPOTHESIS, st
 from flo.verify.report import Counterexample, Report, Strength
-from flo.verify.within import TimeUp, within
+from flo.verify.time_limit import TimeLimit, TimeUp
 
 if TYPE_CHECKING:
     from flo.verify.solver.prove import Verdict
-from flo.verify.within import TRY_SECONDS, copied
+from flo.verify.time_limit import TRY_SECONDS, copy_if_mutable
 
 LEAVE_ARGUMENTS = "give a new value, and leave the arguments as they are"
 LONG = 400
-"""How much of a value is shown in a line to paste."""
+"""How many characters of a value a line to paste contains."""
 
 
 @dataclass(frozen=True)
-class Broken:
-    """Values for which the two sides differ, or of which one is no longer what it was."""
+class Violation:
+    """Values for which the two sides of an equation differ, or one of which a function has changed."""
 
     equation: Equation
     values: tuple[Any, ...]
@@ -41,17 +43,17 @@ class Broken:
 
     @property
     def size(self) -> tuple[int, int]:
-        """How hard it is to read: its length, and how many of its numbers are not whole."""
+        """How hard it is to read: the length, and the number of fractions."""
         text = brief(self.values, LONG)
         return len(text), len(re.findall(r"\.\d*[1-9]", text))
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
-        """The sides and what they give, for an error."""
+        """The two sides and their results, for an error."""
         if self.changed:
             return (("before", brief(self.results[0])), ("after", brief(self.results[1])))
-        texts = self.equation.shown or (self.equation.left, self.equation.right)
-        one, other = (self.equation.filled(text, self.values) for text in texts)
+        texts = self.equation.display or (self.equation.left, self.equation.right)
+        one, other = (self.equation.fill(text, self.values) for text in texts)
         first, second = map(brief, self.results)
         return ((one, f"= {first}"), (other if other != one else "again", f"= {second}"))
 
@@ -62,43 +64,43 @@ class Broken:
         if self.changed:
             columns: tuple[tuple[str, ...], ...] = ((f"{self.changed} before",), (f"{self.changed} after",))
             about = f"it changes its argument, on {of}"
-            return Counterexample(equation.law, about, columns, results, self._pasted(), LEAVE_ARGUMENTS)
-        return Counterexample(equation.law, f"on {of}", self._columns(), results, self._pasted())
+            return Counterexample(equation.law, about, columns, results, self._paste_line(), LEAVE_ARGUMENTS)
+        return Counterexample(equation.law, f"on {of}", self._columns(), results, self._paste_line())
 
     def _columns(self) -> tuple[tuple[str, ...], ...]:
-        """Each side as the calls that it makes, one after the other."""
-        shown = self.equation.shown
-        if self.equation.law == laws.A_FUNCTION:  # the same call again would give another result again
-            shown = (self.equation.left, self.equation.right)
-        if shown is not None:
-            return tuple((self.equation.filled(text, self.values),) for text in shown)
+        """Each side as the list of its calls."""
+        texts = self.equation.display
+        if self.equation.law == laws.A_FUNCTION:  # another call would return yet another result
+            texts = (self.equation.left, self.equation.right)
+        if texts is not None:
+            return tuple((self.equation.fill(text, self.values),) for text in texts)
         columns = []
         for expression in (self.equation.left, self.equation.right):
             calls: list[str] = []
-            names = {name: _recorded(name, function, calls) for name, function in self.equation.names.items()}
+            names = {name: _record_calls(name, function, calls) for name, function in self.equation.names.items()}
             evaluate = eval(f"lambda {', '.join(self.equation.variables)}: {expression}", names)
             try:
-                evaluate(*map(copied, self.values))
+                evaluate(*map(copy_if_mutable, self.values))
             except Exception:  # it did not raise before: not a function of its arguments
                 calls.append("raises now")
-            columns.append(tuple(calls) or (self.equation.filled(expression, self.values),))
+            columns.append(tuple(calls) or (self.equation.fill(expression, self.values),))
         return tuple(columns)
 
-    def _pasted(self) -> str:
+    def _paste_line(self) -> str:
         equation = self.equation
-        before = [equation.setting] if equation.setting else []
+        before = [equation.definitions] if equation.definitions else []
         if self.changed:
             place = equation.variables.index(self.changed)
             given = brief(self.values[place], LONG)
-            call = equation.filled(equation.left, _with(self.values, place, _Name(self.changed)), LONG)
+            call = equation.fill(equation.left, _with(self.values, place, _Name(self.changed)), LONG)
             steps = [f"{self.changed} = {given}", call, f"assert {self.changed} == {given}"]
             return "; ".join(before + steps)
-        one, other = (equation.filled(text, self.values, LONG) for text in (equation.left, equation.right))
+        one, other = (equation.fill(text, self.values, LONG) for text in (equation.left, equation.right))
         return "; ".join([*before, f"assert {one} == {other}"])
 
 
 class _Name(str):
-    """Shown as it is."""
+    """A name, whose `repr` has no quotes."""
 
     __slots__ = ()
 
@@ -110,27 +112,27 @@ def _with(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
     return (*values[:place], value, *values[place + 1 :])
 
 
-def _recorded(name: str, function: Function, calls: list[str]) -> Function:
+def _record_calls(name: str, function: Function, calls: list[str]) -> Function:
     def recording(*arguments: Any) -> Any:
-        shown = ", ".join(map(brief, arguments))
+        text = ", ".join(map(brief, arguments))
         result = function(*arguments)
-        calls.append(f"{name}({shown}) = {brief(result)}")
+        calls.append(f"{name}({text}) = {brief(result)}")
         return result
 
     return recording
 
 
-def broken(equation: Equation, values: tuple[Any, ...]) -> Broken | None:
-    """What the values break. A function that raises is an error that names them."""
+def find_violation(equation: Equation, values: tuple[Any, ...]) -> Violation | None:
+    """Try an equation on values; return the violation, if any. An error of a function becomes a `Raised`."""
     firm = all(map(is_immutable, values))
     results = []
     try:
-        for side in equation.both:
-            given = values if firm else tuple(map(copied, values))
-            results.append(outcome(side, given))
+        for side in equation.functions:
+            given = values if firm else tuple(map(copy_if_mutable, values))
+            results.append(evaluate(side, given))
             for name, now, before in () if firm else zip(equation.variables, given, values, strict=True):
-                if name not in equation.owned and not same(now, before):
-                    return Broken(equation, values, (before, now), changed=name)
+                if name not in equation.changeable and not are_equal(now, before):
+                    return Violation(equation, values, (before, now), changed=name)
     except TimeUp as up:
         up.given = up.given or values
         raise
@@ -138,7 +140,7 @@ def broken(equation: Equation, values: tuple[Any, ...]) -> Broken | None:
         raise
     except (Exception, SystemExit) as error:
         raise Raised(error, values) from error
-    return None if same(*results) else Broken(equation, values, (results[0], results[1]))
+    return None if are_equal(*results) else Violation(equation, values, (results[0], results[1]))
 
 
 class Raised(Exception):
@@ -151,27 +153,27 @@ class Raised(Exception):
 
 
 MOST_SIMPLER = 2_000
-"""So many small values are tried for one that is simpler than the first that breaks a law."""
+"""How many more small values are tried, to find a simpler violation."""
 
 FLOATS = "of floats: all but nan, and no ints in their place"
 
 
 @dataclass(frozen=True)
 class Domain:
-    """What a variable ranges over."""
+    """The values that a variable ranges over: a few to try, their type, and a strategy."""
 
     few: list[Any]
     kind: Any
-    """The Python type that holds all of it, for the solver; None if there is none."""
-    generated: Callable[[], Any]
+    """The Python type of all values, for the solver; None if there is none."""
+    make_strategy: Callable[[], Any]
     """Makes the Hypothesis strategy."""
-    stays: Callable[[int], Verdict] | None = None
-    """Of accumulators: whether a fold that is in the type stays there, shown with so much work."""
+    prove_closed: Callable[[int], Verdict] | None = None
+    """For accumulators: proves, within a budget, that a fold stays in the type."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """An equation and what its variables range over."""
+    """An equation, and the domains of its variables."""
 
     equation: Equation
     domains: tuple[Domain, ...]
@@ -184,151 +186,149 @@ class Problem:
 
 @dataclass
 class Trials:
-    """Tries problems, and counts. A `subject` that raises or never returns is an error that names the arguments."""
+    """Tries problems, and counts the attempts. If the subject raises or does not return, that is an error."""
 
     subject: str
     problems: list[Problem]
     effort: Effort
     limits: list[str]
     admissible: Callable[[tuple[Any, ...]], Iterable[tuple[Any, ...]]]
-    """The values that count, of those that the solver found: it knows only their types."""
+    """Filters the values that the solver found: it knows only their types."""
     where: Origin | None
     """The user's line."""
     function: str = ""
-    """What is called, where that is not the subject."""
+    """The name of the function, if it is not the subject."""
     exhaustive: int = 0
     random: int = 0
     proved: bool = False
 
     def report(self, laws: tuple[Law, ...]) -> Report:
         try:
-            found = self._small() or self._by_the_solver_and_at_random()
+            found = self._try_small() or self._prove_or_sample()
         except TimeUp as up:
-            raise endless(self.function or self.subject, up, self.where) from None
+            raise timeout_error(self.function or self.subject, up, self.where) from None
         except Raised as raised:
-            raise self._failing(raised) from raised.error
+            raise self._raised_error(raised) from raised.error
         limits = tuple(dict.fromkeys(self.limits))
         strength = Strength(self.proved, self.exhaustive, random=self.random, limits=limits)
         return Report(f"`{self.subject}`", laws, strength, found.counterexample() if found else None)
 
-    def attempt(self, equation: Equation, values: tuple[Any, ...]) -> Broken | None:
+    def attempt(self, equation: Equation, values: tuple[Any, ...]) -> Violation | None:
         self.effort.meter.done += 1
-        with within(TRY_SECONDS):
-            return broken(equation, values)
+        with TimeLimit(TRY_SECONDS):
+            return find_violation(equation, values)
 
-    def _small(self) -> Broken | None:
+    def _try_small(self) -> Violation | None:
         for problem in self.problems:
             waiting = problem.small()
             for values in waiting:
-                if self._late():
+                if self._is_out_of_work():
                     return None
                 self.exhaustive += 1
                 found = self.attempt(problem.equation, values)
                 if found is not None:
-                    return self._simpler(found, waiting)
+                    return self._find_simplest(found, waiting)
         return None
 
-    def _simpler(self, found: Broken, others: Iterator[tuple[Any, ...]]) -> Broken:
-        """The simplest of all small values that break the same law, of the next few."""
+    def _find_simplest(self, found: Violation, others: Iterator[tuple[Any, ...]]) -> Violation:
+        """Find the simplest violation of the same law among the next small values."""
         for values in islice(others, MOST_SIMPLER):
-            if self.effort.over():
+            if self.effort.is_used_up():
                 break
             self.exhaustive += 1
             try:
                 other = self.attempt(found.equation, values)
-            except (FloError, Raised, TimeUp):  # one is enough, and this one raises nothing
+            except (FloError, Raised, TimeUp):  # keep the violation that was found
                 break
             found = other if other is not None and other.size < found.size else found
         return found
 
-    def _late(self) -> bool:
-        late = self.effort.over()
-        if late:
+    def _is_out_of_work(self) -> bool:
+        used_up = self.effort.is_used_up()
+        if used_up:
             self.limits.append(f"stopped after {self.effort.work:,} units of work")
-        return late
+        return used_up
 
-    def _by_the_solver_and_at_random(self) -> Broken | None:
+    def _prove_or_sample(self) -> Violation | None:
         from flo.verify.solver.prove import Proved, Refuted
 
         unproved = []
         for problem in self.problems:
-            verdict = self._solved(problem)
+            verdict = self._solve(problem)
             if isinstance(verdict, Proved):
                 if any(holds_floats(domain.kind) for domain in problem.domains):
                     self.limits.append(FLOATS)
                 continue
             unproved.append(problem)
-            found = self._confirmed(problem, verdict.arguments) if isinstance(verdict, Refuted) else None
+            found = self._confirm(problem, verdict.arguments) if isinstance(verdict, Refuted) else None
             if found is not None:
                 return found
             reason = "the solver's counterexample does not count" if isinstance(verdict, Refuted) else verdict.reason
             self.limits.append(f"{problem.equation.law}: not proved, {reason}")
         self.proved = not unproved and bool(self.problems)
-        return self._at_random(unproved)
+        return self._try_random(unproved)
 
-    def _solved(self, problem: Problem) -> Verdict:
+    def _solve(self, problem: Problem) -> Verdict:
         from flo.verify.solver.prove import SOLVER_WORK, Proved, Unknown, prove
 
         kinds = [domain.kind for domain in problem.domains]
         if None in kinds:
             return Unknown("as the types of its values are not known")
-        if self.effort.over():
+        if self.effort.is_used_up():
             return Unknown("as all the work was done before")
         verdict = prove(problem.for_solver or problem.equation.sides, kinds)
-        if verdict == Proved():  # for all values of the types: they must be all that there are
-            staying = (domain.stays(SOLVER_WORK) for domain in problem.domains if domain.stays is not None)
+        if verdict == Proved():  # for all values of the types: the accumulators must stay in theirs
+            staying = (
+                domain.prove_closed(SOLVER_WORK) for domain in problem.domains if domain.prove_closed is not None
+            )
             verdict = next((each for each in staying if each != Proved()), verdict)
         return verdict
 
-    def _confirmed(self, problem: Problem, suspect: tuple[Any, ...]) -> Broken | None:
-        """A counterexample of the solver counts if the function itself shows it, on admissible values."""
+    def _confirm(self, problem: Problem, suspect: tuple[Any, ...]) -> Violation | None:
+        """Confirm a counterexample of the solver by calling the function on admissible values."""
         tried = (self.attempt(problem.equation, values) for values in self.admissible(suspect))
         return next(filter(None, tried), None)
 
-    def _at_random(self, problems: list[Problem]) -> Broken | None:
-        try:
-            import hypothesis  # noqa: F401
-        except ImportError:
+    def _try_random(self, problems: list[Problem]) -> Violation | None:
+        if not st.is_installed():
             if problems:
                 self.limits.append(NO_HYPOTHESIS)
             return None
-        for group in together(problems):
-            if self.effort.tries and not self._late():
-                found = self._searched(group)
+        for group in group_by_domains(problems):
+            if self.effort.tries and not self._is_out_of_work():
+                found = self._search(group)
                 if found is not None:
                     return found
         return None
 
-    def _searched(self, group: list[Problem]) -> Broken | None:
-        """Random values, and smaller ones once some break a law."""
-        from hypothesis import strategies as st
+    def _search(self, group: list[Problem]) -> Violation | None:
+        """Try random values; once some break a law, try smaller ones."""
+        found: list[Violation] = []
 
-        found: list[Broken] = []
-
-        def breaks(values: tuple[Any, ...]) -> Broken | None:
+        def breaks(values: tuple[Any, ...]) -> Violation | None:
             self.random += not found
             tried = (self.attempt(each.equation, values[: len(each.domains)]) for each in group)
             one = next(filter(None, tried), None)
             found.extend([one] if one is not None else [])
             return one
 
-        strategy = st.tuples(*(domain.generated() for domain in group[0].domains))
-        smallest(strategy, breaks, tries=self.effort.tries, seed=self.effort.seed, over=self.effort.over)
-        self._late()
+        strategy = st.tuples(*(domain.make_strategy() for domain in group[0].domains))
+        find_smallest(strategy, breaks, tries=self.effort.tries, seed=self.effort.seed, over=self.effort.is_used_up)
+        self._is_out_of_work()
         return min(found, key=lambda each: each.size, default=None)
 
-    def _failing(self, raised: Raised) -> FloError:
+    def _raised_error(self, raised: Raised) -> FloError:
         kinds = [domain.kind for problem in self.problems for domain in problem.domains]
         return FunctionError(
             f"`{self.function or self.subject}` raised {raised}",
             facts=(("given", ", ".join(map(brief, raised.values))),),
-            instead=meant_values(raised.values, kinds),
+            instead=suggest_examples(raised.values, kinds),
             where=self.where,
         )
 
 
-def together(problems: list[Problem]) -> list[list[Problem]]:
-    """Those that the same values can be tried on: with the variables of the longest, or the first of them."""
+def group_by_domains(problems: list[Problem]) -> list[list[Problem]]:
+    """Group the problems that can be tried on the same values: their variables are the first of the longest."""
     groups: list[list[Problem]] = []
     for problem in sorted(problems, key=lambda problem: -len(problem.domains)):
         for group in groups:
@@ -340,18 +340,18 @@ def together(problems: list[Problem]) -> list[list[Problem]]:
     return groups
 
 
-def endless(subject: str, up: TimeUp, where: Origin | None) -> FloError:
+def timeout_error(subject: str, up: TimeUp, where: Origin | None) -> FloError:
     place = (("stopped at", f"{up.where}   {up.where.text}".rstrip()),) if up.where else ()
     return FunctionError(
         f"`{subject}` was given up {up.spent}: it had not returned",
         facts=(("given", ", ".join(map(brief, up.given))), *place),
-        instead=meant_values(up.given),
+        instead=suggest_examples(up.given),
         where=where,
     )
 
 
-def meant_values(given: tuple[Any, ...], kinds: Iterable[Any] = ()) -> tuple[tuple[str, str], ...]:
-    """How to try others, of the type of the last: a fold makes its accumulators of them. Of known types the name."""
+def suggest_examples(given: tuple[Any, ...], kinds: Iterable[Any] = ()) -> tuple[tuple[str, str], ...]:
+    """Suggest how to give other values of the type of the last argument; a fold makes its accumulators from those."""
     if not given:
         return (("examples={…: […]}", "values of each type that it is meant for"),)
     kind = next((kind for kind in kinds if kind is not None and belongs(given[-1], kind)), common_kind([given[-1]]))

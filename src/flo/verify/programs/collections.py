@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from itertools import product
 from typing import Any
 
@@ -11,13 +10,14 @@ from flo.core.collection import Collection, Value
 from flo.core.term import Lifting, Lowering
 from flo.verify import laws
 from flo.verify.data.given import Given
-from flo.verify.data.strategies import NO_HYPOTHESIS, smallest
+from flo.verify.data.strategies import find_smallest
 from flo.verify.effort import Effort, integers_in
 from flo.verify.exploration.arrivals import pieces
-from flo.verify.exploration.source import shown
+from flo.verify.exploration.source import format_value
 from flo.verify.laws import Law
-from flo.verify.programs.inputs import exactly
-from flo.verify.programs.larger_inputs import of_size, plain_data
+from flo.verify.optional import NO_HYPOTHESIS, st
+from flo.verify.programs.inputs import data_of_size
+from flo.verify.programs.larger_inputs import input_strategy, large_data
 from flo.verify.report import Counterexample, Report, Strength
 
 MOST_VALUES = 100
@@ -33,7 +33,7 @@ def check_collection(collection: Collection, effort: Effort | None = None) -> Re
     if up_to < effort.most:
         limits.append(f"not all values of {up_to + 1} elements, as there are too many")
     for value in values:
-        if effort.small_over():
+        if effort.is_small_share_used_up():
             limits.append(f"not all small values, as {effort.work:,} units of work were done")
             up_to = 0
             break
@@ -48,7 +48,7 @@ def check_collection(collection: Collection, effort: Effort | None = None) -> Re
             break
     if broken is None:
         sized, longest, broken = _of_sizes(collection, values, effort)
-    if broken is None and effort.tries and find_spec("hypothesis") is None:
+    if broken is None and effort.tries and not st.is_installed():
         limits.append(NO_HYPOTHESIS)
     elif broken is None and effort.tries:
         random, broken = _at_random(collection, effort)
@@ -62,7 +62,7 @@ def small_values(collection: Collection, effort: Effort) -> tuple[list[Value], i
     """Open values, fixed ones, and those whose end was passed on; the smallest first. Up to what size all are there."""
     values: list[Value] = []
     for size in range(effort.most + 1):
-        for data in exactly(collection, size, effort.given):
+        for data in data_of_size(collection, size, effort.given):
             if len(values) >= MOST_VALUES:
                 return values, size - 1
             values += forms(collection, data)
@@ -84,10 +84,10 @@ def _of_sizes(collection: Collection, small: list[Value], effort: Effort) -> tup
     mentioned = [number for kind in {type(collection), type(small[0])} for number in integers_in(kind)]
     given = Given(effort.given.values, effort.given.constants, tuple(mentioned))
     tried = longest = 0
-    for size in given.sizes() if effort.given.own(collection) is None else ():
-        for data in of_size(collection, size, given):
+    for size in given.sizes() if effort.given.own_examples(collection) is None else ():
+        for data in large_data(collection, size, given):
             for value, delta in product(forms(collection, data), [*small[:FEW], small[-1]]):
-                if effort.over():
+                if effort.is_used_up():
                     return tried, longest, None
                 tried, longest = tried + 1, size
                 effort.meter.done += 1
@@ -98,23 +98,21 @@ def _of_sizes(collection: Collection, small: list[Value], effort: Effort) -> tup
 
 
 def _at_random(collection: Collection, effort: Effort) -> tuple[int, Counterexample | None]:
-    from hypothesis import strategies as st
-
-    data = plain_data(collection, effort.given)
+    data = input_strategy(collection, effort.given)
 
     def broken(case: tuple[Any, Any]) -> Counterexample | None:
         effort.meter.done += 1
         pairs = product(forms(collection, case[0]), forms(collection, case[1]))
         return next((found for pair in pairs if (found := broken_law(collection, *pair)) is not None), None)
 
-    return smallest(st.tuples(data, data), broken, tries=effort.tries, seed=effort.seed, over=effort.over)
+    return find_smallest(st.tuples(data, data), broken, tries=effort.tries, seed=effort.seed, over=effort.is_used_up)
 
 
 def absorbs_all(collection: Collection, value: Value, deltas: list[Value]) -> Counterexample | None:
     """An open value that no delta changes, not even an end, is a fixed one that says it is not."""
     if value.fixed() or any(value.concat(delta) != value for delta in deltas):
         return None
-    columns = (tuple(f"{shown(value)} ++ {shown(delta)}" for delta in deltas[:3]),)
+    columns = (tuple(f"{format_value(value)} ++ {format_value(delta)}" for delta in deltas[:3]),)
     return Counterexample(laws.ABSORPTION, f"in {collection}: every delta is absorbed", columns, ("it is not fixed",))
 
 
@@ -122,10 +120,10 @@ def broken_law(collection: Collection, value: Value, delta: Value) -> Counterexa
     """The first law that this value and this delta break."""
 
     def differ(law: Law, one: str, result: Value | str, other: str, expected: Value | str) -> Counterexample:
-        outcomes = (each if isinstance(each, str) else shown(each) for each in (result, expected))
+        outcomes = (each if isinstance(each, str) else format_value(each) for each in (result, expected))
         return Counterexample(law, f"in {collection}", ((one,), (other,)), tuple(outcomes))
 
-    c, d = shown(value), shown(delta)
+    c, d = format_value(value), format_value(delta)
     fixed = value.fix()
     if not fixed.fixed():
         return differ(laws.FIX_FIXES, f"fix({c})", fixed, "must be fixed", "is not")

@@ -1,7 +1,7 @@
-"""The laws of a typed graph on one input at a time: what binds an operator alone and a whole program alike.
+"""Checks the laws of a typed graph on one input at a time; the graph is an operator or a delivered program.
 
-A step may break a law by itself: preservation, the measure, one result. Where the ways through the states end tells the
-rest: in one stuck state, whatever steps are taken and whenever data arrives, in which the outputs are maximal.
+Some laws bind every step: preservation, the measure, one result. The others are about stuck states: all schedules lead
+to one, whenever data arrives, and its outputs are maximal.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from flo.core.term import Lifting, Lowering
 from flo.core.typing import initial
 from flo.verify import laws
 from flo.verify.effort import Effort, is_shipped
-from flo.verify.exploration.arrivals import heaviest
-from flo.verify.exploration.explore import Search, arrivals, walk
-from flo.verify.exploration.moves import ADVANCE, GRAPH_RULES, StepBroken
-from flo.verify.exploration.sameness import alike
-from flo.verify.exploration.source import cut, expression, shown_all
-from flo.verify.exploration.space import State
-from flo.verify.exploration.ways import (
-    Way,
-    advance_advice,
-    advance_that_differs,
-    alone,
-    differing,
-    rules_apart,
-    side_by_side,
+from flo.verify.equality import are_equal
+from flo.verify.exploration.arrivals import largest_weight
+from flo.verify.exploration.counterexamples import (
+    RunRecord,
+    advise_on_advance,
+    contrast_runs,
+    cut_to_difference,
+    find_differing_advance,
+    first_rules_apart,
+    report_run,
 )
+from flo.verify.exploration.explore import Search, deliver_all, walk
+from flo.verify.exploration.moves import ADVANCE, GRAPH_RULES, BrokenStep
+from flo.verify.exploration.source import format_expression, format_values, shorten
+from flo.verify.exploration.space import State
 from flo.verify.laws import Law
 from flo.verify.programs.inputs import Input
-from flo.verify.programs.steps import LawfulSpace, copied
+from flo.verify.programs.steps import CheckedSpace, copy_graph
 from flo.verify.report import Counterexample
 
 MOST_STATES = 20_000
 MOST_KEPT = 200_000
 OFTEN = 400
-"""How often the steps of a run are repeated in all, where one of them may give another result each time."""
+"""How many steps are repeated in all, to find one that returns another result each time."""
 
 PASS_THE_END = "pass the end on: a rule for the end of the input is missing, or does not always apply"
 SAME_BEFORE_THE_END = "treat elements the same whether or not the end of the input has arrived"
@@ -73,29 +73,28 @@ OF_GRAPHS: dict[str, Law] = OF_OPERATORS | {
 
 @dataclass
 class GraphLaws:
-    """A graph on input types, the laws that bind it, and how its counterexamples are told."""
+    """A graph on input types, the laws that bind it, and how its counterexamples are written."""
 
     graph: Graph
     types: StreamTypes
     laws: Mapping[str, Law]
     names: tuple[str, ...]
     again: Callable[[Input, str], str]
-    """The line that replays a trace on an input."""
+    """Writes the line that replays a trace on an input."""
     effort: Effort
-    """Whose meter counts what is done here."""
+    """The budget; its meter counts the work done here."""
 
     def __post_init__(self) -> None:
-        start, self.output_types = initial(copied(self.graph), self.types)
-        self.space = LawfulSpace(start, self.types, self.names)
+        start, self.output_types = initial(copy_graph(self.graph), self.types)
+        self.space = CheckedSpace(start, self.types, self.names)
         self.space.meter = self.effort.meter
-        self.trying: Input | None = None
-        """The last input."""
+        self.last_input: Input | None = None
         self.cut_short = 0
-        """Inputs whose states were too many, for one input or for all of the work."""
-        self.resumed: set[State] = set()
-        """Operators with their inputs that were saved and restored."""
+        """The number of inputs with too many states."""
+        self.restored: set[State] = set()
+        """States that were saved and restored."""
         self.longest = self.heaviest = 0
-        """How many elements the largest input has had, and how often one element came in it."""
+        """The largest number of elements of an input, and the largest weight of an element."""
 
     @property
     def shipped(self) -> bool:
@@ -106,134 +105,135 @@ class GraphLaws:
     def fired(self) -> frozenset[str]:
         return frozenset(self.space.rules - GRAPH_RULES)
 
-    def broken_by(self, given: Input) -> Counterexample | None:
-        """The first law that this input breaks, in every schedule and with every cut."""
-        whole = self._start(given)
-        self._measured()
+    def check_all_schedules(self, given: Input) -> Counterexample | None:
+        """Check every schedule and every split of the data; return the first broken law."""
+        delivered = self._start(given)
+        self._note_size()
         try:
-            arrivals(self.space, whole)
-        except StepBroken as broken:
-            return self._step(broken, given, whole)
-        at_once, in_parts = Search(self.space, whole[-1]), Search(self.space, whole[0])
+            deliver_all(self.space, delivered)
+        except BrokenStep as broken:
+            return self._report_step(broken, given, delivered)
+        at_once, in_parts = Search(self.space, delivered[-1]), Search(self.space, delivered[0])
         try:
-            complete = at_once.run(MOST_STATES, over=self.effort.over)
-            ends = [whole + at_once.way_to(number)[1:] for number in at_once.ends_apart(2)]
+            complete = at_once.run(MOST_STATES, over=self.effort.is_used_up)
+            ends = [delivered + at_once.states_to(number)[1:] for number in at_once.distinct_outcomes(2)]
             if len(ends) > 1:
-                return self._differ("confluence", given, *ends)
+                return self._report_difference("confluence", given, *ends)
             if not complete:
                 self.cut_short += 1
                 return None
-            complete = in_parts.run(MOST_STATES, expected=ends[0][-1], over=self.effort.over)
+            complete = in_parts.run(MOST_STATES, expected=ends[0][-1], over=self.effort.is_used_up)
             for state, number in in_parts.outcomes.items():
-                if not self.space.same(state, ends[0][-1]):
-                    return self._differ("eager", given, ends[0], in_parts.way_to(number))
+                if not self.space.is_same(state, ends[0][-1]):
+                    return self._report_difference("eager", given, ends[0], in_parts.states_to(number))
             self.cut_short += not complete
-        except StepBroken as broken:
+        except BrokenStep as broken:
             search = in_parts if len(in_parts.parents) > 1 else at_once
-            before = [] if search is in_parts else whole[:-1]
-            return self._step(broken, given, before + search.way_to_break())
-        return self._at_the_end(given, whole[-1], ends[0])
+            before = [] if search is in_parts else delivered[:-1]
+            return self._report_step(broken, given, before + search.states_to_break())
+        return self._check_stuck_state(given, delivered[-1], ends[0])
 
-    def broken_along(self, given: Input, choices: Sequence[int]) -> Counterexample | None:
-        """The first law that breaks on the way that these choices make, and when all data is there at once."""
-        self.space.forget()  # or the choices would mean something else the next time, by what was there before
-        way = whole = self._start(given)
-        self._measured()
+    def check_schedule(self, given: Input, choices: Sequence[int]) -> Counterexample | None:
+        """Check the schedule that these choices make, and all data at once; return the first broken law."""
+        self.space.forget()  # so that the choices mean the same next time
+        states = delivered = self._start(given)
+        self._note_size()
         try:
-            arrivals(self.space, whole)
-            at_once, mixed, in_parts = list(whole), list(whole), whole[:1]
-            way = at_once
+            deliver_all(self.space, delivered)
+            at_once, mixed, in_parts = list(delivered), list(delivered), delivered[:1]
+            states = at_once
             self._walk(at_once)
-            way = mixed
+            states = mixed
             self._walk(mixed, choices)
-            if not self.space.same(mixed[-1], at_once[-1]):
-                return self._differ("confluence", given, at_once, mixed)
-            way = in_parts
+            if not self.space.is_same(mixed[-1], at_once[-1]):
+                return self._report_difference("confluence", given, at_once, mixed)
+            states = in_parts
             self._walk(in_parts, choices)
-            if not self.space.same(in_parts[-1], at_once[-1]):
-                return self._differ("eager", given, at_once, in_parts)
-        except StepBroken as broken:
-            return self._step(broken, given, way)
-        return self._at_the_end(given, whole[-1], at_once, choices)
+            if not self.space.is_same(in_parts[-1], at_once[-1]):
+                return self._report_difference("eager", given, at_once, in_parts)
+        except BrokenStep as broken:
+            return self._report_step(broken, given, states)
+        return self._check_stuck_state(given, delivered[-1], at_once, choices)
 
     def _start(self, given: Input) -> list[State]:
-        """The way on which nothing has happened yet."""
-        self.trying = given
+        """The first state, in a list."""
+        self.last_input = given
         if self.space.size() > MOST_KEPT:
             self.space.forget()
         return [self.space.start(given.channels(self.types))]
 
-    def _measured(self) -> None:
-        """Notes how large the input is on which the laws are tried."""
+    def _note_size(self) -> None:
+        """Record the size of the input for the report."""
         channels = self.space.channels
         self.longest = max(self.longest, sum(len(each.deltas) for each in channels if not each.is_end))
-        self.heaviest = max(self.heaviest, heaviest(channels))
+        self.heaviest = max(self.heaviest, largest_weight(channels))
 
-    def _walk(self, way: list[State], choices: Sequence[int] = ()) -> None:
-        """Goes on to a stuck state: one choice after the other, and then always the first move."""
+    def _walk(self, states: list[State], choices: Sequence[int] = ()) -> None:
+        """Extend the states up to a stuck one: by the choices, and then always by the first move."""
         waiting = iter(choices)
-        walk(self.space, way, lambda count: next(waiting, 0) % count)
+        walk(self.space, states, lambda count: next(waiting, 0) % count)
 
-    def _at_the_end(
-        self, given: Input, whole: State, way: list[State], choices: Sequence[int] = ()
+    def _check_stuck_state(
+        self, given: Input, delivered: State, states: list[State], choices: Sequence[int] = ()
     ) -> Counterexample | None:
-        """`advance`, and streaming progress: what is there when all data has come and the program is stuck."""
-        outputs = self.space.outputs_of(way[-1])
-        other = advance_that_differs(self.space, way[-1], choices)
+        """Check `advance` and streaming progress in the stuck state after all data."""
+        outputs = self.space.outputs_of(states[-1])
+        other = find_differing_advance(self.space, states[-1], choices)
         if other is not None:
-            return self._random(given, way) or self._advanced(given, self._way(way), other)
+            return self._check_one_result(given, states) or self._report_advance(given, self._record(states), other)
         if any(kind.bounded and not end for kind, end in zip(self.types, given.ends, strict=True)):
             return None  # streaming progress says nothing before the bounded inputs have ended
         for output_type, output in zip(self.output_types, outputs, strict=True):
             if output_type.bounded and not output.fixed():
-                told = self._way(way)
-                outcome = f"{shown_all(outputs)}, which has no end"
-                again = self.again(given, told.trace)
-                return alone(self.laws["bounded"], self._about, told, outcome, again, laws.BOUNDED_OUTPUTS.instead)
-        ended_outputs = None if all(given.ends) else self._ended(whole)
-        if ended_outputs is not None and not alike(ended_outputs, _fixed(outputs)):
-            random = self._random(given, way)
+                record = self._record(states)
+                outcome = f"{format_values(outputs)}, which has no end"
+                again = self.again(given, record.trace)
+                advice = laws.BOUNDED_OUTPUTS.instead
+                return report_run(self.laws["bounded"], self._about, record, outcome, again, advice)
+        ended_outputs = None if all(given.ends) else self._outputs_if_ended(delivered)
+        if ended_outputs is not None and not are_equal(ended_outputs, _fixed(outputs)):
+            random = self._check_one_result(given, states)
             if random is not None:
                 return random
-            stays = self._way(way)
+            stays = self._record(states)
             stays = replace(stays, events=(*stays.events, "and no more comes"))
             ended = Input(given.data, (True,) * len(given.ends))
             ending = self._start(ended)
             try:
-                self._walk(arrivals(self.space, ending))
-            except StepBroken as broken:
-                return self._step(broken, ended, ending)
+                self._walk(deliver_all(self.space, ending))
+            except BrokenStep as broken:
+                return self._report_step(broken, ended, ending)
             advice = laws.OUTPUT_MAXIMALITY.instead
-            if alike(_fixed(ended_outputs), _fixed(outputs)):
+            if are_equal(_fixed(ended_outputs), _fixed(outputs)):
                 advice = PASS_THE_END
             elif sum(value.size() for value in ended_outputs) <= sum(value.size() for value in outputs):
                 advice = SAME_BEFORE_THE_END
-            return self._side_by_side("maximal", ended, stays, self._way(ending), advice)
+            return self._contrast("maximal", ended, stays, self._record(ending), advice)
         return None
 
-    def _ended(self, whole: State) -> Values | None:
-        """The outputs if all inputs end after the data; None if a step breaks a law then."""
-        graph = self.space.graph_of(whole)
+    def _outputs_if_ended(self, delivered: State) -> Values | None:
+        """The outputs if all inputs end after the data; None if a step then breaks a law."""
+        graph = self.space.graph_of(delivered)
         ended = setinput(graph, tuple(value.fix() for value in inputs(graph)))
-        start = self.space.state(ended, self.space.outputs_of(whole), self.space.arrived(whole))
-        way = [start]
+        start = self.space.state(ended, self.space.outputs_of(delivered), self.space.arrived_counts(delivered))
+        states = [start]
         try:
-            self._walk(way)
-        except StepBroken:  # as it does on the input that ends, which is tried for itself
+            self._walk(states)
+        except BrokenStep:  # the input that ends is checked by itself
             return None
-        return self.space.outputs_of(way[-1])
+        return self.space.outputs_of(states[-1])
 
-    def _advanced(self, given: Input, steps: Way, other: Way) -> Counterexample:
-        """Where `advance` leads elsewhere. One that only takes the steps shows that these depend on the timing."""
-        advice = advance_advice(self.space.graph)
+    def _report_advance(self, given: Input, steps: RunRecord, other: RunRecord) -> Counterexample:
+        """Report an `advance` that differs. If every `advance` only takes steps, the steps depend on the timing."""
+        advice = advise_on_advance(self.space.graph)
         if advice is not None:
-            return self._side_by_side("advance", given, steps, other, advice)
+            return self._contrast("advance", given, steps, other, advice)
         moves = other.trace.split()
         at_once = ADVANCE not in moves[:-1]
-        return self._side_by_side("confluence" if at_once else "eager", given, steps, other)
+        return self._contrast("confluence" if at_once else "eager", given, steps, other)
 
-    def _way(self, states: list[State]) -> Way:
-        return Way.along(self.space, states)
+    def _record(self, states: list[State]) -> RunRecord:
+        return RunRecord.along(self.space, states)
 
     @property
     def _about(self) -> str:
@@ -241,97 +241,95 @@ class GraphLaws:
             return f"on {', '.join(map(str, self.types)) or 'no inputs'}"
         return f"on {', '.join(f'{n}: {t}' for n, t in zip(self.names, self.types, strict=True))}"
 
-    def _differ(self, role: str, given: Input, one: list[State], other: list[State]) -> Counterexample:
-        random = self._random(given, one) or self._random(given, other)
+    def _report_difference(self, role: str, given: Input, one: list[State], other: list[State]) -> Counterexample:
+        random = self._check_one_result(given, one) or self._check_one_result(given, other)
         if random is not None:
             return random
-        ways = self._way(one), self._way(other)
-        rules = set(rules_apart(*ways))
+        runs = self._record(one), self._record(other)
+        rules = set(first_rules_apart(*runs))
         one_rule = role == "confluence" and len(rules) == 1 and self.laws[role] == laws.CONFLUENCE
-        return self._side_by_side(role, given, *ways, ONE_RULE if one_rule else "")
+        return self._contrast(role, given, *runs, ONE_RULE if one_rule else "")
 
-    def _random(self, given: Input, way: list[State]) -> Counterexample | None:
-        """Whether a function that gives something else each time is behind it."""
-        for count, state in enumerate(way, start=1):
+    def _check_one_result(self, given: Input, states: list[State]) -> Counterexample | None:
+        """Check whether a function returns different results for the same arguments: it would explain a difference."""
+        for count, state in enumerate(states, start=1):
             for slot, number in enumerate(state[: len(self.space.nodes)]):
                 try:
-                    self.space.small_steps(self.space.slots[slot].things[number], times=max(16, OFTEN // len(way)))
-                except StepBroken as broken:
-                    return self._step(broken, given, way[:count])
+                    self.space.small_steps(self.space.slots[slot].contents[number], times=max(16, OFTEN // len(states)))
+                except BrokenStep as broken:
+                    return self._report_step(broken, given, states[:count])
         return None
 
-    def _side_by_side(self, role: str, given: Input, one: Way, other: Way, advice: str = "") -> Counterexample:
-        return side_by_side(self.laws[role], self._about, one, other, self.again(given, other.trace), advice)
+    def _contrast(self, role: str, given: Input, one: RunRecord, other: RunRecord, advice: str = "") -> Counterexample:
+        return contrast_runs(self.laws[role], self._about, one, other, self.again(given, other.trace), advice)
 
-    def _step(self, broken: StepBroken, given: Input, states: list[State]) -> Counterexample:
-        """The way to a step that breaks a law."""
-        told = Way.along(self.space, states, broken.move)
-        law, again = self.laws[broken.role], self.again(given, told.trace)
+    def _report_step(self, broken: BrokenStep, given: Input, states: list[State]) -> Counterexample:
+        """Report a step that breaks a law, with the run that leads to it."""
+        record = RunRecord.along(self.space, states, broken.move)
+        law, again = self.laws[broken.role], self.again(given, record.trace)
         if broken.results:
-            found = side_by_side(law, self._about, told, told, again)
+            found = contrast_runs(law, self._about, record, record, again)
             about = f"{found.about}: {broken.reason}"
             return replace(found, about=about, outcomes=broken.results, advice=broken.advice)
-        before = f"before it: {shown_all(told.outputs)}"
-        return alone(law, f"{self._about}: {broken.reason}", told, before, again, broken.advice)
+        before = f"before it: {format_values(record.outputs)}"
+        return report_run(law, f"{self._about}: {broken.reason}", record, before, again, broken.advice)
 
-    def not_resumed(self, given: Input) -> Counterexample | None:
-        """A state on the way of this input from which the operator does not go on when it was saved and restored."""
-        way = self._start(given)
+    def check_checkpoints(self, given: Input) -> Counterexample | None:
+        """Save and restore every state of a run on this input; report one from which it does not go on as before."""
+        states = self._start(given)
         try:
-            self._walk(way)
-        except StepBroken:  # another law is broken, and said to be
+            self._walk(states)
+        except BrokenStep:  # reported by another check
             return None
-        for count, state in enumerate(way, start=1):
+        for count, state in enumerate(states, start=1):
             known = state[: len(self.space.nodes)]
-            reason = None if known in self.resumed else self._lost(state, way[-1])
-            self.resumed.add(known)
+            reason = None if known in self.restored else self._find_loss(state, states[-1])
+            self.restored.add(known)
             if reason is not None:
-                told = self._way(way[:count])
-                about, again = f"{self._about}: {reason[0]}", self.again(given, told.trace)
-                advice = SAME_NAME if self._restored_as_another() else ""
-                return alone(self.laws["checkpoint"], about, told, reason[1], again, advice)
+                record = self._record(states[:count])
+                about, again = f"{self._about}: {reason[0]}", self.again(given, record.trace)
+                advice = SAME_NAME if self._lacks_a_name() else ""
+                return report_run(self.laws["checkpoint"], about, record, reason[1], again, advice)
         return None
 
-    def _lost(self, state: State, end: State) -> tuple[str, str] | None:
-        """What is not restored of a state, and what is there instead."""
+    def _find_loss(self, state: State, end: State) -> tuple[str, str] | None:
+        """Return what is not restored of a state, and what is there instead; None if all is restored."""
         graph = self.space.graph_of(state)
-        start, left = self.space.graph, cut(f"left {expression(graph)}")
+        start, left = self.space.graph, shorten(f"left {format_expression(graph)}")
         try:
             lowering = Lowering()
-            lowering((start, self._around()))
+            lowering((start, self._surrounding_values()))
             saved = encode(lower_state(start, graph, self._supplied))
             restored = with_origins(Lifting(lowering.names)(decode(saved)), start)
         except FloError as error:
             return error.summary, left
-        except Exception as error:  # as a constructor raises that is called with what was saved
+        except Exception as error:  # such as an error in a constructor
             return f"it is restored with {type(error).__name__}: {error}", left
-        if not alike(restored, graph):
-            texts = differing((left, f"left {expression(restored)}"))
-            return (
-                ("another operator is restored", texts[1])
-                if texts[0] == texts[1]
-                else (f"{texts[0]} was saved", f"{texts[1]} is restored")
-            )
+        if not are_equal(restored, graph):
+            one, other = cut_to_difference((left, f"left {format_expression(restored)}"))
+            if one == other:
+                return "another operator is restored", other
+            return f"{one} was saved", f"{other} is restored"
         run = self.space.run()
-        run.graph, run.outputs, run.arrived = restored, self.space.outputs_of(state), self.space.arrived(state)
+        run.graph, run.outputs, run.arrived = restored, self.space.outputs_of(state), self.space.arrived_counts(state)
         while places := run.waiting():
             run.arrive(None, places[0])
         run.advance()
         if not self.space.is_state(end, run.graph, run.outputs, run.arrived):
-            return "what is restored looks the same, and goes on in another way", shown_all(run.outputs)
+            return "what is restored looks the same, and goes on in another way", format_values(run.outputs)
         return None
 
-    def _around(self) -> Values:
-        """What flows in and out: types that are named there are not for the operator to supply."""
+    def _surrounding_values(self) -> Values:
+        """Values of the inputs and outputs: they name the types that the operator need not supply."""
         flowing = tuple(delta for channel in self.space.channels for delta in channel.deltas)
         return (*flowing, *(output.collection.bottom() for output in self.output_types))
 
     def _supplied(self, lowering: Lowering) -> Lowering:
-        lowering(self._around())
+        lowering(self._surrounding_values())
         return lowering
 
-    def _restored_as_another(self) -> bool:
-        """Whether a class has the name of another, which is what a checkpoint knows it by."""
+    def _lacks_a_name(self) -> bool:
+        """Whether an operator of the user inherits its `name`, by which a checkpoint restores the class."""
         operators = [node.operator for node in self.space.nodes]
         return any("name" not in vars(type(operator)) for operator in operators if not is_shipped(type(operator)))
 

@@ -9,7 +9,6 @@ from itertools import combinations_with_replacement, product
 from typing import Any
 
 from flo.core.collection import Collection, Form
-from flo.core.elements import type_name
 from flo.core.errors import LawError, Origin
 from flo.core.nested import Nested
 from flo.core.stream_type import StreamTypes
@@ -17,18 +16,17 @@ from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
-from flo.verify.data.given import Given
-from flo.verify.data.lattice_values import lattice_values
-from flo.verify.exploration.arrivals import Channels, channels_of
+from flo.verify.data.given import Given, lattice_values
+from flo.verify.exploration.arrivals import Channels, split_into_channels
 
 KINDS = 2
 """How many different elements are tried together."""
 MOST_WITH_SOME_ENDS = 2
-"""So many elements are tried with some inputs ended and others not."""
+"""The most elements with which some inputs end and others do not."""
 MOST_ENDS = 3
-"""So many inputs are tried with every choice of ends."""
+"""The most inputs for which every choice of ends is tried."""
 MOST_INNER = 2
-"""How many inner streams, or keys."""
+"""The most inner streams, or keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,25 +37,25 @@ class Input:
     ends: tuple[bool, ...]
 
     def channels(self, types: StreamTypes) -> Channels:
-        return channels_of(dict(enumerate(self.data)), types, self.ends)
+        return split_into_channels(dict(enumerate(self.data)), types, self.ends)
 
 
 def small_inputs(
     types: StreamTypes, size: int, given: Given, elsewhere: Container[tuple[bool, ...]] = ()
 ) -> Iterator[Input]:
-    """Every input of so many elements in all, with every choice of ends; without those that are tried elsewhere."""
-    ends = [each for each in choices_of_ends(types, size) if each not in elsewhere]
+    """Yield every input of `size` elements in all, with every choice of ends except those in `elsewhere`."""
+    ends = [each for each in end_choices(types, size) if each not in elsewhere]
     for sizes in product(range(size + 1), repeat=len(types)):
         if sum(sizes) == size:
-            each = [list(exactly(kind.collection, count, given)) for kind, count in zip(types, sizes, strict=True)]
+            each = [list(data_of_size(kind.collection, count, given)) for kind, count in zip(types, sizes, strict=True)]
             for data in product(*each):
                 yield from (Input(data, each) for each in ends)
 
 
-def choices_of_ends(types: StreamTypes, size: int) -> list[tuple[bool, ...]]:
-    """Bounded ones end and others stay open; then, all end; and before that all are open, or some of them.
+def end_choices(types: StreamTypes, size: int) -> list[tuple[bool, ...]]:
+    """The choices of which inputs have ended: the bounded ones, all, none; and for small inputs, any others.
 
-    What can be seen then must not depend on the steps either.
+    Before an end, too, the outputs must not depend on the schedule.
     """
     bounded = tuple(kind.bounded for kind in types)
     count = len(types)
@@ -68,54 +66,48 @@ def choices_of_ends(types: StreamTypes, size: int) -> list[tuple[bool, ...]]:
 
 
 def _one_apart(count: int) -> Iterator[tuple[bool, ...]]:
-    """One has ended and the rest have not, or the other way round."""
+    """Yield the choices in which one input differs from the rest."""
     for one, each in product((True, False), range(count)):
         yield tuple((place == each) is one for place in range(count))
 
 
-def elements(kind: Any, given: Given) -> list[Any]:
-    """A few different elements of a type; numbers where any would do."""
-    found = given.examples(kind)
-    if not found:
-        raise LawError(
-            f"no examples of {type_name(kind)} can be made",
-            instead=((f"check(…, examples={{{type_name(kind)}: […]}})", "values of that type to try"),),
-            where=Origin.here(),
-        )
-    plain = sorted(found, key=lambda element: element in (0, "", False))[:KINDS]  # what does nothing comes last
+def pick_elements(kind: Any, given: Given) -> list[Any]:
+    """Pick a few different elements of a type, with a constant of the code if there is one."""
+    found = given.expect_examples(kind)
+    plain = sorted(found, key=lambda element: element in (0, "", False))[:KINDS]  # neutral elements last
     return [*plain[: KINDS - 1], *given.constants_of(kind)[:1]] if given.constants_of(kind) else plain
 
 
-def exactly(collection: Collection, size: int, given: Given) -> Iterator[Any]:
-    """Plain data of so many elements; deltas that are taken back, or come twice, included."""
-    own = given.own(collection)
+def data_of_size(collection: Collection, size: int, given: Given) -> Iterator[Any]:
+    """Yield all plain data of this size, with retractions and repeated elements."""
+    own = given.own_examples(collection)
     if own is not None:
         yield from (item for item in given.examples(collection) if _length(item) == size)
         return
     match collection:
         case Form(base=base):
-            yield from exactly(base, size, given)
+            yield from data_of_size(base, size, given)
         case LVar(lattice=lattice):
             values = lattice_values(lattice, given)[: KINDS + 1]
-            values = values[1:2] + values[:1] + values[2:]  # something plain first, and not a zero
+            values = values[1:2] + values[:1] + values[2:]  # a typical value first, not a zero
             yield from map(list, product(values, repeat=size))
         case Nested(inner=inner):
             for sizes in splits(size):
                 each = [list(_inner_tuples(inner, part, given)) for part in sizes]
                 yield from map(list, product(*each))
         case Keyed():
-            keys = elements(collection.key, given)
+            keys = pick_elements(collection.key, given)
             for sizes in splits(size):
                 each = [list(_inner(collection.inner, part, given)) for part in sizes]
                 yield from (dict(zip(keys, values, strict=False)) for values in product(*each))
         case Sequence():
-            yield from map(list, product(elements(collection.element, given), repeat=size))
+            yield from map(list, product(pick_elements(collection.element, given), repeat=size))
         case Bag():
-            yield from map(Counter, combinations_with_replacement(elements(collection.element, given), size))
+            yield from map(Counter, combinations_with_replacement(pick_elements(collection.element, given), size))
         case Set():
-            yield from map(list, combinations_with_replacement(elements(collection.element, given), size))
+            yield from map(list, combinations_with_replacement(pick_elements(collection.element, given), size))
         case ZSet():
-            units = [{element: weight} for element in elements(collection.element, given) for weight in (1, -1)]
+            units = [{element: weight} for element in pick_elements(collection.element, given) for weight in (1, -1)]
             yield from map(list, combinations_with_replacement(units, size))
         case _:
             raise LawError(
@@ -126,7 +118,7 @@ def exactly(collection: Collection, size: int, given: Given) -> Iterator[Any]:
 
 
 def splits(size: int) -> Iterator[tuple[int, ...]]:
-    """How many elements the inner streams hold; one without elements counts as one that has one."""
+    """Yield the sizes of inner streams that sum to this size; an empty stream counts as one element."""
     if size == 0:
         yield ()
     for count in range(1, MOST_INNER + 1):
@@ -145,14 +137,14 @@ def _inner_tuples(inner: StreamTypes, size: int, given: Given) -> Iterator[Any]:
 def _inner(collection: Collection, size: int, given: Given) -> Iterator[Any]:
     """Data of a stream inside another, as `Collection.value` takes it."""
     collection = collection.base if isinstance(collection, Form) else collection
-    for data in exactly(collection, size, given):
+    for data in data_of_size(collection, size, given):
         match collection:
             case LVar(lattice=lattice):
                 if size:
                     yield lattice.plain(data[-1])
                 else:
                     yield lattice.plain(lattice.bottom())
-            case ZSet() if given.own(collection) is None:
+            case ZSet() if given.own_examples(collection) is None:
                 total: Counter[Any] = Counter()
                 for unit in data:
                     total.update(unit)

@@ -23,9 +23,10 @@ from flo.values.lvar import LVar
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify import laws
-from flo.verify.effort import Effort, caveats
-from flo.verify.exploration.replay import again, flow_again
-from flo.verify.functions.obligations import hard, obligations
+from flo.verify.effort import Effort, find_caveats
+from flo.verify.exploration.replay import flow_replay_line, replay_line
+from flo.verify.functions.obligations import check_obligation, obligations
+from flo.verify.laws import Law
 from flo.verify.programs.graphs import OF_GRAPHS, OF_OPERATORS, GraphLaws
 from flo.verify.programs.inputs import Input
 from flo.verify.programs.phases import Phases
@@ -56,39 +57,41 @@ def check_operator(
         phases = Phases([_subject(operator, each, effort) for each in named_signatures(operator, types)], effort)
         broken = phases.run()
     else:
-        phases, broken = _guessing(operator, effort)
-    named = frozenset(rule for subject in phases.subjects for rule in named_rules(operator, subject.types))
-    parts = tuple(
-        hard(obligation, effort.rest())
-        for obligation in dict.fromkeys(o for s in phases.subjects for o in obligations(operator, s.types))
-    )
+        phases, broken = _check_guessed(operator, effort)
+    used = [(operator, subject.types) for subject in phases.subjects]
+    return _report(f"`{operator.name}`", laws.OPERATOR_LAWS, phases, broken, used)
+
+
+def _report(
+    subject: str,
+    tried: tuple[Law, ...],
+    phases: Phases,
+    broken: Counterexample | None,
+    used: Items[tuple[Operator, StreamTypes]],
+) -> Report:
+    """The report of a check, with the obligations of the operators that are used and the rules that never fired."""
+    asked = dict.fromkeys(each for operator, types in used for each in obligations(operator, types))
+    parts = tuple(check_obligation(each, phases.effort.with_new_meter()) for each in asked)
+    named = frozenset(rule for operator, types in used for rule in named_rules(operator, types))
     never = frozenset() if broken is not None else named - phases.fired()
-    return Report(
-        f"`{operator.name}`",
-        laws.OPERATOR_LAWS,
-        phases.strength(),
-        broken,
-        phases.fired(),
-        never,
-        parts,
-        caveats([operator]),
-    )
+    caveats = find_caveats(operator for operator, _ in used)
+    return Report(subject, tried, phases.strength(), broken, phases.fired(), never, parts, caveats)
 
 
 def _subject(operator: Operator, types: StreamTypes, effort: Effort) -> GraphLaws:
     def line(given: Input, trace: str) -> str:
-        return again(operator, types, given.data, trace)
+        return replay_line(operator, types, given.data, trace)
 
     names = tuple(str(place + 1) for place in range(len(types)))
     return GraphLaws(Node(None, operator), types, OF_OPERATORS, names, line, effort)
 
 
 def named_signatures(operator: Operator, types: Items[StreamType | Collection]) -> Iterator[StreamTypes]:
-    """The stream types that are meant; the refusal if the operator takes none of them."""
+    """Yield the accepted ones of the given stream types; raise the error if the operator accepts none."""
     refused: FloError | None = None
     accepted = False
     for signature in _signatures(operator, types):
-        refusal = refusal_of(operator, signature)
+        refusal = find_refusal(operator, signature)
         if refusal is None:
             accepted = True
             yield signature
@@ -98,7 +101,7 @@ def named_signatures(operator: Operator, types: Items[StreamType | Collection]) 
 
 
 def _signatures(operator: Operator, types: Items[StreamType | Collection]) -> list[StreamTypes]:
-    """With every choice of boundedness that is left, all unbounded first; one that is shared is the same for all."""
+    """All choices of boundedness, all unbounded first; operators that share a flag have it for all inputs."""
     choices = [
         (given,)
         if isinstance(given, StreamType)
@@ -112,12 +115,12 @@ def _signatures(operator: Operator, types: Items[StreamType | Collection]) -> li
 
 
 def _flags(signature: StreamTypes) -> int:
-    """How many there are."""
+    """The number of different flags."""
     return len({given.bounded for given in signature})
 
 
-def _guessing(operator: Operator, effort: Effort) -> tuple[Phases, Counterexample | None]:
-    """On the first types that the operator takes, and its functions as well."""
+def _check_guessed(operator: Operator, effort: Effort) -> tuple[Phases, Counterexample | None]:
+    """Check the operator on the first input types that it and its functions accept."""
     faults: list[FunctionError] = []
     for signatures in guessed_signatures(operator):
         phases = Phases([_subject(operator, each, effort) for each in signatures], effort, guessed=True)
@@ -129,7 +132,7 @@ def _guessing(operator: Operator, effort: Effort) -> tuple[Phases, Counterexampl
 
 
 def guessed_signatures(operator: Operator) -> list[list[StreamTypes]]:
-    """Input types that the operator takes, by the type of their elements; the reasons if it refuses all."""
+    """Guess input types that the operator accepts, by element type; raise with the reasons if it rejects all."""
     refused: dict[str, None] = {}
     each = [list(islice(_accepted(operator, kind, refused), MOST_SIGNATURES)) for kind in _elements(operator)]
     found = [signatures for signatures in each if signatures]
@@ -144,10 +147,10 @@ def guessed_signatures(operator: Operator) -> list[list[StreamTypes]]:
 
 
 def _accepted(operator: Operator, element: Any, refused: dict[str, None]) -> Iterator[StreamTypes]:
-    """Those with such elements, unbounded before bounded; `refused` gets the reasons against the others."""
+    """Yield accepted input types with such elements, unbounded first; `refused` gets the reasons against others."""
     for kinds in product(collections_of(element), repeat=operator.arity[0]):
         for signature in _signatures(operator, kinds):
-            refusal = refusal_of(operator, signature)
+            refusal = find_refusal(operator, signature)
             if refusal is None:
                 yield signature
             else:
@@ -155,14 +158,14 @@ def _accepted(operator: Operator, element: Any, refused: dict[str, None]) -> Ite
 
 
 def collections_of(element: Any) -> tuple[Collection, ...]:
-    """Of every shape."""
+    """Collections of every kind with these elements."""
     sequence: Collection = Sequence(element)
     unordered: tuple[Collection, ...] = (Bag(element), Set(element), ZSet(element))
     return (sequence, *unordered, LVar(Max(element)), Nested(sequence), Keyed(int, sequence))
 
 
 def _elements(operator: Operator) -> list[Any]:
-    """Types of elements to try: first what the operator's functions say they take."""
+    """Element types to try: first those in the annotations of the operator's functions."""
     lowering = Lowering()
     with suppress(FloError):  # a state that cannot be written down
         lowering(operator)
@@ -171,7 +174,7 @@ def _elements(operator: Operator) -> list[Any]:
 
 
 def _parameters(function: Any) -> list[Any]:
-    """The types of a function's parameters, as far as it says them."""
+    """The annotated types of a function's parameters."""
     if isinstance(function, type):
         return []
     try:
@@ -180,7 +183,7 @@ def _parameters(function: Any) -> list[Any]:
         return []
 
 
-def refusal_of(operator: Operator, types: StreamTypes) -> FloError | None:
+def find_refusal(operator: Operator, types: StreamTypes) -> FloError | None:
     try:
         derive(Node(None, operator), types)
     except FloError as error:
@@ -190,7 +193,7 @@ def refusal_of(operator: Operator, types: StreamTypes) -> FloError | None:
 
 @dataclass(frozen=True)
 class Program:
-    """What a flow hands over to be checked."""
+    """The parts of a flow that are checked."""
 
     name: str
     graph: Graph
@@ -207,28 +210,14 @@ class Checkable(Protocol):
 
 
 def check_flow(program: Program, effort: Effort | None = None) -> Report:
-    """Tries the laws of graphs on every small input and at random, and what operators ask of the functions in it."""
-    operators = [operator for operator, _ in program.operators]
-    effort = (effort or Effort()).with_constants_in(operators)
+    """Tries the laws of graphs, and the obligations of the functions in the flow."""
+    effort = (effort or Effort()).with_constants_in(operator for operator, _ in program.operators)
     types = tuple(program.inputs.values())
 
     def line(given: Input, trace: str) -> str:
-        return flow_again(program.inputs, dict(zip(program.inputs, given.data, strict=True)), trace)
+        return flow_replay_line(program.inputs, dict(zip(program.inputs, given.data, strict=True)), trace)
 
     subject = GraphLaws(program.graph, types, OF_GRAPHS, tuple(program.inputs), line, effort)
     phases = Phases([subject], effort)
     broken = phases.run()
-    asked = dict.fromkeys(each for operator, inputs in program.operators for each in obligations(operator, inputs))
-    parts = tuple(hard(each, effort.rest()) for each in asked)
-    named = frozenset(rule for operator, inputs in program.operators for rule in named_rules(operator, inputs))
-    never = frozenset() if broken is not None else named - phases.fired()
-    return Report(
-        f"the flow `{program.name}`",
-        laws.GRAPH_LAWS,
-        phases.strength(),
-        broken,
-        phases.fired(),
-        never,
-        parts,
-        caveats(operators),
-    )
+    return _report(f"the flow `{program.name}`", laws.GRAPH_LAWS, phases, broken, program.operators)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from itertools import islice
 from typing import TypeVar
 
 from flo.core.errors import ElementError, FunctionError, LawError, Origin, brief
-from flo.verify.data.strategies import NO_HYPOTHESIS
 from flo.verify.effort import Effort
+from flo.verify.optional import NO_HYPOTHESIS, st
 from flo.verify.programs.graphs import OF_OPERATORS, GraphLaws
 from flo.verify.programs.inputs import Input, small_inputs
-from flo.verify.programs.larger_inputs import LARGEST_RANDOM, WIDEST, large_inputs, sample, sized_inputs
-from flo.verify.programs.steps import functions_of
+from flo.verify.programs.larger_inputs import LARGEST_RANDOM, WIDEST, large_inputs, sized_inputs, try_random
+from flo.verify.programs.steps import name_functions
 from flo.verify.report import Counterexample, Strength
-from flo.verify.within import TimeUp, within
+from flo.verify.time_limit import TimeLimit, TimeUp
 
 T = TypeVar("T")
 LEAST_TRIES = 20
-MOST_RESUMED = 8
-"""So many inputs of every size are stopped, saved and restored on the way."""
+MOST_CHECKPOINT_INPUTS = 8
+"""How many inputs of each size are tried with checkpoints."""
 
 
 @dataclass
@@ -31,7 +30,7 @@ class Phases:
     subjects: list[GraphLaws]
     effort: Effort
     guessed: bool = False
-    """The input types are a guess: those on which a function raises are passed over."""
+    """Whether the input types are a guess; then those on which a function raises are skipped."""
     exhaustive: int = 0
     up_to: int = 0
     sized: int = 0
@@ -39,18 +38,24 @@ class Phases:
     random: int = 0
     limits: list[str] = field(default_factory=list)
     faults: list[FunctionError] = field(default_factory=list)
-    """What functions raised where the types were a guess."""
+    """The errors of functions on guessed types."""
     refused: list[ElementError] = field(default_factory=list)
-    """What the program says of data that is not for it."""
+    """The errors about data that the program rejects."""
     current: GraphLaws | None = None
 
     def run(self) -> Counterexample | None:
-        """What breaks a law, the smallest that was found. A function that hangs is given up."""
+        """Run all phases; return the smallest counterexample. A function that hangs is an error."""
         try:
-            with within(self.effort.seconds, self._progress):
-                found = self._small() or self._sized() or self._random() or self._large() or self._resumed()
+            with TimeLimit(self.effort.seconds, self._progress):
+                found = (
+                    self._try_small()
+                    or self._try_sizes()
+                    or self._try_random()
+                    or self._try_large()
+                    or self._try_checkpoints()
+                )
         except TimeUp as up:
-            raise self._endless(up) from None
+            raise self._timeout_error(up) from None
         if found is None and self.refused and not self.exhaustive:
             raise self.refused[0]
         return found
@@ -79,26 +84,26 @@ class Phases:
     def fired(self) -> frozenset[str]:
         return frozenset(rule for subject in self.subjects for rule in subject.fired)
 
-    def _small(self) -> Counterexample | None:
+    def _try_small(self) -> Counterexample | None:
         for size in range(self.effort.most + 1):
             for subject in list(self.subjects):
-                for broken in self._of_size(subject, size):
+                for broken in self._check_size(subject, size):
                     if broken is not None:
                         return broken
-            if self.effort.small_over():
-                self.limits.append(f"not all inputs of {size} elements, {self._enough}")
+            if self.effort.is_small_share_used_up():
+                self.limits.append(f"not all inputs of {size} elements, {self._budget_note}")
                 return None
             self.up_to = size
         return None
 
-    def _of_size(self, subject: GraphLaws, size: int) -> Iterator[Counterexample | None]:
+    def _check_size(self, subject: GraphLaws, size: int) -> Iterator[Counterexample | None]:
         self.current = subject
         try:
             for given in small_inputs(subject.types, size, self.effort.given, self._ends_elsewhere(subject)):
-                if self.effort.small_over():
+                if self.effort.is_small_share_used_up():
                     return
                 try:
-                    broken = subject.broken_by(given)
+                    broken = subject.check_all_schedules(given)
                 except ElementError as refused:  # not data for this program
                     self.refused.append(refused)
                     continue
@@ -110,20 +115,20 @@ class Phases:
             self.faults.append(fault)
             self.subjects.remove(subject)
 
-    def _sized(self) -> Counterexample | None:
+    def _try_sizes(self) -> Counterexample | None:
         """Inputs of the sizes that the code mentions."""
         for subject in self.subjects:
             inputs = ((given, choices, None) for given, choices in self._sized_inputs(subject))
-            found = self._first_broken(subject, inputs, f"not all sizes that the code mentions, {self._enough}")
+            found = self._first_broken(subject, inputs, f"not all sizes that the code mentions, {self._budget_note}")
             if found is not None:
                 given, _, broken = found
-                return subject.broken_by(given) or broken
+                return subject.check_all_schedules(given) or broken
         return None
 
     def _sized_inputs(self, subject: GraphLaws) -> Iterator[tuple[Input, tuple[int, ...]]]:
         return sized_inputs(subject.types, self.effort.given, WIDEST)
 
-    def _large(self) -> Counterexample | None:
+    def _try_large(self) -> Counterexample | None:
         """Inputs of sizes that the code does not mention; last, as random inputs lead to smaller counterexamples."""
         for subject in self.subjects:
             if not subject.shipped:
@@ -131,21 +136,21 @@ class Phases:
                 found = self._first_broken(subject, inputs)
                 if found is not None:
                     _, size, broken = found
-                    return self._smaller(subject, size) or broken
+                    return self._find_smaller(subject, size) or broken
         return None
 
     def _first_broken(
         self, subject: GraphLaws, inputs: Iterable[tuple[Input, tuple[int, ...], T]], limit: str = ""
     ) -> tuple[Input, T, Counterexample] | None:
-        """The first of these inputs that breaks a law. If the work runs out before, the report names the limit."""
+        """Find the first input that breaks a law. If the budget runs out before, the report names the limit."""
         self.current = subject
         for given, choices, size in inputs:
-            if self.effort.over():
+            if self.effort.is_used_up():
                 if limit and limit not in self.limits:
                     self.limits.append(limit)
                 return None
             try:
-                broken = subject.broken_along(given, choices)
+                broken = subject.check_schedule(given, choices)
             except ElementError as refused:
                 self.refused.append(refused)
                 continue
@@ -159,79 +164,80 @@ class Phases:
                 return given, size, broken
         return None
 
-    def _smaller(self, subject: GraphLaws, broken: int) -> Counterexample | None:
-        """The same with the fewest elements that break a law, found by halving."""
+    def _find_smaller(self, subject: GraphLaws, broken: int) -> Counterexample | None:
+        """Find the smallest size that breaks a law, by halving."""
         found, holds = None, LARGEST_RANDOM
         while holds + 1 < broken:
             size = (holds + broken) // 2
             tried = (
-                subject.broken_along(given, ()) for given, _ in large_inputs(subject.types, self.effort.given, (size,))
+                subject.check_schedule(given, ())
+                for given, _ in large_inputs(subject.types, self.effort.given, (size,))
             )
             one = next(filter(None, tried), None)
             found, holds, broken = (found, size, broken) if one is None else (one, holds, size)
         return found
 
-    def _resumed(self) -> Counterexample | None:
-        """What is lost in a checkpoint of an operator: looked for last, as other laws say more about a state."""
-        least = self.effort.rest()  # the rest of the work, or a little if nothing is left: the law must be tried
+    def _try_checkpoints(self) -> Counterexample | None:
+        """Try checkpoints last, as other laws say more about a state."""
+        budget = self.effort.with_new_meter()  # the law must be tried even if the budget is used up
         for subject in self.subjects:
             self.current = subject
             subject.space.forget()
-            subject.space.meter = least.meter
-            for given in self._to_resume(subject):
-                if least.over():
-                    self.limits.append(f"not all checkpoints, {self._enough}")
+            subject.space.meter = budget.meter
+            for given in self._checkpoint_inputs(subject):
+                if budget.is_used_up():
+                    self.limits.append(f"not all checkpoints, {self._budget_note}")
                     return None
                 try:
-                    broken = subject.not_resumed(given)
-                except (ElementError, FunctionError):  # as was said before
+                    broken = subject.check_checkpoints(given)
+                except (ElementError, FunctionError):  # reported before
                     continue
                 if broken is not None:
                     return broken
         return None
 
-    def _to_resume(self, subject: GraphLaws) -> Iterator[Input]:
-        """A few small inputs, and one of every size in the code; of an operator, as a program is made of them."""
+    def _checkpoint_inputs(self, subject: GraphLaws) -> Iterator[Input]:
+        """A few small inputs, and one of every size in the code; for operators only, as programs consist of them."""
         if subject.laws is OF_OPERATORS:
             for size in range(self.effort.most + 1):
-                yield from islice(small_inputs(subject.types, size, self.effort.given), MOST_RESUMED)
+                yield from islice(small_inputs(subject.types, size, self.effort.given), MOST_CHECKPOINT_INPUTS)
             largest = {given.data.__repr__(): given for given, _ in self._sized_inputs(subject)}
-            yield from islice(largest.values(), MOST_RESUMED)
+            yield from islice(largest.values(), MOST_CHECKPOINT_INPUTS)
 
     def _ends_elsewhere(self, subject: GraphLaws) -> set[tuple[bool, ...]]:
-        """Where the same collections are tried as streams of other boundedness, too: then they end there, or some."""
+        """The choices of ends that another subject tries: the same collections with other boundedness."""
         collections = [kind.collection for kind in subject.types]
         others = (other.types for other in self.subjects if other is not subject)
-        alike = (types for types in others if [kind.collection for kind in types] == collections)
-        return {flags for types in alike if any(flags := tuple(kind.bounded for kind in types))}
+        others_alike = (types for types in others if [kind.collection for kind in types] == collections)
+        return {flags for types in others_alike if any(flags := tuple(kind.bounded for kind in types))}
 
-    def _random(self) -> Counterexample | None:
+    def _try_random(self) -> Counterexample | None:
         if not self.subjects or not self.effort.tries:
             return None
-        if find_spec("hypothesis") is None:
+        if not st.is_installed():
             self.limits.append(NO_HYPOTHESIS)
             return None
         each = max(min(LEAST_TRIES, self.effort.tries), self.effort.tries // len(self.subjects))
         for subject in self.subjects:
             self.current = subject
-            tried, broken = sample(subject, self.effort, each, self.faults if self.guessed else None, self.refused)
+            tried, broken = try_random(subject, self.effort, each, self.faults if self.guessed else None, self.refused)
             self.random += tried
             if broken is not None:
                 return broken
-        if self.effort.over():
-            self.limits.append(f"not all random inputs, {self._enough}")
+        if self.effort.is_used_up():
+            self.limits.append(f"not all random inputs, {self._budget_note}")
         return None
 
     @property
-    def _enough(self) -> str:
+    def _budget_note(self) -> str:
         return f"as {self.effort.work:,} units of work were done"
 
-    def _endless(self, up: TimeUp) -> LawError:
-        """A function that does not come back, for people."""
+    def _timeout_error(self, up: TimeUp) -> LawError:
+        """The error about a function that does not return."""
         facts = [("stopped at", f"{up.where}   {up.where.text}".rstrip())] if up.where else []
         if self.current is not None:
-            functions = up.call or " or ".join(dict.fromkeys(map(functions_of, self.current.space.nodes)))
-            given = () if self.current.trying is None else (("input", brief(self.current.trying.data)),)
+            functions = up.call or " or ".join(dict.fromkeys(map(name_functions, self.current.space.nodes)))
+            given = () if self.current.last_input is None else (("input", brief(self.current.last_input.data)),)
             facts = [("function", functions), *given, *facts]
         return LawError(
             f"a function was given up {up.spent}: it had not returned",

@@ -6,7 +6,9 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product
+from types import FunctionType
 from typing import Any
 
 from flo.core.operator import Operator
@@ -14,6 +16,8 @@ from flo.core.stream_type import StreamTypes
 from flo.values.element_value import ElementCollection
 
 Names = set[str]
+REMEMBERED = 4096
+"""So many methods are parsed once."""
 
 
 def named_rules(operator: Operator, types: StreamTypes) -> frozenset[str]:
@@ -26,25 +30,39 @@ def named_rules(operator: Operator, types: StreamTypes) -> frozenset[str]:
 
 
 def _methods(kind: type) -> Iterator[tuple[ast.FunctionDef, dict[str, Any]]]:
-    """Those that the class has in the end, its own or inherited, and those that they call by `super()`; each with the
-    names of its module. `advance` repeats the rules of `steps`."""
+    """Yield the methods of a class, own, inherited and called by `super()`, each with the globals of its module.
+
+    `advance` is left out: it repeats the rules of `steps`.
+    """
     for name in dir(kind):
         for owner in kind.__mro__ if name != "advance" else ():
             method = owner.__dict__.get(name)
             method = getattr(method, "__func__", method)
             if not inspect.isfunction(method):
                 continue
-            try:
-                tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
-            except (OSError, SyntaxError, TypeError):  # no source
+            found = _parsed(method)
+            if found is None:  # no source
                 break
-            yield from ((node, method.__globals__) for node in tree.body if isinstance(node, ast.FunctionDef))
-            if not any(isinstance(node, ast.Call) and _called(node) == "super" for node in ast.walk(tree)):
+            steps, calls_super = found
+            yield from ((node, method.__globals__) for node in steps)
+            if not calls_super:
                 break
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _parsed(method: FunctionType) -> tuple[tuple[ast.FunctionDef, ...], bool] | None:
+    """The definition of the method, if it makes steps, and whether it calls `super()`; None if it has no source."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
+    except (OSError, SyntaxError, TypeError):
+        return None
+    called = {_called(node) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    functions = tuple(node for node in tree.body if isinstance(node, ast.FunctionDef))
+    return functions if called & {"Step", "replace"} else (), "super" in called
 
 
 class _Reader:
-    """Which strings an expression can stand for; none where that is not known."""
+    """Finds the strings that an expression can evaluate to; none if that is not known."""
 
     def __init__(self, operator: Operator, types: StreamTypes) -> None:
         self.operator = operator
@@ -69,7 +87,7 @@ class _Reader:
                     yield from self.read(rule, assigned)
 
     def _open(self, node: ast.AST) -> Iterator[ast.AST]:
-        """All that is in the method, without what is for operators of another kind: `if self.awaited is not None:`."""
+        """Yield the nodes of a method, without branches for other operators, such as `if self.awaited is not None:`."""
         yield node
         for child in ast.iter_child_nodes(node):
             if not (isinstance(child, ast.If) and any(map(self._lacks, _conjuncts(child.test)))):
@@ -97,7 +115,7 @@ class _Reader:
                 return _joined([self.read(left, assigned), self.read(right, assigned)])
             case ast.IfExp(_, one, other):
                 return self.read(one, assigned) | self.read(other, assigned)
-            case ast.BoolOp(ast.Or(), parts):  # `self.end_rule or …`: what comes first, if there is anything
+            case ast.BoolOp(ast.Or(), parts):  # `self.end_rule or …`: the first that is not empty
                 return next((found for part in parts if (found := self.read(part, assigned))), set())
             case ast.Name(name) if name in assigned:
                 others = {key: value for key, value in assigned.items() if key != name}
@@ -123,7 +141,7 @@ class _Reader:
         return set()
 
     def _returned(self, name: str) -> Names:
-        """What a method of the operator can return."""
+        """The strings that a method of the operator can return."""
         method = inspect.unwrap(getattr(type(self.operator), name))
         tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
         returned = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return) and node.value is not None]

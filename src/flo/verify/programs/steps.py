@@ -25,37 +25,37 @@ from flo.values.keyed import Keyed
 from flo.values.operators.shapes import is_immutable
 from flo.verify.data.examples import examples
 from flo.verify.effort import is_shipped
-from flo.verify.exploration.moves import Move, StepBroken, step_move
-from flo.verify.exploration.sameness import alike
-from flo.verify.exploration.source import expression, shown_all
+from flo.verify.equality import are_equal
+from flo.verify.exploration.counterexamples import cut_to_difference, format_leftovers
+from flo.verify.exploration.moves import BrokenStep, Move, make_step_move
+from flo.verify.exploration.source import format_expression, format_values
 from flo.verify.exploration.space import Space
-from flo.verify.exploration.ways import differing, left_over
 
 
-def copied(graph: Graph) -> Graph:
-    """The same graph, with operators of its own."""
+def copy_graph(graph: Graph) -> Graph:
+    """Copy a graph, operators included."""
     if isinstance(graph, Node):
-        return Node(graph.state, copied_operator(graph.operator), graph.origin)
-    return type(graph)(copied(graph.left), copied(graph.right))
+        return Node(graph.state, copy_operator(graph.operator), graph.origin)
+    return type(graph)(copy_graph(graph.left), copy_graph(graph.right))
 
 
-def copied_operator(operator: Operator) -> Operator:
+def copy_operator(operator: Operator) -> Operator:
     if not is_dataclass(operator):
         return operator
     own = copy.copy(operator)
     for field in fields(operator):
-        object.__setattr__(own, field.name, _copied(getattr(operator, field.name)))
+        object.__setattr__(own, field.name, _copy_value(getattr(operator, field.name)))
     return own
 
 
-def _copied(part: Any) -> Any:
-    """A copy, if it is equal to the value. A value that is equal only to itself cannot be compared with a copy."""
+def _copy_value(part: Any) -> Any:
+    """Copy a value if the copy is equal to it; else share it, as the two could not be compared."""
     if isinstance(part, Operator):
-        return copied_operator(part)
+        return copy_operator(part)
     try:
         own = copy.deepcopy(part)
         return own if own == part else part
-    except Exception:  # what cannot be copied is shared
+    except Exception:  # it cannot be copied
         return part
 
 
@@ -65,78 +65,83 @@ NEW_ELEMENT = "emit a new value, and leave the elements of the input as they are
 CLOSED = "a collection that is closed under ++, as flo.verify.check(collection) tries"
 
 
-class LawfulSpace(Space):
-    """The states of a graph; every step is tried for the laws that bind single steps."""
+class CheckedSpace(Space):
+    """The states of a graph; every step is checked for the laws of single steps."""
 
     def __init__(self, graph: Graph, types: StreamTypes, names: tuple[str, ...]) -> None:
-        self.judged: list[tuple[StreamTypes, StreamTypes]] = []
-        super().__init__(graph, self._judge(graph, types), names)
-        self.lawful: set[tuple[int, int]] = set()
-        self.mutable = any(holds_mutable(kind.collection) for inputs, _ in self.judged for kind in inputs)
-        """Whether an operator could change the elements that it is given."""
+        self.node_types: list[tuple[StreamTypes, StreamTypes]] = []
+        super().__init__(graph, self._type_nodes(graph, types), names)
+        self.checked: set[tuple[int, int]] = set()
+        self.has_mutable_elements = any(
+            holds_mutable(kind.collection) for inputs, _ in self.node_types for kind in inputs
+        )
+        """Whether an operator could change elements of its input."""
 
-    def _judge(self, graph: Graph, types: StreamTypes) -> StreamTypes:
-        """The types on both sides of every operator, left to right."""
+    def _type_nodes(self, graph: Graph, types: StreamTypes) -> StreamTypes:
+        """Find the input and output types of every operator, from left to right."""
         match graph:
             case Node():
-                self.judged.append((types, derive(graph, types).outputs))
-                return self.judged[-1][1]
+                self.node_types.append((types, derive(graph, types).outputs))
+                return self.node_types[-1][1]
             case Sequential(left, right):
-                return self._judge(right, self._judge(left, types))
+                return self._type_nodes(right, self._type_nodes(left, types))
             case Parallel(left, right):
                 count = left.arity[0]
-                return self._judge(left, types[:count]) + self._judge(right, types[count:])
+                return self._type_nodes(left, types[:count]) + self._type_nodes(right, types[count:])
 
     def forget(self) -> None:
         super().forget()
-        self.lawful = set()
+        self.checked = set()
 
     def small_steps(self, node: Node, times: int = 2) -> list[GraphStep]:
-        """The steps, which must be the same each time."""
-        name, own = node.operator.name, not is_shipped(type(node.operator))  # those of Flo do not change themselves
-        before = copied_operator(node.operator) if own else node.operator
-        held = _copied(node.state) if own and self.mutable else node.state
+        """The enabled steps, which must be the same each time."""
+        name, own = (
+            node.operator.name,
+            not is_shipped(type(node.operator)),
+        )  # the operators of Flo do not change themselves
+        before = copy_operator(node.operator) if own else node.operator
+        held = _copy_value(node.state) if own and self.has_mutable_elements else node.state
         found = super().small_steps(node)
-        if not alike(held, node.state):
+        if not are_equal(held, node.state):
             reason = f"`{name}` changes an element of its input"
-            move = step_move(found[0]) if found else Move(name, name, name)
-            raise StepBroken(
-                "function", reason, move, (shown_all(held or ()), shown_all(node.state or ())), NEW_ELEMENT
+            move = make_step_move(found[0]) if found else Move(name, name, name)
+            raise BrokenStep(
+                "function", reason, move, (format_values(held or ()), format_values(node.state or ())), NEW_ELEMENT
             )
-        if not alike(before, node.operator):
+        if not are_equal(before, node.operator):
             reason = f"`{name}` has changed its own state without a step: it holds something that can be changed"
-            move = step_move(found[0]) if found else Move(name, name, name)
-            texts = expression(before), expression(node.operator)
-            raise StepBroken("function", reason, move, differing(texts), NEW_STATE)
+            move = make_step_move(found[0]) if found else Move(name, name, name)
+            texts = format_expression(before), format_expression(node.operator)
+            raise BrokenStep("function", reason, move, cut_to_difference(texts), NEW_STATE)
         for _ in range(times - 1):
             again = super().small_steps(node)
-            if not alike(found, again):
-                reason = f"{functions_of(node)} gives one result the first time and another the second"
-                raise StepBroken("function", reason, *_difference(node, found, again))
+            if not are_equal(found, again):
+                reason = f"{name_functions(node)} gives one result the first time and another the second"
+                raise BrokenStep("function", reason, *_find_difference(node, found, again))
         return found
 
-    def entered(self, slot: int, number: int, move: Move) -> None:
-        if (slot, number) in self.lawful:
+    def check_content(self, slot: int, number: int, move: Move) -> None:
+        if (slot, number) in self.checked:
             return
-        thing = self.slots[slot].things[number]
+        thing = self.slots[slot].contents[number]
         if isinstance(thing, Node):
-            types, outputs = self.judged[slot]
+            types, outputs = self.node_types[slot]
             try:
                 found = derive(thing, types).outputs
             except FloError as error:
                 advice = KEEP_TYPES if move.step is not None else CLOSED
-                raise StepBroken("preservation", str(error).splitlines()[0], move, advice=advice) from None
+                raise BrokenStep("preservation", str(error).splitlines()[0], move, advice=advice) from None
             if found != outputs:
                 becomes = f"the type of the outputs becomes {', '.join(map(str, found))}"
-                raise StepBroken("preservation", becomes, move, advice=KEEP_TYPES)
+                raise BrokenStep("preservation", becomes, move, advice=KEEP_TYPES)
         else:
             output = self.output_types[slot - len(self.nodes)]
             reason = output.collection.mismatch(thing)
             if reason is not None:
-                raise StepBroken(
-                    "preservation", f"an output of type {output} holds {shown_all([thing])}: {reason}", move
+                raise BrokenStep(
+                    "preservation", f"an output of type {output} holds {format_values([thing])}: {reason}", move
                 )
-        self.lawful.add((slot, number))
+        self.checked.add((slot, number))
 
 
 def holds_mutable(collection: Collection) -> bool:
@@ -153,27 +158,27 @@ def holds_mutable(collection: Collection) -> bool:
     return False
 
 
-def _difference(node: Node, found: list[GraphStep], again: list[GraphStep]) -> tuple[Move, tuple[str, str]]:
-    """The first step that is not the same, and both of its results: what differs of them."""
+def _find_difference(node: Node, found: list[GraphStep], again: list[GraphStep]) -> tuple[Move, tuple[str, str]]:
+    """Find the first step that differs, and where its two results differ."""
     for one, other in zip(found, again, strict=False):
-        if not alike(one, other):
-            emitted, after = _emitted(one), _emitted(other)
-            results = (emitted, after) if emitted != after else left_over(emitted, one.graph, other.graph)
-            return step_move(one), results
+        if not are_equal(one, other):
+            emitted, after = _format_outputs(one), _format_outputs(other)
+            results = (emitted, after) if emitted != after else format_leftovers(emitted, one.graph, other.graph)
+            return make_step_move(one), results
     return Move(node.operator.name, node.operator.name, node.operator.name), (
         f"{len(found)} steps",
         f"{len(again)} steps",
     )
 
 
-def _emitted(step: GraphStep) -> str:
-    return shown_all(output for output in step.outputs if output is not None)
+def _format_outputs(step: GraphStep) -> str:
+    return format_values(output for output in step.outputs if output is not None)
 
 
-def functions_of(node: Node) -> str:
-    """The user's functions in the operator, for people."""
+def name_functions(node: Node) -> str:
+    """Name the user's functions in the operator, for messages."""
     lowering = Lowering()
-    with suppress(FloError):  # a state that cannot be written down
+    with suppress(FloError):  # a state that cannot be lowered
         lowering(node.operator)
     supplied = [item for item in lowering.names.values() if callable(item) and not isinstance(item, (type, Lowerable))]
     return " or ".join(f"`{label(item)}`" for item in supplied) or f"`{node.operator.name}`"

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any, Literal, get_args, get_origin
 
 from flo.core.elements import type_name
-from flo.verify.solver.paths import Path, Refused
+from flo.verify.solver.paths import Path, Untraceable
 from flo.verify.solver.symbolic import Symbol
 from flo.verify.solver.symbolic_types import (
     FloatSymbol,
@@ -38,35 +38,35 @@ _SYMBOLS: dict[Any, type[Symbol]] = {
 }
 
 
-class NoSuchValue(Exception):
-    """The class itself refuses such fields."""
+class RejectedValue(Exception):
+    """The class rejects such fields."""
 
 
-def maker(kind: Any, depth: int = DEEPEST) -> Make:
-    """Makes all values of the type: one symbol, or an object of them; a choice among cases forks the path."""
+def make_maker(kind: Any, depth: int = DEEPEST) -> Make:
+    """Return a function that makes symbols for all values of the type; a choice among cases forks the path."""
     origin, parts = get_origin(kind), get_args(kind)
     if depth == 0:
-        raise Refused(f"values of {type_name(kind)} hold each other too deeply")
+        raise Untraceable(f"values of {type_name(kind)} hold each other too deeply")
     if origin is typing.Annotated:
-        return maker(parts[0], depth)
+        return make_maker(parts[0], depth)
     if kind in _SYMBOLS:
         return _SYMBOLS[kind].any
     cases = _cases(kind)
     if cases:
         return lambda path: path.choose(cases)
     if origin in (typing.Union, types.UnionType):
-        makers = [maker(part, depth - 1) for part in parts]
+        makers = [make_maker(part, depth - 1) for part in parts]
         return lambda path: path.choose(makers)(path)
     if origin is tuple and ... not in parts:
-        makers = [maker(part, depth - 1) for part in parts]
+        makers = [make_maker(part, depth - 1) for part in parts]
         return lambda path: tuple([make(path) for make in makers])
     if isinstance(kind, type) and (hasattr(kind, "_fields") or dataclasses.is_dataclass(kind)):
         return _object_maker(kind, depth)
-    raise Refused(f"values of {type_name(kind)} cannot be traced")
+    raise Untraceable(f"values of {type_name(kind)} cannot be traced")
 
 
 def _cases(kind: Any) -> list[Any]:
-    """All values of a type that has few."""
+    """All values of a type that has few; empty for other types."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind is bool:
         return [False, True]
@@ -86,28 +86,28 @@ def _object_maker(kind: Any, depth: int) -> Make:
     if dataclasses.is_dataclass(kind):
         parameters: Any = getattr(kind, "__dataclass_params__", None)
         if not parameters.frozen or not parameters.init:
-            raise Refused(f"a {type_name(kind)} can change, or is made by its own __init__: it cannot be traced")
+            raise Untraceable(f"a {type_name(kind)} can change, or is made by its own __init__: it cannot be traced")
         names = [field.name for field in dataclasses.fields(kind) if field.init]
     else:
         names = list(kind._fields)
     try:
         hints = typing.get_type_hints(kind)
     except Exception as error:
-        raise Refused(f"the annotations of {kind.__name__} cannot be resolved") from error
-    makers = {name: maker(hints.get(name, Any), depth - 1) for name in names}
+        raise Untraceable(f"the annotations of {kind.__name__} cannot be resolved") from error
+    makers = {name: make_maker(hints.get(name, Any), depth - 1) for name in names}
 
     def make(path: Path) -> Any:
         fields = {name: make(path) for name, make in makers.items()}
         try:
             return kind(**fields)
         except Exception as error:
-            raise NoSuchValue from error
+            raise RejectedValue from error
 
     return make
 
 
 def fits(value: Any, kind: Any) -> bool:
-    """Whether every value that the symbols in this one stand for is of the type; False if that cannot be told."""
+    """Whether the value is of the type for all values of its symbols; False if unknown."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is typing.Annotated:
         return fits(value, parts[0])
@@ -129,14 +129,14 @@ def fits(value: Any, kind: Any) -> bool:
     return value is None if kind is None else type(value) is kind
 
 
-def plain(value: Any, model: Any, constants: list[Any]) -> Any:
-    """The value with the numbers, texts and sets of the model in the place of its symbols."""
+def to_plain(value: Any, model: Any, constants: list[Any]) -> Any:
+    """Replace the symbols in a value by the numbers, texts and sets of the model."""
     if isinstance(value, Symbol):
         return value.read(model, value.term, constants)
     if isinstance(value, tuple):
-        items = [plain(item, model, constants) for item in value]
+        items = [to_plain(item, model, constants) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value) if field.init]
-        return type(value)(**{name: plain(getattr(value, name), model, constants) for name in names})
+        return type(value)(**{name: to_plain(getattr(value, name), model, constants) for name in names})
     return value

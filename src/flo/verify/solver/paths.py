@@ -1,4 +1,4 @@
-"""A path through functions that run on symbols: which of the conditions that they test hold."""
+"""A path through functions that run on symbols: the outcomes of the conditions that they test."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import math
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from flo.verify.optional import z3
+
 MOST_TESTS = 100
-"""How many conditions may be tested on one way: a loop that a symbol ends may never end."""
+"""How many conditions a path may test: a loop whose condition is a symbol may never end."""
 QUICK = 200_000
-"""So much work for the solver that is quick with what is easy, before the one that chooses its tactics."""
+"""The budget of the simple solver, before the one with tactics is asked."""
 
 
-class Refused(BaseException):
-    """What cannot be traced. No `Exception`, so that what a function does about its own errors does not hide it."""
+class Untraceable(BaseException):
+    """Something that cannot be traced. Not an `Exception`, so that the function's own handlers do not catch it."""
 
 
-class OutOfWork(Refused):
-    pass
+class OutOfWork(Untraceable):
+    """The budget of the solver is used up."""
 
 
 Decisions = tuple[tuple[Any, bool], ...]
@@ -25,35 +27,35 @@ Decisions = tuple[tuple[Any, bool], ...]
 
 @dataclass
 class Question:
-    """What all ways through the functions have in common."""
+    """The state that all paths through the functions share."""
 
     work: int
-    """What the solver may still do, as it counts it."""
+    """The remaining budget, in the solver's own units."""
     words: bool
-    """Whether texts are known by their order only."""
+    """Whether texts are represented by their order only."""
     texts: bool = False
-    """Whether there are texts at all."""
+    """Whether there are texts among the arguments."""
     floats: bool = False
 
 
 class Path:
-    """Follows the decisions that it is given, then takes what is possible; `others` are the ways that it leaves."""
+    """Follows the given decisions, then takes what is possible; `others` are the paths not taken."""
 
     def __init__(self, decisions: Decisions, question: Question, model: Any = None) -> None:
         self.decisions = decisions
         self.question = question
         self.model = model
-        """Values that take this way, as far as it is decided."""
+        """Values that take this path, as far as it is decided."""
         self.taken: list[tuple[Any, bool]] = []
         self.others: list[Path] = []
         self.conditions: list[Any] = []
-        self.refusal: Refused | None = None
+        self.refusal: Untraceable | None = None
         self.lone_member: Any = None
         """The symbol of a set `{x}` that was just built, and must go into an operation with a set of the solver."""
         self._symbols = 0
 
     def refuse(self, reason: str) -> NoReturn:
-        self.refusal = self.refusal or Refused(reason)  # kept, should anything swallow it
+        self.refusal = self.refusal or Untraceable(reason)  # kept in case something catches it
         raise self.refusal
 
     def name(self) -> str:
@@ -61,9 +63,7 @@ class Path:
         return f"v{self._symbols}"
 
     def fork(self, condition: Any) -> bool:
-        """Whether the condition holds on this way."""
-        import z3
-
+        """Whether the condition holds on this path."""
         self.expect_no_lone_member()
         place = len(self.taken)
         if place < len(self.decisions):
@@ -77,9 +77,7 @@ class Path:
         return bool(holds)
 
     def choose(self, options: list[Any]) -> Any:
-        """One of the options; other ways take the others."""
-        import z3
-
+        """Choose one of the options; other paths take the others."""
         for option in options[:-1]:
             free = z3.Bool(self.name())  # nothing else depends on it: both are possible
             if len(self.taken) >= len(self.decisions):
@@ -94,9 +92,7 @@ class Path:
             self.refuse(f"a set with {self.lone_member.called} in it cannot be traced")
 
     def _decide(self, condition: Any) -> bool:
-        """One outcome is that of the model, if there is one; the solver is asked whether the other is possible."""
-        import z3
-
+        """Decide by the model, if there is one, and ask the solver whether the other outcome is possible."""
         if len(self.taken) >= MOST_TESTS:
             self.refuse(f"it tests more than {MOST_TESTS} conditions in a row")
         simple = z3.simplify(condition)
@@ -116,23 +112,21 @@ class Path:
         return holds
 
     def ask(self, *conditions: Any) -> tuple[Any, Any]:
-        """Whether the conditions are possible on this way, and a model if they are."""
-        import z3
-
+        """Ask the solver whether the conditions are possible on this path; with a model if they are."""
         for solver, most in ((z3.SimpleSolver(), QUICK), (z3.Solver(), math.inf)):
             if self.question.work <= 0:
                 raise OutOfWork
             solver.set("rlimit", int(min(most, self.question.work)))
             solver.add(*self.conditions, *conditions)
-            before = _counted(solver)
+            before = _work_done(solver)
             answer = solver.check()
-            self.question.work -= max(1, _counted(solver) - before)
+            self.question.work -= max(1, _work_done(solver) - before)
             if answer != z3.unknown:
                 break
         return answer, solver.model() if answer == z3.sat else None
 
 
-def _counted(solver: Any) -> int:
-    """What the solver has done since Python was started, as it counts it."""
+def _work_done(solver: Any) -> int:
+    """The work of the solver since Python was started, in its own units."""
     statistics = solver.statistics()
     return int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118

@@ -8,32 +8,33 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from flo.verify.functions.equations import NoJoin, same
-from flo.verify.solver.arguments import Make, NoSuchValue, fits, maker, plain
-from flo.verify.solver.paths import OutOfWork, Path, Question, Refused
-from flo.verify.solver.tracing import deliberate, traced
+from flo.verify.equality import NoJoin, are_equal
+from flo.verify.optional import NO_Z3, z3
+from flo.verify.solver.arguments import Make, RejectedValue, fits, make_maker, to_plain
+from flo.verify.solver.paths import OutOfWork, Path, Question, Untraceable
+from flo.verify.solver.tracing import is_deliberate, trace
 
 MOST_PATHS = 200
 SOLVER_WORK = 4_000_000
-"""For one equation, as the solver counts what it does: about two seconds, and the same on every machine."""
+"""The budget for one equation, in the solver's units: about two seconds, and the same on every machine."""
 Sides: TypeAlias = Callable[..., tuple[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """Equal for all values of the types; of float all but nan."""
+    """The sides are equal for all values of the types; for floats, all but NaN."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refuted:
-    """Not equal for these: it was tried."""
+    """The sides differ for these arguments, as a call has confirmed."""
 
     arguments: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Neither could be shown, and why."""
+    """Neither proved nor refuted, and why."""
 
     reason: str
 
@@ -43,31 +44,29 @@ _one_at_a_time = threading.RLock()  # z3 keeps its terms in one place for all th
 
 
 def prove(sides: Sides, types: Sequence[Any], *, work: int = SOLVER_WORK) -> Verdict:
-    """Whether the two results of `sides` are equal for all arguments of the types.
+    """Prove that the two results of `sides` are equal for all arguments of the types.
 
-    The functions are run on symbols, once for each way through their branches. Globals and variables of outer functions
-    count as the constants that they are now.
+    The functions are run on symbols, once for each path through their branches. Globals and variables of outer
+    functions count as constants, with their present values.
     """
-    try:
-        import z3  # noqa: F401
-    except ImportError:
-        return Unknown("z3 is not installed: pip install 'flo-streams[verify]'")
+    if not z3.is_installed():
+        return Unknown(NO_Z3)
     with _one_at_a_time:
         try:
-            makers = [maker(kind) for kind in types]
+            makers = [make_maker(kind) for kind in types]
             question = Question(work, words=True)
-            verdict = _all_paths(sides, makers, question)
+            verdict = _prove_all_paths(sides, makers, question)
             if question.texts and verdict != Proved():
-                verdict = _all_paths(sides, makers, replace(question, words=False))
+                verdict = _prove_all_paths(sides, makers, replace(question, words=False))
             return verdict
         except OutOfWork:
             return Unknown(f"the solver was not done after {work:,} units of its work")
-        except Refused as refused:
+        except Untraceable as refused:
             return Unknown(str(refused))
 
 
-def stays(f: Callable[..., Any], types: Sequence[Any], kind: Any, *, work: int = SOLVER_WORK) -> Verdict:
-    """Whether f gives a value of this type for all arguments of the types."""
+def prove_type(f: Callable[..., Any], types: Sequence[Any], kind: Any, *, work: int = SOLVER_WORK) -> Verdict:
+    """Prove that f returns a value of this type for all arguments of the types."""
     results: list[Any] = []
 
     def sides(*arguments: Any) -> tuple[Any, Any]:
@@ -79,7 +78,7 @@ def stays(f: Callable[..., Any], types: Sequence[Any], kind: Any, *, work: int =
     return Unknown("its results may leave their type") if left else verdict
 
 
-def _all_paths(sides: Sides, makers: list[Make], question: Question) -> Verdict:
+def _prove_all_paths(sides: Sides, makers: list[Make], question: Question) -> Verdict:
     waiting = deque([Path((), question)])  # short ones first: they give small counterexamples
     doubts: list[Unknown] = []
     paths = 0
@@ -87,14 +86,14 @@ def _all_paths(sides: Sides, makers: list[Make], question: Question) -> Verdict:
         paths += 1
         path = waiting.popleft()
         try:
-            verdict = _one_path(path, sides, makers)
+            verdict = _prove_path(path, sides, makers)
         except OutOfWork:
             if doubts:
                 break
             raise
         waiting += path.others
         if isinstance(verdict, Refuted) or (verdict != Proved() and question.texts and question.words):
-            return verdict  # of texts more must be known than their order
+            return verdict  # the order of texts does not suffice
         if isinstance(verdict, Unknown):
             doubts.append(verdict)
     if waiting and not doubts:
@@ -102,29 +101,29 @@ def _all_paths(sides: Sides, makers: list[Make], question: Question) -> Verdict:
     return doubts[0] if doubts else Proved()
 
 
-def _one_path(path: Path, sides: Sides, makers: list[Make]) -> Verdict:
+def _prove_path(path: Path, sides: Sides, makers: list[Make]) -> Verdict:
     arguments: list[Any] = []
 
     def run() -> bool:
         arguments.extend(make(path) for make in makers)
         results = sides(*arguments)
         for each in results:
-            if isinstance(each, NoJoin) and not deliberate(each.__cause__ or each):
+            if isinstance(each, NoJoin) and not is_deliberate(each.__cause__ or each):
                 path.refuse("whether there are such values cannot be traced")
-        equal = same(*results)
+        equal = are_equal(*results)
         path.expect_no_lone_member()
         return equal
 
     try:
-        if traced(path, run):
+        if trace(path, run):
             return Proved()
-    except NoSuchValue as error:
-        if path.lone_member is None and deliberate(error.__cause__ or error):
-            return Proved()  # nothing is said of such values
+    except RejectedValue as error:
+        if path.lone_member is None and is_deliberate(error.__cause__ or error):
+            return Proved()  # there are no such values
         return Unknown("whether there are such values cannot be traced")
     except OutOfWork:
         raise
-    except Refused as refused:
+    except Untraceable as refused:
         return Unknown(str(refused))
     except Exception as error:
         return Unknown(f"it raises {type(error).__name__} for some values")
@@ -133,8 +132,6 @@ def _one_path(path: Path, sides: Sides, makers: list[Make]) -> Verdict:
 
 def _counterexample(path: Path, sides: Sides, arguments: list[Any]) -> Verdict:
     """The values of the solver's model, if the sides really differ for them."""
-    import z3
-
     answer, model = path.ask()
     if answer == z3.unsat:
         return Proved()  # no values take this path
@@ -142,10 +139,10 @@ def _counterexample(path: Path, sides: Sides, arguments: list[Any]) -> Verdict:
         return Unknown("the solver gave up")
     constants = list(_constants([*path.conditions, *(model[name] for name in model.decls())]))
     try:
-        values = tuple(plain(argument, model, constants) for argument in arguments)
-        if not same(*sides(*values)):
+        values = tuple(to_plain(argument, model, constants) for argument in arguments)
+        if not are_equal(*sides(*values)):
             return Refuted(values)
-    except Refused as refused:
+    except Untraceable as refused:
         return Unknown(str(refused))
     except Exception as error:
         return Unknown(f"it raises {type(error).__name__} for some values")
@@ -154,8 +151,6 @@ def _counterexample(path: Path, sides: Sides, arguments: list[Any]) -> Verdict:
 
 def _constants(terms: list[Any]) -> Iterator[Any]:
     """The numbers and texts in the terms, each once."""
-    import z3
-
     waiting, seen = [term for term in terms if z3.is_expr(term)], set()
     while waiting:
         term = waiting.pop()

@@ -14,11 +14,12 @@ from itertools import takewhile
 from types import CodeType, FrameType
 from typing import Any, ClassVar
 
+from flo.verify.optional import z3
 from flo.verify.solver.paths import Path
 
 
 class Symbol:
-    """`term` is what the solver knows of it. A test of it forks the path, so that its outcome is a plain bool."""
+    """`term` is its term in the solver. A test of it forks the path, so the outcome is a plain bool."""
 
     __slots__ = ("path", "term")
     called: ClassVar[str]
@@ -34,19 +35,17 @@ class Symbol:
 
     @classmethod
     def sort(cls) -> Any:
-        """What the solver calls the type."""
+        """The sort of the type in the solver."""
         raise NotImplementedError
 
     @classmethod
     def any(cls, path: Path) -> Symbol:
-        """Stands for every value of the type."""
-        import z3
-
+        """Make a symbol for every value of the type."""
         return cls(path, z3.Const(path.name(), cls.sort()))
 
     @classmethod
     def lift(cls, path: Path, value: Any) -> Any:
-        """The value, symbol or not, as a term of this sort; None if it has none."""
+        """Turn a value, symbol or not, into a term of this sort; None if that is impossible."""
         raise NotImplementedError
 
     @classmethod
@@ -54,24 +53,24 @@ class Symbol:
         """The Python value that the term has in a model; `constants` are the terms that may be elements of a set."""
         raise NotImplementedError
 
-    def combined(self, sign: str, other: Any, swapped: bool) -> Any:
-        found = self._together(other, swapped)
+    def combine(self, sign: str, other: Any, swapped: bool) -> Any:
+        found = self._lift_both(other, swapped)
         if found is None or sign not in found[0].operations:
-            self.path.refuse(f"{sign} of {self.called} and {_described(other)} cannot be traced")
+            self.path.refuse(f"{sign} of {self.called} and {_describe(other)} cannot be traced")
         kind, left, right = found
         return kind(self.path, kind.operations[sign](self.path, left, right))
 
-    def compared(self, sign: str, other: Any, swapped: bool) -> Any:
-        found = self._together(other, swapped)
+    def compare(self, sign: str, other: Any, swapped: bool) -> Any:
+        found = self._lift_both(other, swapped)
         if found is None:
             if _family(other) in ("", _family(self.zero)):
-                self.path.refuse(f"comparing {self.called} with {_described(other)} cannot be traced")
-            return NotImplemented  # as Python does for the values themselves
+                self.path.refuse(f"comparing {self.called} with {_describe(other)} cannot be traced")
+            return NotImplemented  # as for plain values
         kind, left, right = found
         return self.path.fork(kind.tests[sign](left, right))
 
-    def _together(self, other: Any, swapped: bool) -> tuple[type[Symbol], Any, Any] | None:
-        """The narrowest sort that has both, and their terms in it."""
+    def _lift_both(self, other: Any, swapped: bool) -> tuple[type[Symbol], Any, Any] | None:
+        """Find the narrowest sort that has both values, and their terms in it."""
         for kind in filter(None, (type(self), self.wider)):
             term = kind.lift(self.path, other)
             if term is not None:
@@ -81,29 +80,29 @@ class Symbol:
         return None
 
     def __eq__(self, other: object) -> Any:
-        return self.compared("==", other, False)
+        return self.compare("==", other, False)
 
     def __ne__(self, other: object) -> Any:
-        equal = self.compared("==", other, False)
+        equal = self.compare("==", other, False)
         return equal if equal is NotImplemented else not equal
 
     def __lt__(self, other: Any) -> Any:
-        return self.compared("<", other, False)
+        return self.compare("<", other, False)
 
     def __le__(self, other: Any) -> Any:
-        return self.compared("<=", other, False)
+        return self.compare("<=", other, False)
 
     def __gt__(self, other: Any) -> Any:
-        return self.compared("<", other, True)
+        return self.compare("<", other, True)
 
     def __ge__(self, other: Any) -> Any:
-        return self.compared("<=", other, True)
+        return self.compare("<=", other, True)
 
     def __bool__(self) -> bool:
         return bool(self != self.zero)
 
     def __hash__(self) -> int:
-        """Only for `a | {x}`: what else sets and dicts do with hashes is not seen here."""
+        """Only for `a | {x}`: other uses of hashes, in sets and dicts, cannot be traced."""
         self.path.expect_no_lone_member()
         if not _builds_an_operand(sys._getframe(1)):
             self.path.refuse(f"the hash of {self.called} cannot be traced, as in sets and dicts")
@@ -115,12 +114,12 @@ class Symbol:
 
 
 def _arithmetic(sign: str, swapped: bool) -> Callable[[Symbol, Any], Any]:
-    return lambda self, other: self.combined(sign, other, swapped)
+    return lambda self, other: self.combine(sign, other, swapped)
 
 
-def _refusal(shown: str) -> Callable[..., Any]:
+def _refusal(called: str) -> Callable[..., Any]:
     def refuse(self: Symbol, *others: Any) -> Any:
-        self.path.refuse(f"{shown} of {self.called} cannot be traced")
+        self.path.refuse(f"{called} of {self.called} cannot be traced")
 
     return refuse
 
@@ -159,8 +158,8 @@ _REFUSED = {
 for _name, _sign in _SIGNS.items():
     setattr(Symbol, f"__{_name}__", _arithmetic(_sign, swapped=False))
     setattr(Symbol, f"__r{_name}__", _arithmetic(_sign, swapped=True))
-for _name, _shown in _REFUSED.items():
-    setattr(Symbol, f"__{_name}__", _refusal(_shown))
+for _name, _text in _REFUSED.items():
+    setattr(Symbol, f"__{_name}__", _refusal(_text))
 
 
 def _family(value: Any) -> str:
@@ -176,7 +175,7 @@ def _family(value: Any) -> str:
     return families.get(type(value), "")
 
 
-def _described(value: Any) -> str:
+def _describe(value: Any) -> str:
     return value.called if isinstance(value, Symbol) else f"{type(value).__name__}"
 
 
@@ -188,7 +187,7 @@ def _instructions(code: CodeType) -> dict[int, tuple[dis.Instruction, list[dis.I
 
 
 def _builds_an_operand(frame: FrameType) -> bool:
-    """Whether it is at the `{x}` in `… | {x}` or `… | frozenset({x})`, so that the set goes to the operator at once."""
+    """Whether the frame is at the `{x}` in `… | {x}` or `… | frozenset({x})`."""
     now, following = _instructions(frame.f_code)[frame.f_lasti]
     if now.opname != "BUILD_SET" or now.arg != 1:
         return False

@@ -9,14 +9,15 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from flo.verify.solver.paths import Path, Refused
+from flo.verify.optional import z3
+from flo.verify.solver.paths import Path, Untraceable
 from flo.verify.solver.symbolic import Symbol
 
 LARGEST_POWER = 8
 
 
 def _floor(path: Path, left: Any, right: Any) -> tuple[Any, Any]:
-    """// and % of Python, which round down; the solver's / and % of ints do so for a positive divisor."""
+    """// and % as in Python, rounding down; the solver does so for positive divisors only."""
     if path.fork(right == 0):
         raise ZeroDivisionError("division by zero")
     if path.fork(right > 0):
@@ -45,14 +46,12 @@ class _Exact(Symbol):
         return result
 
     def __neg__(self) -> Any:
-        return self.combined("-", 0, True)
+        return self.combine("-", 0, True)
 
     def __pos__(self) -> Any:
         return self
 
     def __abs__(self) -> Any:
-        import z3
-
         self.path.expect_no_lone_member()
         return type(self)(self.path, z3.If(self.term < 0, -self.term, self.term))
 
@@ -69,14 +68,10 @@ class FractionSymbol(_Exact):
 
     @classmethod
     def sort(cls) -> Any:
-        import z3
-
         return z3.RealSort()
 
     @classmethod
     def lift(cls, path: Path, value: Any) -> Any:
-        import z3
-
         if isinstance(value, cls):
             return value.term
         if isinstance(value, IntSymbol):
@@ -85,11 +80,9 @@ class FractionSymbol(_Exact):
 
     @classmethod
     def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
-        import z3
-
         value = model.eval(term, model_completion=True)
         if not z3.is_rational_value(value):
-            raise Refused("the solver found an irrational number")
+            raise Untraceable("the solver found an irrational number")
         return Fraction(value.numerator_as_long(), value.denominator_as_long())
 
 
@@ -107,14 +100,10 @@ class IntSymbol(_Exact):
 
     @classmethod
     def sort(cls) -> Any:
-        import z3
-
         return z3.IntSort()
 
     @classmethod
     def lift(cls, path: Path, value: Any) -> Any:
-        import z3
-
         if isinstance(value, cls):
             return value.term
         return z3.IntVal(int(value)) if type(value) in (int, bool) else None
@@ -128,8 +117,6 @@ def _rounded(name: str) -> Any:
     """An operation of IEEE doubles."""
 
     def operation(path: Path, left: Any, right: Any) -> Any:
-        import z3
-
         if name == "fpDiv" and path.fork(z3.fpIsZero(right)):
             raise ZeroDivisionError("float division by zero")
         return getattr(z3, name)(z3.RNE(), left, right)
@@ -138,13 +125,11 @@ def _rounded(name: str) -> Any:
 
 
 def _floats_equal(left: Any, right: Any) -> Any:
-    import z3
-
     return z3.fpEQ(left, right)  # 0.0 == -0.0, unlike the equality of terms
 
 
 class FloatSymbol(Symbol):
-    """Every float but nan: where a result is nan, it is Python's."""
+    """Every float but NaN; a result that is NaN becomes Python's NaN."""
 
     __slots__ = ()
     called = "a float"
@@ -159,14 +144,10 @@ class FloatSymbol(Symbol):
 
     @classmethod
     def sort(cls) -> Any:
-        import z3
-
         return z3.Float64()
 
     @classmethod
     def any(cls, path: Path) -> Symbol:
-        import z3
-
         symbol = super().any(path)
         path.conditions.append(z3.Not(z3.fpIsNaN(symbol.term)))
         path.question.floats = True
@@ -174,8 +155,6 @@ class FloatSymbol(Symbol):
 
     @classmethod
     def lift(cls, path: Path, value: Any) -> Any:
-        import z3
-
         if isinstance(value, cls):
             return value.term
         if type(value) in (int, bool) and abs(value) <= 2**53:  # as a float, exactly
@@ -188,15 +167,11 @@ class FloatSymbol(Symbol):
 
     @classmethod
     def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
-        import z3
-
         bits = model.eval(z3.fpToIEEEBV(term), model_completion=True).as_long()
         return struct.unpack("<d", struct.pack("<Q", bits))[0]
 
-    def combined(self, sign: str, other: Any, swapped: bool) -> Any:
-        import z3
-
-        result = super().combined(sign, other, swapped)
+    def combine(self, sign: str, other: Any, swapped: bool) -> Any:
+        result = super().combine(sign, other, swapped)
         return float("nan") if self.path.fork(z3.fpIsNaN(result.term)) else result
 
     def __neg__(self) -> Any:
@@ -207,20 +182,18 @@ class FloatSymbol(Symbol):
         return self
 
     def __abs__(self) -> Any:
-        import z3
-
         self.path.expect_no_lone_member()
         return type(self)(self.path, z3.fpAbs(self.term))
 
 
 LAST_CHARACTER = 0x1FFFF
-"""The solver has characters up to 0x2FFFF only: room for others above those that functions name."""
+"""The solver has characters up to 0x2FFFF: this leaves some above those that functions mention."""
 
 
 class WordSymbol(Symbol):
-    """A text of which only the order among others is asked: with ints in its place the solver is much quicker.
+    """A text that is only compared with others: represented by an int, with which the solver is much quicker.
 
-    What holds of all ints holds of texts, as finitely many of them are ordered as some ints are.
+    A law that holds for all ints holds for texts, as any finite set of texts is ordered like some ints.
     """
 
     __slots__ = ()
@@ -230,8 +203,6 @@ class WordSymbol(Symbol):
 
     @classmethod
     def sort(cls) -> Any:
-        import z3
-
         return z3.IntSort()
 
     @classmethod
@@ -240,11 +211,11 @@ class WordSymbol(Symbol):
 
     @classmethod
     def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
-        raise Refused("a text is more than its order")
+        raise Untraceable("a text is more than its order")
 
 
 class StrSymbol(Symbol):
-    """Ordered by code points, as Python's."""
+    """A text, ordered by code points as in Python."""
 
     __slots__ = ()
     called = "a str"
@@ -253,8 +224,6 @@ class StrSymbol(Symbol):
 
     @classmethod
     def sort(cls) -> Any:
-        import z3
-
         return z3.StringSort()
 
     @classmethod
@@ -264,8 +233,6 @@ class StrSymbol(Symbol):
 
     @classmethod
     def lift(cls, path: Path, value: Any) -> Any:
-        import z3
-
         if isinstance(value, cls):
             return value.term
         if type(value) is not str or any(ord(character) > LAST_CHARACTER for character in value):
@@ -280,27 +247,21 @@ class StrSymbol(Symbol):
 
 def _operation(name: str) -> Any:
     def operation(path: Path, left: Any, right: Any) -> Any:
-        import z3
-
         return getattr(z3, name)(left, right)
 
     return operation
 
 
 def _subset(left: Any, right: Any) -> Any:
-    import z3
-
     return z3.IsSubset(left, right)
 
 
 def _proper_subset(left: Any, right: Any) -> Any:
-    import z3
-
     return z3.And(z3.IsSubset(left, right), left != right)
 
 
 class SetSymbol(Symbol):
-    """Sets, infinite ones too: what holds of those holds of the finite ones."""
+    """Sets, infinite ones included: a law that holds for these holds for finite ones."""
 
     __slots__ = ()
     zero = frozenset[Any]()
@@ -317,14 +278,10 @@ class SetSymbol(Symbol):
 
     @classmethod
     def sort(cls) -> Any:
-        import z3
-
         return z3.SetSort(cls.element.sort())
 
     @classmethod
     def lift(cls, path: Path, value: Any) -> Any:
-        import z3
-
         if isinstance(value, cls):
             return value.term
         if type(value) not in (frozenset, set):
@@ -343,15 +300,11 @@ class SetSymbol(Symbol):
 
     @classmethod
     def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
-        import z3
-
         fitting = [each for each in constants if each.sort() == term.sort().domain()]
         inside = [each for each in fitting if z3.is_true(model.eval(z3.IsMember(each, term), model_completion=True))]
         return frozenset(cls.element.read(model, each, constants) for each in inside)
 
     def __contains__(self, item: Any) -> bool:
-        import z3
-
         term = self.element.lift(self.path, item)
         if term is None:
             self.path.refuse(f"whether such an object is in {self.called} cannot be traced")
@@ -367,15 +320,15 @@ class SetSymbol(Symbol):
         return self._all("-", others)
 
     def issubset(self, other: Any) -> Any:
-        return self.compared("<=", other, False)
+        return self.compare("<=", other, False)
 
     def issuperset(self, other: Any) -> Any:
-        return self.compared("<=", other, True)
+        return self.compare("<=", other, True)
 
     def _all(self, sign: str, others: Iterable[Any]) -> Any:
         result: Any = self
         for other in others:
-            result = result.combined(sign, other, False)
+            result = result.combine(sign, other, False)
         return result
 
 

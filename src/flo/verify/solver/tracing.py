@@ -23,7 +23,7 @@ from fractions import Fraction
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar
 
-from flo.verify.data.constants import unwrapped
+from flo.verify.data.constants import unwrap
 from flo.verify.solver.paths import Path
 from flo.verify.solver.symbolic import Symbol
 
@@ -44,24 +44,24 @@ _DESCRIPTORS: tuple[Any, ...] = (
 _STANDARD = ("builtins", "abc", "enum", "typing")
 
 
-class Readable:
-    """What was found harmless on one path."""
+class HarmlessValues:
+    """The values that were found harmless on one path: constants and pure functions."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.fine: dict[int, Any] = {}
 
-    def check(self, value: Any, shown: str) -> None:
-        """Refuses what a function may read or call, if it is no constant and not known to be harmless."""
+    def check(self, value: Any, called: str) -> None:
+        """Refuse a value that a function reads or calls, unless it is a constant or known to be harmless."""
         kind = type(value)
         if kind in _PLAIN or isinstance(value, Symbol) or id(value) in self.fine:
             return
         self.fine[id(value)] = value  # kept, so that no other gets its place
-        for part in self._parts(value, kind, shown):
-            self.check(part, shown)
+        for part in self._parts(value, kind, called):
+            self.check(part, called)
 
-    def _parts(self, value: Any, kind: type, shown: str) -> list[Any]:
-        """What must be harmless for the value to be so."""
+    def _parts(self, value: Any, kind: type, called: str) -> list[Any]:
+        """The parts that must be harmless for the value to be so."""
         if isinstance(value, BuiltinFunctionType) or kind is types.MethodWrapperType:
             if value not in _FUNCTIONS and getattr(value, "__self__", None) is not math:
                 self.path.refuse(f"it calls {_named(value)}, which cannot be traced")
@@ -85,7 +85,7 @@ class Readable:
         if dataclasses.is_dataclass(value):
             return [kind, *self._fields(value)]
         if typing.get_origin(value) is None and kind not in (operator.itemgetter, TypeVar):
-            self.path.refuse(f"`{shown}`, a {kind.__name__}, may change or cannot be traced")
+            self.path.refuse(f"`{called}`, a {kind.__name__}, may change or cannot be traced")
         return []
 
     def _fields(self, value: Any) -> list[Any]:
@@ -95,7 +95,7 @@ class Readable:
         return [*(getattr(value, name, None) for name in names), *getattr(value, "__dict__", {}).values()]
 
     def _class_parts(self, kind: type) -> list[Any]:
-        """What the class holds for its objects: methods are seen when they are called, other objects are not."""
+        """The parts of a class that its objects can read. Methods are checked when they are called."""
         if kind in _CLASSES:
             return []
         if not issubclass(kind, (Enum, BaseException)) and not _has_fields(kind):
@@ -106,7 +106,7 @@ class Readable:
         for each in kind.__mro__:
             if each.__module__ not in _STANDARD:
                 parts += [item for name, item in vars(each).items() if not _internal(name)]
-        return [part for part in map(unwrapped, parts) if not isinstance(part, _DESCRIPTORS)]
+        return [part for part in map(unwrap, parts) if not isinstance(part, _DESCRIPTORS)]
 
 
 def _has_fields(kind: type) -> bool:
@@ -124,12 +124,12 @@ def _named(value: Any) -> str:
 
 R = TypeVar("R")
 
-_OURS = re.compile(r"flo\.verify\.(solver\.(paths|symbolic\w*|tracing|readable)|within)|z3(\..*)?")
-"""Modules that call nothing of the user: what they do is not looked at."""
+_OURS = re.compile(r"flo\.verify\.(solver\.(paths|symbolic\w*|tracing)|optional|time_limit)|z3(\..*)?")
+"""Modules that do not call the user's functions: they are not observed."""
 _KNOWN = re.compile(
-    r"flo\.verify\.(solver\.(arguments|prove)|functions\.equations)|fractions|enum|dataclasses|abc|numbers"
+    r"flo\.verify\.(solver\.(arguments|prove)|functions\.equations|equality)|fractions|enum|dataclasses|abc|numbers"
 )
-"""Modules that may call functions of the user, and are known otherwise."""
+"""Modules that may call the user's functions, and are otherwise known to be harmless."""
 _CACHED_PROPERTY: Any = functools.cached_property.__get__
 
 _INSTRUCTIONS = re.compile(
@@ -152,11 +152,11 @@ _WHY = {
 }
 
 
-def traced(path: Path, run: Callable[[], R]) -> R:
-    """What `run` gives; raises Refused where symbols would not show what the functions do."""
+def trace(path: Path, run: Callable[[], R]) -> R:
+    """Run a function on symbols; raises `Untraceable` if it does something that symbols do not record."""
     observer = _Observer(path)
     before, collecting = sys.getprofile(), gc.isenabled()
-    gc.disable()  # it calls functions of others, which are none of the user's here
+    gc.disable()  # it would call unrelated functions
     try:
         sys.setprofile(observer)
         result = run()
@@ -170,13 +170,13 @@ def traced(path: Path, run: Callable[[], R]) -> R:
 
 
 class _Observer:
-    """Told of every call, of Python functions and of built-in ones."""
+    """The profile function: it is called for every call of a Python or built-in function."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.inside: FrameType | None = None
         self.seen: set[CodeType] = set()
-        self.readable = Readable(path)
+        self.harmless = HarmlessValues(path)
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         if self.inside is not None:
@@ -187,7 +187,7 @@ class _Observer:
         known = _KNOWN.fullmatch(module) is not None or code is _CACHED_PROPERTY.__code__
         ours = _OURS.fullmatch(module) is not None
         if event == "c_call" and not (known or ours):
-            self.readable.check(argument, getattr(argument, "__name__", ""))
+            self.harmless.check(argument, getattr(argument, "__name__", ""))
         if event != "call":
             return
         if ours:
@@ -207,27 +207,27 @@ class _Observer:
     def variables(self, frame: FrameType, names: tuple[str, ...]) -> None:
         for name in names:
             if name in frame.f_locals:
-                self.readable.check(frame.f_locals[name], name)
+                self.harmless.check(frame.f_locals[name], name)
 
     def instructions(self, frame: FrameType, code: CodeType) -> None:
-        """Refuses functions that do more than compute a value from their arguments."""
-        shown = code.co_qualname
+        """Refuse functions that do more than compute a value from their arguments."""
+        name_of_code = code.co_qualname
         odd = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
         if code.co_flags & odd and code.co_name != "<genexpr>":
-            self.path.refuse(f"{shown} is a generator")
+            self.path.refuse(f"{name_of_code} is a generator")
         every = [each for each in dis.get_instructions(code) if each.opname != "EXTENDED_ARG"]
         for place, each in enumerate(every):
             name = each.opname
             if not _INSTRUCTIONS.fullmatch(name) or (name == "CALL_INTRINSIC_1" and each.argrepr not in _INTRINSICS):
-                self.path.refuse(f"{shown} {_WHY.get(name, f'uses {name}')}, which cannot be traced")
+                self.path.refuse(f"{name_of_code} {_WHY.get(name, f'uses {name}')}, which cannot be traced")
             if name == "STORE_DEREF" and each.argval in code.co_freevars:
-                self.path.refuse(f"{shown} changes `{each.argval}`, a variable of an outer function")
+                self.path.refuse(f"{name_of_code} changes `{each.argval}`, a variable of an outer function")
             if name in ("LOAD_ATTR", "LOAD_METHOD") and str(each.argval).startswith("__"):
-                self.path.refuse(f"{shown} reads {each.argval}, which cannot be traced")
-            if name == "IS_OP" and (each.is_jump_target or not _single(frame, every[:place])):
-                self.path.refuse(f"{shown} uses `is`, which cannot be traced but with None and members of enums")
+                self.path.refuse(f"{name_of_code} reads {each.argval}, which cannot be traced")
+            if name == "IS_OP" and (each.is_jump_target or not _is_singleton(frame, every[:place])):
+                self.path.refuse(f"{name_of_code} uses `is`, which cannot be traced but with None and members of enums")
             if name == "LOAD_GLOBAL":
-                self.readable.check(*_read(frame, each, every[place + 1 :]))
+                self.harmless.check(*_find_loaded(frame, each, every[place + 1 :]))
 
 
 def _arguments(code: CodeType) -> int:
@@ -244,8 +244,8 @@ def _generated(code: CodeType, local: dict[str, Any]) -> bool:
     return code.co_varnames[:1] == ("_cls",) and hasattr(local["_cls"], "_fields")
 
 
-def _read(frame: FrameType, loading: dis.Instruction, following: list[dis.Instruction]) -> tuple[Any, str]:
-    """What the instruction loads, or of a module what the next one takes from it, and what it is called."""
+def _find_loaded(frame: FrameType, loading: dis.Instruction, following: list[dis.Instruction]) -> tuple[Any, str]:
+    """The value that an instruction loads, or the attribute that the next one reads of a module; and its name."""
     name = loading.argval
     value = frame.f_globals.get(name, frame.f_builtins.get(name))
     if isinstance(value, ModuleType) and following and following[0].opname in ("LOAD_ATTR", "LOAD_METHOD"):
@@ -254,18 +254,18 @@ def _read(frame: FrameType, loading: dis.Instruction, following: list[dis.Instru
     return value, name
 
 
-def _single(frame: FrameType, before: list[dis.Instruction]) -> bool:
-    """Whether None or a member of an enum was loaded last: what no symbol stands for."""
+def _is_singleton(frame: FrameType, before: list[dis.Instruction]) -> bool:
+    """Whether None or a member of an enum was loaded last: no symbol stands for these."""
     last = before[-1]
     if last.opname == "LOAD_ATTR" and not last.is_jump_target and before[-2].opname == "LOAD_GLOBAL":
-        kind, _ = _read(frame, before[-2], [])
+        kind, _ = _find_loaded(frame, before[-2], [])
         return isinstance(kind, type) and issubclass(kind, Enum)
     if last.opname == "LOAD_CONST":
         return last.argval is None
-    return last.opname == "LOAD_GLOBAL" and isinstance(_read(frame, last, [])[0], Enum)
+    return last.opname == "LOAD_GLOBAL" and isinstance(_find_loaded(frame, last, [])[0], Enum)
 
 
-def deliberate(error: BaseException) -> bool:
+def is_deliberate(error: BaseException) -> bool:
     """Whether a function raised it by `raise`: what Python itself raises may be about the symbols, not the values."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

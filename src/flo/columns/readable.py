@@ -1,0 +1,94 @@
+"""Column expressions as people write them: `price * 2 > 10`, for `explain` and error messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals as nw
+
+from flo.columns.evaluation import arguments_of, nodes_of
+
+_INFIX = {
+    "__add__": "+",
+    "__sub__": "-",
+    "__mul__": "*",
+    "__truediv__": "/",
+    "__floordiv__": "//",
+    "__mod__": "%",
+    "__pow__": "**",
+    "__eq__": "==",
+    "__ne__": "!=",
+    "__lt__": "<",
+    "__le__": "<=",
+    "__gt__": ">",
+    "__ge__": ">=",
+    "__and__": "and",
+    "__or__": "or",
+}
+_REFLECTED = {f"__r{name[2:]}": sign for name, sign in _INFIX.items()}
+
+
+def readable(given: Any) -> str:
+    """Return columns as text: a name, an expression, a tuple or a dict of these."""
+    if isinstance(given, str):
+        return given
+    if isinstance(given, tuple):
+        return f"({', '.join(map(readable, given))})"
+    if isinstance(given, Mapping):
+        return ", ".join(_named(name, each) for name, each in given.items())
+    return _text(given)[0] if isinstance(given, nw.Expr) else repr(given)
+
+
+def _named(name: str, given: Any) -> str:
+    return name if isinstance(given, str) and given == name else f"{name}={readable(given)}"
+
+
+def _text(expression: nw.Expr) -> tuple[str, bool]:
+    """Return the text, and whether it must be put into brackets where it is an operand."""
+    first, *more = nodes_of(expression)
+    match first.kind.name:
+        case "COL":
+            text, loose = ", ".join(first.kwargs["names"]), False
+        case "LITERAL":
+            text, loose = repr(first.kwargs["value"]), False
+        case _:
+            text, loose = _function(first), False
+    for node in more:
+        text, loose = _method(node, text, loose)
+    return text, loose
+
+
+def _function(node: Any) -> str:
+    parts = [_operand(each) for each in arguments_of(node)]
+    if node.name == "when_then":
+        condition, then, *other = parts
+        return f"({then} if {condition} else {other[0] if other else None})"
+    if node.name == "all_horizontal" and len(parts) == 1:
+        return parts[0]
+    return f"{node.name}({', '.join([*parts, *_options(node)])})"
+
+
+def _method(node: Any, text: str, loose: bool) -> tuple[str, bool]:
+    parts = [_operand(each) for each in arguments_of(node)]
+    inner = f"({text})" if loose else text
+    if node.name in _INFIX:
+        return f"{inner} {_INFIX[node.name]} {parts[0]}", True
+    if node.name in _REFLECTED:
+        return f"{parts[0]} {_REFLECTED[node.name]} {inner}", True
+    if node.name == "__invert__":
+        return f"not {inner}", True
+    if node.name == "__neg__":
+        return f"-{inner}", True
+    return f"{inner}.{node.name}({', '.join([*parts, *_options(node)])})", False
+
+
+def _operand(given: Any) -> str:
+    if not isinstance(given, nw.Expr):
+        return repr(given)
+    text, loose = _text(given)
+    return f"({text})" if loose else text
+
+
+def _options(node: Any) -> list[str]:
+    return [f"{name}={value!r}" for name, value in node.kwargs.items() if value is not None and name != "ignore_nulls"]

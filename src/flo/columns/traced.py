@@ -1,0 +1,205 @@
+"""Python functions of rows as column expressions, where both give the same for every row.
+
+The source of the function is translated, nothing is called. Only what Python and columns compute alike is translated:
+columns without nulls, arithmetic and comparisons of ints and floats, comparisons of texts and times, `and`, `or`, `not`
+and conditions of bools, and division by a constant that is not zero. If an integer leaves 64 bits, where Python goes
+on, the function itself is called.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from datetime import date, datetime
+from functools import reduce
+from operator import add, and_, eq, floordiv, ge, gt, le, lt, mod, mul, ne, or_, sub, truediv
+from types import FunctionType
+from typing import Any
+
+import narwhals as nw
+
+from flo.columns.cell import fields_of
+from flo.columns.expression import Expression
+from flo.columns.function_types import Declared, Known, _Body
+from flo.columns.known_types import Unclear
+from flo.columns.layout import VALUE, Layout
+from flo.core.elements import returned_type
+from flo.core.errors import FloError
+
+_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {ast.Add: add, ast.Sub: sub, ast.Mult: mul}
+_DIVISIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Div: truediv,
+    ast.FloorDiv: floordiv,
+    ast.Mod: mod,
+}
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: eq,
+    ast.NotEq: ne,
+    ast.Lt: lt,
+    ast.LtE: le,
+    ast.Gt: gt,
+    ast.GtE: ge,
+}
+_ORDERED = (str, date, datetime)
+_LITERALS = (bool, int, float, str, date, datetime)
+
+
+class TracedExpression(Expression):
+    """A function of rows that is computed as columns. `function` is called for rows that columns cannot compute."""
+
+    function: Any
+
+    def __init__(self, given: Any, inputs: tuple[Layout, ...], kind: Any, function: Any) -> None:
+        super().__init__(given, inputs, kind)
+        self.function = function
+
+
+def traced(function: Any, element: Any) -> TracedExpression | None:
+    """Return the function of such elements as columns; None if it cannot be one."""
+    layout = Layout.of(element)
+    plain = function.__wrapped__ if isinstance(function, Declared) else function
+    if layout is None or not isinstance(plain, FunctionType) or isinstance(function, Expression):
+        return None
+    kind = returned_type(function)
+    try:
+        given = _Translation(plain, element, layout).columns()
+        found = TracedExpression(given, (layout,), None if kind is Any else kind, plain)
+        own, declared = Expression(given, (layout,)), Layout.of(found.kind)
+    except (Unclear, FloError, TypeError, ValueError, OverflowError):
+        return None
+    fits = declared is not None and own.layout.schema.types == declared.schema.types
+    return found if fits and not any(field.nullable for field in own.schema) else None
+
+
+class _Translation(_Body):
+    """Translates the body of a function with one parameter."""
+
+    def __init__(self, function: FunctionType, element: Any, layout: Layout) -> None:
+        super().__init__(function, 0)
+        self.layout = layout
+        self.element = element
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        if len(names) != 1:
+            raise Unclear("it takes other arguments")
+        (self.parameter,) = names
+        self.names[self.parameter] = element
+
+    def columns(self) -> Any:
+        """Return the results as columns: one, a tuple, or a dict for rows."""
+        match self.source:
+            case ast.Lambda(_, body):
+                pass
+            case ast.FunctionDef(body=[ast.Return(ast.expr() as body)]):
+                pass
+            case ast.FunctionDef(body=[ast.Expr(ast.Constant()), ast.Return(ast.expr() as body)]):
+                pass
+            case _:
+                raise Unclear("it has statements")
+        match body:
+            case ast.Tuple(parts):
+                return tuple(map(self.column, parts))
+            case ast.Call(made, given, named) if self._is_row(made):
+                fields = list(fields_of(self._thing(made)) or {})
+                by_name = dict(zip(fields, given, strict=False)) | {str(each.arg): each.value for each in named}
+                if list(by_name) != fields:
+                    raise Unclear("a field has a default")
+                return {name: self.column(each) for name, each in by_name.items()}
+        return self.column(body)
+
+    def _thing(self, node: ast.expr) -> Any:
+        found = self.value(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        return found.thing if isinstance(found, Known) else None
+
+    def _is_row(self, node: ast.expr) -> bool:
+        made = self._thing(node)
+        plain = isinstance(made, type) and issubclass(made, tuple) and "__new__" in vars(made)
+        return plain and "__init__" not in vars(made) and bool(fields_of(made))
+
+    def column(self, node: ast.expr) -> Any:
+        """Return an expression as a column. Raises Unclear if Python might compute something else."""
+        match node:
+            case ast.Attribute(ast.Name(name), column) if name == self.parameter:
+                return self._own(column)
+            case ast.Name(name) if name == self.parameter and self.layout.form == "value":
+                return self._own(VALUE)
+            case ast.BinOp(left, sign, right) if type(sign) in _ARITHMETIC:
+                self._expect(node, left, right, among=(int, float))
+                return _ARITHMETIC[type(sign)](self.column(left), self.column(right))
+            case ast.BinOp(left, sign, right) if type(sign) in _DIVISIONS:
+                return self._divided(node, left, sign, right)
+            case ast.UnaryOp(ast.USub(), operand) if not isinstance(operand, ast.Constant):
+                self._expect(node, operand, among=(int, float))
+                return -self.column(operand)
+            case ast.UnaryOp(ast.Not(), operand):
+                self._expect(node, operand, among=(bool,))
+                return ~self.column(operand)
+            case ast.Compare(left, signs, others):
+                pairs = zip([left, *others[:-1]], signs, others, strict=True)
+                return reduce(and_, (self._compared(*pair) for pair in pairs))
+            case ast.BoolOp(sign, parts):
+                self._expect(node, *parts, among=(bool,))
+                return reduce(and_ if isinstance(sign, ast.And) else or_, map(self.column, parts))
+            case ast.IfExp(test, body, orelse):
+                self._expect(node, test, among=(bool,))
+                if self._exact(body) != self._exact(orelse):
+                    raise Unclear("its branches have different types")
+                return nw.when(self.column(test)).then(self.column(body)).otherwise(self.column(orelse))
+            case ast.Call(ast.Name("abs"), [operand], []) if self._thing(node.func) is abs:
+                self._expect(node, operand, among=(int, float))
+                return self.column(operand).abs()
+            case ast.Call(ast.Attribute(text, "startswith" | "endswith" as name), [ast.Constant(str(part))], []):
+                self._expect(node, text, among=(str,))
+                strings = self.column(text).str
+                return strings.starts_with(part) if name == "startswith" else strings.ends_with(part)
+        return self._literal(node)
+
+    def _own(self, name: str) -> Any:
+        if name not in self.layout.names:
+            raise Unclear(f"there is no column `{name}`")
+        cell = self.layout.cells[self.layout.names.index(name)]
+        if cell.nullable or cell.kind not in _LITERALS:
+            raise Unclear(f"`{name}` may be None, or Python has other rules for it")
+        return nw.col(name)
+
+    def _literal(self, node: ast.expr) -> Any:
+        found = self.value(node)
+        if isinstance(found, Known) and type(found.thing) in _LITERALS:
+            zoned = isinstance(found.thing, datetime) and found.thing.tzinfo is not None
+            if not zoned and (type(found.thing) is not int or -(2**63) <= found.thing < 2**63):
+                return nw.lit(found.thing)
+        raise Unclear(f"`{ast.unparse(node)}` has no column")
+
+    def _exact(self, node: ast.expr) -> Any:
+        """Return the type, if it is certain."""
+        kind = self.kind(node)
+        if kind not in _LITERALS:
+            raise Unclear(f"`{ast.unparse(node)}` is not a plain value")
+        return kind
+
+    def _expect(self, node: ast.expr, *operands: ast.expr, among: tuple[type, ...]) -> None:
+        for operand in operands:
+            if self._exact(operand) not in among:
+                raise Unclear(f"Python has other rules for `{ast.unparse(node)}`")
+
+    def _divided(self, node: ast.expr, left: ast.expr, sign: ast.operator, right: ast.expr) -> Any:
+        divisor = self.value(right)
+        if not isinstance(divisor, Known) or not divisor.thing:
+            raise Unclear("it may divide by zero")
+        real = isinstance(sign, ast.Div)
+        self._expect(node, left, right, among=(int, float) if real else (int,))
+        if real and self._exact(left) is int and self._exact(right) is int:
+            raise Unclear("Python rounds quotients of integers once")
+        return _DIVISIONS[type(sign)](self.column(left), self.column(right))
+
+    def _compared(self, left: ast.expr, sign: ast.cmpop, right: ast.expr) -> Any:
+        if type(sign) not in _COMPARISONS:
+            raise Unclear("a comparison that columns do not have")
+        one, other = self._exact(left), self._exact(right)
+        numbers = {one, other} <= {int, float}
+        alike = one is other and (one in _ORDERED or (one is bool and isinstance(sign, (ast.Eq, ast.NotEq))))
+        if not (numbers or alike):
+            raise Unclear("Python compares these types in another way")
+        return _COMPARISONS[type(sign)](self.column(left), self.column(right))
+
+
+__all__ = ["TracedExpression", "traced"]

@@ -1,0 +1,94 @@
+"""Every verb is in a program that runs on every engine, on every collection that it takes."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any, get_overloads
+
+import pytest
+
+import flo
+from flo.api.scope import StreamBase
+from flo.api.stream import Stream
+from tests.engines.families import Family, build_programs
+
+FILES = sorted(Path(__file__).parent.glob("test_*_verbs.py"))
+FAMILIES: list[Family] = [import_module(f"tests.engines.{file.stem}").FAMILY for file in FILES]
+COLLECTIONS = {"Sequence", "Bag", "Set", "ZSet", "LVar", "Nested", "Keyed"}
+ALIASES = {"Unordered": ("Bag", "Set", "ZSet", "LVar"), "Lattice": ("LVar",)}
+
+
+def verbs() -> dict[str, Any]:
+    found = inspect.getmembers(Stream, inspect.isfunction)
+    return {name: verb for name, verb in found if not name.startswith("_") and name not in vars(StreamBase)}
+
+
+def collections_of(verb: Any) -> set[str]:
+    """The collections that its `self` is annotated with; none if it takes any."""
+    found: set[str] = set()
+    for each in get_overloads(verb) or [verb]:
+        taken = re.match(r"\w+Verbs\[(\w+)", inspect.signature(each).parameters["self"].annotation)
+        assert taken is not None, f"{verb.__name__} does not say what it takes"
+        found |= {*ALIASES.get(taken[1], (taken[1],))} & COLLECTIONS
+    return found
+
+
+def called_verbs(patch: pytest.MonkeyPatch, families: list[Family]) -> set[tuple[str, str]]:
+    """Verbs and collections that the programs use."""
+    called: set[tuple[str, str]] = set()
+
+    def note(name: str, verb: Any) -> Any:
+        def noted(stream: Any, *arguments: Any, **options: Any) -> Any:
+            called.add((name, type(stream.collection).__name__))
+            return verb(stream, *arguments, **options)
+
+        return noted
+
+    for name, verb in verbs().items():
+        patch.setattr(Stream, name, note(name, verb), raising=False)
+    for name in ("read_defer", "write_defer", "constant"):
+        patch.setattr(flo.Loop, name, _note_loop(called, name, getattr(flo.Loop, name)))
+    for family in families:
+        build_programs(family.programs)
+    return called
+
+
+def _note_loop(called: set[tuple[str, str]], name: str, verb: Any) -> Any:
+    def noted(*arguments: Any, **options: Any) -> Any:
+        called.add((name, "Loop"))
+        return verb(*arguments, **options)
+
+    return noted
+
+
+def test_every_verb_is_in_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    called = called_verbs(monkeypatch, FAMILIES)
+    monkeypatch.undo()
+    names = {name for name, _ in called}
+    assert [name for name in verbs() if name not in names] == []
+    loop = {name for name, _ in inspect.getmembers(flo.Loop, inspect.isfunction) if not name.startswith("_")}
+    assert loop - {name for name, of in called if of == "Loop"} == set()
+
+
+def test_on_every_collection_that_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    called = called_verbs(monkeypatch, FAMILIES)
+    monkeypatch.undo()
+    taken = {(name, of) for name, verb in verbs().items() for of in collections_of(verb)}
+    assert len(taken) > 90
+    assert sorted(taken - called) == []
+
+
+def test_a_verb_without_a_program_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    called = called_verbs(monkeypatch, [family for family in FAMILIES if family.name != "lattice verbs"])
+    assert not {"above", "sum_lattice", "to_sequence"} & {name for name, _ in called}
+
+
+def test_samples_are_programs() -> None:
+    for family in FAMILIES:
+        assert family.sample
+        assert set(family.sample) <= set(family.programs)
+    names = [name for family in FAMILIES for name in family.sample]
+    assert len(names) == len(set(names)), "programs of one query have different names"

@@ -1,0 +1,15 @@
+"""Spark's daemon, which forks the workers, with the packages that they need: a worker that has failed is replaced."""
+
+from __future__ import annotations
+
+import contextlib
+
+from pyspark.daemon import manager
+
+with contextlib.suppress(ImportError):  # a Python that has few packages is one that a test asks for
+    import tests.spark.harness
+    import tests.spark.programs
+    import tests.spark.shops  # noqa: F401
+
+if __name__ == "__main__":
+    manager()  # type: ignore[no-untyped-call]
