@@ -18,11 +18,12 @@ from flo.values.keyed import Keyed
 from flo.values.lattice_orders import And, Flat, Max
 from flo.values.lattice_structures import SetUnion
 from flo.values.lvar import LVar
+from flo.values.operators import group_aggregates, zset_asof, zset_joins, zsets
 from flo.values.operators import zset_aggregates as aggregates
-from flo.values.operators import zset_asof, zset_joins, zsets
 from flo.values.operators import zset_ranking as extremes
 from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.elementwise import Filter, FlatMap, Map
+from flo.values.operators.group_by import Aggregated, GroupBy
 from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, KeyedJoin, MapValues
 from flo.values.operators.lattices import FoldLattice, SumLattice
 from flo.values.operators.lvars import Above, LVarToSequence, LVarUnion, MapLattice, Threshold
@@ -41,7 +42,7 @@ from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zset_streams import Differentiate, Integrate
 from flo.values.operators.zsets import ToZSet, ZSetToBag, ZSetToSet
 from flo.values.sequence import Sequence
-from flo.values.weighted import Bag, Set
+from flo.values.weighted import Bag, Set, ZSet
 from flo.verify.report import Report
 from tests.verify.shipped import (
     BAG,
@@ -234,6 +235,7 @@ WEIGHTED = [
     *each(zsets.MapWeights(by_sign), ZSET),
     *each(zsets.Negate(), ZSET),
     *each(zsets.Distinct(), ZSET),
+    *each(zsets.Positive(), ZSET),
     *both(zsets.Plus(), ZSET),
     *both(zsets.Minus(), ZSET),
     *each(TopK(1), ZSET),
@@ -275,6 +277,74 @@ AGGREGATORS = (
 AGGREGATES = [
     *(case for aggregator in AGGREGATORS for case in each(aggregates.Aggregate(sign, aggregator), ZSET)),
     *each(aggregates.Aggregate(None, aggregates.Count()), ZSET),
+]
+
+
+class Sums(NamedTuple):
+    key: int
+    rows: int
+    total: int | None
+    mean: float | None
+    spread: float | None
+    twice: int | None
+
+
+class Values(NamedTuple):
+    key: int
+    different: int
+    least: int | None
+    last: int | None
+    middle: float | None
+    every: tuple[int, ...]
+
+
+class Whole(NamedTuple):
+    odd: int
+    greatest: int | None
+
+
+ROWS = ZSet(tuple[int, int])
+"""Rows of a key and a number."""
+GROUPS = [
+    *each(
+        GroupBy(
+            1,
+            (
+                Aggregated(group_aggregates.CountRows()),
+                Aggregated(group_aggregates.SumOf(), (1,)),
+                Aggregated(group_aggregates.AverageOf(), (1,)),
+                Aggregated(group_aggregates.Variance(), (1,)),
+                Aggregated(group_aggregates.LinearOf(successor), (1,)),
+            ),
+            Sums,
+        ),
+        ROWS,
+    ),
+    *each(
+        GroupBy(
+            1,
+            (
+                Aggregated(group_aggregates.CountDistinctOf(), (1,)),
+                Aggregated(group_aggregates.FirstOf(), (1,)),
+                Aggregated(group_aggregates.FirstOf((0,), (True,), True), (1,)),
+                Aggregated(group_aggregates.QuantileOf(), (1,)),
+                Aggregated(group_aggregates.CollectOf(), (1,)),
+            ),
+            Values,
+        ),
+        ROWS,
+    ),
+    *each(
+        GroupBy(
+            0,
+            (
+                Aggregated(group_aggregates.CountRows(), (), 0),
+                Aggregated(group_aggregates.FirstOf((0,), (True,)), (1,)),
+            ),
+            Whole,
+        ),
+        ZSet(tuple[bool, int]),
+    ),
 ]
 
 ZSET_JOINS = [
@@ -337,6 +407,7 @@ CASES = [
     *WEIGHTED,
     *UPSERTS,
     *AGGREGATES,
+    *GROUPS,
     *ZSET_JOINS,
     *KEYS,
     *NESTS,

@@ -121,13 +121,21 @@ class Known(NamedTuple):
 
 
 def leading(
-    runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Array, ties: int | None = None
+    runs: list[Run],
+    groups: Run,
+    count: int,
+    order: Order,
+    begin: pa.Array,
+    ties: int | None = None,
+    backwards: bool = False,
 ) -> Leading | None:
     """The first `count` rows of each group, searched from `begin` on; None if there are no rows.
 
-    With `ties`, rows that are equal to the last of them in so many columns of the order follow it.
+    With `ties`, rows that are equal to the last of them in so many columns of the order follow it. With `backwards`,
+    the runs are sorted in the opposite of the order, and are read from the end.
     """
-    return _first_rows([Span.of(run, groups).since(begin, order) for run in runs], groups, count, order, ties)
+    spans = [Span.of(run, groups, backwards).since(begin, order) for run in runs]
+    return _first_rows(spans, groups, count, order, ties)
 
 
 def nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> Leading | None:
@@ -180,30 +188,34 @@ class Span(NamedTuple):
     groups: Indices
     starts: Indices
     ends: Indices
+    backwards: bool = False
 
     @classmethod
-    def of(cls, run: Run, groups: Run) -> Span:
+    def of(cls, run: Run, groups: Run, backwards: bool = False) -> Span:
         found, starts, counts = run.find(groups.keys.numbers)
-        return cls(run, found, starts, starts + counts)
+        return cls(run, found, starts, starts + counts, backwards)
 
     def since(self, begin: pa.Array, order: Order, worth: int = WORTH_A_SEARCH) -> Span:
         """The ranges without rows before `begin`, as far as a search pays off: in ranges of more rows than `worth`."""
         column = one_chunk(self.run.table[order.columns[0]])
 
         def is_before(rows: Indices, which: Indices) -> npt.NDArray[np.bool_]:
-            return order.before(column.take(pa.array(rows)), begin.take(pa.array(self.groups[which])))
+            before = order.before(column.take(pa.array(rows)), begin.take(pa.array(self.groups[which])))
+            return ~before if self.backwards else before
 
-        ends = np.where(self.ends - self.starts > worth, self.ends, self.starts)
-        return self._replace(starts=bisect_ranges(self.starts, ends, is_before))
+        large = self.ends - self.starts > worth
+        if self.backwards:  # such rows are at the end
+            return self._replace(ends=bisect_ranges(np.where(large, self.starts, self.ends), self.ends, is_before))
+        return self._replace(starts=bisect_ranges(self.starts, np.where(large, self.ends, self.starts), is_before))
 
     def first(self, window: int, wanted: Indices) -> _Seen:
         """The first `window` rows of the wanted groups."""
         here = wanted[self.groups] & (self.starts < self.ends)
         groups, starts, ends = self.groups[here], self.starts[here], self.ends[here]
         counts = np.minimum(ends - starts, window)
-        indices = expand_ranges(starts, counts)
+        indices = expand_ranges(ends - counts if self.backwards else starts, counts)
         edge = np.zeros(len(indices), np.int64)
-        edge[np.cumsum(counts) - 1] = starts + counts < ends
+        edge[np.cumsum(counts) - (counts if self.backwards else 1)] = counts < ends - starts
         return _Seen(take_rows(self.run.table, indices), np.repeat(groups, counts), edge)
 
 
