@@ -14,8 +14,8 @@ from flo.api.arguments import (
     result_of,
 )
 from flo.api.columns import WEIGHTS, Asked, Columns, Perhaps
-from flo.api.ordering import OrderBy, bind_total_order
-from flo.api.over_verbs import number_rows, one_or_tuple
+from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
+from flo.api.over_verbs import number_rows
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
