@@ -102,6 +102,8 @@ def _plain(kind: Any) -> Any:
     return parts[0] if type(None) in getattr(kind, "__args__", ()) and len(parts) == 1 else kind
 
 
+SMALL = ("x", "z", "n", "w", "c", "rn", "rk")
+"""Columns of integers that arithmetic cannot make too large."""
 ORDERED = (int, str, datetime, Cents, Instant)
 """Types whose comparisons mean the same in DuckDB. (Floats may be NaN.)"""
 
@@ -165,7 +167,7 @@ class Draw:
     def expression(self, of: Relation) -> tuple[Any, str]:
         """A computed column, and the same in SQL."""
         rng = self.rng
-        numbers = [name for name in of.of(int) if name in ("x", "z", "n", "c")]
+        numbers = [name for name in of.of(int) if name in SMALL]
         kind = rng.randrange(4)
         if kind == 0 and numbers:
             name, factor = rng.choice(numbers), rng.randrange(-3, 4)
@@ -200,10 +202,9 @@ def _filter(draw: Draw, of: Relation) -> Relation:
 
 def _with_column(draw: Draw, of: Relation) -> Relation:
     expression, text = draw.expression(of)
-    name = "c"
-    own = ", ".join(_quoted(each) for each in of.fields if each != name)
-    found = of.stream.drop(name) if name in of.fields else of.stream
-    return Relation(found.with_columns(c=expression), f'SELECT {own}, {text} AS "c" FROM ({of.sql})', of.close - {name})
+    columns = {name: _quoted(name) for name in of.fields} | {"c": text}
+    sql = f"SELECT {', '.join(f'{each} AS {_quoted(name)}' for name, each in columns.items())} FROM ({of.sql})"
+    return Relation(of.stream.with_columns(c=expression), sql, of.close - {"c"})
 
 
 def _select(draw: Draw, of: Relation) -> Relation:
@@ -266,7 +267,7 @@ def _aggregates(draw: Draw, of: Relation) -> tuple[dict[str, Any], dict[str, str
             specs[f"max_{name}"], texts[f"max_{name}"] = flo.max(name), f"max({column})"
         if kind in (int, Cents):
             specs[f"sum_{name}"], texts[f"sum_{name}"] = flo.sum(name), f"sum({column})"
-        if kind is int and name != "big":
+        if kind is int and name in SMALL:  # DuckDB rounds large integers to floats first
             specs[f"avg_{name}"], texts[f"avg_{name}"] = flo.avg(name), f"avg({column})"
             specs[f"med_{name}"], texts[f"med_{name}"] = flo.median(name), f"median({column})"
             close |= {f"avg_{name}", f"med_{name}"}
