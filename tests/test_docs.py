@@ -98,7 +98,15 @@ def identity(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page not in ON_SPARK], ids=identity)
+LONG = [ROOT / "docs" / "tutorial.md", ROOT / "docs" / "testing.md"]
+"""Pages that take seconds."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] * (page in LONG)) for page in PAGES if page not in ON_SPARK],
+    ids=identity,
+)
 def test_code_prints_what_is_shown(page: Path, tmp_path: Path) -> None:
     for example, output in run_page(page, tmp_path):
         assert output == example.shown, f"after\n{example.code}"

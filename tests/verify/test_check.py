@@ -245,6 +245,7 @@ def test_nothing_but_empty_inputs_is_not_enough() -> None:
     assert flo.verify.check(Join(), most=1, tries=0).ok
 
 
+@pytest.mark.slow
 def test_what_is_found_does_not_depend_on_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine is one on which the clock jumps."""
     subjects = [(Fold(0, add), flo.Sequence[int]), (Join(), flo.ZSet[int], flo.ZSet[int]), (Lazy(), flo.Sequence[int])]

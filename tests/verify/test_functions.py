@@ -226,6 +226,7 @@ def test_a_function_that_raises_says_on_what() -> None:
     assert check(inverse, examples={int: [1, 2, 3]}).ok
 
 
+@pytest.mark.slow
 def test_a_function_that_never_returns_is_stopped() -> None:
     def endless(a: int, x: int) -> int:
         while x == 2:

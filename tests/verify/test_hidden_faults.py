@@ -245,6 +245,7 @@ def test_a_fault_is_found_on_a_small_input(
     assert report.counterexample.law == law
 
 
+@pytest.mark.slow
 def test_without_the_fault_they_pass() -> None:
     assert flo.verify.check(Passing(), flo.Sequence[int], tries=20).ok
     assert flo.verify.check(Marks(), flo.Sequence[int], flo.Sequence[int], most=2, tries=10).ok

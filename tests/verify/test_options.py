@@ -180,6 +180,7 @@ def test_the_advice_names_the_type_as_it_was_given() -> None:
     assert "examples={list[int]: […]}" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_join_that_never_returns_is_named_with_what_it_was_given() -> None:
     def endless(a: int, b: int) -> int:
         while True:
