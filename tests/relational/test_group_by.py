@@ -83,6 +83,19 @@ def lower(at: Fraction) -> Any:
     return lambda values: sorted(values)[math.floor(at * (len(values) - 1))] if values else None
 
 
+def exact_quantile(at: Fraction) -> Any:
+    """On the line between the two values next to q · (n - 1), rounded once; DuckDB rounds in between."""
+
+    def of(values: list[Any]) -> float | None:
+        if not values:
+            return None
+        ordered, place = sorted(map(Fraction, values)), at * (len(values) - 1)
+        low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+        return to_float(low + (place - math.floor(place)) * (high - low))
+
+    return of
+
+
 FIRST = "(list({of} ORDER BY {order}){where})[1]"
 BY_ITEM = "item ASC"
 # name: (the aggregate, the query, what is left to do)
@@ -159,6 +172,12 @@ AGGREGATES: dict[str, tuple[Any, str, Any]] = {
     ),
     "middle": (flo.median("qty"), "median(qty)", "close"),
     "middle_tame": (flo.quantile("tame", 0.3), "quantile_cont(tame, 0.3)", "close"),
+    "middle_finite": (
+        flo.median("finite"),
+        "list(finite) FILTER (finite IS NOT NULL)",
+        exact_quantile(Fraction(1, 2)),
+    ),
+    "part_big": (flo.quantile("big", 0.3), "list(big) FILTER (big IS NOT NULL)", exact_quantile(Fraction(3, 10))),
     "low": (
         flo.quantile("big", 0.3, interpolation="lower"),
         "list(big) FILTER (big IS NOT NULL)",
