@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+import random
 import statistics
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import pytest
 
 import flo
 from flo.values.exact import to_float
-from tests.relational.harness import Query, agree
+from tests.relational.harness import Query, Source, agree
 from tests.relational.rows import SALES, Sale, exact_mean, exact_sum
 
 HOT = nw.col("qty") > 1
@@ -278,6 +279,47 @@ def test_groups_of_every_kind(column: str) -> None:
         return flow
 
     agree(build, SALES, {"found": query(SOME, f"{column}, ", f"GROUP BY {column}")}, seed=3, steps=8)
+
+
+class Reading(NamedTuple):
+    place: str
+    value: float
+    number: int
+    name: str
+
+
+def draw_reading(rng: random.Random) -> Reading:
+    value = rng.choice([rng.random(), 0.5, math.nan, -math.inf])
+    return Reading(rng.choice("aab"), value, rng.randrange(1000), rng.choice("xyz"))
+
+
+def test_large_groups() -> None:
+    """So many values that they are searched, and not read one by one; the first and last ones come and go."""
+    of: dict[str, tuple[Any, str, Any]] = {
+        "least": (flo.min("value"), "min(value)", None),
+        "greatest": (flo.max("value"), "max(value)", None),
+        "name": (flo.arg_max("name", "value"), FIRST.format(of="name", order="value DESC, name", where=""), None),
+        "other": (flo.arg_min("name", "value"), FIRST.format(of="name", order="value, name", where=""), None),
+        "first": (
+            flo.first("value", order_by=["name", flo.desc("number")]),
+            FIRST.format(of="value", order="name, number DESC, value", where=""),
+            None,
+        ),
+        "last": (flo.last("number", order_by="name"), "(list(number ORDER BY name, number))[-1]", None),
+        "different": (flo.count_distinct("number"), "count(DISTINCT number)", None),
+        "middle": (flo.median("number"), "median(number)", "close"),
+        "spread": (flo.var_samp("number"), "var_samp(number)", "close"),
+    }
+
+    def build() -> flo.Flow:
+        flow = flo.Flow("large")
+        readings = flow.input("readings", flo.ZSet[Reading])
+        flow.output("found", readings.group_by("place").agg(**aggregates(of)))
+        return flow
+
+    made = query(of, "place, ", "GROUP BY place")
+    found = Query(made.sql.replace("FROM sales", "FROM readings"), made.close, made.of_lists)
+    agree(build, {"readings": Source(Reading, draw_reading)}, {"found": found}, seed=8, steps=10, size=150)
 
 
 def test_groups_of_expressions() -> None:
