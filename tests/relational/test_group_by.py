@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import statistics
+from collections import Counter
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -12,9 +13,11 @@ import narwhals as nw
 import pytest
 
 import flo
+from flo.values.canonical import instant_element
 from flo.values.exact import to_float
+from tests.engines.engine import Engine, comparable
 from tests.relational.harness import Query, Source, agree
-from tests.relational.rows import SALES, Sale, exact_mean, exact_sum
+from tests.relational.rows import SALES, Sale, draw_sale, exact_mean, exact_sum
 
 HOT = nw.col("qty") > 1
 
@@ -352,3 +355,34 @@ def test_grouping_sets() -> None:
         "sets": grouped("shop, ok, qty, ", "GROUPING SETS ((shop, ok), (qty), ())"),
     }
     agree(build, SALES, queries, seed=5)
+
+
+def build_some() -> flo.Flow:
+    flow = flo.Flow("some")
+    sales = sales_of(flow)
+    several = chosen(
+        ["n", "total_big", "total_price", "mean_cost", "least", "dearest", "different", "once", "all_items", "usual"]
+    )
+    flow.output("by_shop", sales.group_by("shop").agg(**aggregates(several)))
+    flow.output("by_price", sales.group_by("price").agg(**aggregates(chosen(["n", "var_big", "middle"]))))
+    flow.output("rollup", sales.rollup("shop", "ok").agg(**aggregates(several), id=flo.grouping_id()))
+    flow.output("whole", sales.agg(**aggregates(chosen(["n", "latest", "corr", "joined"]))))
+    flow.output("sums", sales.group_by("shop", "ok").agg(n=flo.count()).group_by("n").agg(shops=flo.count()))
+    return flow
+
+
+@pytest.mark.sampled(spark=())
+def test_on_every_engine(engine: Engine) -> None:
+    """Rows are sent to the place of their group, and of one group if there are no columns."""
+    rng, data = random.Random(11), Counter[Any]()
+    for _ in range(60):
+        data[instant_element(draw_sale(rng))] += rng.choice([1, 1, 2])
+    expected = {name: comparable(value) for name, value in build_some().run(sales=dict(data)).items()}
+    assert engine.run(build_some(), {"sales": dict(data)}) == expected
+
+
+def test_explain_names_the_columns() -> None:
+    flow = flo.Flow("explained")
+    flow.output("found", sales_of(flow).group_by("shop").agg(n=flo.count(), best=flo.max("qty")))
+    assert "group_by(shop: n, best)" in flow.explain()
+    assert "totals: a trace; traces: 2 traces" in flow.on(flo.here).explain()
