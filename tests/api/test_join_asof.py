@@ -129,6 +129,29 @@ def test_every_engine_agrees(engine: Any, direction: str) -> None:
         assert engine.run(flow, data, parts=parts) == expected
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "places"),
+    [
+        (pa.timestamp("us", "UTC"), pa.timestamp("us", "Europe/Berlin"), [START, START + timedelta(hours=1)]),
+        (pa.int32(), pa.int64(), [-5, 0, 2**31 - 1]),
+        (pa.float32(), pa.float64(), [-0.5, 0.0, math.inf, math.nan]),
+    ],
+)
+def test_places_of_alike_types(one: Any, other: Any, places: list[Any]) -> None:
+    flow = flo.Flow("alike")
+    left = flow.input("left", flo.ZSet[flo.rows(pa.schema([("at", one), ("x", pa.int64())]))])
+    right = flow.input("right", flo.ZSet[flo.rows(pa.schema([("at", other), ("y", pa.int64())]))])
+    for direction in ("backward", "forward"):
+        flow.output(direction, left.join_asof(right, on="at", direction=direction))  # type: ignore[arg-type]
+    assert "2 on tables" in flow.on(flo.here).explain()
+    rights = [{"at": at, "y": n} for n, at in enumerate(places) if n % 2 == 0]
+    data = {"left": [{"at": at, "x": n} for n, at in enumerate(places)], "right": rights}
+    expected, tables = flow.run(**data), flow.on(flo.here).run(**data)
+    for name, rows in expected.items():
+        found = sorted(repr(comparable(list(row.values())[:-1])) for row in tables[name].to_pylist())
+        assert found == sorted(repr(comparable(tuple(row))) for row in rows)
+
+
 class Bid(NamedTuple):
     at: int
     currency: str
@@ -162,6 +185,20 @@ def test_the_columns_of_the_result() -> None:
         "unit_right": str,
         "rate_right": float,
     }
+
+
+def test_it_keeps_the_key() -> None:
+    flow = flo.Flow("exchange")
+    bids, rates = flow.table("bids", Bid, key="at"), flow.input("rates", flo.ZSet[Rate])
+    assert bids.map({"at": "at"}).key is None
+    kept = flow.table("kept", Rate, key=["at", "unit"]).join_asof(rates, on="at")
+    assert kept.key == ("at", "unit")
+    flow.output("kept", kept)
+    joined = rates.join_asof(bids, on="at", suffix="_bid")
+    assert joined.key is None
+    flow.output("joined", joined)
+    found = flow.run(rates=[Rate(5, "a", 1.5)], bids=[Bid(4, "b", 9)], kept=[])
+    assert [tuple(row) for row in found["joined"]] == [(5, "a", 1.5, 4, "b", 9)], "`at` and `at_right` of the other"
 
 
 def test_every_schedule_has_one_outcome() -> None:

@@ -67,10 +67,11 @@ def _sql(spec: Any, by: list[str], keys: list[SortKey], names: tuple[str, ...]) 
 
 def _called(spec: Any) -> str:
     name, options = _IGNORING.get(spec.kind, spec.kind), list(spec.options)
+    of = next(iter(spec.arguments), None) if isinstance(spec, AggregateSpec) else spec.of
     if spec.kind == "count":
-        text = f"count({_quoted(spec.of) if spec.of else '*'})"
+        text = f"count({_quoted(of) if of else '*'})"
     else:
-        values = [*([_quoted(spec.of)] if spec.of else []), *(map(_literal, options))]
+        values = [*([_quoted(of)] if of else []), *(map(_literal, options))]
         ignoring = " IGNORE NULLS" if spec.kind in _IGNORING else ""
         text = f"{name}({', '.join(values)}{ignoring})"
     where = getattr(spec, "where", None) if isinstance(spec, AggregateSpec) else None

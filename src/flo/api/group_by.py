@@ -113,7 +113,10 @@ def aggregated(
             )
         )
     result = rows._then_named("agg", GroupBy(len(plan.keys), tuple(columns), row_type(fields)))
-    return result if sets is None else _without_set(result, keys, aggregates, sets)
+    if sets is not None:
+        return _without_set(result, keys, aggregates, sets)
+    result.key = tuple(keys)
+    return result
 
 
 def _expect_aggregates(keys: Mapping[str, Any], aggregates: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_kind, expect_number, expect_optional
 from flo.api.columns import Columns, bind_columns, is_expression
-from flo.api.ordering import OrderBy, TotalOrder, bind_total_order, sort_keys
+from flo.api.ordering import OrderBy, TotalOrder, bind_total_order, one_or_tuple, sort_keys
 from flo.api.scope import B_co, C_co, StreamBase, name_input
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import belongs, returned_type, type_name
@@ -43,13 +43,6 @@ class OverVerbs(StreamBase[C_co, B_co]):
         keys = [] if order_by is None else sort_keys("over", order_by)
         order = bind_total_order("over", order_by, self)
         return RowsOver(self, expect_optional("over", "partition_by", by, self), order, len(keys))
-
-
-def one_or_tuple(given: Any) -> Any:
-    """Return a list of columns as a tuple; one column alone, and None for none."""
-    if not isinstance(given, (list, tuple)):
-        return given
-    return tuple(given) if len(given) > 1 else given[0] if given else None
 
 
 def number_rows(stream: Any, by: Any, order: TotalOrder, name: Any, *, with_ties: bool) -> Any:

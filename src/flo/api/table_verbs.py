@@ -10,6 +10,7 @@ from flo.api.scope import B_co, C_co, StreamBase, name_input
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
+from flo.values.exact import plain_type
 from flo.values.operators.elementwise import FlatMap
 from flo.values.operators.zset_asof import AsOfJoin
 from flo.values.sequence import Sequence
@@ -94,6 +95,7 @@ class TableVerbs(StreamBase[C_co, B_co]):
         into = _side_by_side(self, other, keys[1] or (), suffix, inner=how == "inner")
         operator = AsOfJoin(at, other_at, key, other_key, into, direction == "forward", how == "inner")
         joined: Stream[ZSet[Any], B | B2] = self._then(operator, other)
+        joined.key = self.key  # a row has one match
         return joined
 
 
@@ -126,15 +128,15 @@ def _bound(name: str, given: Any, stream: Any) -> Any:
 
 
 def _expect_order(on: Any, other: Any) -> None:
-    """Raise unless both columns have one type, whose values have an order."""
-    from flo.columns.changes import never_null
-
-    kinds = [never_null(each.kind) for each in (on, other)]
-    if kinds[0] != kinds[1] or on.layout.form != "value":
-        one = "numbers, times or strings of one type"
+    """Raise unless both are one column, of types whose values can be compared."""
+    one, another = (each.layout.cells[0] for each in (on, other))
+    kinds = plain_type(one.kind), plain_type(another.kind)
+    zones = [getattr(cell.arrow, "tz", None) is not None for cell in (one, another)]
+    if on.layout.form != "value" or other.layout.form != "value" or kinds[0] != kinds[1] or zones[0] != zones[1]:
+        shown = [f"{type_name(kind)}{' with a zone' if zone else ''}" for kind, zone in zip(kinds, zones, strict=True)]
         raise TypeMismatch(
-            f"`join_asof` compares `on` of both sides: expected {one}, got {type_name(kinds[0])} and "
-            f"{type_name(kinds[1])}",
+            "`join_asof` compares `on` of both sides: expected numbers, times or strings of one type, "
+            f"got {shown[0]} and {shown[1]}",
             facts=(("on", brief(on)), ("other_on", brief(other))),
             where=Origin.here(),
         )
@@ -142,21 +144,21 @@ def _expect_order(on: Any, other: Any) -> None:
 
 def _side_by_side(stream: Any, other: Any, by: tuple[Any, ...], suffix: str, *, inner: bool) -> Any:
     """Return the function that puts the columns of two rows side by side."""
-    from flo.columns.expression import RIGHT
+    from flo.columns.expression import Expression
 
     left, right = row_layout("join_asof", "on", stream), row_layout("join_asof", "on", other)
     into, same = {name: name for name in left.names}, {column for column in by if isinstance(column, str)}
-    for name in right.names:
+    called = Expression.names_of((left, right))[len(left.names) :]
+    for name, column in zip(right.names, called, strict=True):
         if name in same:  # equal to the left one
             continue
-        called = f"{name}{RIGHT}" if name in left.names else name
         shown = f"{name}{suffix}" if name in left.names else name
-        if shown in into or (called in left.names and name in left.names):
+        if shown in into:
             raise TypeMismatch(
                 f"`join_asof` would make two columns `{shown}`",
                 facts=(("left", ", ".join(left.names)), ("right", ", ".join(right.names))),
                 instead=(('suffix="…"', "another suffix for the columns of the other"),),
                 where=Origin.here(),
             )
-        into[shown] = called
+        into[shown] = column
     return bind_columns("join_asof", "into", into, (stream, other if inner else Perhaps(other)))

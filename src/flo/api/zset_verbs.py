@@ -14,8 +14,8 @@ from flo.api.arguments import (
     result_of,
 )
 from flo.api.columns import WEIGHTS, Asked, Columns, Perhaps
-from flo.api.ordering import OrderBy, bind_total_order
-from flo.api.over_verbs import number_rows, one_or_tuple
+from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
+from flo.api.over_verbs import number_rows
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
@@ -319,7 +319,9 @@ def _expect_order_by(key: Any, with_ties: bool, rank: Any) -> None:
     """Raise if the order is missing, or must be given by columns."""
     if key is not None and not with_ties and rank is None:
         return
-    what = "`with_ties` and `rank` of `top` need `order_by`" if key is not None else "`top` must get `order_by`"
+    what = "`with_ties` and `rank` of `top` need `order_by`"
+    if key is None:
+        what = "`top` must get `order_by`, or a function as `key`; got NoneType"
     raise TypeMismatch(what, instead=(('order_by=flo.desc("price")', "the largest first"),), where=Origin.here())
 
 

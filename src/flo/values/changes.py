@@ -7,11 +7,12 @@ class of the changes of a table is made by `flo.columns.changes`, and has the `T
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from flo.core.elements import belongs, type_name
+from flo.core.elements import belongs, find_mismatch, type_name
 from flo.core.errors import ElementError, brief
 from flo.values.canonical import canonical_element
 from flo.values.row_order import order_key
@@ -69,6 +70,13 @@ class TableShape:
         """The columns that every change has, deletes included: the key and the order."""
         return self.key if self.order is None else (*self.key, self.order)
 
+    @cached_property
+    def _places(self) -> list[int]:
+        """For each column of the row, where it stands in a change whose last column is spread out."""
+        others = [name for name in self.columns if name not in self.leading]
+        spread = (*self.leading, *others)
+        return [spread.index(name) for name in self.columns]
+
     def read(self, change: Any) -> tuple[Any, Any, Any]:
         """Return the key of a change, its place in the order (None if there is no order), and its row (or None)."""
         *leading, rest = tuple.__iter__(change)
@@ -76,10 +84,9 @@ class TableShape:
         order = canonical_element(leading[-1]) if self.order is not None else None
         if rest is None:
             return key, order, None
-        others = iter(rest) if isinstance(rest, tuple) else iter(())
-        known = dict(zip(self.leading, leading, strict=True))
-        row = self.make(*(known[name] if name in known else next(others) for name in self.columns))
-        return key, order, canonical_element(row)
+        if isinstance(rest, tuple):
+            leading += rest
+        return key, order, self.make(*[leading[place] for place in self._places])
 
     def shown(self, change: Any) -> str:
         """Return what a user writes for the change."""
@@ -94,8 +101,12 @@ class TableShape:
 
     def changes(self, made: Any, items: list[Any]) -> list[Any]:
         """Convert what users give to changes of the class `made`. Raises at the first that is none."""
-        found = []
+        rows = self._of_rows(made, [item for item in items if type(item) is self.row])
+        found: list[Any] = []
         for position, item in enumerate(items):
+            if rows is not None and type(item) is self.row:
+                found.append(next(rows))
+                continue
             try:
                 found.append(item if type(item) is made else self._change(made, item))
             except ElementError as error:
@@ -104,6 +115,17 @@ class TableShape:
                 error.facts = (("given", brief(item, 120)), *error.facts)
                 raise
         return found
+
+    def _of_rows(self, made: Any, rows: list[Any]) -> Iterator[Any] | None:
+        """Convert many rows at once; None if one of them does not fit."""
+        if not rows or find_mismatch(rows, self.row) is not None:
+            return None
+        columns = dict(zip(self.columns, self.split(rows), strict=True))
+        leading = [columns.pop(name) for name in self.leading]
+        if any(find_mismatch(column, kind) is not None for column, kind in zip(leading, self.kinds, strict=True)):
+            return None
+        rest = map(self.rest, *columns.values()) if columns else (self.rest() for _ in rows)
+        return map(made, *leading, rest)
 
     def _change(self, made: Any, item: Any) -> Any:
         if isinstance(item, Delete):

@@ -228,4 +228,12 @@ def asof_join(like: AsOfJoin, inputs: StreamTypes) -> Operator | None:
     one, other = ats
     if one is None or other is None or one.form != "value" or other.form != "value":
         return None
-    return AsOfTables(like) if one.cells[0].arrow == other.cells[0].arrow else None
+    return AsOfTables(like) if _are_compared(one.cells[0].arrow, other.cells[0].arrow) else None
+
+
+def _are_compared(one: pa.DataType, other: pa.DataType) -> bool:
+    """Whether the values of two types have numbers in one order."""
+    t = pa.types
+    if t.is_timestamp(one) and t.is_timestamp(other):
+        return bool(one.unit == other.unit) and (one.tz is None) == (other.tz is None)
+    return bool(one == other) or any(test(one) and test(other) for test in (t.is_signed_integer, t.is_floating))

@@ -9,6 +9,7 @@ from flo.core.errors import TypeMismatch
 from flo.core.operator import Deltas, Operator, expect_collection
 from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
+from flo.values.canonical import canonical_element
 from flo.values.changes import shape_of
 from flo.values.operators.shapes import ElementKind, Unary
 from flo.values.operators.zsets import make_delta
@@ -59,6 +60,7 @@ class Upsert(Unary):
             before = latest.get(key) or self.rows.get(key)
             if ordered or before is None or shape.rank(*before) < shape.rank(order, row):
                 latest[key] = (order, row)
+        latest = {key: (order, canonical_element(row)) for key, (order, row) in latest.items()}
         delta = []
         for key, (_, row) in latest.items():
             old = self.rows.get(key, NO_ROW)[1]
