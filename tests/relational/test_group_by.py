@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+import random
 import statistics
+from collections import Counter
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import pytest
 
 import flo
+from flo.values.canonical import instant_element
 from flo.values.exact import to_float
-from tests.relational.harness import Query, agree
-from tests.relational.rows import SALES, Sale, exact_mean, exact_sum
+from tests.engines.engine import Engine, comparable
+from tests.relational.harness import Query, Source, agree
+from tests.relational.rows import SALES, Sale, draw_sale, exact_mean, exact_sum
 
 HOT = nw.col("qty") > 1
 
@@ -81,6 +85,19 @@ def least_mode(values: list[Any]) -> Any:
 def lower(at: Fraction) -> Any:
     """The value at q · (n - 1), or the one below. DuckDB's `quantile_disc` counts otherwise."""
     return lambda values: sorted(values)[math.floor(at * (len(values) - 1))] if values else None
+
+
+def exact_quantile(at: Fraction) -> Any:
+    """On the line between the two values next to q · (n - 1), rounded once; DuckDB rounds in between."""
+
+    def of(values: list[Any]) -> float | None:
+        if not values:
+            return None
+        ordered, place = sorted(map(Fraction, values)), at * (len(values) - 1)
+        low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+        return to_float(low + (place - math.floor(place)) * (high - low))
+
+    return of
 
 
 FIRST = "(list({of} ORDER BY {order}){where})[1]"
@@ -159,6 +176,12 @@ AGGREGATES: dict[str, tuple[Any, str, Any]] = {
     ),
     "middle": (flo.median("qty"), "median(qty)", "close"),
     "middle_tame": (flo.quantile("tame", 0.3), "quantile_cont(tame, 0.3)", "close"),
+    "middle_finite": (
+        flo.median("finite"),
+        "list(finite) FILTER (finite IS NOT NULL)",
+        exact_quantile(Fraction(1, 2)),
+    ),
+    "part_big": (flo.quantile("big", 0.3), "list(big) FILTER (big IS NOT NULL)", exact_quantile(Fraction(3, 10))),
     "low": (
         flo.quantile("big", 0.3, interpolation="lower"),
         "list(big) FILTER (big IS NOT NULL)",
@@ -261,6 +284,47 @@ def test_groups_of_every_kind(column: str) -> None:
     agree(build, SALES, {"found": query(SOME, f"{column}, ", f"GROUP BY {column}")}, seed=3, steps=8)
 
 
+class Reading(NamedTuple):
+    place: str
+    value: float
+    number: int
+    name: str
+
+
+def draw_reading(rng: random.Random) -> Reading:
+    value = rng.choice([rng.random(), 0.5, math.nan, -math.inf])
+    return Reading(rng.choice("aab"), value, rng.randrange(1000), rng.choice("xyz"))
+
+
+def test_large_groups() -> None:
+    """So many values that they are searched, and not read one by one; the first and last ones come and go."""
+    of: dict[str, tuple[Any, str, Any]] = {
+        "least": (flo.min("value"), "min(value)", None),
+        "greatest": (flo.max("value"), "max(value)", None),
+        "name": (flo.arg_max("name", "value"), FIRST.format(of="name", order="value DESC, name", where=""), None),
+        "other": (flo.arg_min("name", "value"), FIRST.format(of="name", order="value, name", where=""), None),
+        "first": (
+            flo.first("value", order_by=["name", flo.desc("number")]),
+            FIRST.format(of="value", order="name, number DESC, value", where=""),
+            None,
+        ),
+        "last": (flo.last("number", order_by="name"), "(list(number ORDER BY name, number))[-1]", None),
+        "different": (flo.count_distinct("number"), "count(DISTINCT number)", None),
+        "middle": (flo.median("number"), "median(number)", "close"),
+        "spread": (flo.var_samp("number"), "var_samp(number)", "close"),
+    }
+
+    def build() -> flo.Flow:
+        flow = flo.Flow("large")
+        readings = flow.input("readings", flo.ZSet[Reading])
+        flow.output("found", readings.group_by("place").agg(**aggregates(of)))
+        return flow
+
+    made = query(of, "place, ", "GROUP BY place")
+    found = Query(made.sql.replace("FROM sales", "FROM readings"), made.close, made.of_lists)
+    agree(build, {"readings": Source(Reading, draw_reading)}, {"found": found}, seed=8, steps=10, size=150)
+
+
 def test_groups_of_expressions() -> None:
     def build() -> flo.Flow:
         flow = flo.Flow("groups")
@@ -291,3 +355,34 @@ def test_grouping_sets() -> None:
         "sets": grouped("shop, ok, qty, ", "GROUPING SETS ((shop, ok), (qty), ())"),
     }
     agree(build, SALES, queries, seed=5)
+
+
+def build_some() -> flo.Flow:
+    flow = flo.Flow("some")
+    sales = sales_of(flow)
+    several = chosen(
+        ["n", "total_big", "total_price", "mean_cost", "least", "dearest", "different", "once", "all_items", "usual"]
+    )
+    flow.output("by_shop", sales.group_by("shop").agg(**aggregates(several)))
+    flow.output("by_price", sales.group_by("price").agg(**aggregates(chosen(["n", "var_big", "middle"]))))
+    flow.output("rollup", sales.rollup("shop", "ok").agg(**aggregates(several), id=flo.grouping_id()))
+    flow.output("whole", sales.agg(**aggregates(chosen(["n", "latest", "corr", "joined"]))))
+    flow.output("sums", sales.group_by("shop", "ok").agg(n=flo.count()).group_by("n").agg(shops=flo.count()))
+    return flow
+
+
+@pytest.mark.sampled(spark=())
+def test_on_every_engine(engine: Engine) -> None:
+    """Rows are sent to the place of their group, and of one group if there are no columns."""
+    rng, data = random.Random(11), Counter[Any]()
+    for _ in range(60):
+        data[instant_element(draw_sale(rng))] += rng.choice([1, 1, 2])
+    expected = {name: comparable(value) for name, value in build_some().run(sales=dict(data)).items()}
+    assert engine.run(build_some(), {"sales": dict(data)}) == expected
+
+
+def test_explain_names_the_columns() -> None:
+    flow = flo.Flow("explained")
+    flow.output("found", sales_of(flow).group_by("shop").agg(n=flo.count(), best=flo.max("qty")))
+    assert "group_by(shop: n, best)" in flow.explain()
+    assert "totals: a trace; traces: 2 traces" in flow.on(flo.here).explain()

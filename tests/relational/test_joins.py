@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 
 import flo
+from flo.values.canonical import instant_element
+from tests.engines.engine import Engine, comparable
 from tests.relational.harness import Query, Source, agree
 from tests.relational.rows import BERLIN, MONEY, TEXTS, TIMES
 
@@ -135,3 +137,22 @@ def test_a_table_joined_with_itself() -> None:
     query = "SELECT l.*, o.x, o.n, o.f, o.text, o.d, o.sold FROM l LEFT JOIN l AS o ON l.k = o.k AND l.x < o.x"
     outputs["rest"] = lambda left, right: right.select("k")
     agree(lambda: flow_of(outputs), SIDES, {"itself": query, "rest": "SELECT k FROM r"}, seed=6, steps=8)
+
+
+@pytest.mark.sampled(spark=())
+def test_on_every_engine(engine: Engine) -> None:
+    """Rows with equal keys are sent to one place, and rows without a partner keep theirs."""
+
+    def made(how: str, where: Any) -> Any:
+        return lambda left, right: left.join(right, on=["k", "n"], how=how, where=where)
+
+    outputs = {how: made(how, None) for how in HOW}
+    outputs |= {f"{how}_where": made(how, nw.col("x") < nw.col("y")) for how in HOW}
+    rng = random.Random(12)
+    data: dict[str, dict[Any, int]] = {"l": {}, "r": {}}
+    for name, source in SIDES.items():
+        for _ in range(25):
+            row = instant_element(source.draw(rng))
+            data[name][row] = data[name].get(row, 0) + 1
+    expected = {name: comparable(value) for name, value in flow_of(outputs).run(**data).items()}
+    assert engine.run(flow_of(outputs), data) == expected

@@ -54,6 +54,9 @@ def _row(vertex: Vertex, numbers: dict[Stream[Any, Any], str], indent: str) -> t
 
 def describe_operator(operator: Operator) -> str:
     """Return the operator with its arguments: `fold(0, lambda n, x: n + x)`."""
+    described = getattr(operator, "described", None)
+    if isinstance(described, str):
+        return f"{operator.name}({described})"
     given = []
     for field in fields(operator):
         value = getattr(operator, field.name)

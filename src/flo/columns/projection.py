@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from flo.columns.cell import fields_of
 from flo.columns.expression import Expression, expression_text
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
@@ -31,7 +32,7 @@ class Projection:
         self.text = _text(given, identity)
         shown = _text(given, label)
         self.__name__ = shown if len(shown) <= 80 else f"{shown[:79]}…"
-        known = dict(zip(columns, self.columns.kind.__annotations__.values(), strict=True)) if self.columns else {}
+        known = (fields_of(self.columns.kind) if self.columns is not None else None) or {}
         of_functions = {name: returned_type(f) for name, f in self.functions.items()}
         self.returns = row_type({name: {**known, **of_functions}[name] for name in given})
         found = Layout.of(self.returns)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -34,11 +35,12 @@ from flo.tables.operators.group_part import (
 from flo.tables.operators.group_sums import FinishedPart, LinearPart, MomentsPart
 from flo.tables.operators.weights import find_flips, totals
 from flo.tables.state.keys import keys_of
+from flo.tables.state.limbs import Limbs, limbs_in
 from flo.tables.state.order import Order, comparisons
 from flo.tables.state.ranked import Known, Ranked, groups_in, heads_of, leading, ranked_run
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import Sums, as_array, grouped, numbers_in
-from flo.tables.state.trace import Trace, consolidate_table, with_weights
+from flo.tables.state.trace import Trace, added, consolidate_table, weight_overflow, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators.group_by import Aggregated
@@ -256,17 +258,14 @@ class Kept(Keeper):
         run = run_of(some.rows(self.names).combine_chunks(), columns)
         return (replace(traces[0], columns=columns).extended(run),), {}
 
-    def present(self, groups: Run, traces: Traces) -> pa.Table | None:
-        """The values of these groups that are present, with the index of the group of each."""
+    def rows_of(self, groups: Run, traces: Traces) -> pa.Table | None:
+        """The values of these groups with their weights, and the index of the group of each. Some cancel out."""
         met = [(run, *pairs(groups, run)) for run in traces[0]]
         tables = [
             take_rows(run.table.select([*self.names, WEIGHT]), theirs).append_column(OWNER, pa.array(ours, pa.int64()))
             for run, ours, theirs in met
         ]
-        if not tables:
-            return None
-        table = consolidate_table(pa.concat_tables(tables))
-        return table.filter(pa.array(numbers_in(table, WEIGHT) > 0)).combine_chunks()
+        return pa.concat_tables(tables).combine_chunks() if tables else None
 
 
 class InOrder(NamedTuple):
@@ -298,19 +297,22 @@ class ValuesPart(Part):
 
     def results(self, reading: Reading) -> pa.Array:
         keeper, groups = self.keeper(), reading.groups
-        table = reading.once(keeper, lambda: keeper.present(groups, reading.traces[keeper]))
-        if table is None or not table.num_rows:
-            return self._nothing(groups.rows)
+        table = reading.once(keeper, lambda: keeper.rows_of(groups, reading.traces[keeper]))
         down = (*getattr(self.of.aggregator, "descending", ()), False)
-        return self._of_values(*reading.once((keeper, down), lambda: self._sorted(table, down)), groups.rows)
+        found = None if table is None else reading.once((keeper, down), lambda: self._sorted(table, down))
+        if found is None or not len(found.values):
+            return self._nothing(groups.rows)
+        return self._of_values(*found, groups.rows)
 
     def _sorted(self, table: pa.Table, down: tuple[bool, ...]) -> InOrder:
+        """The values that are present. Equal ones meet when they are sorted, so that their weights are added there."""
         layout, owners = self._layout, numbers_in(table, OWNER)
         assert layout is not None
         columns = tuple(self.names[place] for place in self._by)
-        places, _ = Order(columns, down, layout, by_text=False, key=layout, decisive=True).sorted(table, owners)
-        values = one_chunk(table[self.names[0]]).take(pa.array(places))
-        return InOrder(values, numbers_in(table, WEIGHT)[places], owners[places])
+        order, firsts = Order(columns, down, layout, by_text=False, key=layout, decisive=True).sorted(table, owners)
+        times = added(numbers_in(table, WEIGHT)[order], firsts)
+        there = order[firsts[times > 0]]
+        return InOrder(one_chunk(table[self.names[0]]).take(pa.array(there)), times[times > 0], owners[there])
 
     def _nothing(self, count: int) -> pa.Array:
         if isinstance(self.of.aggregator, on_values.CollectOf):
@@ -336,25 +338,18 @@ class ValuesPart(Part):
     def _quantiles(
         self, of: on_values.QuantileOf, values: pa.Array, times: Indices, starts: Indices, present: Indices, count: int
     ) -> pa.Array:
+        if times.sum(dtype=np.float64) * of.at.denominator >= 2**62:
+            raise weight_overflow()
         until = np.cumsum(times)
         before = until[starts] - times[starts]
         ends = np.append(starts[1:], len(times)) - 1
-        last = (until[ends] - before - 1).astype(object)
-        at = [of.at * int(each) for each in last]
-        lows = np.array([int(each) for each in at], np.int64)
-        highs = np.array([-int(-each // 1) for each in at], np.int64)
+        lows, parts = np.divmod((until[ends] - before - 1) * of.at.numerator, of.at.denominator)
         low, high = (
-            values.take(pa.array(np.searchsorted(until, before + each, side="right"))) for each in (lows, highs)
+            values.take(pa.array(np.searchsorted(until, before + each, side="right")))
+            for each in (lows, lows + (parts > 0))
         )
-        if not of.continuous:
-            return scattered(low, present, count)
-        parts = [each - int(each) for each in at]
-        wide = self.cells[0].to_values
-        found = [
-            on_values.between(one, other, part, of.places)
-            for one, other, part in zip(wide(low), wide(high), parts, strict=True)
-        ]
-        return scattered(self.cell.to_array(found), present, count)
+        found = between(low, high, parts, of, self.cells[0], self.cell) if of.continuous else low
+        return scattered(found, present, count)
 
     def _lists(self, of: Any, values: pa.Array, times: Indices, owners: Indices, count: int) -> pa.Array:
         if not of.distinct:
@@ -364,6 +359,27 @@ class ValuesPart(Part):
         if isinstance(of, on_values.CollectOf):
             return lists.cast(self.cell.arrow)
         return or_null(pc.binary_join(lists, of.separator), np.diff(offsets) > 0)
+
+
+def between(
+    low: pa.Array, high: pa.Array, parts: Indices, of: on_values.QuantileOf, given: Cell, result: Cell
+) -> pa.Array:
+    """The values at `parts` of the denominator of the quantile on the lines from low to high ones, rounded once."""
+    whole = of.at.denominator
+    if pa.types.is_decimal(low.type):
+        rows = zip(given.to_values(low), given.to_values(high), parts.tolist(), strict=True)
+        return result.to_array([on_values.between(a, b, Fraction(part, whole), of.places) for a, b, part in rows])
+    one, other = (np.asarray(each.cast(pa.float64(), safe=False)) for each in (low, high))
+    exact = np.isfinite(one) & np.isfinite(other)
+    if pa.types.is_floating(low.type):
+        exact &= (parts > 0) & (one != other)
+    left, right, size = low.filter(pa.array(exact)), high.filter(pa.array(exact)), np.full(exact.sum(), whole)
+    to_right = limbs_in(right).times(Limbs.of_ints(parts[exact]))
+    sums = to_right.minus(limbs_in(left).times(Limbs.of_ints(parts[exact] - size)))
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = np.where((parts == 0) | (one == other), one, one + (other - one) * 0.5)
+    found[exact] = sums.to_floats(size) if len(size) else 0.0
+    return pa.array(found)
 
 
 PARTS: dict[type[on_values.Aggregator], type[Part]] = {

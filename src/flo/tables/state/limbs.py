@@ -257,6 +257,12 @@ def has_digits(kind: pa.DataType) -> bool:
     return bool(whole or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal128(kind))
 
 
+def limbs_in(array: pa.Array) -> Limbs:
+    """The numbers of a column."""
+    every = np.arange(len(array))
+    return added_pieces(pieces(array), np.ones(len(array), np.int64), every, every)
+
+
 def limbs_of(columns: dict[int, Indices], count: int) -> Limbs:
     """Limbs from digits by index. Missing digits are zero."""
     if not columns:

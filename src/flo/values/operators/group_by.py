@@ -71,6 +71,13 @@ class GroupBy(Unary):
         return (StreamType(ZSet(self.row), inputs[0].bounded),)
 
     @property
+    def described(self) -> str:
+        """The columns of the group, and those of the aggregates."""
+        columns = getattr(self.row, "_columns", getattr(self.row, "_fields", ()))
+        group, others = ", ".join(columns[: self.keys]), ", ".join(columns[self.keys :])
+        return f"{group}: {others}" if group else others
+
+    @property
     def empty(self) -> tuple[int, tuple[Any, ...]]:
         """The state of a group that does not exist."""
         return 0, tuple(each.aggregator.empty for each in self.aggregates)

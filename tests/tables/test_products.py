@@ -1,0 +1,74 @@
+"""Exact products and sums of columns, against Python's fractions: ints, decimals and floats of all sizes."""
+
+from __future__ import annotations
+
+import math
+import random
+from decimal import Decimal
+from fractions import Fraction
+from itertools import combinations_with_replacement, pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from flo.tables.state.limbs import Limbs, added_pieces, limbs_in
+from flo.tables.state.products import Product
+from flo.values.exact import to_float
+
+FLOATS = [0.0, -0.0, 5e-324, 1e308, -1.7e308, 2.2e-308, 0.1, math.nan, math.inf, -math.inf]
+INTS = [2**63 - 1, -(2**63), 0, -1, 1, 7]
+WIDE = [10**38 - 1, -(10**38) + 1, 0, 1, -1]
+
+
+def column(kind: str, rng: random.Random, count: int) -> tuple[pa.Array, list[Any]]:
+    match kind:
+        case "float":
+            values: list[Any] = [rng.choice([*FLOATS, rng.uniform(-1e9, 1e9), rng.random()]) for _ in range(count)]
+            return pa.array(values, pa.float64()), values
+        case "int":
+            values = [rng.choice([*INTS, rng.randrange(-(2**63), 2**63)]) for _ in range(count)]
+            return pa.array(values, pa.int64()), values
+        case "decimal":
+            values = [rng.choice([*WIDE, rng.randrange(-(10**38) + 1, 10**38)]) for _ in range(count)]
+            return pa.array(list(map(Decimal, values)), pa.decimal128(38, 0)), values
+    values = [rng.choice([0, 1]) for _ in range(count)]
+    return pa.array(values, pa.int8()), values
+
+
+def exact(number: Any) -> Fraction:
+    """What is not finite counts as zero."""
+    return Fraction(number) if math.isfinite(number) else Fraction(0)
+
+
+@pytest.mark.parametrize(("one", "other"), [*combinations_with_replacement(("float", "int", "decimal", "bool"), 2)])
+def test_sums_of_products_are_exact(one: str, other: str) -> None:
+    rng, count, firsts = random.Random(f"{one} {other}"), 200, np.array([0, 60, 61])
+    (left, xs), (right, ys) = column(one, rng, count), column(other, rng, count)
+    if one == other:
+        right, ys = left, xs
+    weights = [rng.choice([1, -1, 3, 2**40]) for _ in range(count)]
+    order = np.array(rng.sample(range(count), count))
+    for offset in (0, 7):  # columns that begin within their buffers
+        rest = order[order < count - offset]
+        found = added_pieces(
+            Product(left.slice(offset), right.slice(offset)).pieces(), np.array(weights[offset:]), rest, firsts
+        )
+        sums = found.fractions()
+        for place, (start, end) in enumerate(pairwise([*firsts.tolist(), len(rest)])):
+            rows = [offset + int(at) for at in rest[start:end]]
+            assert sums[place] == sum(exact(xs[at]) * exact(ys[at]) * weights[at] for at in rows)
+
+
+def test_arithmetic_of_digits() -> None:
+    rng = random.Random(1)
+    (left, xs), (right, ys) = column("float", rng, 300), column("decimal", rng, 300)
+    counts = np.array([rng.choice([1, 2, 7, 2**31, -3, 2**62]) for _ in xs])
+    one, other = limbs_in(left), limbs_in(right)
+    assert one.times(other).fractions() == [exact(x) * y for x, y in zip(xs, ys, strict=True)]
+    assert one.minus(other).fractions() == [exact(x) - y for x, y in zip(xs, ys, strict=True)]
+    assert Limbs.of_ints(counts).fractions() == list(map(Fraction, counts.tolist()))
+    quotients = one.times(other).to_floats(counts).tolist()
+    expected = [to_float(exact(x) * y / n) for x, y, n in zip(xs, ys, counts.tolist(), strict=True)]
+    assert quotients == expected
