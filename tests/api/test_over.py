@@ -331,3 +331,62 @@ def test_what_is_refused(name):
 def test_other_collections_are_refused():
     with pytest.raises(CollectionError, match="`over` requires ZSet"):
         flo.Flow("over").input("rows", flo.Bag[Typed]).over("key")
+
+
+def test_a_checkpoint_resumes(tmp_path):
+    def program() -> flo.Flow:
+        flow = flo.Flow("resumed")
+        sales = flow.input("sales", flo.ZSet[Sale])
+        functions = {**NUMBERING, "before": flo.lag("cost", 2, default=Decimal("0.00")), "sum": flo.sum("price")}
+        flow.output("out", sales.over("shop", flo.desc("at")).with_columns(**functions))
+        return flow
+
+    chunks = deltas(sale, 3)
+    expected = rows_of(_pushed(program().loop(), chunks).result()["out"])
+    values = _pushed(program().loop(), chunks[:4])
+    resumed = program().loop()
+    resumed.restore(values.checkpoint())
+    assert rows_of(_pushed(resumed, chunks[4:]).result()["out"]) == expected
+    _pushed(program().on(flo.here).loop(negative="allow"), chunks[:4]).checkpoint(tmp_path)
+    tables = program().on(flo.here).loop(negative="allow")
+    tables.restore(tmp_path)
+    assert rows_of(_pushed(tables, chunks[4:]).result()["out"]) == expected
+
+
+def _pushed(loop: Any, chunks: list[dict[Any, int]]) -> Any:
+    for chunk in chunks:
+        loop.push(sales=chunk)
+        loop.run()
+    return loop
+
+
+LONG = {
+    **FUNCTIONS,
+    "span": {"a": flo.sum("at", range=(-20, 5)), "b": flo.max("price", range=(-3, 3)), "c": flo.lag("price", 3)},
+    "running span": {"a": flo.sum("at", range=(None, 5)), "r": flo.rank()},
+}
+SAMPLED = ("mixed", "sums", "span", "rows around")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [each if each in SAMPLED else pytest.param(each, marks=pytest.mark.thorough) for each in LONG]
+)
+def test_long_partitions_as_sql_has_them(name):
+    """Small changes of many rows, on tables."""
+    rng = random.Random(name)
+    flow = flo.Flow("long")
+    flow.output("out", flow.input("rows", flo.ZSet[Sale]).over("shop", "at").with_columns(**for_flo(LONG[name])))
+    loop, weights = flow.on(flo.here).loop(), Counter()
+    for turn in range(8):
+        delta: Counter[Any] = Counter()
+        for _ in range(rng.choice([1, 3, 40]) if turn else 1500):
+            if turn and rng.random() < 0.4:
+                delta[rng.choice(list(weights))] = -1
+            else:
+                delta[sale(rng)._replace(at=rng.randrange(2000))] += 1
+        weights.update(delta)
+        weights = +weights
+        loop.push(rows=dict(delta))
+        if name != "positions":  # which of several peers comes first is not decided in SQL
+            assert rows_of(loop.result()["out"]) == expected(Sale, dict(weights), ["shop"], "at", LONG[name])

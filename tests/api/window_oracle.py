@@ -46,7 +46,8 @@ def _shown(value: Any) -> str:
         case bool() | None:
             return repr(value)
         case int() | float() | Decimal():
-            whole = math.isfinite(value) and value == int(value)
+            inexact = isinstance(value, float) and abs(value) > 2**50
+            whole = math.isfinite(value) and value == int(value) and not inexact
             return str(int(value)) if whole else f"{float(value):.9g}"
         case datetime():
             return repr(value.astimezone(None).timestamp() if value.tzinfo else value)

@@ -48,6 +48,7 @@ def operator(functions: dict[str, Any], by: Any = None, order: Any = None) -> Ov
     return made.source.operator
 
 
+SMALL = nw.col("at") < 4
 LOCAL = {
     "lag": {"a": flo.lag("price")},
     "both": {"a": flo.lag("note", 2, default="?"), "b": flo.lead("at", 1)},
@@ -59,13 +60,18 @@ SUFFIX = {
     "numbers": {"a": flo.row_number(), "b": flo.rank()},
     "running": {"a": flo.sum("price", rows=(None, 0)), "b": flo.count("note", rows=(None, -1))},
     "ranges": {"a": flo.sum("at"), "b": flo.avg("price", where=nw.col("at") > 2)},
+    "extremes": {
+        "a": flo.max("price"),
+        "b": flo.min("note", rows=(None, 1)),
+        "c": flo.max("at", where=nw.col("at") < 4),
+    },
     "mixed": {"a": flo.rank(), "b": flo.lead("price", 2), "c": flo.sum("price", rows=(None, 2))},
 }
 WHOLE = {
     "shares": {"a": flo.percent_rank(), "b": flo.cume_dist(), "c": flo.ntile(2), "d": flo.dense_rank()},
     "all": {"a": flo.sum("price", range=(None, None)), "b": flo.first("note", rows=(None, 1))},
     "the rest": {"a": flo.min("price", rows=(0, None)), "b": flo.last("at", rows=(-1, None))},
-    "running extremes": {"a": flo.max("price"), "b": flo.nth_value("note", 2)},
+    "positions": {"a": flo.max("price"), "b": flo.nth_value("note", 2)},
 }
 FUNCTIONS = {**LOCAL, **SUFFIX, **WHOLE}
 ORDERS = [None, "at", flo.desc("at"), [flo.asc("note", nulls_last=True), flo.desc("price")], nw.col("price") * 2]
@@ -234,6 +240,7 @@ def test_running_functions_read_from_the_first_change_on(monkeypatch):
     monkeypatch.setattr(over, "_consolidated", lambda parts, *rest: (read.append(parts), consolidated(parts, *rest))[1])
     flow = flo.Flow("onward")
     functions = {"a": flo.row_number(), "b": flo.rank(), "c": flo.sum("at"), "d": flo.avg("price", rows=(None, 0))}
+    functions["e"] = flo.min("at", rows=(None, 0))
     flow.output("out", flow.input("rows", flo.ZSet[Row]).over("group", "at").with_columns(**functions))
     loop = flow.on(flo.here).loop()
     loop.push(rows=numbered(4000))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -103,7 +103,8 @@ class RowsOver(Generic[B]):
             expect_number("over", of, self.stream)
         if given.kind in ("lag", "lead"):
             self._expect_default(name, given, of)
-        return WindowFunction(given.kind, of, where, given.options, self._frame(name, given))
+        function = WindowFunction(given.kind, of, where, given.options)
+        return replace(function, frame=self._frame(name, given)) if function.has_frame else function
 
     def _bound(self, name: str, of: Any) -> Any:
         if isinstance(of, tuple) or not is_expression(of):

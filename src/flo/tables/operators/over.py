@@ -37,7 +37,7 @@ from flo.tables.state.order import Comparison, Order, comparison, comparisons, o
 from flo.tables.state.ranked import Ranked, groups_in, ranked_run
 from flo.tables.state.run import Run, pairs
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import consolidate_table, with_weights
+from flo.tables.state.trace import consolidate_table, fitting, with_weights
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.over import Over
@@ -156,6 +156,8 @@ class OverTables(OnTables[Over]):
             changed = self._around(near, _consolidated([*parts, *others], groups, order), reach, order)
             if changed is not None:
                 return changed
+            if not width:
+                break
             width *= 4
         parts = [(run, *pairs(groups, run), OLD) for run in rows]
         return _consolidated([*parts, *others], groups, order)[0]
@@ -174,7 +176,11 @@ class OverTables(OnTables[Over]):
         if found is None:
             return None
         kept, numbers = found
-        before = self._before(near, changed, kept, numbers) if reach.onward else Before(np.zeros(len(kept), np.int64))
+        before: Before | None = Before(np.zeros(len(kept), np.int64))
+        if reach.onward:
+            before = self._before(near, changed, kept, numbers)
+        if before is None:
+            return None
         return Changed(
             take_rows(changed.table, kept),
             changed.owners[kept],
@@ -185,14 +191,21 @@ class OverTables(OnTables[Over]):
             before,
         )
 
-    def _before(self, near: Near, changed: Changed, kept: Indices, numbers: Indices) -> Before:
-        """What stands before the stretches of partitions, one of each: in the runs, and among the rows read."""
+    def _before(self, near: Near, changed: Changed, kept: Indices, numbers: Indices) -> Before | None:
+        """What stands before the stretches of partitions, one of each: in the runs, and among the rows read.
+
+        None if a row there was retracted in another run than it came in: then it is not known what is the least."""
         count = int(numbers[-1]) + 1
         firsts = np.searchsorted(numbers, np.arange(count))
         groups = changed.owners[kept[firsts]]  # anchors are by group, and so are stretches
         begin = np.searchsorted(changed.owners, groups)
         sums: dict[int, Any] = {}
+        extremes = {}
         for number, function in [(-1, None), *enumerate(self.like.functions)]:
+            if function is not None and function.kind in ("min", "max") and function.frame[1] is None:
+                extremes[number] = self._extreme(near, changed, begin, kept[firsts], number)
+                if extremes[number] is None:
+                    return None
             if function is not None and not (function.kind in SUMMED and function.frame[1] is None):
                 continue
             totals = self._totals(function, changed.table, changed.was)
@@ -202,7 +215,39 @@ class OverTables(OnTables[Over]):
                     more = total[near.starts[place]] - total[near.begins[place]]
                     found[name] = found.get(name, 0) + more
             sums[number] = found
-        return Before(sums.pop(-1)[WEIGHT], sums)
+        return Before(sums.pop(-1)[WEIGHT], sums, extremes)
+
+    def _extreme(self, near: Near, changed: Changed, begin: Indices, end: Indices, number: int) -> pa.Array | None:
+        """The least or greatest value before each stretch; None if it is not known."""
+        function = self.like.functions[number]
+        greatest = function.kind == "max"
+        read = self._read(function, changed.table)
+        assert read is not None
+        best = frames.running_extremes(read, read.counts & (changed.was > 0), changed.owners, greatest)
+        sides = [(read, best, np.concatenate([[0], np.cumsum(changed.was < 0)]), begin, end)]
+        for place, run in enumerate(near.runs):
+            sides.append((*self._extremes_of(run, number), near.begins[place], near.starts[place]))
+        columns = []
+        for some, found, below, low, high in sides:
+            if (below[high] > below[low]).any():
+                return None
+            there = high > low
+            chosen = np.where(there, found[np.where(there, high - 1, 0)], -1) if len(found) else np.full(len(low), -1)
+            columns.append(some.values.take(pa.array(np.maximum(chosen, 0), mask=chosen < 0)))
+        return frames.best_of(columns, read.kind, greatest)
+
+    def _extremes_of(self, run: Run, number: int) -> tuple[Read, Indices, Indices]:
+        """What a function reads of a run, the best row so far at each, and how many before each have a negative
+        weight. It is computed once."""
+        known = run.__dict__.setdefault("extremes", {})
+        if number not in known:
+            function, weights = self.like.functions[number], numbers_in(run.table, WEIGHT)
+            read = self._read(function, run.table)
+            assert read is not None
+            best = frames.running_extremes(read, read.counts, run.keys.numbers, function.kind == "max")
+            known[number] = read, best, np.concatenate([[0], np.cumsum(weights < 0)])
+        found: tuple[Read, Indices, Indices] = known[number]
+        return found
 
     def _totals_of(self, run: Run, number: int, function: WindowFunction | None) -> Any:
         """The running totals of a run, which are computed once."""
@@ -301,7 +346,7 @@ def _consolidated(
     places, firsts = order.sorted(table, owners, in_parts=True)
     weights, source = numbers_in(table, WEIGHT)[places], source[places]
     was, new, owing = (np.add.reduceat(np.where(source == kind, weights, 0), firsts) for kind in (OLD, NEW, OWED))
-    sums, which = was + new + owing, np.zeros(len(places), np.int64)
+    sums, which = fitting(fitting(was, new), owing), np.zeros(len(places), np.int64)
     which[firsts[1:]] = 1
     distinct = np.empty(len(places), np.int64)
     distinct[places] = np.cumsum(which)

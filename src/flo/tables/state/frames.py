@@ -39,10 +39,12 @@ class Read:
 
 @dataclass(frozen=True)
 class Before:
-    """For each stretch, what stands before it in its partition: the number of rows, and for a function its sums."""
+    """For each stretch, what stands before it in its partition: the number of rows, and for a function by its number
+    the sums, or the least or greatest value."""
 
     rows: Indices
     sums: dict[int, Sums] = field(default_factory=dict)
+    extremes: dict[int, pa.Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -192,9 +194,12 @@ def results(function: WindowFunction, read: Read | None, units: Units, number: i
     counts = read.counts[units.rows]
     if function.kind in ("first", "last"):
         return _taken(read, units, *_nearest(counts, begins, ends, function.kind == "first"))
-    if function.kind in ("min", "max"):
-        return _taken(read, units, *_extreme(read, units, counts, begins, ends, function.kind == "max"))
     from_start = function.frame[1] is None
+    if function.kind in ("min", "max"):
+        greatest = function.kind == "max"
+        found = _taken(read, units, *_extreme(read, units, counts, begins, ends, greatest))
+        known = units.before.extremes.get(number) if from_start else None
+        return found if known is None else best_of([found, known.take(pa.array(units.stretches))], read.kind, greatest)
     before = units.before.sums.get(number) if from_start else None
     weights = np.where(counts, units.weights, 0)
     totals = running_sums(read, units.rows, weights, only_count=function.kind == "count")
@@ -276,6 +281,36 @@ def _extreme(
         level[:-step] = np.minimum(level[:-step], level[step:])
     there = best < units.count
     return by_value[np.where(there, best, 0)] if units.count else best, there
+
+
+def best_of(columns: list[pa.Array], kind: Any, greatest: bool) -> pa.Array:
+    """The least or greatest of the values beside each other that are not null."""
+    of, count = comparison(kind), len(columns[0])
+    assert of is not None
+    values = pa.concat_arrays(columns)
+    there = np.asarray(values.is_valid())
+    numbers = of.numbers(values.drop_null())
+    ranks = np.full(len(values), len(values))
+    ranks[there] = np.unique(~numbers if greatest else numbers, return_inverse=True)[1]
+    chosen = ranks.reshape(len(columns), count).argmin(axis=0) * count + np.arange(count)
+    return values.take(pa.array(chosen))
+
+
+def running_extremes(read: Read, counts: Flags, groups: npt.NDArray[Any], greatest: bool) -> Indices:
+    """For each row, the row with the least or greatest value among those up to it in its group; -1 if none counts."""
+    of, count = comparison(read.kind), len(counts)
+    assert of is not None
+    numbers = of.numbers(read.values)
+    by_value = np.argsort(~numbers if greatest else numbers, kind="stable")
+    level = np.empty(count, np.int64)
+    level[by_value] = np.arange(count)
+    level[~counts] = count
+    group = np.zeros(count, np.int64)
+    group[1:] = np.cumsum(groups[1:] != groups[:-1])
+    lower = group * (count + 1)  # so that every group begins below the one before it
+    best = np.minimum.accumulate(level - lower) + lower
+    there = best < count
+    return np.where(there, by_value[np.where(there, best, 0)], -1) if count else best
 
 
 def running_sums(read: Read, rows: Indices, weights: Indices, *, only_count: bool) -> Sums:

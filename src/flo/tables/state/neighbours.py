@@ -56,7 +56,7 @@ def reach_of(functions: Sequence[WindowFunction], peers: int) -> Reach:
 
 
 def _reach(function: WindowFunction, peers: int) -> Reach:
-    summed = function.kind in ("count", "sum", "avg")
+    carried = function.kind in ("count", "sum", "avg", "min", "max")  # from what stands before
     match function.kind, function.frame:
         case ("row_number", _):
             return Reach(False, True, 0, False)
@@ -68,15 +68,15 @@ def _reach(function: WindowFunction, peers: int) -> Reach:
             return WHOLE
         case (_, ("rows", int(start), int(end))):
             return Reach(False, False, 2 * max(abs(start), abs(end)), False)
-        case (_, ("rows", None, int(end))) if summed:
+        case (_, ("rows", None, int(end))) if carried:
             return Reach(False, True, 2 * abs(end), False)
         case (_, ("range", 0, 0)):
             return Reach(not peers, False, 0, True)
-        case (_, ("range", None, 0)) if summed:
+        case (_, ("range", None, 0)) if carried:
             return Reach(not peers, True, 0, True)
         case (_, ("range", start, end)) if start is not None and end is not None:
             return Reach(False, False, 0, True, _span(start, end))
-        case (_, ("range", None, end)) if summed and end is not None:
+        case (_, ("range", None, end)) if carried and end is not None:
             return Reach(False, True, 0, True, _span(end, end))
     return WHOLE
 

@@ -98,7 +98,10 @@ class WindowFunction(Lowerable):
         return _chosen(self.kind, values, there, starts, ends)
 
     def lower(self, lower: Lowering) -> Term:
-        return Call("window_function", tuple(lower(getattr(self, field.name)) for field in fields(self)))
+        parts = [(getattr(self, field.name), field.default) for field in fields(self)]
+        while parts[-1][0] == parts[-1][1]:  # trailing default values are left out
+            parts.pop()
+        return Call("window_function", tuple(lower(part) for part, _ in parts))
 
 
 register("window_function", WindowFunction)
