@@ -18,13 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Places, one_chunk
+from flo.columns.indices import Indices, one_chunk
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import has_digits
 from flo.tables.state.products import Product
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Summed, Sums, digits_of
-from flo.tables.state.trace import Trace, weighing
+from flo.tables.state.trace import Trace, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators.group_by import Aggregated
 
@@ -65,7 +65,7 @@ class Delta:
     table: pa.Table
     keys: pa.Table
     numbers: Keys
-    weights: Places
+    weights: Indices
     groups: Run | None = None
     known: dict[Any, Any] = field(default_factory=dict, compare=False)
     """What was computed of it, for the next one who asks."""
@@ -94,7 +94,7 @@ class Delta:
         table = self.keys
         for name in names:
             table = table.append_column(self.table.schema.field(name), self.table[name])
-        return weighing(table, self.weights)
+        return with_weights(table, self.weights)
 
 
 class Summand(ABC):
@@ -215,7 +215,7 @@ class Reading:
             self.known[what] = make()
         return self.known[what]  # type: ignore[no-any-return]
 
-    def integers(self, summand: Summand) -> Places:
+    def integers(self, summand: Summand) -> Indices:
         """A sum of small integers."""
         return self.once(summand, lambda: digits_of(self.sums, self.places[summand]).carried().to_ints()[0])
 
@@ -265,7 +265,7 @@ class Part(ABC):
         """The summand whose sum is how many values there are; none if that is the weight of the group."""
         return (Ones(self.which),) if self.selective else ()
 
-    def count(self, reading: Reading) -> Places:
+    def count(self, reading: Reading) -> Indices:
         """How many values each group has."""
         return reading.integers(Ones(self.which)) if self.selective else reading.sums[WEIGHT]
 
@@ -285,7 +285,7 @@ def kind_of(cell: Cell) -> Any:
     return cell.kind | None if cell.nullable else cell.kind
 
 
-def scattered(array: pa.Array, places: Places, count: int) -> pa.Array:
+def scattered(array: pa.Array, places: Indices, count: int) -> pa.Array:
     """An array with these values at these indices, and nulls elsewhere."""
     indices = np.full(count, -1)
     indices[places] = np.arange(len(array))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Numbers, Places
+from flo.columns.indices import Indices, Numbers
 from flo.tables.state.limbs import placed
 
 PART = 27
@@ -25,7 +25,7 @@ class Product:
     one: pa.Array
     other: pa.Array
 
-    def pieces(self) -> Iterator[tuple[int, Places]]:
+    def pieces(self) -> Iterator[tuple[int, Indices]]:
         """Pairs of an index and the digits of all rows."""
         left, unit = _parts(self.one)
         right, other_unit = (left, unit) if self.other is self.one else _parts(self.other)
@@ -41,7 +41,7 @@ class Product:
                 yield from placed(whole, unit + other_unit + PART * place)
 
 
-def _parts(array: pa.Array) -> tuple[list[Places], Places | int]:
+def _parts(array: pa.Array) -> tuple[list[Indices], Indices | int]:
     """The parts of each number, the lowest first, and the exponents of the lowest."""
     if pa.types.is_floating(array.type):
         values = np.asarray(array.cast(pa.float64()))
@@ -60,5 +60,5 @@ def _parts(array: pa.Array) -> tuple[list[Places], Places | int]:
     return [values & _PART_MASK, values >> PART & _PART_MASK, values >> 2 * PART], 0
 
 
-def _low(word: Numbers, shift: int) -> Places:
+def _low(word: Numbers, shift: int) -> Indices:
     return (word >> np.uint64(shift)).astype(np.int64) & _PART_MASK
