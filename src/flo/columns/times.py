@@ -137,6 +137,15 @@ def _seconds(moment: datetime) -> int:
 
 
 DAY = 86_400
+MANY = 64
+"""From so many times on, it pays to format equal ones once."""
+PERIODS = {
+    **dict.fromkeys("aAbBdeFGhjmuUVwWyY", DAY),
+    **dict.fromkeys("HIp", 3600),
+    **dict.fromkeys("MR", 60),
+    "%": DAY,
+}
+"""The seconds in which what a directive of `strftime` gives stays the same."""
 SECONDS = {"d": DAY, "h": 3600, "m": 60, "s": 1}
 FRACTIONS = ("ms", "us", "ns")
 INTERVAL = re.compile(r"\s*([+-]?\d+)\s*(ns|us|ms|mo|s|m|h|d|q|y)\s*")
@@ -214,15 +223,38 @@ def _converted_zone(data: Data, options: dict[str, Any]) -> Data:
 def _text(data: Data, options: dict[str, Any]) -> Data:
     """Format local time like `strftime`."""
     if not has_zone(data):
-        return _by_narwhals("to_string", data, format=options["format"])
+        return _formatted(data, options["format"])
     local = local_time(data)
     parts: list[Data] = [pa.scalar("")]
     for part in re.split(r"(%%|%z|%Z)", options["format"]):
         if part in ("%z", "%Z"):
             parts.append(zone_names(data) if part == "%Z" else _offset_text(data))
         elif part:
-            parts.append(pa.scalar("%") if part == "%%" else _by_narwhals("to_string", local, format=part))
+            parts.append(pa.scalar("%") if part == "%%" else _formatted(local, part))
     return pc.binary_join_element_wise(*parts, "")
+
+
+def _formatted(data: Data, text: str) -> Data:
+    """Format times without a zone: each day, hour or minute once, where the format says nothing finer."""
+    period = _period(text)
+    plain = isinstance(data, pa.Scalar) or not pa.types.is_timestamp(data.type) or bool(data.null_count)
+    if period is None or plain or len(data) < MANY:
+        return _by_narwhals("to_string", data, format=text)
+    times = one_chunk(data)
+    numbers = times.cast(pa.int64()).to_numpy() // (period * PER_SECOND[data.type.unit])
+    starts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+    if 4 * len(starts) < len(numbers):  # the times are in order, or nearly
+        owners = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(numbers)))
+    else:
+        _, starts, owners = np.unique(numbers, return_index=True, return_inverse=True)
+    return _by_narwhals("to_string", times.take(pa.array(starts)), format=text).take(pa.array(owners))
+
+
+@lru_cache(maxsize=1024)
+def _period(text: str) -> int | None:
+    """Return the seconds in which a format gives one text; None if that is not known."""
+    found = [PERIODS.get(directive) for directive in re.findall("%(.)", text, re.DOTALL)]
+    return None if not found or None in found else min(each for each in found if each is not None)
 
 
 def _offset_text(data: Data) -> Data:

@@ -27,7 +27,7 @@ from flo.columns.indices import (
 from flo.core.data import canonical_text
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
-from flo.tables.state.keys import Keys, keys_of, same
+from flo.tables.state.keys import Keys, has_fixed_width, keys_of, same
 from flo.tables.state.run import Run, merged, pairs
 from flo.tables.state.sharing import Sharing
 from flo.tables.values import WEIGHT
@@ -165,10 +165,52 @@ def with_weights(table: pa.Table, weights: Indices) -> pa.Table:
     return table.set_column(table.schema.get_field_index(WEIGHT), field, pa.array(weights, pa.int64()))
 
 
+MANY = 1000
+"""From so many rows on, it pays to find out which could be equal to others."""
+
+
 def consolidate_table(table: pa.Table) -> pa.Table:
-    """Consolidates equal rows of a table: adds their weights, and drops rows whose sum is zero."""
-    if not table.num_rows:
+    """Consolidates equal rows of a table: adds their weights, and drops rows whose sum is zero. In any order."""
+    if table.num_rows < MANY:
+        return _consolidate_rows(table) if table.num_rows else table
+    doubtful = _maybe_equal(table)
+    if doubtful is None:
+        return _consolidate_rows(table)
+    alone = table[WEIGHT].to_numpy() != 0
+    alone[doubtful] = False
+    if alone.all():
         return table
+    rest = table.filter(pa.array(alone))
+    return pa.concat_tables([rest, _consolidate_rows(take_rows(table, doubtful))]) if len(doubtful) else rest
+
+
+def _maybe_equal(table: pa.Table) -> Indices | None:
+    """The indices of rows that agree with another row in the columns of fixed width; None if these are too many.
+
+    Texts and nested values are not looked at: to hash and to move them takes most of the time.
+    """
+    columns = [table[name] for name in table.column_names if name != WEIGHT and has_fixed_width(table[name].type)]
+    if not columns:
+        return None
+    if any(map(_increases, columns)):
+        return np.zeros(0, np.int64)
+    numbers = keys_of(columns).numbers
+    order = stable_order(numbers)
+    again = np.flatnonzero(numbers[order[1:]] == numbers[order[:-1]])
+    if 4 * len(again) > len(order):
+        return None
+    return order[np.union1d(again, again + 1)]
+
+
+def _increases(column: pa.ChunkedArray) -> bool:
+    """Whether no two numbers or times are the same, because each is greater than the one before."""
+    if column.null_count or not (pa.types.is_integer(column.type) or pa.types.is_timestamp(column.type)):
+        return False
+    numbers = one_chunk(column).to_numpy(zero_copy_only=False)
+    return all(bool(np.all(some[1:] > some[:-1])) for some in (numbers[:MANY], numbers))
+
+
+def _consolidate_rows(table: pa.Table) -> pa.Table:
     order, firsts = alike(table.drop_columns([WEIGHT]))
     weights = added(table[WEIGHT].to_numpy()[order], firsts)
     kept = weights != 0
