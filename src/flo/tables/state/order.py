@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 from uuid import UUID
 
@@ -303,17 +303,27 @@ class Order:
         """
         if not table.num_rows:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        keys = [each.numbers(array) for each, array in self._by_column(table)]
-        keys = [~key if down else key for key, down in zip(keys, self.directions, strict=True)]
-        codes, exact = _codes(groups, keys[0])
+        columns = self._by_column(table)
+        first = self._numbers(0, columns[0][1])
+        codes, exact = _codes(groups, first)
         order = np.argsort(codes, kind="stable" if in_parts else None)
         codes = codes[order]
         new = np.concatenate([[True], codes[1:] != codes[:-1]])
-        if not exact or len(keys) > 1:
-            _break_ties(order, new, lambda rows: [key[rows] for key in keys])
+        if not exact:
+            _break_ties(order, new, lambda rows: [first[rows]])
+        for place, (_, array) in enumerate(columns[1:], start=1):  # only of the rows that are equal so far
+            _break_ties(order, new, partial(self._numbers_at, place, array))
         if not self.decisive:
             _break_ties(order, new, lambda rows: [self._ties(take_rows(table.select(list(self.layout.names)), rows))])
         return order, np.flatnonzero(new)
+
+    def _numbers(self, place: int, array: pa.Array) -> Numbers:
+        """Numbers in the order of the values of a column."""
+        numbers = self.comparisons[place].numbers(array)
+        return ~numbers if self.directions[place] else numbers
+
+    def _numbers_at(self, place: int, array: pa.Array, rows: Indices) -> list[npt.NDArray[Any]]:
+        return [self._numbers(place, array.take(pa.array(rows)))]
 
     def before(self, one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
         """Whether values of the first column come before others, elementwise."""
