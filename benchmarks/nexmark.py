@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from inspect import signature
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
@@ -91,11 +92,18 @@ class Oracle:
 
     def digest_of(self, query: str, pulled: pa.Table) -> Digest:
         """What these changes add up to, in the types of the answer."""
-        types = self._types(SQL[query])
-        columns = [name for name in pulled.column_names if name != WEIGHTS]
-        assert columns == list(types), f"{query} has the columns {columns}; expected {list(types)}"
         self._connection.register("pulled", pulled)
-        return self._added_up("pulled", types, WEIGHTS if WEIGHTS in pulled.column_names else "1")
+        return self._digest_of(query, "pulled")
+
+    def digest_of_files(self, query: str, folder: Path) -> Digest:
+        """The same for all Parquet files in a folder."""
+        return self._digest_of(query, f"read_parquet('{folder}/**/*.parquet', hive_partitioning = false)")
+
+    def _digest_of(self, query: str, rows: str) -> Digest:
+        types, found = self._types(SQL[query]), list(self._types(f"SELECT * FROM {rows}"))
+        columns = [name for name in found if name != WEIGHTS]
+        assert columns == list(types), f"{query} has the columns {columns}; expected {list(types)}"
+        return self._added_up(rows, types, WEIGHTS if WEIGHTS in found else "1")
 
     def _types(self, query: str) -> dict[str, str]:
         found = self._connection.execute(f"DESCRIBE {query}").fetchall()
