@@ -262,8 +262,20 @@ def has_numbers(kind: pa.DataType) -> bool:
     return pa.types.is_primitive(kind) and not pa.types.is_decimal(kind)
 
 
+MANY = 1000
+"""From this many on, equal values are found before they are sorted."""
+
+
 def ranks(array: pa.Array) -> Numbers:
     """Dense ranks of the values."""
+    if (
+        len(array) > MANY
+        and (pa.types.is_string(array.type) or pa.types.is_binary(array.type))
+        and not array.null_count
+    ):
+        coded = array.dictionary_encode()  # which does not sort
+        if 2 * len(coded.dictionary) < len(array):
+            return ranks(coded.dictionary).take(np.asarray(coded.indices))
     return np.asarray(pc.rank(array, sort_keys="ascending", tiebreaker="dense")).astype(np.uint64)
 
 
@@ -325,15 +337,24 @@ class Order:
     def _numbers_at(self, place: int, array: pa.Array, rows: Indices) -> list[npt.NDArray[Any]]:
         return [self._numbers(place, array.take(pa.array(rows)))]
 
-    def before(self, one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
-        """Whether values of the first column come before others, elementwise."""
-        if self.directions[0]:
+    def before(self, one: pa.Array, other: pa.Array, place: int = 0) -> npt.NDArray[np.bool_]:
+        """Whether values of a column come before others, elementwise."""
+        if self.directions[place]:
             one, other = other, one
-        of = self.comparisons[0]
+        of = self.comparisons[place]
         if has_numbers(one.type) and not one.null_count + other.null_count:
             return of.numbers(one) < of.numbers(other)
         numbers = of.numbers(pa.concat_arrays([one, other]))
         return numbers[: len(one)] < numbers[len(one) :]
+
+    def differ(self, table: pa.Table, count: int) -> npt.NDArray[np.bool_]:
+        """Which rows differ from the row before in the first `count` columns; the first row does."""
+        new = np.ones(table.num_rows, bool)
+        new[1:] = False
+        for of, array in self._by_column(table)[:count]:
+            numbers = of.numbers(array)
+            new[1:] |= numbers[1:] != numbers[:-1]
+        return new
 
     def not_compared(self, table: pa.Table, owners: Indices, rows: Indices) -> Indices:
         """The groups of sorted rows with keys that Python cannot compare."""
