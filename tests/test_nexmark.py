@@ -1,19 +1,26 @@
-"""NEXMark: events are functions of their numbers, and DuckDB's answers are those of plain Python."""
+"""NEXMark: events are functions of their numbers, DuckDB's answers are those of plain Python, and the queries give
+DuckDB's answers after every delta, also when events are retracted."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+import random
 from collections import Counter, defaultdict
 from datetime import datetime, timedelta
 from itertools import pairwise
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import flo
+from benchmarks.columnar_programs import WEIGHTS
+from benchmarks.nexmark import Digest, Oracle, compare, programs
 from benchmarks.nexmark_sql import QUERIES, answers
 from examples import nexmark, nexmark_data
 from examples.nexmark_data import START, Auction, Bid, Events, Person, Side, events, schema_of, side_input
@@ -294,3 +301,117 @@ def test_the_times_of_day(hour: int, parts: set[str]) -> None:
     answer = answers(few, ["q14"])["q14"]
     assert set(answer["bidTimeType"].to_pylist()) == parts
     assert answer["c_counts"].to_pylist() == [text.count("c") for text in answer["extra"].to_pylist()]
+
+
+# The queries.
+
+RUNNING = list(programs(QUERIES)[0])
+INPUTS = {"persons": "person", "auctions": "auction", "bids": "bid"}
+
+
+class Changing:
+    """Events that come in deltas, with retractions of some that came before, and those that are there."""
+
+    def __init__(self, first: int, last: int, parts: int, seed: int = 1) -> None:
+        rng, size = random.Random(seed), (last - first) // parts
+        self.deltas: list[dict[str, pa.Table]] = []
+        self.present: list[Events] = []
+        """The events that are there after each delta."""
+        there = {name: schema_of(name).empty_table() for name in Events._fields}
+        for start in range(first, last, size):
+            delta = {}
+            for name, new in events(start, start + size)._asdict().items():
+                whole = pa.concat_tables([there[name], new])
+                gone = pa.array([rng.random() < 0.1 for _ in range(whole.num_rows)], pa.bool_())
+                delta[name] = pa.concat_tables([weighted(new, 1), weighted(whole.filter(gone), -1)])
+                there[name] = whole.filter(pc.invert(gone))
+            self.deltas.append({name: delta[table] for name, table in INPUTS.items()})
+            self.present.append(Events(**there))
+
+
+def weighted(table: pa.Table, weight: int) -> pa.Table:
+    return table.append_column(WEIGHTS, pa.array([weight] * table.num_rows, pa.int64()))
+
+
+def rows_as_often(table: pa.Table) -> Counter[Any]:
+    """The rows of a table, each as often as its weight says."""
+    counts: Counter[Any] = Counter()
+    for row in table.to_pylist():
+        counts[tuple(value for name, value in row.items() if name != WEIGHTS)] += row.get(WEIGHTS, 1)
+    return +counts
+
+
+def test_most_queries_run() -> None:
+    assert len(RUNNING) >= 17
+
+
+def test_the_queries_are_right_after_every_delta() -> None:
+    changing = Changing(8_500, 12_500, parts=5)  # midnight is at 10,000
+    loop = nexmark.nexmark(*RUNNING).on(flo.here).loop()
+    loop.push(side=side_input())
+    loop.end("side")
+    digests, pulled = dict.fromkeys(RUNNING, Digest()), defaultdict(list)
+    for delta, present in zip(changing.deltas, changing.present, strict=True):
+        loop.push(**delta)
+        oracle = Oracle([present])
+        for name in RUNNING:
+            pulled[name].append(loop.pull(name))
+            digests[name] += oracle.digest_of(name, pulled[name][-1])
+            if digests[name] != oracle.digest(name):  # show the rows that differ
+                ours, theirs = rows_as_often(pa.concat_tables(pulled[name])), answers(present, [name])[name]
+                assert ours == rows_as_often(theirs), name
+                pytest.fail(f"{name}: rows are the same, weights are not")
+    assert all(digests[name].rows for name in RUNNING)
+
+
+def test_a_digest_sees_what_differs(some: Events) -> None:
+    oracle = Oracle([some])
+    right = answers(some, ["q2"])["q2"]
+    assert oracle.digest_of("q2", right) == oracle.digest("q2")
+    twice = pa.concat_tables([right, right.slice(0, 1)])
+    assert oracle.digest_of("q2", twice.slice(1)) == oracle.digest("q2")  # in another order
+    assert oracle.digest_of("q2", twice) != oracle.digest("q2")
+    assert rows(right)[0] != rows(right)[1]
+    assert oracle.digest_of("q2", pa.concat_tables([right.slice(1), right.slice(1, 1)])) != oracle.digest("q2")
+    retracted = pa.concat_tables([weighted(twice, 1), weighted(right.slice(0, 1), -1)])
+    assert oracle.digest_of("q2", retracted) == oracle.digest("q2")
+
+
+def test_the_benchmark_runs() -> None:
+    from rich.console import Console
+
+    assert compare(["q2", "q3", "q13"], 3_000, 1_000, Console(quiet=True)).row_count == 3
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(["q3", "q7", "q15"], id="some"),
+        pytest.param(RUNNING, id="all", marks=pytest.mark.thorough),
+    ],
+)
+def test_the_queries_are_right_on_spark(names: list[str], spark: Any, tmp_path: Path) -> None:
+    from tests.spark.harness import frame, reading, reading_once
+
+    changing = Changing(8_500, 12_500, parts=10)
+    flow = nexmark.nexmark(*names)
+    inputs: dict[str, Any] = {}
+    for stream in flow._scope.inputs:
+        if stream.name == "side":
+            of: Any = stream.type.collection
+            inputs["side"] = frame(spark, of, {Side(*row): 1 for row in rows(side_input())})
+            continue
+        folder = tmp_path / stream.name
+        folder.mkdir()
+        for number, delta in enumerate(changing.deltas):
+            file = folder / f"{number:03}.parquet"
+            pq.write_table(delta[stream.name], file)
+            os.utime(file, (number, number))  # Spark takes the oldest file first
+        inputs[stream.name] = reading(spark, folder)
+    started = flow.on(spark).start(inputs, checkpoint=tmp_path / "state", shards=2, trigger={"availableNow": True})
+    started.wait()
+    assert len(started.progress) == 10
+    expected = answers(changing.present[-1], names)
+    with reading_once():
+        for name in names:
+            assert rows_as_often(started.view(name).arrow()) == rows_as_often(expected[name]), name

@@ -37,7 +37,16 @@ def is_sorted(numbers: Numbers | Indices) -> bool:
 
 def take_rows(table: pa.Table, indices: Indices) -> pa.Table:
     """Return these rows, in one chunk."""
-    return table.combine_chunks().take(pa.array(indices)) if table.num_rows else table
+    if not table.num_rows:
+        return table
+    table = table.combine_chunks()
+    return table if is_every(indices, table.num_rows) else table.take(pa.array(indices))
+
+
+def is_every(indices: Indices, count: int) -> bool:
+    """Return whether these are all indices of so many rows, in order."""
+    ends = len(indices) == count > 0 and indices[0] == 0 and indices[-1] == count - 1
+    return bool(ends) and bool(np.all(indices[1:] > indices[:-1]))
 
 
 def ranges(starts: Indices, counts: Indices) -> tuple[Indices, Indices]:

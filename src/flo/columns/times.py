@@ -137,6 +137,15 @@ def _seconds(moment: datetime) -> int:
 
 
 DAY = 86_400
+MANY = 64
+"""From so many times on, it pays to format equal ones once."""
+PERIODS = {
+    **dict.fromkeys("aAbBdeFGhjmuUVwWyY", DAY),
+    **dict.fromkeys("HIp", 3600),
+    **dict.fromkeys("MR", 60),
+    "%": DAY,
+}
+"""The seconds in which what a directive of `strftime` gives stays the same."""
 SECONDS = {"d": DAY, "h": 3600, "m": 60, "s": 1}
 FRACTIONS = ("ms", "us", "ns")
 INTERVAL = re.compile(r"\s*([+-]?\d+)\s*(ns|us|ms|mo|s|m|h|d|q|y)\s*")
@@ -168,10 +177,24 @@ def _truncated(data: Data, options: dict[str, Any]) -> Data:
     """Return the start of the interval, in local time. Below a day, ambiguous times keep the offset of the input."""
     every = options["every"]
     if not has_zone(data):
-        return _by_narwhals("truncate", data, every=every)
-    start = _by_narwhals("truncate", local_time(data), every=every)
+        return _start_of(data, every)
+    start = _start_of(local_time(data), every)
     below_a_day = _interval(every)[1] in ("h", "m", "s", *FRACTIONS)
     return instants(start, data.type.tz, offsets(data) if below_a_day else None)
+
+
+def _start_of(data: Data, every: str) -> Data:
+    """Return the start of the interval in times without a zone: in integers, which are faster, if it has one length."""
+    count, unit = _interval(every)
+    plain = isinstance(data, pa.Scalar) or not pa.types.is_timestamp(data.type) or bool(data.null_count)
+    if plain or unit not in SECONDS or count < 1:
+        return _by_narwhals("truncate", data, every=every)
+    times = one_chunk(data)
+    numbers = times.cast(pa.int64()).to_numpy()
+    past = numbers % (count * SECONDS[unit] * PER_SECOND[data.type.unit])
+    if len(numbers) and int(numbers.min()) - int(past.max()) < -(2**63):
+        return _by_narwhals("truncate", data, every=every)
+    return pa.array(numbers - past).cast(data.type)
 
 
 def _shift(data: Data, options: dict[str, Any]) -> Data:
@@ -214,15 +237,38 @@ def _converted_zone(data: Data, options: dict[str, Any]) -> Data:
 def _text(data: Data, options: dict[str, Any]) -> Data:
     """Format local time like `strftime`."""
     if not has_zone(data):
-        return _by_narwhals("to_string", data, format=options["format"])
+        return _formatted(data, options["format"])
     local = local_time(data)
     parts: list[Data] = [pa.scalar("")]
     for part in re.split(r"(%%|%z|%Z)", options["format"]):
         if part in ("%z", "%Z"):
             parts.append(zone_names(data) if part == "%Z" else _offset_text(data))
         elif part:
-            parts.append(pa.scalar("%") if part == "%%" else _by_narwhals("to_string", local, format=part))
+            parts.append(pa.scalar("%") if part == "%%" else _formatted(local, part))
     return pc.binary_join_element_wise(*parts, "")
+
+
+def _formatted(data: Data, text: str) -> Data:
+    """Format times without a zone: each day, hour or minute once, where the format says nothing finer."""
+    period = _period(text)
+    plain = isinstance(data, pa.Scalar) or not pa.types.is_timestamp(data.type) or bool(data.null_count)
+    if period is None or plain or len(data) < MANY:
+        return _by_narwhals("to_string", data, format=text)
+    times = one_chunk(data)
+    numbers = times.cast(pa.int64()).to_numpy() // (period * PER_SECOND[data.type.unit])
+    starts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+    if 4 * len(starts) < len(numbers):  # the times are in order, or nearly
+        owners = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(numbers)))
+    else:
+        _, starts, owners = np.unique(numbers, return_index=True, return_inverse=True)
+    return _by_narwhals("to_string", times.take(pa.array(starts)), format=text).take(pa.array(owners))
+
+
+@lru_cache(maxsize=1024)
+def _period(text: str) -> int | None:
+    """Return the seconds in which a format gives one text; None if that is not known."""
+    found = [PERIODS.get(directive) for directive in re.findall("%(.)", text, re.DOTALL)]
+    return None if not found or None in found else min(each for each in found if each is not None)
 
 
 def _offset_text(data: Data) -> Data:

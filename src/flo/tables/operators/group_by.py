@@ -21,10 +21,10 @@ from flo.tables.functions import ALL, beside
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.group_part import Delta, Keeper, Part, Reading, Summand, Traces
 from flo.tables.operators.group_parts import keepers_of, parts_of
-from flo.tables.state.keys import keys_of, same
+from flo.tables.state.keys import Keys, keys_of, same
 from flo.tables.state.run import Run
-from flo.tables.state.totals import Sums, Totals, grouped, numbers_in, plus, run_of_sums
-from flo.tables.state.trace import with_weights
+from flo.tables.state.totals import Sums, Totals, numbers_in, plus, run_of_sums, sums_of
+from flo.tables.state.trace import alike, with_weights
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.group_by import GroupBy
@@ -86,11 +86,18 @@ class GroupByTables(OnTables[GroupBy]):
         table = table.combine_chunks()
         keys = self._keys(table, self.keys)
         delta = Delta(table, keys, keys_of(keys.columns), numbers_in(table, WEIGHT))
-        numbers = {place: summand.column(delta) for summand, place in self._places.items()}
-        summed = {place: column for place, column in numbers.items() if column is not None}
-        run, sums = grouped(keys, delta.numbers, delta.weights, summed)
-        groups = Run(run.columns, run.keys, run.table.select(list(run.columns)))
-        delta = replace(delta, groups=groups)
+        order, firsts = alike(keys, delta.numbers)
+        columns = {place: summand.column(delta) for summand, place in self._places.items()}
+        summed = {place: column for place, column in columns.items() if column is not None}
+        sums = sums_of(delta.weights, summed, order, firsts)
+        owners = np.empty(len(order), np.int64)
+        owners[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
+        firsts = order[firsts]
+        groups = Run(
+            tuple(keys.column_names), Keys(delta.numbers.at(firsts), delta.numbers.exact), take_rows(keys, firsts)
+        )
+        run = run_of_sums(groups.table, groups.keys, sums)
+        delta = replace(delta, groups=groups, owners=owners)
         old, new, more = self._traces(), {}, {}
         for keeper, traces in old.items():
             new[keeper], found = keeper.advance(delta, traces, self._places)

@@ -67,6 +67,8 @@ class Delta:
     numbers: Keys
     weights: Indices
     groups: Run | None = None
+    owners: Indices | None = None
+    """For each row the number of its group."""
     known: dict[Any, Any] = field(default_factory=dict, compare=False)
     """What was computed of it, for the next one who asks."""
 
@@ -78,16 +80,16 @@ class Delta:
     def mask(self, which: Chosen) -> Bools | None:
         return self.once(which, lambda: which.mask(self.table))
 
-    def choose(self, which: Chosen) -> Delta:
-        """The rows that count."""
-        return self.once(("rows", which), lambda: self._chosen(self.mask(which)))
+    def choose(self, which: Chosen, names: tuple[str, ...]) -> Delta:
+        """The rows that count, with these columns."""
+        return self.once(("rows", which, names), lambda: self._chosen(self.mask(which), list(names)))
 
-    def _chosen(self, which: Bools | None) -> Delta:
+    def _chosen(self, which: Bools | None, names: list[str]) -> Delta:
         if which is None:
             return self
         mask = pa.array(which)
-        numbers = Keys(self.numbers.numbers[which], self.numbers.exact)
-        return Delta(self.table.filter(mask), self.keys.filter(mask), numbers, self.weights[which], self.groups)
+        table, keys = self.table.select(names).filter(mask), self.keys.filter(mask)
+        return Delta(table, keys, Keys(self.numbers.numbers[which], self.numbers.exact), self.weights[which])
 
     def rows(self, names: tuple[str, ...]) -> pa.Table:
         """Groups, arguments and weights."""

@@ -15,8 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Indices, one_chunk, take_rows
+from flo.columns.indices import Indices, one_chunk, stable_order, take_rows
+from flo.columns.indices import grouped as group_indices
 from flo.columns.layout import Layout
+from flo.tables.functions import beside
 from flo.tables.operators.group_part import (
     Chosen,
     Delta,
@@ -33,14 +35,14 @@ from flo.tables.operators.group_part import (
     scattered,
 )
 from flo.tables.operators.group_sums import FinishedPart, LinearPart, MomentsPart
-from flo.tables.operators.weights import find_flips, totals
-from flo.tables.state.keys import keys_of
+from flo.tables.operators.weights import find_flips
+from flo.tables.state.keys import Keys, extended
 from flo.tables.state.limbs import Limbs, limbs_in
 from flo.tables.state.order import Order, comparisons
 from flo.tables.state.ranked import Known, Ranked, groups_in, heads_of, leading, ranked_run
 from flo.tables.state.run import Run, pairs, run_of
-from flo.tables.state.totals import Sums, as_array, grouped, numbers_in
-from flo.tables.state.trace import Trace, added, consolidate_table, weight_overflow, with_weights
+from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
+from flo.tables.state.trace import Trace, added, consolidate_table, together, weight_overflow, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators.group_by import Aggregated
@@ -64,24 +66,45 @@ class Different(Keeper):
         return (Trace(()),)
 
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
-        some = delta.choose(self.which)
-        both = some.rows(self.names)
-        values = totals(both, tuple(name for name in both.column_names if name != WEIGHT))
+        values, owners = self._values(delta)
         moved = find_flips(traces[0], values)
+        trace = replace(traces[0], columns=values.columns).extended(values)
         come = np.flatnonzero(moved)
-        rows = take_rows(values.table, come)
-        keys = rows.select(some.keys.column_names)
+        if not len(come):
+            return (trace,), {}
+        order, groups, counts = group_indices(owners[come])
         total, present = places.get(Own(self, SUM)), places[Own(self, PRESENT)]
-        columns = {} if total is None else {total: filled(rows[self.names[0]], None)}
-        run, sums = grouped(keys, keys_of(keys.columns), moved[come], columns)
+        columns = {} if total is None else {total: filled(values.table[self.names[0]], None)}
         assert delta.groups is not None
-        ours, theirs = pairs(delta.groups, Run(run.columns, run.keys, run.table))
         found: Sums = {}
-        for name, column in sums.items():
+        for name, column in sums_of(moved, columns, come[order], np.cumsum(counts) - counts).items():
             wide = np.zeros(delta.groups.rows, np.int64)
-            wide[ours] = column[theirs]
+            wide[groups] = column
             found[f"{present}:0" if name == WEIGHT else name] = wide
-        return (replace(traces[0], columns=values.columns).extended(values),), found
+        return (trace,), found
+
+    def _values(self, delta: Delta) -> tuple[Run, Indices]:
+        """Each value of each group with its weight, and for each the number of the group.
+
+        Numbers of groups are compared in place of their keys, which are hashed and compared once for all aggregates.
+        """
+        assert delta.groups is not None
+        assert delta.owners is not None
+        table, owners, weights = delta.table.select(list(self.names)), delta.owners, delta.weights
+        mask = delta.mask(self.which)
+        if mask is not None:
+            table, owners, weights = table.filter(pa.array(mask)), owners[mask], weights[mask]
+        order, firsts = together(table.add_column(0, OWNER, pa.array(owners)))
+        sums = added(weights[order], firsts)
+        kept = np.flatnonzero(sums)
+        indices = order[firsts[kept]]
+        table, owners, sums = take_rows(table, indices), owners[indices], sums[kept]
+        groups = delta.groups
+        numbers = extended(Keys(groups.keys.at(owners), groups.keys.exact), table.columns).numbers
+        order = stable_order(numbers)
+        owners = owners[order]
+        rows = with_weights(beside(take_rows(groups.table, owners), take_rows(table, order)), sums[order])
+        return Run((*groups.columns, *self.names), Keys(numbers[order], exact=False), rows), owners
 
 
 @final
@@ -168,7 +191,7 @@ class Ordered(Keeper):
         return Ranked(()), *(Trace(()) for _ in self.ends)
 
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
-        some = delta.choose(self.longest.which)
+        some = delta.choose(self.longest.which, self.longest.names)
         if not some.table.num_rows:
             return traces, {}
         rows, *heads = traces
@@ -253,7 +276,7 @@ class Kept(Keeper):
         return (Trace(()),)
 
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
-        some = delta.choose(self.which)
+        some = delta.choose(self.which, self.names)
         columns = tuple(some.keys.column_names)
         run = run_of(some.rows(self.names).combine_chunks(), columns)
         return (replace(traces[0], columns=columns).extended(run),), {}

@@ -55,6 +55,19 @@ def keys_of(columns: list[pa.ChunkedArray]) -> Keys:
     return Keys(numbers, exact)
 
 
+def extended(keys: Keys, columns: list[pa.ChunkedArray]) -> Keys:
+    """The key numbers of the columns of these keys and some more, as `keys_of` gives them for all together."""
+    numbers = keys.numbers
+    for column in columns:
+        numbers = mixed(numbers * _ODD + mixed(numbers_of(one_chunk(column)).numbers))
+    return Keys(numbers, keys.exact and not columns)
+
+
+def has_fixed_width(kind: pa.DataType) -> bool:
+    """Whether the numbers of such values take no time to speak of."""
+    return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
+
+
 def mixed(numbers: Numbers) -> Numbers:
     """A bijection that spreads adjacent numbers over the whole range (the finalizer of splitmix64)."""
     x = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

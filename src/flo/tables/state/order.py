@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 from uuid import UUID
 
@@ -254,6 +254,11 @@ def own_numbers(array: pa.Array) -> Numbers:
         return np.asarray(array.cast(narrow)).astype(np.int64).view(np.uint64) ^ _SIGN
     if pa.types.is_null(kind):
         return np.zeros(len(array), np.uint64)
+    if pa.types.is_decimal128(kind) and len(array):
+        words = np.frombuffer(array.buffers()[1], np.int64)[2 * array.offset : 2 * (array.offset + len(array))]
+        low, high = words[::2], words[1::2]
+        if np.array_equal(high, low >> 63):  # all fit 64 bits
+            return np.ascontiguousarray(low).view(np.uint64) ^ _SIGN
     return ranks(array)
 
 
@@ -316,29 +321,26 @@ class Order:
         if not table.num_rows:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         columns = self._by_column(table)
-        first = self._numbers(columns[:1])[0]
+        first = self._numbers(0, columns[0][1])
         codes, exact = _codes(groups, first)
         order = np.argsort(codes, kind="stable" if in_parts else None)
         codes = codes[order]
         new = np.concatenate([[True], codes[1:] != codes[:-1]])
-        if not exact or len(columns) > 1:  # the other columns only matter where there are ties
-            _break_ties(order, new, lambda rows: self._numbers(columns, rows, first))
+        if not exact:
+            _break_ties(order, new, lambda rows: [first[rows]])
+        for place, (_, array) in enumerate(columns[1:], start=1):  # only of the rows that are equal so far
+            _break_ties(order, new, partial(self._numbers_at, place, array))
         if not self.decisive:
             _break_ties(order, new, lambda rows: [self._ties(take_rows(table.select(list(self.layout.names)), rows))])
         return order, np.flatnonzero(new)
 
-    def _numbers(
-        self, columns: list[tuple[Comparison, pa.Array]], rows: Indices | None = None, first: Numbers | None = None
-    ) -> list[Numbers]:
-        """Numbers in the order of the values of each column, in some rows or in all. The first may be known."""
-        found = []
-        for place, ((of, array), down) in enumerate(zip(columns, self.directions, strict=False)):
-            if place == 0 and first is not None:
-                found.append(first[rows])
-                continue
-            numbers = of.numbers(array if rows is None else array.take(pa.array(rows)))
-            found.append(~numbers if down else numbers)
-        return found
+    def _numbers(self, place: int, array: pa.Array) -> Numbers:
+        """Numbers in the order of the values of a column."""
+        numbers = self.comparisons[place].numbers(array)
+        return ~numbers if self.directions[place] else numbers
+
+    def _numbers_at(self, place: int, array: pa.Array, rows: Indices) -> list[npt.NDArray[Any]]:
+        return [self._numbers(place, array.take(pa.array(rows)))]
 
     def before(self, one: pa.Array, other: pa.Array, place: int = 0) -> npt.NDArray[np.bool_]:
         """Whether values of a column come before others, elementwise."""
@@ -405,10 +407,19 @@ def _break_ties(order: Indices, new: npt.NDArray[np.bool_], by: Callable[[Indice
         return
     tied_groups = np.cumsum(new)[tied]
     more = by(order[tied])
-    within = np.lexsort((*more[::-1], tied_groups))
+    within = _within(tied_groups, more)
     order[tied] = order[tied][within]
     changes = [key[within][1:] != key[within][:-1] for key in more]
     new[tied[1:]] = np.logical_or.reduce([tied_groups[1:] != tied_groups[:-1], *changes])
+
+
+def _within(groups: npt.NDArray[Any], keys: list[npt.NDArray[Any]]) -> Indices:
+    """The order of rows by group and keys. One key is packed with the group, which sorts faster."""
+    if len(keys) == 1 and keys[0].dtype == np.uint64:
+        codes, exact = _codes(groups, keys[0])
+        if exact:
+            return np.argsort(codes, kind="stable")
+    return np.lexsort((*keys[::-1], groups))
 
 
 def _can_compare(one: Any, other: Any) -> bool:

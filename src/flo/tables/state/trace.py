@@ -27,7 +27,7 @@ from flo.columns.indices import (
 from flo.core.data import canonical_text
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
-from flo.tables.state.keys import Keys, keys_of, same
+from flo.tables.state.keys import Keys, has_fixed_width, keys_of, same
 from flo.tables.state.run import Run, merged, pairs
 from flo.tables.state.sharing import Sharing
 from flo.tables.values import WEIGHT
@@ -165,11 +165,57 @@ def with_weights(table: pa.Table, weights: Indices) -> pa.Table:
     return table.set_column(table.schema.get_field_index(WEIGHT), field, pa.array(weights, pa.int64()))
 
 
+MANY = 1000
+"""From so many rows on, it pays to find out which could be equal to others."""
+
+
 def consolidate_table(table: pa.Table) -> pa.Table:
-    """Consolidates equal rows of a table: adds their weights, and drops rows whose sum is zero."""
-    if not table.num_rows:
+    """Consolidates equal rows of a table: adds their weights, and drops rows whose sum is zero. In any order."""
+    if table.num_rows < MANY:
+        return _consolidate_rows(table) if table.num_rows else table
+    doubtful = _maybe_equal(table)
+    if doubtful is None:
+        return _consolidate_rows(table)
+    alone = table[WEIGHT].to_numpy() != 0
+    alone[doubtful] = False
+    if alone.all():
         return table
-    order, firsts = alike(table.drop_columns([WEIGHT]))
+    rest = table.filter(pa.array(alone))
+    return pa.concat_tables([rest, _consolidate_rows(take_rows(table, doubtful))]) if len(doubtful) else rest
+
+
+def _maybe_equal(table: pa.Table) -> Indices | None:
+    """The indices of rows that agree with another row in the columns of fixed width; None if all are to be compared.
+
+    Texts and nested values are not looked at: to hash and to move them takes most of the time.
+    """
+    every = [table[name] for name in table.column_names if name != WEIGHT]
+    columns = [column for column in every if has_fixed_width(column.type)]
+    if any(map(_increases, columns)):
+        return np.zeros(0, np.int64)
+    if len(columns) in (0, len(every)):
+        return None
+    numbers = keys_of(columns).numbers
+    order = stable_order(numbers)
+    again = numbers[order[1:]] == numbers[order[:-1]]
+    if 4 * np.count_nonzero(again) > len(order):
+        return None
+    found = np.zeros(len(order), bool)
+    found[order[1:][again]] = found[order[:-1][again]] = True
+    return np.flatnonzero(found)
+
+
+def _increases(column: pa.ChunkedArray) -> bool:
+    """Whether no two numbers or times are the same, because each is greater than the one before."""
+    if column.null_count or not (pa.types.is_integer(column.type) or pa.types.is_timestamp(column.type)):
+        return False
+    numbers = one_chunk(column).to_numpy(zero_copy_only=False)
+    return all(bool(np.all(some[1:] > some[:-1])) for some in (numbers[:MANY], numbers))
+
+
+def _consolidate_rows(table: pa.Table) -> pa.Table:
+    rows = table.drop_columns([WEIGHT])
+    order, firsts = alike(rows) if table.num_rows < MANY else together(rows)
     weights = added(table[WEIGHT].to_numpy()[order], firsts)
     kept = weights != 0
     return with_weights(take_rows(table, order[firsts[kept]]), weights[kept])
@@ -240,7 +286,7 @@ def alike(table: pa.Table, keys: Keys | None = None) -> tuple[Indices, Indices]:
 def together(table: pa.Table) -> tuple[Indices, Indices]:
     """Groups equal rows, as `alike` does, but in any order.
 
-    Rows of a few small integers are packed and sorted, without comparing columns.
+    Rows of a few small integers or times are packed and sorted, without comparing columns.
     """
     bits = table.num_rows.bit_length()
     small = _pack_columns(table, 63 - bits)
@@ -255,16 +301,28 @@ def _pack_columns(table: pa.Table, most: int) -> Indices | None:
     """The columns of each row packed into one number, the first in the highest bits; None if it needs more bits."""
     packed: Indices | None = None
     for column in table.columns if table.num_rows else ():
-        if not pa.types.is_integer(column.type) or pa.types.is_uint64(column.type) or column.null_count:
+        whole = pa.types.is_integer(column.type) or pa.types.is_timestamp(column.type)
+        if not whole or pa.types.is_uint64(column.type) or column.null_count:
             return None
         numbers = one_chunk(column).cast(pa.int64()).to_numpy()
-        low = int(numbers.min())
-        bits = (int(numbers.max()) - low).bit_length()
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low >= 2**63:
+            return None
+        numbers = numbers - low
+        step = _step(numbers) if (high - low).bit_length() > most // 2 else 1
+        bits = ((high - low) // step).bit_length()
         most -= bits
         if most < 0:
             return None
-        packed = numbers - low if packed is None else packed << bits | (numbers - low)
+        numbers = numbers // step if step > 1 else numbers
+        packed = numbers if packed is None else packed << bits | numbers
     return packed
+
+
+def _step(numbers: Indices) -> int:
+    """A number of which all these are multiples, such as the length of windows."""
+    some = int(np.gcd.reduce(numbers[:64]))
+    return some if some > 1 and not (numbers % some).any() else 1
 
 
 def _split_collisions(table: pa.Table, order: Indices, numbers: Numbers, different: Indices) -> tuple[Indices, Indices]:
