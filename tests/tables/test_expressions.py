@@ -219,7 +219,7 @@ REFUSED = {
     "a filter that gives no truth": (
         lambda rows: rows.filter("price"),
         "`keep` of `filter` must be columns of type bool; got int",
-        "col(price)",
+        "given",
     ),
     "weights that are no integers": (
         lambda rows: rows.map_weights(nw.col("weight") * 0.5),

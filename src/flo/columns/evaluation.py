@@ -21,7 +21,7 @@ import narwhals as nw
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns import arithmetic, times
+from flo.columns import arithmetic, functions, times
 from flo.columns.arithmetic import Data
 from flo.columns.indices import one_chunk
 from flo.core.errors import ElementError
@@ -312,6 +312,14 @@ def _cast(node: Any, operands: list[Value]) -> Data:
     return times.cast(operands[0].data, arrow_type(node.kwargs["dtype"]))
 
 
+def _tried(node: Any, operands: list[Value]) -> Data:
+    return functions.try_cast(operands[0].data, arrow_type(node.kwargs["dtype"]))
+
+
+def _of_lists(function: Callable[..., Data]) -> Compute:
+    return lambda node, operands: function(operands[0].data, **node.kwargs)
+
+
 def _between(node: Any, operands: list[Value]) -> Data:
     value, low, high = (each.data for each in operands)
     closed = node.kwargs["closed"]
@@ -412,6 +420,11 @@ KEEPING: dict[str, Compute] = {
 OWN: dict[str, Compute] = {
     **KEEPING,
     **DIVISIONS,
+    **functions.FUNCTIONS,
+    "try_cast": _tried,
+    "list.contains": _of_lists(functions.list_contains),
+    "list.get": _of_lists(functions.list_item),
+    "list.sort": _of_lists(functions.sorted_lists),
     "coalesce": _in_order(pc.coalesce),
     "fill_null": _filled,
     "is_null": _unary(pc.is_null),
@@ -423,7 +436,7 @@ OWN: dict[str, Compute] = {
     "sum_horizontal": _sum,
 }
 KEPT_BY_NARWHALS = (
-    *("floor", "ceil", "round", "is_in", "list.len", "list.sort"),
+    *("floor", "ceil", "round", "is_in", "list.len"),
     *("str.len_chars", "str.replace", "str.replace_all", "str.strip_chars", "str.strip_chars_start"),
     *("str.strip_chars_end", "str.starts_with", "str.ends_with", "str.contains", "str.slice", "str.split"),
     *("str.to_datetime", "str.to_date", "str.to_time", "str.to_uppercase", "str.to_lowercase", "str.to_titlecase"),
@@ -449,9 +462,9 @@ def _null_by_zero(node: Any, operands: list[Value]) -> bool:
 NULLABLE: dict[str, Nullable] = {
     **dict.fromkeys((*KEEPING, *KEPT_BY_NARWHALS), _any_null),
     **dict.fromkeys(DIVISIONS, _null_by_zero),
-    **dict.fromkeys(
-        ("coalesce", "min_horizontal", "max_horizontal"), lambda node, operands: all(o.nullable for o in operands)
-    ),
+    **dict.fromkeys(("coalesce", "min_horizontal", "max_horizontal", "greatest", "least"), _all_null),
+    **dict.fromkeys(("list.contains", "list.sort", "md5", "sha256", "split_part"), _any_null),
+    "hash": lambda node, operands: False,
     **dict.fromkeys(("is_null", "list", "struct", "sum_horizontal", "mean_horizontal"), lambda node, operands: False),
     **dict.fromkeys(
         ("all_horizontal", "any_horizontal", "concat_str"),
@@ -459,7 +472,6 @@ NULLABLE: dict[str, Nullable] = {
     ),
     "fill_nan": lambda node, operands: node.kwargs["value"] is None or _any_null(node, operands),
     "fill_null": lambda node, operands: operands[1].nullable,
-    "list.get": lambda node, operands: operands[0].nullable or operands[0].data.type.value_field.nullable,
     "replace_strict": lambda node, operands: None in node.kwargs["new"] or operands[-1].nullable,
     "struct.field": lambda node, operands: (
         operands[0].nullable or operands[0].data.type.field(node.kwargs["name"]).nullable
