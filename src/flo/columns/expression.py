@@ -20,8 +20,9 @@ import narwhals as nw
 import pyarrow as pa
 
 from flo.columns.arithmetic import is_wide
-from flo.columns.evaluation import Call, Rows, Value, broadcast, columns_read, evaluate, looks_elsewhere
+from flo.columns.evaluation import Call, Rows, columns_read, evaluate, looks_elsewhere
 from flo.columns.layout import VALUE, Layout
+from flo.columns.node_functions import Value, broadcast
 from flo.columns.readable import readable
 from flo.columns.row_types import python_type, row_type
 from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeMismatch, is_users

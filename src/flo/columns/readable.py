@@ -8,27 +8,11 @@ from typing import Any
 import narwhals as nw
 
 from flo.columns.evaluation import arguments_of, nodes_of
+from flo.columns.strict import INFIX
 
-_INFIX = {
-    "__add__": "+",
-    "__sub__": "-",
-    "__mul__": "*",
-    "__truediv__": "/",
-    "__floordiv__": "//",
-    "__mod__": "%",
-    "__pow__": "**",
-    "__eq__": "==",
-    "__ne__": "!=",
-    "__lt__": "<",
-    "__le__": "<=",
-    "__gt__": ">",
-    "__ge__": ">=",
-    "__and__": "and",
-    "__or__": "or",
-}
 _CHAINED = ("+", "*", "and", "or")
 """Operations that need no brackets on their left: `a + b + c`."""
-_REFLECTED = {f"__r{name[2:]}": sign for name, sign in _INFIX.items()}
+_REFLECTED = {f"__r{name[2:]}": sign for name, sign in INFIX.items()}
 
 
 def readable(given: Any) -> str:
@@ -74,8 +58,8 @@ def _function(node: Any) -> str:
 def _method(node: Any, text: str, loose: str) -> tuple[str, str]:
     parts = [_operand(each) for each in arguments_of(node)]
     inner = f"({text})" if loose else text
-    if node.name in _INFIX:
-        sign = _INFIX[node.name]
+    if node.name in INFIX:
+        sign = INFIX[node.name]
         return f"{text if loose == sign and sign in _CHAINED else inner} {sign} {parts[0]}", sign
     if node.name in _REFLECTED:
         return f"{parts[0]} {_REFLECTED[node.name]} {inner}", _REFLECTED[node.name]
