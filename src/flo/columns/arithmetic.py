@@ -274,6 +274,8 @@ def cast(data: Data, kind: pa.DataType) -> Data:
     if is_whole(data.type) and pa.types.is_floating(kind):
         return to_float(data, kind)
     try:
+        if pa.types.is_integer(data.type) and pa.types.is_decimal(kind):  # Arrow asks for all digits of the type
+            data = pc.cast(data, pa.decimal128(20 if pa.types.is_uint64(data.type) else 19, 0))
         return pc.cast(data, kind)
     except pa.ArrowInvalid as error:
         raise ElementError(f"cannot be cast to {kind}: {error}") from None

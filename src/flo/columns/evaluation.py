@@ -171,10 +171,17 @@ def _one(given: Any, rows: Rows) -> Value:
 
 
 def _literal(value: Any, dtype: Any, rows: Rows) -> Value:
-    data = arithmetic.literal(value) if dtype is None else pa.scalar(value, arrow_type(dtype))
+    data = arithmetic.literal(value) if dtype is None else _constant(value, arrow_type(dtype))
     found = Value(data, value is None, "literal")
     rows.note("lit", [found], {"value": value, "dtype": dtype})
     return found
+
+
+def _constant(value: Any, kind: pa.DataType) -> pa.Scalar:
+    try:
+        return pa.scalar(value, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        raise TypeError(f"the constant {value!r} does not fit into {kind}") from None
 
 
 def _applied(node: Any, rows: Rows, operands: list[Value]) -> Value:
