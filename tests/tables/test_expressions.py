@@ -16,7 +16,7 @@ from pyspark import cloudpickle
 
 import flo
 from flo.columns.evaluation import nodes_of, output_name
-from flo.columns.expression import Expression, nullable_layout
+from flo.columns.expression import Expression, expression_text, nullable_layout
 from flo.columns.layout import Layout
 from flo.core.checkpoint import decode, encode
 from flo.core.elements import returned_type
@@ -284,6 +284,32 @@ def test_functions_of_flo_are_told_apart():
     made = [flo.split_part("user", "-", n) for n in (1, 2)] + [flo.split_part("user", "+", 1)]
     made += [flo.regexp_extract("user", "(a)"), flo.regexp_extract("user", "(a)", 1)]
     assert len({Expression(each, (ORDER,)).text for each in made}) == len(made)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (flo.hash(nw.lit(1)), flo.hash(nw.lit("1"))),
+        (nw.col("user") == "a", nw.col("user") == nw.col("a")),
+        (nw.col("user").str.replace_all("b", "c, d"), nw.col("user").str.replace_all("b", "c").str.head(1)),
+        (nw.col("a, b"), nw.col("a", "b")),
+        (nw.col("price").is_in([1]), nw.col("price").is_in(["1"])),
+        (nw.lit(1), nw.lit(True)),
+        (nw.lit(1), nw.lit(1.0)),
+    ],
+    ids=repr,
+)
+def test_different_expressions_have_different_texts(one, other):
+    assert expression_text(one) != expression_text(other)
+    assert expression_text(one) == expression_text(pickle.loads(pickle.dumps(one)))
+
+
+def test_arguments_of_aggregates_are_told_apart():
+    flow, rows = flow_of(flo.ZSet[Order])
+    dear = nw.when(nw.col("price") > 3)
+    flow.output("out", rows.agg(n=flo.sum(dear.then(nw.lit(1))), all=flo.max(dear.then(nw.lit("1")))))
+    (row,) = flow.run(in0=[A, B])["out"]
+    assert (row.n, row.all) == (1, "1")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from flo.columns.arithmetic import is_wide
-from flo.columns.evaluation import Call, Rows, columns_read, evaluate, looks_elsewhere
+from flo.columns.evaluation import Call, Rows, arguments_of, columns_read, evaluate, looks_elsewhere, nodes_of
 from flo.columns.layout import VALUE, Layout
 from flo.columns.node_functions import Value, broadcast
 from flo.columns.one_row import column_at, computed_by_python, reader
@@ -439,15 +439,25 @@ def _widened(arrow: pa.DataType, given: Any) -> pa.DataType:
 
 
 def expression_text(given: Any) -> str:
+    """Return the text that identifies columns: different expressions have different texts, `1` and `"1"` included."""
     match given:
         case str():
-            return f"col({given})"
+            return f"col({given if given.isidentifier() else repr(given)})"
         case tuple():
             return f"({', '.join(map(expression_text, given))})"
         case Mapping():
             return f"{{{', '.join(f'{name}: {expression_text(each)}' for name, each in given.items())}}}"
+        case nw.Expr():
+            return ".".join(map(_node_text, nodes_of(given)))
         case _:
             return repr(given)
+
+
+def _node_text(node: Any) -> str:
+    if node.kind.name == "COL":
+        return ", ".join(map(expression_text, node.kwargs["names"]))
+    parts = [expression_text(each) if isinstance(each, nw.Expr) else repr(each) for each in arguments_of(node)]
+    return f"{node.name}({', '.join([*parts, *(f'{name}={value!r}' for name, value in node.kwargs.items())])})"
 
 
 __all__ = ["RIGHT", "WEIGHTS", "Column", "Columns", "Expression", "nullable_layout", "expression_text"]
