@@ -51,7 +51,8 @@ def unsupported(node: Any, operands: list[Value]) -> TypeError:
     """Return the error of a function that does not support the types of its operands."""
     name = SIGNS.get(node.name, node.name)
     given = " and ".join(map(_described, operands))
-    more = f" with {node.kwargs['item']!r}" if "item" in node.kwargs else ""
+    asked = next((node.kwargs[option] for option in ("item", "other", "dtype") if option in node.kwargs), None)
+    more = "" if asked is None else f" with {asked!r}"
     return TypeError(f"`{name}` does not support {given}{more}")
 
 
