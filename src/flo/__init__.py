@@ -37,6 +37,7 @@ from flo.api.aggregates import (
 )
 from flo.api.body import Loop
 from flo.api.flow import Flow, Here, register_engine
+from flo.api.functions import greatest, hash, least, md5, regexp_extract, sha256, split_part, try_cast
 from flo.api.ordering import asc, desc
 from flo.api.running import FlowLoop, Result
 from flo.api.stream import Stream, Windowed
@@ -205,6 +206,14 @@ __all__ = [
     "asc",
     "desc",
     "delete",
+    "greatest",
+    "hash",
+    "least",
+    "md5",
+    "regexp_extract",
+    "sha256",
+    "split_part",
+    "try_cast",
     "here",
     "last",
     "linear",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
@@ -11,14 +12,17 @@ import narwhals as nw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark import cloudpickle
 
 import flo
-from flo.columns.expression import Expression, nullable_layout
+from flo.columns.evaluation import nodes_of, output_name
+from flo.columns.expression import Expression, expression_text, nullable_layout
 from flo.columns.layout import Layout
 from flo.core.checkpoint import decode, encode
 from flo.core.elements import returned_type
 from flo.core.labels import identity
 from flo.core.term import Lifting, Lowering
+from flo.spark.driver.pushdown import runs_in_catalyst
 from tests.quick import tried
 from tests.tables.harness import agree, forms, on_tables
 
@@ -219,7 +223,7 @@ REFUSED = {
     "a filter that gives no truth": (
         lambda rows: rows.filter("price"),
         "`keep` of `filter` must be columns of type bool; got int",
-        "col(price)",
+        "given",
     ),
     "weights that are no integers": (
         lambda rows: rows.map_weights(nw.col("weight") * 0.5),
@@ -249,3 +253,88 @@ def test_elements_without_columns():
     with pytest.raises(flo.FloError, match="the elements of `rows` have none") as refused:
         rows.map("price")
     assert "flo.Bag[Row]" in str(refused.value)
+
+
+OF_FLO = (
+    flo.split_part("user", "-", 1),
+    flo.regexp_extract("note", "(g)(i)", 2),
+    flo.hash("user", "price"),
+    flo.md5("user"),
+    flo.sha256("user"),
+    flo.try_cast("user", nw.Int64),
+    flo.greatest("price", "count"),
+    flo.least("price", nw.col("count") * 2),
+)
+
+
+@pytest.mark.parametrize("given", OF_FLO, ids=repr)
+def test_functions_of_flo_compose_and_travel(given):
+    alone = Expression(given, (ORDER,))
+    sent = pickle.loads(cloudpickle.dumps(alone))
+    assert [sent(row) for row in (A, B)] == [alone(row) for row in (A, B)]
+    assert sent == alone
+    assert Expression(given.is_null().fill_null(True), (ORDER,)).kind is bool
+    assert Expression(nw.when(nw.col("price") > 3).then(given), (ORDER,))(B) == alone(B)
+    assert not runs_in_catalyst(Expression({"x": given}, (ORDER,)))
+    assert alone.__name__.startswith(nodes_of(given)[0].name + "(")
+    assert output_name(given) in ("user", "note", "price")
+
+
+def test_functions_of_flo_are_told_apart():
+    made = [flo.split_part("user", "-", n) for n in (1, 2)] + [flo.split_part("user", "+", 1)]
+    made += [flo.regexp_extract("user", "(a)"), flo.regexp_extract("user", "(a)", 1)]
+    assert len({Expression(each, (ORDER,)).text for each in made}) == len(made)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (flo.hash(nw.lit(1)), flo.hash(nw.lit("1"))),
+        (nw.col("user") == "a", nw.col("user") == nw.col("a")),
+        (nw.col("user").str.replace_all("b", "c, d"), nw.col("user").str.replace_all("b", "c").str.head(1)),
+        (nw.col("a, b"), nw.col("a", "b")),
+        (nw.col("price").is_in([1]), nw.col("price").is_in(["1"])),
+        (nw.lit(1), nw.lit(True)),
+        (nw.lit(1), nw.lit(1.0)),
+    ],
+    ids=repr,
+)
+def test_different_expressions_have_different_texts(one, other):
+    assert expression_text(one) != expression_text(other)
+    assert expression_text(one) == expression_text(pickle.loads(pickle.dumps(one)))
+
+
+def test_arguments_of_aggregates_are_told_apart():
+    flow, rows = flow_of(flo.ZSet[Order])
+    dear = nw.when(nw.col("price") > 3)
+    flow.output("out", rows.agg(n=flo.sum(dear.then(nw.lit(1))), all=flo.max(dear.then(nw.lit("1")))))
+    (row,) = flow.run(in0=[A, B])["out"]
+    assert (row.n, row.all) == (1, "1")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "group", "text", "found"),
+    [
+        ("(a)(b)", 0, "xab", "ab"),
+        ("(a)(b)", 2, "xab", "b"),
+        ("(?:a)(b)", 1, "ab", "b"),
+        ("(?P<first>a)(?P<second>b)", 2, "ab", "b"),
+        ("(?<first>a)(b)", 1, "ab", "a"),
+        (r"\((a)\)", 1, "(a)", "a"),
+        ("[(](a)", 1, "(a", "a"),
+        ("[])(]+(a)", 1, "](a", "a"),
+        ("[^])(]+(a)", 1, "xa", "a"),
+        ("[[:alpha:](]+(1)", 1, "a(1", "1"),
+        (r"\Q(\E(a)", 1, "(a", "a"),
+        ("(?i)(A)", 1, "a", "a"),
+        ("(?i:(A))", 1, "a", "a"),
+        ("((a)b)", 1, "ab", "ab"),
+        ("((a)b)", 2, "ab", "a"),
+        ("(a)|(b)", 2, "a", ""),
+        ("a", 0, "b", None),
+        ("", 0, "b", ""),
+    ],
+)
+def test_groups_of_regular_expressions(pattern, group, text, found):
+    extract = Expression(flo.regexp_extract("value", pattern, group), (Layout.of(str),))
+    assert extract(text) == found

@@ -117,8 +117,9 @@ def test_later_by_days_in_local_time_and_by_hours_on_the_timeline():
     assert later("1d", *TWICE) == [datetime(2024, 10, 28, 1, 30, tzinfo=UTC)] * 2
     assert later("1d", BEFORE_GAP) == [datetime(2024, 3, 31, 1, 30, tzinfo=UTC)], "03:30, as 02:30 is skipped"
     assert later("-1d", datetime(2024, 10, 28, 1, 30, tzinfo=UTC)) == [TWICE[1]], "with its own offset"
-    with pytest.raises(flo.FloError, match="must get days or smaller units"):
-        later("1mo", BEFORE_GAP)
+    assert later("1mo", BEFORE_GAP) == [datetime(2024, 4, 30, 0, 30, tzinfo=UTC)]
+    assert later("1mo", datetime(2024, 9, 27, 0, 30, tzinfo=UTC)) == [TWICE[0]], "with its own offset"
+    assert later("-8mo", datetime(2024, 10, 31, 1, 30, tzinfo=UTC)) == [datetime(2024, 2, 29, 1, 30, tzinfo=UTC)]
 
 
 def test_local_times_are_read_as_python_reads_them():

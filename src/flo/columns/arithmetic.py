@@ -2,9 +2,10 @@
 
 Integers are computed in 64 bits with overflow checks: narrower columns are widened first, and a result out of range is
 an error. With an unsigned 64-bit operand the result is unsigned, unless the other operand is signed. Columns of
-`decimal128(38, 0)`, which have sums of integers, are integers with 38 digits. Combined with a float, an integer is
-rounded to the nearest float; comparisons are exact. Integer `//` and `%` round towards minus infinity, as in Python.
-Division by zero: `/` follows IEEE 754 (`inf`, `-inf`, `nan`), `//` and `%` are null.
+`decimal128(38, 0)`, which have sums of integers, are integers with 38 digits. Sums and products of decimals are exact.
+Combined with a float, an integer is rounded to the nearest float; comparisons are exact. Integer `//` and `%` round
+towards minus infinity, as in Python. Division by zero: `/` follows IEEE 754 (`inf`, `-inf`, `nan`), `//` and `%` are
+null.
 """
 
 from __future__ import annotations
@@ -111,9 +112,40 @@ def _arithmetic(checked: str, on_wide: Binary) -> Binary:
         left, right = alike(left, right)
         if is_wide(left.type) and is_wide(right.type):
             return _checked(lambda: pc.cast(on_wide(left, right), WIDE))
+        if _is_text(left.type) and _is_text(right.type):
+            raise TypeError("there is no arithmetic of texts; nw.concat_str(…) joins them")
+        if pa.types.is_decimal(left.type) or pa.types.is_decimal(right.type):
+            return _checked(lambda: _of_decimals(function, left, right))
         return _checked(lambda: function(left, right))
 
     return compute
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _of_decimals(function: Binary, left: Data, right: Data) -> Data:
+    """Compute with decimals. Sums, differences and products with integers that may have more than 38 digits are
+    computed in 256 bits and must fit into 38."""
+    try:
+        return function(left, right)
+    except pa.ArrowInvalid as error:
+        if "precision out of range" not in str(error):
+            raise
+    if not (function in (pc.add_checked, pc.subtract_checked) or is_whole(left.type) or is_whole(right.type)):
+        raise TypeError(
+            f"the result of {left.type} and {right.type} may have more than 38 digits; "
+            "use cast(nw.Decimal(18, 4)) or cast(nw.Float64) first"
+        )
+    wide = [_decimal_256(each) for each in (left, right)]
+    return pc.cast(function(*wide), pa.decimal128(38, max(each.type.scale for each in wide)))
+
+
+def _decimal_256(data: Data) -> Data:
+    if pa.types.is_integer(data.type):
+        return pc.cast(data, pa.decimal256(20 if pa.types.is_uint64(data.type) else 19, 0))
+    return pc.cast(data, pa.decimal256(data.type.precision, data.type.scale))
 
 
 def _as_256(data: Data, digits: int = 38) -> Data:
@@ -152,7 +184,10 @@ def divide(left: Data, right: Data) -> Data:
     """`/`: integers give a float."""
     if is_whole(left.type) and is_whole(right.type):
         return pc.divide(to_float(left, pa.float64()), to_float(right, pa.float64()))
-    return pc.divide(*alike(left, right))
+    left, right = alike(left, right)
+    if pa.types.is_decimal(left.type) or pa.types.is_decimal(right.type):
+        return _of_decimals(pc.divide, left, right)
+    return pc.divide(left, right)
 
 
 def floor_divide(left: Data, right: Data) -> Data:
@@ -238,7 +273,12 @@ def cast(data: Data, kind: pa.DataType) -> Data:
     """Cast to another type. Raises if a value does not fit; only floats are rounded."""
     if is_whole(data.type) and pa.types.is_floating(kind):
         return to_float(data, kind)
-    return _checked(lambda: pc.cast(data, kind))
+    try:
+        if pa.types.is_integer(data.type) and pa.types.is_decimal(kind):  # Arrow asks for all digits of the type
+            data = pc.cast(data, pa.decimal128(20 if pa.types.is_uint64(data.type) else 19, 0))
+        return pc.cast(data, kind)
+    except pa.ArrowInvalid as error:
+        raise ElementError(f"cannot be cast to {kind}: {error}") from None
 
 
 def scaled(data: Data, factor: int) -> Data:

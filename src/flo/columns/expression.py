@@ -20,8 +20,10 @@ import narwhals as nw
 import pyarrow as pa
 
 from flo.columns.arithmetic import is_wide
-from flo.columns.evaluation import Call, Rows, Value, broadcast, columns_read, evaluate, looks_elsewhere
+from flo.columns.evaluation import Call, Rows, arguments_of, columns_read, evaluate, looks_elsewhere, nodes_of
 from flo.columns.layout import VALUE, Layout
+from flo.columns.node_functions import Value, broadcast
+from flo.columns.one_row import column_at, computed_by_python, reader
 from flo.columns.readable import readable
 from flo.columns.row_types import python_type, row_type
 from flo.core.errors import ElementError, EngineError, FloError, LawError, TypeMismatch, is_users
@@ -60,6 +62,8 @@ Columns: TypeAlias = Column | tuple[Column, ...] | Mapping[str, Column]
 """Anything that can be used as a function of rows."""
 RIGHT = "_right"
 MISSING: Any = object()
+FEW = 32
+"""The number of rows below which Python is faster than a table, where it computes the same."""
 REMEMBERED = 4096
 """The number of results of single calls that are cached: small steps and law checks repeat calls."""
 
@@ -293,6 +297,10 @@ class Expression:
         key = id(elements[0]) if self.takes == 1 else tuple(map(id, elements))
         memory = self._memory
         result = memory.results.get(key, MISSING)
+        if result is MISSING and self._direct is not None:
+            result = self._direct(elements)
+            if result is not MISSING:
+                return result
         if result is MISSING:
             (result,) = self._of_elements(*([element] for element in elements))
             if len(memory.results) >= REMEMBERED:
@@ -306,7 +314,7 @@ class Expression:
 
         Rows on which it fails are left out: calling it on them raises.
         """
-        if self._getter is not None:
+        if self._getter is not None or (len(arguments[0]) < FEW and self._direct is not None):
             return
         memory = _Memory()
         waiting = [(0, len(arguments[0]))]
@@ -352,13 +360,41 @@ class Expression:
         make = self.layout.make
         return lambda *elements: make(*[get(elements[which]) for which, get in taken])
 
+    @cached_property
+    def _direct(self) -> Callable[[tuple[Any, ...]], Any] | None:
+        """Computes the result without a table, or MISSING; None if Python cannot."""
+        if any(map(_may_be_missing, self.inputs)):
+            return None
+        columns: dict[str, Any] = {}
+        readers: list[Any] = []
+        for which, (called, layout, reads) in enumerate(zip(self.arguments, self.inputs, self.reads, strict=True)):
+            for name, cell in zip(layout.names, layout.cells, strict=True):
+                if name in reads:
+                    columns[called[name]] = column_at(len(readers), cell)
+                    readers.append(reader(which, _getter_of(layout, name), cell))
+        parts = [] if None in readers else [computed_by_python(each, columns) for _, each in self.columns]
+        computed = [part.compute for part in parts if part is not None]
+        wanted = [cell.kind for cell in self.layout.cells]
+        if len(computed) < len(parts) or wanted != [part.kind for part in parts if part is not None]:
+            return None
+        make = self.layout.make
+
+        def compute(elements: tuple[Any, ...]) -> Any:
+            try:
+                values = [read(elements) for read in readers]
+                return instant_element(make(*[part(values) for part in computed]))
+            except Exception:  # Arrow gives the result, or the error
+                return MISSING
+
+        return compute
+
     def __getstate__(self) -> dict[str, Any]:
         """Exclude cached results. Include the row type, because a task would make another one."""
-        return {**self.__dict__, "_memory": _Memory(), "_getter": None} | {"layout": self.layout}
+        return {**self.__dict__, "_memory": _Memory(), "_getter": None, "_direct": None} | {"layout": self.layout}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        del self.__dict__["_getter"]  # computed again on demand
+        del self.__dict__["_getter"], self.__dict__["_direct"]  # computed again on demand
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Expression):
@@ -409,15 +445,25 @@ def _widened(arrow: pa.DataType, given: Any) -> pa.DataType:
 
 
 def expression_text(given: Any) -> str:
+    """Return the text that identifies columns: different expressions have different texts, `1` and `"1"` included."""
     match given:
         case str():
-            return f"col({given})"
+            return f"col({given if given.isidentifier() else repr(given)})"
         case tuple():
             return f"({', '.join(map(expression_text, given))})"
         case Mapping():
             return f"{{{', '.join(f'{name}: {expression_text(each)}' for name, each in given.items())}}}"
+        case nw.Expr():
+            return ".".join(map(_node_text, nodes_of(given)))
         case _:
             return repr(given)
+
+
+def _node_text(node: Any) -> str:
+    if node.kind.name == "COL":
+        return ", ".join(map(expression_text, node.kwargs["names"]))
+    parts = [expression_text(each) if isinstance(each, nw.Expr) else repr(each) for each in arguments_of(node)]
+    return f"{node.name}({', '.join([*parts, *(f'{name}={value!r}' for name, value in node.kwargs.items())])})"
 
 
 __all__ = ["RIGHT", "WEIGHTS", "Column", "Columns", "Expression", "nullable_layout", "expression_text"]

@@ -8,25 +8,11 @@ from typing import Any
 import narwhals as nw
 
 from flo.columns.evaluation import arguments_of, nodes_of
+from flo.columns.strict import INFIX
 
-_INFIX = {
-    "__add__": "+",
-    "__sub__": "-",
-    "__mul__": "*",
-    "__truediv__": "/",
-    "__floordiv__": "//",
-    "__mod__": "%",
-    "__pow__": "**",
-    "__eq__": "==",
-    "__ne__": "!=",
-    "__lt__": "<",
-    "__le__": "<=",
-    "__gt__": ">",
-    "__ge__": ">=",
-    "__and__": "and",
-    "__or__": "or",
-}
-_REFLECTED = {f"__r{name[2:]}": sign for name, sign in _INFIX.items()}
+_CHAINED = ("+", "*", "and", "or")
+"""Operations that need no brackets on their left: `a + b + c`."""
+_REFLECTED = {f"__r{name[2:]}": sign for name, sign in INFIX.items()}
 
 
 def readable(given: Any) -> str:
@@ -44,16 +30,16 @@ def _named(name: str, given: Any) -> str:
     return name if isinstance(given, str) and given == name else f"{name}={readable(given)}"
 
 
-def _text(expression: nw.Expr) -> tuple[str, bool]:
-    """Return the text, and whether it must be put into brackets where it is an operand."""
+def _text(expression: nw.Expr) -> tuple[str, str]:
+    """Return the text, and its outermost operation, if it must be put into brackets where it is an operand."""
     first, *more = nodes_of(expression)
     match first.kind.name:
         case "COL":
-            text, loose = ", ".join(first.kwargs["names"]), False
+            text, loose = ", ".join(first.kwargs["names"]), ""
         case "LITERAL":
-            text, loose = repr(first.kwargs["value"]), False
+            text, loose = repr(first.kwargs["value"]), ""
         case _:
-            text, loose = _function(first), False
+            text, loose = _function(first), ""
     for node in more:
         text, loose = _method(node, text, loose)
     return text, loose
@@ -69,18 +55,19 @@ def _function(node: Any) -> str:
     return f"{node.name}({', '.join([*parts, *_options(node)])})"
 
 
-def _method(node: Any, text: str, loose: bool) -> tuple[str, bool]:
+def _method(node: Any, text: str, loose: str) -> tuple[str, str]:
     parts = [_operand(each) for each in arguments_of(node)]
     inner = f"({text})" if loose else text
-    if node.name in _INFIX:
-        return f"{inner} {_INFIX[node.name]} {parts[0]}", True
+    if node.name in INFIX:
+        sign = INFIX[node.name]
+        return f"{text if loose == sign and sign in _CHAINED else inner} {sign} {parts[0]}", sign
     if node.name in _REFLECTED:
-        return f"{parts[0]} {_REFLECTED[node.name]} {inner}", True
+        return f"{parts[0]} {_REFLECTED[node.name]} {inner}", _REFLECTED[node.name]
     if node.name == "__invert__":
-        return f"not {inner}", True
+        return f"not {inner}", "not"
     if node.name == "__neg__":
-        return f"-{inner}", True
-    return f"{inner}.{node.name}({', '.join([*parts, *_options(node)])})", False
+        return f"-{inner}", "-"
+    return f"{inner}.{node.name}({', '.join([*parts, *_options(node)])})", ""
 
 
 def _operand(given: Any) -> str:

@@ -147,6 +147,7 @@ PERIODS = {
 }
 """The seconds in which what a directive of `strftime` gives stays the same."""
 SECONDS = {"d": DAY, "h": 3600, "m": 60, "s": 1}
+MONTHS = {"mo": 1, "q": 3, "y": 12}
 FRACTIONS = ("ms", "us", "ns")
 INTERVAL = re.compile(r"\s*([+-]?\d+)\s*(ns|us|ms|mo|s|m|h|d|q|y)\s*")
 FIELDS = ("year", "month", "day", "hour", "minute", "second", "millisecond", "microsecond", "nanosecond")
@@ -198,16 +199,38 @@ def _start_of(data: Data, every: str) -> Data:
 
 
 def _shift(data: Data, options: dict[str, Any]) -> Data:
-    """Add days in local time, or hours and smaller units on the timeline."""
+    """Add days and more in local time, or hours and smaller units on the timeline."""
     count, unit = _interval(options["by"])
-    if unit not in SECONDS and unit not in FRACTIONS:
-        raise TypeError(f"`offset_by` must get days or smaller units; got {options['by']!r}")
+    if unit in MONTHS:
+        return _shift_months(data, count * MONTHS[unit])
     per_unit = SECONDS[unit] * 10**6 if unit in SECONDS else 10**3 if unit == "ms" else 1
     step = pa.scalar(count * per_unit, pa.int64()).cast(pa.duration("ns" if unit == "ns" else "us"))
     if unit == "d" and has_zone(data):
         later = arithmetic.add(local_time(data), step)
         return instants(later, data.type.tz, offsets(data))
-    return arithmetic.add(data, step)
+    later = arithmetic.add(data, step)
+    return pc.cast(later, data.type) if unit == "d" and pa.types.is_date(data.type) else later
+
+
+def _shift_months(data: Data, months: int) -> Data:
+    """Add months in local time. A day that the month does not have becomes its last: January 31 plus a month is the
+    end of February."""
+    if isinstance(data, pa.Scalar):
+        return _shift_months(pa.array([data.as_py()], data.type), months)[0]
+    if has_zone(data):
+        return instants(_shift_months(local_time(data), months), data.type.tz, offsets(data))
+    if not (pa.types.is_timestamp(data.type) or pa.types.is_date(data.type)):
+        raise TypeError(f"`offset_by` must get dates or times; got {data.type}")
+    unit = "D" if pa.types.is_date32(data.type) else data.type.unit
+    numbers = pc.fill_null(pc.cast(data, pa.int32() if unit == "D" else pa.int64()), 0).to_numpy()
+    moments = numbers.astype(np.int64).astype(f"datetime64[{unit}]")
+    month = moments.astype("datetime64[M]")
+    day = moments.astype("datetime64[D]")
+    target = month + months
+    days = np.minimum(day - month.astype("datetime64[D]"), (target + 1).astype("datetime64[D]") - target - 1)
+    shifted = (target.astype("datetime64[D]") + days).astype(moments.dtype) + (moments - day)
+    found = pa.array(shifted.astype(np.int64), pa.int64(), mask=data.is_null().to_numpy(zero_copy_only=False))
+    return pc.cast(pc.cast(found, pa.int32()) if unit == "D" else found, data.type)
 
 
 def _interval(text: str) -> tuple[int, str]:

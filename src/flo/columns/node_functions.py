@@ -1,0 +1,304 @@
+"""What the functions of column expressions compute, by the name of their node, and whether their results can be null.
+
+A function gets its node, with the options, and its operands. Functions that are not listed in `OWN` are computed by
+Narwhals; those that are not listed in `NULLABLE` can return null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columns import arithmetic, functions, texts, times
+from flo.columns.arithmetic import Data
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A column or a literal, and what is known about it."""
+
+    data: Data
+    nullable: bool
+    name: str
+
+    @property
+    def kind(self) -> str:
+        return f"literal {self.data.type}" if isinstance(self.data, pa.Scalar) else str(self.data.type)
+
+
+def broadcast(data: Data, count: int) -> pa.Array:
+    """Return a column with `count` rows."""
+    return pa.repeat(data, count) if isinstance(data, pa.Scalar) else data
+
+
+@lru_cache(maxsize=256)
+def arrow_type(dtype: Any) -> pa.DataType:
+    """Return the Arrow type of a Narwhals type."""
+    empty = nw.from_native(pa.table({"0": pa.array([], pa.null())}), eager_only=True)
+    return empty.select(nw.col("0").cast(dtype)).to_native().schema[0].type
+
+
+def same_type(left: Data, right: Data) -> tuple[Data, Data]:
+    if pa.types.is_null(left.type) or pa.types.is_null(right.type):
+        kind = right.type if pa.types.is_null(left.type) else left.type
+        return left.cast(kind), right.cast(kind)
+    return arithmetic.alike(left, right)
+
+
+Compute: TypeAlias = Callable[[Any, list[Value]], Data]
+Nullable: TypeAlias = Callable[[Any, list[Value]], bool]
+
+
+def _binary(function: arithmetic.Binary) -> Compute:
+    return lambda node, operands: function(operands[0].data, operands[1].data)
+
+
+def _reflected(function: arithmetic.Binary) -> Compute:
+    return lambda node, operands: function(operands[1].data, operands[0].data)
+
+
+def _unary(function: Callable[[Data], Data]) -> Compute:
+    return lambda node, operands: function(operands[0].data)
+
+
+def _in_order(function: Callable[..., Data]) -> Compute:
+    """Fold a function of two operands over any number of them."""
+    return lambda node, operands: reduce(lambda x, y: function(*same_type(x, y)), (each.data for each in operands))
+
+
+def _as_floats(name: str) -> Compute:
+    """A function of floats that also accepts integers."""
+    function = getattr(pc, name)
+    return lambda node, operands: function(_floats(operands[0].data))
+
+
+def _floats(data: Data) -> Data:
+    return arithmetic.to_float(data, pa.float64()) if arithmetic.is_whole(data.type) else data
+
+
+def _cast(node: Any, operands: list[Value]) -> Data:
+    return times.cast(operands[0].data, arrow_type(node.kwargs["dtype"]))
+
+
+def _tried(node: Any, operands: list[Value]) -> Data:
+    return functions.try_cast(operands[0].data, arrow_type(node.kwargs["dtype"]))
+
+
+def _of_lists(function: Callable[..., Data]) -> Compute:
+    return lambda node, operands: function(operands[0].data, **node.kwargs)
+
+
+def _between(node: Any, operands: list[Value]) -> Data:
+    value, low, high = (each.data for each in operands)
+    closed = node.kwargs["closed"]
+    above = COMPARISONS["__ge__" if closed in ("left", "both") else "__gt__"]
+    below = COMPARISONS["__le__" if closed in ("right", "both") else "__lt__"]
+    return pc.and_kleene(above(value, low), below(value, high))
+
+
+def _filled(node: Any, operands: list[Value]) -> Data:
+    value, instead = same_type(operands[0].data, operands[1].data)
+    return pc.coalesce(value, instead)
+
+
+def _sum(node: Any, operands: list[Value]) -> Data:
+    return reduce(arithmetic.add, (pc.fill_null(each.data, pa.scalar(0, each.data.type)) for each in operands))
+
+
+def _mean(node: Any, operands: list[Value]) -> Data:
+    there = [pc.cast(pc.is_valid(each.data), pa.float64()) for each in operands]
+    total = reduce(pc.add, (pc.fill_null(_floats(each.data), pa.scalar(0.0)) for each in operands))
+    return pc.divide(total, reduce(pc.add, there))
+
+
+def _list_sum(node: Any, operands: list[Value]) -> Data:
+    """Sum exactly: a sum that does not fit into 64 bits is an error."""
+    (lists,) = (each.data for each in operands)
+    kind = lists.type.value_type
+    narrow = pa.types.is_integer(kind) and kind.bit_width < 64
+    sums = [
+        None if items is None else sum(item for item in items if item is not None)
+        for items in (lists.to_pylist() if isinstance(lists, pa.Array) else [lists.as_py()])
+    ]
+    return pa.array(sums, pa.int64() if narrow else kind)
+
+
+def _clip(least: Callable[..., Data], index: int, data: Data, operands: list[Value]) -> Data:
+    return least(*same_type(data, operands[index].data), skip_nulls=False)
+
+
+def _clipped(node: Any, operands: list[Value]) -> Data:
+    data = operands[0].data
+    if node.name != "clip_lower":
+        data = _clip(pc.min_element_wise, len(operands) - 1, data, operands)
+    return data if node.name == "clip_upper" else _clip(pc.max_element_wise, 1, data, operands)
+
+
+def _struct(node: Any, operands: list[Value]) -> Data:
+    fields = [pa.field(each.name, each.data.type, each.nullable) for each in operands]
+    counts = [len(each.data) for each in operands if isinstance(each.data, pa.Array)]
+    if not counts:
+        return pa.scalar({each.name: each.data.as_py() for each in operands}, pa.struct(fields))
+    return pa.StructArray.from_arrays([broadcast(each.data, counts[0]) for each in operands], fields=fields)
+
+
+def _field(node: Any, operands: list[Value]) -> Data:
+    data, name = operands[0].data, node.kwargs["name"]
+    if not pa.types.is_struct(data.type):
+        raise TypeError(f"`struct.field` must get rows; got {data.type}")
+    if data.type.get_field_index(name) < 0:
+        names = ", ".join(field.name for field in data.type)
+        raise TypeError(f"`struct.field` has no field `{name}` here; there are {names}")
+    return pc.struct_field(data, [name])
+
+
+def _rounded(node: Any, operands: list[Value]) -> Data:
+    return pc.round(operands[0].data, node.kwargs["decimals"], round_mode="half_towards_infinity")
+
+
+def _is_in(node: Any, operands: list[Value]) -> Data:
+    """Return whether a value is one of these. Null is null."""
+    data, values = operands[0].data, list(node.kwargs["other"])
+    among = pa.array(values, data.type) if all(each is None for each in values) else pa.array(values)
+    found = pc.is_in(data, value_set=among)
+    return pc.if_else(pc.is_null(data), pa.scalar(None, pa.bool_()), found)
+
+
+def _all_or_any(function: Callable[..., Data], *, instead: bool) -> Compute:
+    def compute(node: Any, operands: list[Value]) -> Data:
+        found = [each.data for each in operands]
+        for each in operands:
+            if not (pa.types.is_boolean(each.data.type) or pa.types.is_null(each.data.type)):
+                raise TypeError(f"a condition must be bool; `{each.name}` is {each.data.type}")
+        found = [pc.cast(each, pa.bool_()) for each in found]
+        if node.kwargs["ignore_nulls"]:
+            found = [pc.fill_null(each, instead) for each in found]
+        return reduce(function, found)
+
+    return compute
+
+
+COMPARISONS = {
+    "__eq__": arithmetic.comparison("equal"),
+    "__ne__": arithmetic.comparison("not_equal"),
+    "__lt__": arithmetic.comparison("less"),
+    "__le__": arithmetic.comparison("less_equal"),
+    "__gt__": arithmetic.comparison("greater"),
+    "__ge__": arithmetic.comparison("greater_equal"),
+}
+ARITHMETIC = {
+    "__add__": _binary(arithmetic.add),
+    "__sub__": _binary(arithmetic.subtract),
+    "__rsub__": _reflected(arithmetic.subtract),
+    "__mul__": _binary(arithmetic.multiply),
+    "__pow__": _binary(arithmetic.power),
+    "__rpow__": _reflected(arithmetic.power),
+    "__truediv__": _binary(arithmetic.divide),
+    "__rtruediv__": _reflected(arithmetic.divide),
+    "__neg__": _unary(arithmetic.negate),
+    "abs": _unary(arithmetic.absolute),
+}
+DIVISIONS = {
+    "__floordiv__": _binary(arithmetic.floor_divide),
+    "__rfloordiv__": _reflected(arithmetic.floor_divide),
+    "__mod__": _binary(arithmetic.remainder),
+    "__rmod__": _reflected(arithmetic.remainder),
+}
+KEEPING: dict[str, Compute] = {
+    **{name: _binary(function) for name, function in COMPARISONS.items()},
+    **ARITHMETIC,
+    **{name: _as_floats(name) for name in ("exp", "sqrt", "sin", "cos", "is_nan", "is_finite")},
+    **texts.FUNCTIONS,
+    **times.FUNCTIONS,
+    "ceil": _unary(pc.ceil),
+    "floor": _unary(pc.floor),
+    "is_in": _is_in,
+    "list.len": _unary(lambda data: pc.cast(pc.list_value_length(data), pa.uint32())),
+    "round": _rounded,
+    "__and__": _in_order(pc.and_kleene),
+    "__or__": _in_order(pc.or_kleene),
+    "__invert__": _unary(pc.invert),
+    "log": lambda node, operands: pc.logb(_floats(operands[0].data), pa.scalar(float(node.kwargs["base"]))),
+    "_is_close_float_promote": _unary(lambda data: _floats(data)),
+    "cast": _cast,
+    "clip": _clipped,
+    "clip_lower": _clipped,
+    "clip_upper": _clipped,
+    "is_between": _between,
+}
+"""Computed here; the result is null exactly where an operand is."""
+OWN: dict[str, Compute] = {
+    **KEEPING,
+    **DIVISIONS,
+    **functions.FUNCTIONS,
+    "try_cast": _tried,
+    "list.contains": _of_lists(functions.list_contains),
+    "list.get": _of_lists(functions.list_item),
+    "list.sort": _of_lists(functions.sorted_lists),
+    "all_horizontal": _all_or_any(pc.and_kleene, instead=True),
+    "any_horizontal": _all_or_any(pc.or_kleene, instead=False),
+    "coalesce": _in_order(pc.coalesce),
+    "concat_str": texts.joined,
+    "fill_null": _filled,
+    "is_null": _unary(pc.is_null),
+    "list.sum": _list_sum,
+    "max_horizontal": _in_order(pc.max_element_wise),
+    "mean_horizontal": _mean,
+    "min_horizontal": _in_order(pc.min_element_wise),
+    "struct": _struct,
+    "struct.field": _field,
+    "sum_horizontal": _sum,
+}
+KEPT_BY_NARWHALS = ("str.to_time", "str.zfill", "str.pad_start", "str.pad_end")
+"""Functions of Narwhals whose result is null exactly where the operand is."""
+
+
+def _any_null(node: Any, operands: list[Value]) -> bool:
+    return any(each.nullable for each in operands)
+
+
+def _all_null(node: Any, operands: list[Value]) -> bool:
+    return all(each.nullable for each in operands)
+
+
+def _null_by_zero(node: Any, operands: list[Value]) -> bool:
+    """Division by zero is null, so division by any column may be null."""
+    divisor = operands[0 if node.name.startswith("__r") else 1].data
+    return _any_null(node, operands) or not isinstance(divisor, pa.Scalar) or not divisor.as_py()
+
+
+NULLABLE: dict[str, Nullable] = {
+    **dict.fromkeys((*KEEPING, *KEPT_BY_NARWHALS), _any_null),
+    **dict.fromkeys(DIVISIONS, _null_by_zero),
+    **dict.fromkeys(("coalesce", "min_horizontal", "max_horizontal", "greatest", "least"), _all_null),
+    **dict.fromkeys(("list.contains", "list.sort", "md5", "sha256", "split_part"), _any_null),
+    "hash": lambda node, operands: False,
+    **dict.fromkeys(("is_null", "list", "struct", "sum_horizontal", "mean_horizontal"), lambda node, operands: False),
+    **dict.fromkeys(
+        ("all_horizontal", "any_horizontal", "concat_str"),
+        lambda node, operands: not node.kwargs["ignore_nulls"] and _any_null(node, operands),
+    ),
+    "fill_nan": lambda node, operands: node.kwargs["value"] is None or _any_null(node, operands),
+    "fill_null": lambda node, operands: operands[1].nullable,
+    "replace_strict": lambda node, operands: None in node.kwargs["new"] or operands[-1].nullable,
+    "struct.field": lambda node, operands: (
+        operands[0].nullable or operands[0].data.type.field(node.kwargs["name"]).nullable
+    ),
+}
+"""Whether the result can be null, by function; functions that are not listed can return null."""
+RENAMES: dict[str, Callable[[str, dict[str, Any]], str]] = {
+    "alias": lambda name, options: options["name"],
+    "name.keep": lambda name, options: name,
+    "name.map": lambda name, options: options["function"](name),
+    "name.prefix": lambda name, options: options["prefix"] + name,
+    "name.suffix": lambda name, options: name + options["suffix"],
+    "name.to_lowercase": lambda name, options: name.lower(),
+    "name.to_uppercase": lambda name, options: name.upper(),
+}
+"""Functions that only change the name of a column."""

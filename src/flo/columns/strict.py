@@ -1,0 +1,107 @@
+"""What is wrong with a call in a column expression whatever the rows are: known when the program is built.
+
+Types that a function does not support, regular expressions and formats that are invalid, times with a zone beside
+times without one, negative powers of integers. The error names the function, its operands and their types.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columns.arithmetic import is_whole
+from flo.columns.functions import expect_pattern
+from flo.columns.node_functions import COMPARISONS, Value
+
+INFIX = {
+    "__add__": "+",
+    "__sub__": "-",
+    "__mul__": "*",
+    "__truediv__": "/",
+    "__floordiv__": "//",
+    "__mod__": "%",
+    "__pow__": "**",
+    "__eq__": "==",
+    "__ne__": "!=",
+    "__lt__": "<",
+    "__le__": "<=",
+    "__gt__": ">",
+    "__ge__": ">=",
+    "__and__": "and",
+    "__or__": "or",
+}
+"""Functions that are written between their operands."""
+SIGNS = INFIX | {"__invert__": "not", "__neg__": "-", "when_then": "when … then … otherwise"}
+READ = frozenset("aAbBcCdDeFhHIjklmMnprRsStTuUwWxXyYzZ%f")
+"""The directives of formats by which texts are read; `%f` is read by Python."""
+WRITTEN = (READ - set("kls")) | {"g", "G", "V"}
+"""The directives of formats by which times are written."""
+FORMATS = {
+    "str.to_datetime": READ,
+    "str.to_date": READ,
+    "str.to_time": READ,
+    "dt.to_string": WRITTEN,
+}
+
+
+def unsupported(node: Any, operands: list[Value]) -> TypeError:
+    """Return the error of a function that does not support the types of its operands."""
+    name = SIGNS.get(node.name, node.name)
+    given = " and ".join(map(_described, operands))
+    asked = next((node.kwargs[option] for option in ("item", "other", "dtype") if option in node.kwargs), None)
+    more = "" if asked is None else f" with {asked!r}"
+    return TypeError(f"`{name}` does not support {given}{more}")
+
+
+def _described(operand: Value) -> str:
+    if isinstance(operand.data, pa.Scalar):
+        return f"{operand.data.as_py()!r} ({operand.data.type})"
+    return f"`{operand.name}` ({operand.data.type})"
+
+
+def expect_sound(node: Any, operands: list[Value]) -> None:
+    """Raise if a call fails or means nothing whatever the rows are."""
+    if node.name in COMPARISONS or node.name in ("is_between", "__sub__"):
+        _expect_zones(node, operands)
+    if node.name in FORMATS:
+        _expect_format(node.name, node.kwargs["format"])
+    if node.name == "str.contains" and not node.kwargs["literal"] and isinstance(operands[1].data, pa.Scalar):
+        expect_pattern(operands[1].data.as_py())
+    if node.name in ("str.replace", "str.replace_all") and not node.kwargs["literal"]:
+        expect_pattern(node.kwargs["pattern"])
+        _expect_replacement(node.kwargs["pattern"], operands[1].data)
+    if node.name == "__pow__" and all(is_whole(each.data.type) for each in operands):
+        power = operands[1].data
+        if isinstance(power, pa.Scalar) and power.as_py() is not None and power.as_py() < 0:
+            raise ValueError(f"an integer cannot have the negative power {power.as_py()}; use cast(nw.Float64) first")
+
+
+def _expect_zones(node: Any, operands: list[Value]) -> None:
+    """Raise if only some of the times have a zone."""
+    moments = [each for each in operands if pa.types.is_timestamp(each.data.type)]
+    if len({each.data.type.tz is None for each in moments}) > 1:
+        raise unsupported(node, operands)
+
+
+def _expect_format(name: str, form: Any) -> None:
+    if not isinstance(form, str):
+        return
+    found = re.findall(r"%(.?)", form, re.DOTALL)
+    wrong = next((each for each in found if each not in FORMATS[name]), None)
+    if wrong is not None:
+        raise ValueError(f"the format {form!r} of `{name}` has the unknown directive `%{wrong}`")
+    if name != "dt.to_string" and not any(each != "%" for each in found):
+        raise ValueError(f"the format {form!r} of `{name}` has no directives, such as `%Y`")
+
+
+def _expect_replacement(pattern: str, replacement: Any) -> None:
+    """Raise if a replacement refers to a group that the pattern does not have."""
+    if isinstance(replacement, pa.Scalar) and isinstance(replacement.as_py(), str):
+        try:
+            pc.replace_substring_regex(pa.array([""]), pattern, replacement=replacement.as_py())
+        except pa.ArrowInvalid as error:
+            given = replacement.as_py()
+            raise ValueError(f"the replacement {given!r} does not fit {pattern!r}: {error}") from None
