@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 from flo.api.aligning import align_rows
 from flo.api.arguments import expect_keys, expect_kind, expect_no_argument, expect_optional
 from flo.api.columns import Asked, Columns
-from flo.api.joins import expect_how, is_column_key, join_rows
+from flo.api.joins import expect_how, expect_plain_join, is_column_join, is_column_key, join_rows
 from flo.api.scope import B_co, C_co, StreamBase, Wider
 from flo.core.collection import Collection
 from flo.core.nested import Nested
@@ -183,14 +183,17 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         give the edges' destinations; z-sets join on whole elements; keyed streams join on their keys.
         """
         expect_kind("join", self, Set, Bag, ZSet, Keyed, instead=joinable(self.collection))
-        if expect_how(how) == "cross" or (into is None and is_column_key(on)):
+        if expect_how(how) == "cross" or (into is None and is_column_join(on, other_on)):
             return join_rows(self, other, on, other_on, how, where, suffix, nulls_equal)
+        expect_plain_join(how, where, suffix, nulls_equal)
         if isinstance(self.collection, Keyed):
             into = expect_optional("join", "into", into, self, other, columns=False)
             for parameter, key in (("on", on), ("other_on", other_on)):
                 expect_no_argument("join", parameter, key, "keyed streams join on their keys", RE_KEY)
             return self._then(KeyedJoin(into), other)
         into = expect_optional("join", "into", into, self, other)
+        if other_on is None and is_column_key(on):
+            on = other_on = tuple(on) if isinstance(on, list) else on
         on, other_on = expect_keys("join", on, other_on, self, other)
         match self.collection:
             case Bag():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.aligning import retype
@@ -18,6 +18,7 @@ from flo.api.ordering import bind_order
 from flo.api.row_names import expect_new_name, named_columns
 from flo.api.scope import name_input
 from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.stream_type import Unbounded
 from flo.core.structural import Source
 from flo.values.operators.elementwise import Map
 from flo.values.operators.group_by import Aggregated, GroupBy
@@ -27,12 +28,13 @@ from flo.values.weighted import ZSet
 if TYPE_CHECKING:
     from flo.api.stream import Stream
 
+B = TypeVar("B", bound=Unbounded)
 ARGUMENT = "=="
 """The names of the argument columns begin with this; no column of a user does."""
 SET, PRESENT = "=set", f"{ARGUMENT}present"
 
 
-class Grouped:
+class Grouped(Generic[B]):
     """Rows in groups, made by `group_by`, `rollup`, `cube` or `grouping_sets`. `agg` computes a row for each group."""
 
     def __init__(self, stream: Any, keys: dict[str, Any], sets: tuple[tuple[str, ...], ...] | None, verb: str) -> None:
@@ -41,13 +43,15 @@ class Grouped:
     def __repr__(self) -> str:
         return f"<{self._verb} {', '.join(self._keys)} of {self._stream!r}>"
 
-    def agg(self, **aggregates: AggregateSpec) -> Stream[Any, Any]:
+    def agg(self, **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
         """Return a row for each group: its columns, and a column for each aggregate."""
-        found: Stream[Any, Any] = aggregated(self._stream, self._keys, aggregates, self._sets)
+        found: Stream[ZSet[Any], B] = aggregated(self._stream, self._keys, aggregates, self._sets)
         return found
 
 
-def group_rows(stream: Any, verb: str, columns: tuple[Any, ...], named: Mapping[str, Any], sets: Any = None) -> Grouped:
+def group_rows(
+    stream: Any, verb: str, columns: tuple[Any, ...], named: Mapping[str, Any], sets: Any = None
+) -> Grouped[Any]:
     """Return the rows in groups. Raises if they are not a z-set or there are no columns."""
     expect_kind(verb, stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
     keys = named_columns(verb, columns, named, stream)

@@ -41,6 +41,31 @@ def is_column_key(on: Any) -> bool:
     return bool(parts) and all(is_expression(part) and not isinstance(part, (tuple, dict)) for part in parts)
 
 
+def is_column_join(on: Any, other_on: Any) -> bool:
+    """Return whether both keys are given as columns, or the only one is."""
+    return is_column_key(on) and (other_on is None or is_column_key(other_on))
+
+
+def expect_plain_join(how: str, where: Any, suffix: str, nulls_equal: bool) -> None:
+    """Raise if a join of pairs gets an argument that only joins of rows have."""
+    for name, given, usual in (
+        ("how", how, "inner"),
+        ("where", where, None),
+        ("suffix", suffix, RIGHT),
+        ("nulls_equal", nulls_equal, False),
+    ):
+        if given is not usual and given != usual:
+            raise TypeMismatch(
+                f"`join` takes `{name}` only if both keys are columns, and without `into`",
+                facts=((name, brief(given)),),
+                instead=(
+                    (f'join(other, on="id", {name}=…)', "rows with the columns of both"),
+                    ("left_join(…), full_join(…), semi_join(…), anti_join(…)", "pairs, by functions"),
+                ),
+                where=Origin.here(),
+            )
+
+
 @dataclass(frozen=True)
 class Sides:
     """Two streams of rows, their keys, and the names of the columns of the results."""
