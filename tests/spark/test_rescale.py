@@ -154,7 +154,23 @@ def summed(streams: Any) -> Any:
     return streams.nest(lambda some: prices(some).sum()).flatten()
 
 
+def aggregates() -> dict[str, Any]:
+    """Of each kind of state: totals, different values, values in order with the first of each group, all values."""
+    return {
+        "count": flo.count(),
+        "spread": flo.var_pop("price"),
+        "different": flo.count_distinct("price"),
+        "greatest": flo.max("price", where=nw.col("price") > 10),
+        "middle": flo.median("price"),
+    }
+
+
 OF_ZSETS = [
+    Case("group_by_tables", lambda sales: sales.group_by("shop").agg(**aggregates())),
+    Case("group_by_tables", lambda sales: sales.group_by(tens=nw.col("price") // 10).agg(n=flo.count("shop"))),
+    Case("group_by_tables", lambda sales: sales.agg(**aggregates())),
+    Case("group_by_tables", lambda sales: sales.rollup("shop").agg(**aggregates())),
+    Case("form_of_every_key", per_key(lambda some: some.group_by("price").agg(**aggregates()))),
     Case("aggregate_tables", lambda sales: sales.sum_by("shop", "price")),
     Case("count_distinct_tables", lambda sales: sales.count_distinct_by("shop", "price")),
     Case("count_distinct_tables", lambda sales: sales.count_distinct_by(last_of, tenth_of)),

@@ -6,6 +6,7 @@ null, except counts, which are 0, and `collect`, which is empty. `where=` restri
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -177,9 +178,17 @@ def mode(of: Any, *, where: Any = None) -> AggregateSpec:
 
 
 def linear(of: Any, finish: Any, *, where: Any = None) -> AggregateSpec:
-    """Return finish(totals) of an aggregate of your own. `of` gives a number or a tuple of numbers for each row; these
-    are added, and retracted when rows are."""
-    return AggregateSpec("linear", (of,), where, (finish,))
+    """Return finish(totals) of an aggregate of your own.
+
+    `of` gives numbers for each row, which are added, and subtracted when the row is taken back: a column or function, a
+    tuple of these, a dict of these, or a function that returns a tuple. `finish` gets the totals in the same shape; it
+    is a function, or an expression of them. Rows in which a number is null are skipped.
+    """
+    if isinstance(of, Mapping):
+        return AggregateSpec("linear", tuple(of.values()), where, (finish, tuple(of)))
+    if isinstance(of, (tuple, list)):
+        return AggregateSpec("linear", tuple(of), where, (finish, ()))
+    return AggregateSpec("linear", (of,), where, (finish, None))
 
 
 def grouping_id() -> AggregateSpec:

@@ -15,8 +15,10 @@ from flo.api.aligning import retype
 from flo.api.arguments import expect_kind
 from flo.api.columns import bind_columns
 from flo.api.ordering import bind_order
+from flo.api.projections import bind_rows, is_column_function
 from flo.api.row_names import expect_new_name, named_columns
 from flo.api.scope import name_input
+from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
 from flo.core.structural import Source
@@ -97,7 +99,7 @@ def aggregated(
     from flo.columns.row_types import row_type
 
     _expect_aggregates(keys, aggregates)
-    plan = _Plan(stream, dict(keys), whole=not keys)
+    plan = _Plan(stream, dict(keys), whole=() in (((),) if not keys else sets or ()))
     specs = {name: plan.add(name, spec) for name, spec in aggregates.items() if spec.kind != "grouping_id"}
     rows = plan.project(sets)
     places = {name: place for place, name in enumerate(plan.columns)}
@@ -147,7 +149,8 @@ class _Plan:
     def __init__(self, stream: Any, keys: dict[str, Any], whole: bool) -> None:
         self.stream, self.keys, self.whole = stream, keys, whole
         self.columns: dict[str, Any] = dict(keys)
-        self._names: dict[str, str] = {}
+        self._names: dict[Any, str] = {}
+        self._called: dict[str, str] = {}
         self._kinds: dict[str, Any] = {}
         self._directions: dict[str, tuple[bool, ...]] = {}
 
@@ -169,28 +172,28 @@ class _Plan:
         """Return the name of the column with this argument; equal arguments share one."""
         from flo.columns.expression import expression_text
 
-        text = expression_text(given)
-        if text not in self._names:
-            self._names[text] = f"{ARGUMENT}{len(self._names)}"
-            self.columns[self._names[text]] = given
-        return self._names[text]
+        known = given if is_column_function(given) else expression_text(given)
+        if known not in self._names:
+            name = self._names[known] = f"{ARGUMENT}{len(self._names)}"
+            self.columns[name], self._called[name] = given, aggregate
+        return self._names[known]
 
     def project(self, sets: tuple[tuple[str, ...], ...] | None) -> Any:
         """Return the stream of rows with these columns."""
         from flo.columns.cell import fields_of
 
-        if sets is not None:
-            rows = self._expand(sets)
-        else:
-            given = {**self.columns, **({PRESENT: _literal(True)} if self.whole else {})}
-            rows = self._projected(given)
+        if self.whole:
+            self.columns[PRESENT] = _literal(True)
+        if sets is not None and any(map(is_column_function, self.columns.values())):
+            self.stream = self._projected(self.columns)  # functions are called once, whatever the sets
+            self.columns = {name: name for name in self.columns}
+        rows = self._projected(self.columns) if sets is None else self._expand(sets)
         self._kinds = fields_of(rows.collection.element) or {}
         self.columns = dict.fromkeys(self._kinds)
-        return self._with_default(rows) if self.whole else rows
+        return self._with_default(rows, sets) if self.whole else rows
 
     def _projected(self, given: dict[str, Any]) -> Any:
-        f = bind_columns("agg", "columns", given, (self.stream,))
-        return self.stream._then_named("agg", Map(f))
+        return self.stream._then_named("agg", Map(bind_rows("agg", given, self.stream, self._called)))
 
     def _expand(self, sets: tuple[tuple[str, ...], ...]) -> Any:
         """Return the rows once for each grouping set, with the other columns of the group null."""
@@ -210,14 +213,17 @@ class _Plan:
             rows = rows._then_named("agg", Plus(), part)
         return rows
 
-    def _with_default(self, rows: Any) -> Any:
-        """Return the rows with one more, of which nothing counts: there is a result before any row has come."""
+    def _with_default(self, rows: Any, sets: tuple[tuple[str, ...], ...] | None) -> Any:
+        """Return the rows with one more for each grouping without columns, of which nothing counts: such a grouping has
+        a result before any row has come."""
         from flo.columns.row_types import row_type
 
         nullable = row_type({name: _or_none(kind) for name, kind in self._kinds.items()})
         self._kinds = dict(zip(self._kinds, nullable.__annotations__.values(), strict=True))
         kind: ZSet[Any] = ZSet(nullable)
-        nothing = kind.value([nullable(*(None for _ in self._kinds))]).fix()
+        absent: dict[str, Any] = dict.fromkeys(self._kinds)
+        every = [absent] if sets is None else [{**absent, SET: at} for at, some in enumerate(sets) if not some]
+        nothing = kind.value([nullable(*each.values()) for each in every]).fix()
         (default,) = rows.scope.apply(Source(kind, nothing), verb="agg")
         return default._then_named("agg", Plus(), retype(rows, nullable, "agg"))
 
@@ -226,8 +232,14 @@ class _Plan:
 
     def aggregate(self, name: str, spec: AggregateSpec) -> Any:
         """Return the aggregator and the type of its results."""
-        from flo.columns.aggregate_types import Found, aggregate_of, or_none
+        from flo.columns.aggregate_types import Found, Kind, aggregate_of, or_none
 
+        if spec.where is not None and Kind.of(self._kinds[spec.where]).plain is not bool:
+            problem = TypeMismatch(
+                f"`where` of `{name}=flo.{spec.kind}(…)` must be true or false; got "
+                f"{type_name(self._kinds[spec.where])}"
+            )
+            raise name_input(problem, self.stream).located(Origin.here())
         kinds = tuple(self._kinds[each] for each in spec.arguments)
         try:
             found = aggregate_of(spec.kind, spec.options, kinds, self._directions.get(name, ()))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_kind
-from flo.api.columns import Columns, bind_columns
+from flo.api.columns import Asked
 from flo.api.group_by import (
     Grouped,
     aggregated,
@@ -16,6 +16,7 @@ from flo.api.group_by import (
     group_rows,
     rollup_sets,
 )
+from flo.api.projections import bind_rows
 from flo.api.row_names import columns_of, expect_column, named_columns
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.errors import Origin, TypeMismatch
@@ -27,43 +28,44 @@ from flo.values.weighted import Bag, Set, ZSet
 if TYPE_CHECKING:
     from flo.api.stream import Stream
 
+T = TypeVar("T")
 B = TypeVar("B", bound=Unbounded)
 
 
 class RowVerbs(StreamBase[C_co, B_co]):
     @overload
     def select(
-        self: RowVerbs[Sequence[Any], B], *columns: Columns | list[Any], **named: Columns
+        self: RowVerbs[Sequence[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
     ) -> Stream[Sequence[Any], B]: ...
     @overload
-    def select(self: RowVerbs[Bag[Any], B], *columns: Columns | list[Any], **named: Columns) -> Stream[Bag[Any], B]: ...
+    def select(self: RowVerbs[Bag[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Stream[Bag[Any], B]: ...
     @overload
-    def select(self: RowVerbs[Set[Any], B], *columns: Columns | list[Any], **named: Columns) -> Stream[Set[Any], B]: ...
+    def select(self: RowVerbs[Set[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Stream[Set[Any], B]: ...
     @overload
     def select(
-        self: RowVerbs[ZSet[Any], B], *columns: Columns | list[Any], **named: Columns
+        self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
     ) -> Stream[ZSet[Any], B]: ...
-    def select(self, *columns: Columns | list[Any], **named: Columns) -> Any:
-        """Return rows with these columns: names, expressions, and `name=expression`."""
+    def select(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Any:
+        """Return rows with these columns: names, expressions, `name=expression`, and `name=function` of the row."""
         return _project(self, "select", named_columns("select", columns, named, self))
 
     @overload
     def with_columns(
-        self: RowVerbs[Sequence[Any], B], *columns: Columns | list[Any], **named: Columns
+        self: RowVerbs[Sequence[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
     ) -> Stream[Sequence[Any], B]: ...
     @overload
     def with_columns(
-        self: RowVerbs[Bag[Any], B], *columns: Columns | list[Any], **named: Columns
+        self: RowVerbs[Bag[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
     ) -> Stream[Bag[Any], B]: ...
     @overload
     def with_columns(
-        self: RowVerbs[Set[Any], B], *columns: Columns | list[Any], **named: Columns
+        self: RowVerbs[Set[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
     ) -> Stream[Set[Any], B]: ...
     @overload
     def with_columns(
-        self: RowVerbs[ZSet[Any], B], *columns: Columns | list[Any], **named: Columns
+        self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
     ) -> Stream[ZSet[Any], B]: ...
-    def with_columns(self, *columns: Columns | list[Any], **named: Columns) -> Any:
+    def with_columns(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Any:
         """Return the rows with more columns, or with columns replaced."""
         own = {name: name for name in columns_of(self, "with_columns")}
         return _project(self, "with_columns", own | named_columns("with_columns", columns, named, self))
@@ -114,15 +116,15 @@ class RowVerbs(StreamBase[C_co, B_co]):
             given[new.get(name, name)] = name
         return _project(self, "rename", given)
 
-    def group_by(self: RowVerbs[ZSet[Any], B], *columns: Columns | list[Any], **named: Columns) -> Grouped[B]:
+    def group_by(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]:
         """Put rows into groups with equal columns; `agg` computes a row for each. Null is a value like others here."""
         return group_rows(self, "group_by", columns, named)
 
-    def rollup(self: RowVerbs[ZSet[Any], B], *columns: Columns | list[Any], **named: Columns) -> Grouped[B]:
+    def rollup(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]:
         """Group by all columns, by all but the last, and so on to one group of all rows; columns left out are null."""
         return group_rows(self, "rollup", columns, named, rollup_sets)
 
-    def cube(self: RowVerbs[ZSet[Any], B], *columns: Columns | list[Any], **named: Columns) -> Grouped[B]:
+    def cube(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]:
         """Group by every subset of the columns; columns left out are null."""
         return group_rows(self, "cube", columns, named, cube_sets)
 
@@ -141,5 +143,5 @@ class RowVerbs(StreamBase[C_co, B_co]):
 
 def _project(stream: StreamBase[Any, B], verb: str, given: dict[str, Any]) -> Stream[Any, B]:
     columns_of(stream, verb)
-    projected: Stream[Any, B] = stream._then_named(verb, Map(bind_columns(verb, "columns", given, (stream,))))
+    projected: Stream[Any, B] = stream._then_named(verb, Map(bind_rows(verb, given, stream)))
     return projected

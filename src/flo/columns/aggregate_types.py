@@ -9,7 +9,16 @@ from fractions import Fraction
 from types import NoneType, UnionType
 from typing import Any, Optional, Union, get_args, get_origin
 
-from flo.columns.known_types import describe_type
+import narwhals as nw
+
+from flo.columns.cell import fields_of
+from flo.columns.expression import Expression
+from flo.columns.function_types import Declared, result_type
+from flo.columns.known_types import Unclear, describe_type, is_fixed_tuple
+from flo.columns.layout import Layout
+from flo.columns.row_types import row_type
+from flo.core.elements import returned_type
+from flo.core.errors import brief
 from flo.values.exact import digits_of, mean_places, mean_type, plain_type, sum_type
 from flo.values.operators import group_aggregates as on_values
 
@@ -147,7 +156,45 @@ def _mode(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[b
     return Found(on_values.ModeOf(), or_none(kinds[0].plain, kinds[0].nullable))
 
 
+def _linear(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+    finish, names = options
+    given = tuple(kind.plain for kind in kinds)
+    make: Any = None
+    totals: Any = sum_type(given[0]) if given else Any
+    if names is None and (fields := fields_of(given[0])):
+        given, make, totals = tuple(fields.values()), given[0], given[0]
+    elif names is None and is_fixed_tuple(given[0]):
+        given, names = get_args(given[0]), ()
+    if names == ():
+        make, totals = tuple, tuple[tuple(map(sum_type, given))]  # type: ignore[misc]
+    elif names:
+        make = totals = row_type({name: sum_type(kind) for name, kind in zip(names, given, strict=True)})
+    if not given:
+        raise TypeError("it must get at least one number")
+    _expect("numbers", tuple(Kind(kind, False) for kind in given), *NUMBERS, Fraction)
+    finish, kind = _finishing(finish, totals)
+    return Found(on_values.LinearOf(finish, make), or_none(kind, _any_null(kinds)))
+
+
+def _finishing(finish: Any, totals: Any) -> tuple[Any, Any]:
+    """Return the function of the totals, and its type, which is annotated or derived."""
+    if isinstance(finish, (str, nw.Expr)):
+        layout = Layout.of(totals)
+        if layout is None:
+            raise TypeError(f"totals of type {describe_type(totals)} have no columns")
+        expression = Expression(finish, (layout,))
+        return expression, expression.kind
+    if not callable(finish):
+        raise TypeError(f"`finish` must be a function or an expression; got {brief(finish)}")
+    try:
+        kind = result_type(finish, (totals,))
+    except Unclear as why:
+        raise TypeError(f"the return type of `finish` is unknown, because {why}; annotate it") from None
+    return (finish if returned_type(finish) is not Any else Declared(finish, kind)), kind
+
+
 AGGREGATES: dict[str, Make] = {
+    "linear": _linear,
     "count": _count,
     "sum": _sum,
     "sum_distinct": _sum_distinct,

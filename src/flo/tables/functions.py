@@ -12,6 +12,7 @@ from flo.columns.expression import Expression, calling
 from flo.columns.function_types import Declared
 from flo.columns.indices import Numbers, one_chunk
 from flo.columns.layout import VALUE, Layout
+from flo.columns.projection import Projection
 from flo.columns.traced import TracedExpression
 from flo.core.collection import Collection
 from flo.core.elements import returned_type
@@ -51,9 +52,29 @@ def applied(f: Callable[..., Any], collections: Collections, *tables: pa.Table) 
             if not isinstance(f, TracedExpression):
                 raise
             f = Declared(f.function, f.kind)  # Python may compute what columns cannot
+    if isinstance(f, Projection):
+        return _projected(f, collections[0], tables[0])
     results = row_by_row(f, collections, *tables)
     expect_declared(f, results)
     return written(results, returned_type(f))
+
+
+@calling
+def _projected(f: Projection, of: Collection, table: pa.Table) -> pa.Table:
+    """The columns of a projection: expressions on whole columns, functions row by row."""
+    found = (
+        {}
+        if f.columns is None
+        else dict(zip(f.columns.layout.names, applied(f.columns, (of,), table).columns, strict=True))
+    )
+    elements = elements_of(of, table)
+    for name, function in f.functions.items():
+        values = called(function, elements)
+        expect_declared(function, values)
+        layout = Layout.of(returned_type(function))
+        assert layout is not None
+        found[name] = layout.as_array(written(values, layout.element))
+    return pa.Table.from_arrays([found[name] for name in f.layout.names], schema=f.layout.schema)
 
 
 @calling

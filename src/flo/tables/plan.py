@@ -85,6 +85,9 @@ def _keeps(operator: Operator) -> Iterator[str]:
             yield f"{field.name}: which keys there are" + (f", {rows:,} rows" if rows else "")
         elif isinstance(value, Trace):
             yield f"{field.name}: a trace" + (f" of {value.rows:,} rows" if value.rows else "")
+        elif type(value) is tuple and value and all(isinstance(each, Trace) for each in value):
+            rows, _ = _size(value)
+            yield f"{field.name}: {len(value)} traces" + (f" of {rows:,} rows" if rows else "")
         elif isinstance(value, (PersistentMap, Elements)):
             yield f"{field.name}: Python values" + (f", {len(value):,}" if value else "")
         elif isinstance(value, pa.Table):
@@ -125,6 +128,9 @@ def _size(part: Any) -> tuple[int, int]:
             return state_size(part)
         case OnTables():
             return state_size(Node(None, part))
+        case tuple():
+            sizes = [_size(each) for each in part if isinstance(each, Trace)]
+            return sum(rows for rows, _ in sizes), sum(size for _, size in sizes)
         case _:
             return 0, 0
 

@@ -177,6 +177,13 @@ class _Cutting:
             raise _uncut(described, f"it does not declare how `{part.name}` is cut")
         if part.cut is Cut.BY_ROW:
             return [self._by_row(shard, given, parts[part.rows_of][shard]) for shard in range(self.shards)]
+        if any(isinstance(each, tuple) and each for each in given):  # several traces, each cut by itself
+            count = max(len(each) for each in given if each is not None)
+            every = [
+                self._part(described, part, [each[place] if each else None for each in given], parts)
+                for place in range(count)
+            ]
+            return [tuple(each[shard] for each in every) for shard in range(self.shards)]
         some = next((each for each in given if each is not None), None)
         if not isinstance(some, Call):
             if any(each != given[0] for each in given):

@@ -18,6 +18,7 @@ from pyspark import SparkContext, cloudpickle
 from pyspark.sql import SparkSession
 
 from flo.columns.function_types import Declared
+from flo.columns.projection import Projection
 from flo.core.errors import is_users
 
 ARCHIVE = "flo_shipped.zip"
@@ -66,6 +67,8 @@ def resolve_annotations(item: Any, seen: set[int] | None = None) -> None:
     """
     seen = set() if seen is None else seen
     derived = (item.__wrapped__, item.returns) if isinstance(item, Declared) else ()
+    if isinstance(item, Projection):
+        derived = (*item.functions.values(), item.inputs[0].element)
     for part in (*typing.get_args(item), *derived):
         resolve_annotations(part, seen)
     if id(item) in seen or not (inspect.isfunction(item) or inspect.isclass(item)) or not _is_users(item):

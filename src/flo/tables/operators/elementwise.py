@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
+from flo.columns.projection import Projection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.tables.functions import applied, called, elements_of, written
@@ -68,7 +69,7 @@ class MapTables(Stateless[Map]):
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         f = self.like.f
-        return f.passed(columns) if isinstance(f, Expression) else None
+        return f.passed(columns) if isinstance(f, (Expression, Projection)) else None
 
 
 @form_of(Filter)

@@ -1,6 +1,6 @@
 """Several aggregates of each group in one operator, on tables.
 
-Linear aggregates share one trace of totals; the others keep traces of their own (group_parts.py). Of the groups of a
+Linear aggregates share one trace of totals; the others keep traces of their own (group_part.py). Of the groups of a
 delta the results before and after are compared, and those that changed are emitted.
 """
 
@@ -18,18 +18,18 @@ from flo.core.errors import brief
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import ALL, beside
-from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
-from flo.tables.operators.group_parts import Delta, Part, Traces, parts_of
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
+from flo.tables.operators.group_part import Delta, Keeper, Part, Reading, Summand, Traces
+from flo.tables.operators.group_parts import keepers_of, parts_of
 from flo.tables.state.keys import keys_of, same
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Sums, Totals, grouped, numbers_in, plus, run_of_sums
 from flo.tables.state.trace import with_weights
-from flo.tables.translate import form_of
+from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.group_by import GroupBy
 
 
-@form_of(GroupBy)
 @final
 @dataclass(frozen=True)
 class GroupByTables(OnTables[GroupBy]):
@@ -45,11 +45,6 @@ class GroupByTables(OnTables[GroupBy]):
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
     keeps_positions = False
-
-    @classmethod
-    def fits(cls, like: GroupBy, inputs: StreamTypes) -> bool:
-        (output,) = like.type(inputs)
-        return parts_of(like.aggregates, layout_of(inputs[0].collection), layout_of(output.collection)) is not None
 
     @cached_property
     def _parts(self) -> tuple[Part, ...]:
@@ -76,18 +71,29 @@ class GroupByTables(OnTables[GroupBy]):
             return table.select([*self._group, *more])
         return pa.table({ALL: np.zeros(table.num_rows, np.int8)})
 
+    @cached_property
+    def _keepers(self) -> tuple[Keeper, ...]:
+        """What maintains the traces: parts with equal keepers share one."""
+        return keepers_of(self._parts)
+
+    @cached_property
+    def _places(self) -> dict[Summand, int]:
+        """The numbers of the sums: parts with equal summands share one."""
+        found = dict.fromkeys(summand for part in self._parts for summand in part.summands())
+        return {summand: place for place, summand in enumerate(found)}
+
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         table = table.combine_chunks()
         keys = self._keys(table, self.keys)
         delta = Delta(table, keys, keys_of(keys.columns), numbers_in(table, WEIGHT))
-        linear = {place: column for part in self._parts for place, column in part.linear(delta).items()}
-        run, sums = grouped(keys, delta.numbers, delta.weights, linear)
+        numbers = {place: summand.column(delta) for summand, place in self._places.items()}
+        summed = {place: column for place, column in numbers.items() if column is not None}
+        run, sums = grouped(keys, delta.numbers, delta.weights, summed)
         groups = Run(run.columns, run.keys, run.table.select(list(run.columns)))
         delta = replace(delta, groups=groups)
-        old, new, more = self._traces(), [], {}
-        for part, traces in zip(self._parts, old, strict=True):
-            extended, found = part.advance(delta, traces)
-            new.append(extended)
+        old, new, more = self._traces(), {}, {}
+        for keeper, traces in old.items():
+            new[keeper], found = keeper.advance(delta, traces, self._places)
             more.update(found)
         if more:
             sums = {**sums, **more}
@@ -95,18 +101,18 @@ class GroupByTables(OnTables[GroupBy]):
         totals = self.totals if self.totals.runs else Totals(run.columns)
         before = totals.known(groups)
         changed = self._changed(groups, (before, old), (plus(before, sums), new))
-        grown = replace(self, totals=totals.extended(run), traces=tuple(trace for some in new for trace in some))
-        return grown, (self.emitted(changed),)
+        every = tuple(trace for traces in new.values() for trace in traces)
+        return replace(self, totals=totals.extended(run), traces=every), (self.emitted(changed),)
 
-    def _traces(self) -> list[Traces]:
-        """The traces of each part."""
+    def _traces(self) -> dict[Keeper, Traces]:
+        """The traces of each keeper."""
         if not self.traces:
-            return [part.initial() for part in self._parts]
-        ends = np.cumsum([part.traces for part in self._parts])
-        return [self.traces[end - part.traces : end] for part, end in zip(self._parts, ends, strict=True)]
+            return {keeper: keeper.initial() for keeper in self._keepers}
+        ends = np.cumsum([keeper.traces for keeper in self._keepers])
+        return {keeper: self.traces[end - keeper.traces : end] for keeper, end in zip(self._keepers, ends, strict=True)}
 
     def _changed(
-        self, groups: Run, before: tuple[Sums, list[Traces]], after: tuple[Sums, list[Traces]]
+        self, groups: Run, before: tuple[Sums, dict[Keeper, Traces]], after: tuple[Sums, dict[Keeper, Traces]]
     ) -> pa.Table | None:
         """The rows that are no longer right with weight -1, and the new ones."""
         old, new = (self._results(groups, *state) for state in (before, after))
@@ -119,13 +125,14 @@ class GroupByTables(OnTables[GroupBy]):
         rows = pa.concat_tables([take_rows(old, gone), take_rows(new, come)])
         return with_weights(rows, np.repeat([-1, 1], [len(gone), len(come)]))
 
-    def _results(self, groups: Run, sums: Sums, traces: list[Traces]) -> pa.Table:
+    def _results(self, groups: Run, sums: Sums, traces: dict[Keeper, Traces]) -> pa.Table:
         """The output rows of groups, some of which may not exist."""
         schema = layout_of(self.outputs[0]).schema
         own = groups.table.select(list(self._group))
         columns = [column.combine_chunks() for column in own.columns]
-        for part, held, field in zip(self._parts, traces, list(schema)[len(columns) :], strict=True):
-            found = part.results(groups, sums, held, lambda place: self._name(own, place))
+        reading = Reading(groups, sums, self._places, traces, lambda place: self._name(own, place))
+        for part, field in zip(self._parts, list(schema)[len(columns) :], strict=True):
+            found = part.results(reading)
             columns.append(found if found.type == field.type else found.cast(field.type))
         return beside(pa.Table.from_arrays(columns, schema=schema), groups.table.select(list(self.keys)))
 
@@ -133,3 +140,12 @@ class GroupByTables(OnTables[GroupBy]):
         """A group in an error message."""
         row = groups.slice(place, 1).to_pylist()[0] if groups.num_columns else {}
         return brief(tuple(row.values())) if row else "all rows"
+
+
+@register_in(FORMS, GroupBy)
+def group_by(like: GroupBy, inputs: StreamTypes) -> Operator | None:
+    (output,) = like.type(inputs)
+    parts = parts_of(like.aggregates, layout_of(inputs[0].collection), layout_of(output.collection))
+    if parts is None:
+        return None
+    return GroupByTables(like, traces=tuple(trace for keeper in keepers_of(parts) for trace in keeper.initial()))

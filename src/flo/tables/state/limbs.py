@@ -6,7 +6,7 @@ start at a negative index. Only the final result is rounded, once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -168,15 +168,19 @@ def pieces(array: pa.Array) -> Iterator[tuple[int, Indices]]:
 def _of_floats(values: Floats) -> Iterator[tuple[int, Indices]]:
     fraction, exponent = np.frexp(np.where(np.isfinite(values), values, 0.0))
     whole = (fraction * 2.0**53).astype(np.int64)  # exact: 53 bits
-    unit = exponent.astype(np.int64) - 53
-    sign, size, shift, index = np.sign(whole), np.abs(whole), unit % BITS, unit // BITS
+    yield from placed(whole, exponent.astype(np.int64) - 53)
+
+
+def placed(whole: Indices, unit: Indices | int) -> Iterator[tuple[int, Indices]]:
+    """The digits of numbers below 2⁵⁸ times powers of two."""
+    sign, size = np.sign(whole), np.abs(whole)
+    shift, index = unit % BITS, unit // BITS
     low = (size & MASK) << shift
     high = ((size >> BITS) << shift) + (low >> BITS)
     parts = (sign * (low & MASK), sign * (high & MASK), sign * (high >> BITS))
     for begins in np.unique(index):
-        here = index == begins
         for more, part in enumerate(parts):
-            yield int(begins) + more, np.where(here, part, 0)
+            yield int(begins) + more, part if isinstance(unit, int) else np.where(index == begins, part, 0)
 
 
 def summed(array: pa.Array, weights: Indices, order: Indices, firsts: Indices) -> Limbs:
@@ -186,12 +190,17 @@ def summed(array: pa.Array, weights: Indices, order: Indices, firsts: Indices) -
         if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
             whole = np.add.reduceat((values * weights)[order], firsts)
             return Limbs(0, whole[np.newaxis]).carried()
+    return added_pieces(pieces(array), weights, order, firsts)
+
+
+def added_pieces(found: Iterable[tuple[int, Indices]], weights: Indices, order: Indices, firsts: Indices) -> Limbs:
+    """The same for numbers that are given as digits: pairs of an index and the digits of all rows."""
     sums: dict[int, Indices] = {}
-    for index, digit in pieces(array):
+    for index, digit in found:
         for more, term in enumerate(_weighted(digit, weights)):
             if term.any():
-                found = np.add.reduceat(term[order], firsts)
-                sums[index + more] = sums[index + more] + found if index + more in sums else found
+                part = np.add.reduceat(term[order], firsts)
+                sums[index + more] = sums[index + more] + part if index + more in sums else part
     return limbs_of(sums, len(firsts)).carried()
 
 

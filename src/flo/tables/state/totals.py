@@ -16,7 +16,8 @@ import pyarrow as pa
 from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
 from flo.core.errors import ElementError
 from flo.tables.state.keys import Keys
-from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, limbs_of, summed
+from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, added_pieces, limbs_of, summed
+from flo.tables.state.products import Product
 from flo.tables.state.run import Run, merged, pairs
 from flo.tables.state.trace import Trace, added, alike, fitting, text_of
 from flo.tables.values import WEIGHT
@@ -125,7 +126,11 @@ def drop_zeros(run: Run) -> Run:
     return Run(run.columns, Keys(run.keys.numbers[where], run.keys.exact), take_rows(run.table, where))
 
 
-def grouped(keys: pa.Table, numbers: Keys, weights: Indices, columns: dict[int, pa.Array]) -> tuple[Run, Sums]:
+Summed: TypeAlias = pa.Array | Product
+"""A column of numbers that are added up."""
+
+
+def grouped(keys: pa.Table, numbers: Keys, weights: Indices, columns: dict[int, Summed]) -> tuple[Run, Sums]:
     """The sums of the rows of each group, as a run and as columns. Numbers are named by their place."""
     order, firsts = alike(keys, numbers)
     sums = sums_of(weights, columns, order, firsts)
@@ -133,10 +138,13 @@ def grouped(keys: pa.Table, numbers: Keys, weights: Indices, columns: dict[int, 
     return run_of_sums(take_rows(keys, firsts), Keys(numbers.numbers[firsts], numbers.exact), sums), sums
 
 
-def sums_of(weights: Indices, columns: dict[int, pa.Array], order: Indices, firsts: Indices) -> Sums:
+def sums_of(weights: Indices, columns: dict[int, Summed], order: Indices, firsts: Indices) -> Sums:
     """The sums over the rows from each index in `firsts` to the next, in this order."""
     sums: Sums = {WEIGHT: added(weights[order], firsts)}
     for place, array in columns.items():
+        if isinstance(array, Product):
+            sums.update(_named(place, added_pieces(array.pieces(), weights, order, firsts)))
+            continue
         sums.update(_named(place, summed(array, weights, order, firsts)))
         for name, there in _specials(array):
             sums[f"{place}:{name}"] = added(np.where(there, weights, 0)[order], firsts)
@@ -214,6 +222,14 @@ def as_decimals(
     """The sums of decimals, or with `mean` their quotients by the weights, as decimals with at least as many places."""
     limbs = digits_of(sums, place).carried().from_zero().times_ten(kind.scale - given.scale)
     return _decimals(limbs.divided(sums[WEIGHT]) if mean else limbs, kind, name)
+
+
+def as_fractions(sums: Sums, place: int, scale: int = 0) -> list[Fraction]:
+    """The exact sums; of decimals with so many places."""
+    limbs = digits_of(sums, place).carried()
+    unit, below = BITS * limbs.low, 10**scale
+    up, down = 1 << max(unit, 0), below << max(-unit, 0)
+    return [Fraction(limbs.number(at) * up, down) for at in range(limbs.digits.shape[1])]
 
 
 def as_list(sums: Sums, place: int, kind: pa.DataType) -> list[Any]:

@@ -18,6 +18,7 @@ from flo.core.persistent import PersistentMap
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.canonical import canonical_element
 from flo.values.exact import PLACES, Exact, divided_decimal, to_float
+from flo.values.operators.shapes import expect_declared
 from flo.values.operators.zset_ranking import NO_RANKING, Order, Ranking, comparable
 
 Arguments: TypeAlias = tuple[Any, ...]
@@ -233,25 +234,33 @@ class Correlation(Moments):
         both, one, other = count * xy - x * y, count * xx - x * x, count * yy - y * y
         if one <= 0 or other <= 0:
             return math.nan
-        return math.copysign(_root(both * both / (one * other)), both)
+        return math.copysign(_root(both * both / (one * other)), 1 if both >= 0 else -1)
 
 
 @final
 @dataclass(frozen=True)
 class LinearOf(Linear):
-    """finish(Σ of(row) · weight) for a function of yours. The argument is what `of` returned: a number or a tuple."""
+    """finish(Σ of(row) · weight). The arguments are the numbers that are added, or one tuple of them."""
 
     finish: Callable[[Any], Any]
-    several: bool
+    make: Any = None
+    """What `finish` gets: None for one number, `tuple` for several, or a type of rows with a field for each."""
 
     name = "linear_of"
 
     def numbers(self, *arguments: Any) -> tuple[Any, ...]:
-        return tuple(arguments[0]) if self.several else arguments
+        return tuple(arguments[0]) if isinstance(arguments[0], tuple) else arguments
+
+    def made(self, *totals: Any) -> Any:
+        """Return the totals as `finish` gets them."""
+        if self.make is None:
+            return totals[0]
+        return totals if self.make is tuple else self.make(*totals)
 
     def finished(self, count: int, sums: tuple[Exact, ...]) -> Any:
-        totals = tuple(each.value() for each in sums)
-        return self.finish(totals if self.several else totals[0])
+        found = self.finish(self.made(*(each.value() for each in sums)))
+        expect_declared(self.finish, [found])
+        return found
 
 
 def _weights(units: Units) -> dict[Arguments, int]:

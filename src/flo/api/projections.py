@@ -1,0 +1,74 @@
+"""Rows made of rows: columns, expressions and functions of the row, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flo.api.arguments import expect_function
+from flo.api.columns import bind_columns, is_expression, kind_of
+from flo.api.scope import name_input
+from flo.core.elements import returned_type, type_name
+from flo.core.errors import FloError, Origin, TypeMismatch, brief
+from flo.core.labels import label
+
+
+def is_column_function(given: Any) -> bool:
+    """Return whether a column is given as a function of the row."""
+    return callable(given) and not is_expression(given)
+
+
+def bind_rows(verb: str, given: Mapping[str, Any], stream: Any, called: Mapping[str, str] | None = None) -> Any:
+    """Return the function that makes rows with these columns of the rows of a stream.
+
+    `called` says what the user calls a column, where that is another name.
+    """
+    names = {name: (called or {}).get(name, name) for name in given}
+    for name, each in given.items():
+        if not callable(each) and not is_expression(each):
+            raise TypeMismatch(
+                f"`{names[name]}` of `{verb}` must be a column, an expression or a function of rows; got {brief(each)}",
+                instead=((f"nw.lit({brief(each)})", "the same value in every row"),),
+                where=Origin.here(),
+            )
+    if not any(map(is_column_function, given.values())):
+        return bind_columns(verb, "columns", dict(given), (stream,))
+    from flo.columns.layout import Layout
+    from flo.columns.projection import Projection
+
+    columns = {name: each for name, each in given.items() if not is_column_function(each)}
+    if columns:
+        bind_columns(verb, "columns", columns, (stream,))  # raises if they do not fit
+    layout = Layout.of(kind_of(stream))
+    assert layout is not None, "rows have columns"
+    parts = {
+        name: _typed(verb, names[name], each, stream) if is_column_function(each) else each
+        for name, each in given.items()
+    }
+    try:
+        return Projection(parts, layout)
+    except FloError as error:
+        raise name_input(error, stream).located(Origin.here()) from None
+
+
+def _typed(verb: str, name: str, function: Any, stream: Any) -> Any:
+    """Return the function with its return type, annotated or derived. Raises if it is unclear, or has no column."""
+    from flo.columns.cell import cell_of
+    from flo.columns.function_types import Declared, result_type
+    from flo.columns.known_types import Unclear
+
+    expect_function(verb, name, function, stream, columns=False)
+    annotated = returned_type(function)
+    try:
+        kind = result_type(function, (kind_of(stream),))
+        why = f"it returns {type_name(kind)}, which has no column" if cell_of(kind) is None else None
+    except Unclear as unclear:
+        kind, why = Any, str(unclear)
+    if why is not None:
+        error = TypeMismatch(
+            f"the type of the column `{name}` of `{verb}` is unknown",
+            facts=(("function", label(function)), ("why", why), ("{input}", stream.type.described())),
+            instead=(("def total(row: Row) -> float", "a function with an annotated result"),),
+        )
+        raise name_input(error, stream).located(Origin.here())
+    return function if annotated is not Any else Declared(function, kind)

@@ -1,0 +1,72 @@
+"""Projections: functions that make a row of a row, where some columns are Python functions of the row.
+
+Columns and expressions are evaluated together, on whole columns where rows are tables; functions row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flo.columns.expression import Expression, expression_text
+from flo.columns.layout import Layout
+from flo.columns.row_types import row_type
+from flo.core.elements import returned_type
+from flo.core.labels import identity, label
+from flo.values.canonical import instant_element
+from flo.values.operators.shapes import expect_declared
+
+
+class Projection:
+    """A function of a row that makes a row. Each column is a column, an expression, or a function with a known type."""
+
+    takes = 1
+
+    def __init__(self, given: Mapping[str, Any], layout: Layout) -> None:
+        """The functions in `given` are callables; all else is columns."""
+        self.functions: dict[str, Callable[[Any], Any]] = {name: each for name, each in given.items() if callable(each)}
+        columns = {name: each for name, each in given.items() if name not in self.functions}
+        self.columns = Expression(columns, (layout,)) if columns else None
+        self.inputs = (layout,)
+        self.text = _text(given, identity)
+        shown = _text(given, label)
+        self.__name__ = shown if len(shown) <= 80 else f"{shown[:79]}…"
+        known = dict(zip(columns, self.columns.kind.__annotations__.values(), strict=True)) if self.columns else {}
+        of_functions = {name: returned_type(f) for name, f in self.functions.items()}
+        self.returns = row_type({name: {**known, **of_functions}[name] for name in given})
+        found = Layout.of(self.returns)
+        assert found is not None, "a column without a type"
+        self.layout = found
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Return these columns of the row as columns of the result; None if one of them is not passed through."""
+        return None if self.columns is None else self.columns.passed(columns)
+
+    def prepare(self, rows: list[Any]) -> None:
+        """Evaluate the expressions for many rows at once."""
+        if self.columns is not None:
+            self.columns.prepare(rows)
+
+    def __call__(self, row: Any) -> Any:
+        found = {} if self.columns is None else dict(zip(self.columns.layout.names, self.columns(row), strict=True))
+        for name, function in self.functions.items():
+            found[name] = value = function(row)
+            expect_declared(function, [value])
+        return instant_element(self.returns(*(found[name] for name in self.layout.names)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Projection):
+            return NotImplemented
+        mine, others = ((each.functions, each.columns, each.returns) for each in (self, other))
+        return self is other or mine == others
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return self.__name__
+
+
+def _text(given: Mapping[str, Any], named: Callable[[Any], str]) -> str:
+    parts = (f"{name}: {named(each) if callable(each) else expression_text(each)}" for name, each in given.items())
+    return f"{{{', '.join(parts)}}}"

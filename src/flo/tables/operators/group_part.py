@@ -1,0 +1,292 @@
+"""What the aggregates of `group_by` on tables have in common.
+
+An aggregate is a *part* of the operator. It reads sums of numbers over the rows of a group, its *summands*, or traces
+that a *keeper* maintains. Parts with equal summands or keepers share them, so each is computed and stored once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, ClassVar, TypeAlias, TypeVar, final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columns.cell import Cell
+from flo.columns.indices import Indices, one_chunk
+from flo.tables.state.keys import Keys
+from flo.tables.state.limbs import has_digits
+from flo.tables.state.products import Product
+from flo.tables.state.run import Run
+from flo.tables.state.totals import Summed, Sums, digits_of
+from flo.tables.state.trace import Trace, with_weights
+from flo.tables.values import WEIGHT
+from flo.values.operators.group_by import Aggregated
+
+T = TypeVar("T")
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Traces: TypeAlias = tuple[Trace, ...]
+Namer: TypeAlias = Callable[[int], str]
+"""Names a group for an error message, given its index."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Which rows count: those in which a condition holds, some columns are not null, and some numbers are finite."""
+
+    where: str | None = None
+    filled: tuple[str, ...] = ()
+    finite: tuple[str, ...] = ()
+
+    def mask(self, table: pa.Table) -> Bools | None:
+        """Which rows count; None if all do."""
+        found: Bools | None = None
+        if self.where is not None:
+            found = np.asarray(pc.fill_null(one_chunk(table[self.where]), False))
+        for name in self.filled:
+            if table[name].null_count:
+                there = np.asarray(table[name].is_valid())
+                found = there if found is None else found & there
+        for name in self.finite:
+            finite = np.asarray(pc.fill_null(pc.is_finite(one_chunk(table[name])), False))
+            found = finite if found is None else found & finite
+        return None if found is None or found.all() else found
+
+
+@dataclass(frozen=True)
+class Delta:
+    """The rows of a delta with the columns of their groups, and each group once."""
+
+    table: pa.Table
+    keys: pa.Table
+    numbers: Keys
+    weights: Indices
+    groups: Run | None = None
+    known: dict[Any, Any] = field(default_factory=dict, compare=False)
+    """What was computed of it, for the next one who asks."""
+
+    def once(self, what: Any, make: Callable[[], T]) -> T:
+        if what not in self.known:
+            self.known[what] = make()
+        return self.known[what]  # type: ignore[no-any-return]
+
+    def mask(self, which: Chosen) -> Bools | None:
+        return self.once(which, lambda: which.mask(self.table))
+
+    def choose(self, which: Chosen) -> Delta:
+        """The rows that count."""
+        return self.once(("rows", which), lambda: self._chosen(self.mask(which)))
+
+    def _chosen(self, which: Bools | None) -> Delta:
+        if which is None:
+            return self
+        mask = pa.array(which)
+        numbers = Keys(self.numbers.numbers[which], self.numbers.exact)
+        return Delta(self.table.filter(mask), self.keys.filter(mask), numbers, self.weights[which], self.groups)
+
+    def rows(self, names: tuple[str, ...]) -> pa.Table:
+        """Groups, arguments and weights."""
+        table = self.keys
+        for name in names:
+            table = table.append_column(self.table.schema.field(name), self.table[name])
+        return with_weights(table, self.weights)
+
+
+class Summand(ABC):
+    """A number of each row; the sums over the rows of each group are kept. Subclasses are frozen dataclasses."""
+
+    @abstractmethod
+    def column(self, delta: Delta) -> Summed | None:
+        """The number of each row; None if a keeper gives the sums."""
+
+
+@final
+@dataclass(frozen=True)
+class Ones(Summand):
+    """1 for each row that counts."""
+
+    which: Chosen
+
+    def column(self, delta: Delta) -> Summed:
+        mask = delta.mask(self.which)
+        return pa.array(np.ones(delta.table.num_rows, np.int8) if mask is None else mask.astype(np.int8))
+
+
+@final
+@dataclass(frozen=True)
+class NotFinite(Summand):
+    """1 for each row that counts and has an infinity or NaN in one of the columns."""
+
+    which: Chosen
+    names: tuple[str, ...]
+
+    def column(self, delta: Delta) -> Summed:
+        mask, finite = (delta.mask(Chosen(self.which.where, self.which.filled, names)) for names in ((), self.names))
+        every = np.ones(delta.table.num_rows, bool)
+        counted, rest = (every if found is None else found for found in (mask, finite))
+        return pa.array((counted & ~rest).astype(np.int8))
+
+
+@final
+@dataclass(frozen=True)
+class Number(Summand):
+    """The number in a column, or in a field of it, in each row that counts."""
+
+    which: Chosen
+    name: str
+    field: int | None = None
+
+    def column(self, delta: Delta) -> pa.Array:
+        return delta.once(self, lambda: filled(self._array(delta.table), delta.mask(self.which)))
+
+    def _array(self, table: pa.Table) -> pa.Array:
+        array = one_chunk(table[self.name])
+        return array if self.field is None else array.flatten()[self.field]
+
+
+@final
+@dataclass(frozen=True)
+class Times(Summand):
+    """The product of two numbers in each row that counts."""
+
+    one: Number
+    other: Number
+
+    def column(self, delta: Delta) -> Summed:
+        return Product(self.one.column(delta), self.other.column(delta))
+
+
+@final
+@dataclass(frozen=True)
+class Own(Summand):
+    """A sum that a keeper gives."""
+
+    keeper: Keeper
+    name: str
+
+    def column(self, delta: Delta) -> None:
+        return None
+
+
+def filled(column: pa.ChunkedArray | pa.Array, counted: Bools | None) -> pa.Array:
+    """The column with zeros in the rows that do not count."""
+    array = one_chunk(column)
+    if pa.types.is_boolean(array.type):
+        array = array.cast(pa.int8())
+    if counted is None:
+        return array
+    zero = pa.scalar(Decimal(0) if pa.types.is_decimal(array.type) else 0).cast(array.type)
+    return pc.if_else(pa.array(counted), array, zero)
+
+
+class Keeper(ABC):
+    """Maintains traces for the parts that need them. Subclasses are frozen dataclasses."""
+
+    traces: ClassVar[int]
+    """How many traces it keeps."""
+
+    @abstractmethod
+    def initial(self) -> Traces: ...
+
+    @abstractmethod
+    def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
+        """The traces with a delta, and the sums that it gives for each group of the delta."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What results are computed of: some groups, their sums and the traces."""
+
+    groups: Run
+    sums: Sums
+    places: Mapping[Summand, int]
+    traces: Mapping[Keeper, Traces]
+    name: Namer
+    known: dict[Any, Any] = field(default_factory=dict, compare=False)
+
+    def once(self, what: Any, make: Callable[[], T]) -> T:
+        """What is computed the first time somebody asks for it."""
+        if what not in self.known:
+            self.known[what] = make()
+        return self.known[what]  # type: ignore[no-any-return]
+
+    def integers(self, summand: Summand) -> Indices:
+        """A sum of small integers."""
+        return self.once(summand, lambda: digits_of(self.sums, self.places[summand]).carried().to_ints()[0])
+
+
+@dataclass(frozen=True)
+class Part(ABC):
+    """One aggregate."""
+
+    of: Aggregated
+    names: tuple[str, ...]
+    """The columns of the arguments."""
+    cells: tuple[Cell, ...]
+    where: str | None
+    """The column that says which rows count."""
+    cell: Cell
+    """The column of the results."""
+
+    @property
+    def which(self) -> Chosen:
+        """The rows that count."""
+        skips = self.of.aggregator.skips_nulls
+        nullable = zip(self.names, self.cells, strict=True)
+        return Chosen(self.where, tuple(name for name, cell in nullable if skips and cell.nullable))
+
+    @property
+    def selective(self) -> bool:
+        """Whether some rows may not count."""
+        return self.which != Chosen()
+
+    def fits(self) -> bool:
+        """Whether it computes what the aggregator does, for columns of these types."""
+        return True
+
+    def summands(self) -> tuple[Summand, ...]:
+        """What it reads sums of."""
+        return ()
+
+    def keeper(self) -> Keeper | None:
+        """What maintains the traces that it reads."""
+        return None
+
+    @abstractmethod
+    def results(self, reading: Reading) -> pa.Array:
+        """The results of these groups."""
+
+    def counts(self) -> tuple[Summand, ...]:
+        """The summand whose sum is how many values there are; none if that is the weight of the group."""
+        return (Ones(self.which),) if self.selective else ()
+
+    def count(self, reading: Reading) -> Indices:
+        """How many values each group has."""
+        return reading.integers(Ones(self.which)) if self.selective else reading.sums[WEIGHT]
+
+
+def or_null(array: pa.Array, there: Bools) -> pa.Array:
+    """The array with nulls where there is no result."""
+    return array if there.all() else pc.if_else(pa.array(there), array, pa.scalar(None, array.type))
+
+
+def has_sums(kind: pa.DataType) -> bool:
+    """Whether the numbers of such a column can be summed."""
+    summed = pa.types.is_boolean(kind) or has_digits(kind)
+    return summed and not (pa.types.is_decimal(kind) and kind.scale < 0)
+
+
+def kind_of(cell: Cell) -> Any:
+    return cell.kind | None if cell.nullable else cell.kind
+
+
+def scattered(array: pa.Array, places: Indices, count: int) -> pa.Array:
+    """An array with these values at these indices, and nulls elsewhere."""
+    indices = np.full(count, -1)
+    indices[places] = np.arange(len(array))
+    return array.take(pa.array(indices, mask=indices < 0))

@@ -1,0 +1,183 @@
+"""Aggregates of sums on tables: count, sum, avg, bool_and, bool_or, variances, correlations and those of the user."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.cell import Cell
+from flo.columns.expression import Expression
+from flo.columns.layout import Layout
+from flo.tables.functions import called, written
+from flo.tables.operators.group_part import (
+    Chosen,
+    NotFinite,
+    Number,
+    Part,
+    Reading,
+    Summand,
+    Times,
+    has_sums,
+    kind_of,
+    or_null,
+    scattered,
+)
+from flo.tables.state.totals import as_array, as_decimals, as_floats, as_fractions, as_list
+from flo.tables.values import WEIGHT
+from flo.values.exact import to_decimal
+from flo.values.operators import group_aggregates as on_values
+from flo.values.operators.shapes import expect_declared
+
+
+@final
+@dataclass(frozen=True)
+class LinearPart(Part):
+    """count, sum, avg, bool_and and bool_or: a sum, and how many values there are."""
+
+    def fits(self) -> bool:
+        return all(has_sums(cell.arrow) for cell in self.cells) or self._only_counts
+
+    @property
+    def _only_counts(self) -> bool:
+        return isinstance(self.of.aggregator, on_values.CountRows)
+
+    @property
+    def _number(self) -> Number:
+        return Number(self.which, self.names[0])
+
+    def summands(self) -> tuple[Summand, ...]:
+        return self.counts() if self._only_counts else (*self.counts(), self._number)
+
+    def results(self, reading: Reading) -> pa.Array:
+        count = self.count(reading)
+        match self.of.aggregator:
+            case on_values.CountRows():
+                return pa.array(count)
+            case on_values.AllTrue():
+                found = pa.array(reading.integers(self._number) == count)
+            case on_values.AnyTrue():
+                found = pa.array(reading.integers(self._number) != 0)
+            case on_values.AverageOf():
+                found = self._average(reading, np.where(count == 0, 1, count))
+            case _:
+                place = reading.places[self._number]
+                found = as_array(reading.sums, place, self.cell.arrow, reading.name)
+        return or_null(found, count != 0)
+
+    def _average(self, reading: Reading, count: Any) -> pa.Array:
+        kind, place = self.cell.arrow, reading.places[self._number]
+        sums = {**reading.sums, WEIGHT: count}
+        if pa.types.is_decimal(kind):
+            return as_decimals(sums, place, self.cells[0].arrow, kind, reading.name, mean=True)
+        return pa.array(as_floats(sums, place, mean=True))
+
+
+@final
+@dataclass(frozen=True)
+class MomentsPart(Part):
+    """Variances, covariances and correlations: exact sums of the numbers and of their products, rounded once."""
+
+    def fits(self) -> bool:
+        return all(has_sums(cell.arrow) for cell in self.cells)
+
+    @property
+    def _floats(self) -> tuple[str, ...]:
+        kinds = zip(self.names, self.cells, strict=True)
+        return tuple(name for name, cell in kinds if pa.types.is_floating(cell.arrow))
+
+    @property
+    def _numbers(self) -> tuple[Number, ...]:
+        """Infinities and NaN are counted, and nothing is added for such a row."""
+        which = Chosen(self.where, self.which.filled, self._floats)
+        return tuple(Number(which, name) for name in self.names)
+
+    @property
+    def _products(self) -> tuple[Times | None, ...]:
+        """Of each two numbers, as far as the aggregate needs them."""
+        numbers = self._numbers
+        every = [Times(one, other) for place, one in enumerate(numbers) for other in numbers[place:]]
+        if isinstance(self.of.aggregator, on_values.Covariance):
+            return (None, every[1], None)
+        return tuple(every)
+
+    def summands(self) -> tuple[Summand, ...]:
+        odd = (NotFinite(self.which, self._floats),) if self._floats else ()
+        return (*self.counts(), *odd, *self._numbers, *(each for each in self._products if each is not None))
+
+    def results(self, reading: Reading) -> pa.Array:
+        aggregator = self.of.aggregator
+        assert isinstance(aggregator, on_values.Moments)
+        count = self.count(reading)
+        odd = reading.integers(NotFinite(self.which, self._floats)) if self._floats else np.zeros(len(count))
+        scales = [cell.arrow.scale if pa.types.is_decimal(cell.arrow) else 0 for cell in self.cells]
+        both = [one + other for place, one in enumerate(scales) for other in scales[place:]]
+        nothing = [Fraction()] * len(count)
+        columns = [
+            nothing if summand is None else self._exact(reading, summand, scale)
+            for summand, scale in zip((*self._numbers, *self._products), (*scales, *both), strict=True)
+        ]
+        rows = zip(count.tolist(), odd.tolist(), *columns, strict=True)
+        found = [
+            None if not many else math.nan if strange else aggregator.of_moments(many, *sums)
+            for many, strange, *sums in rows
+        ]
+        return pa.array(found, pa.float64())
+
+    def _exact(self, reading: Reading, summand: Summand, scale: int) -> list[Fraction]:
+        return reading.once((summand, scale), lambda: as_fractions(reading.sums, reading.places[summand], scale))
+
+
+@final
+@dataclass(frozen=True)
+class FinishedPart(Part):
+    """linear(of, finish): sums, and a function of the user that computes the result from them."""
+
+    @property
+    def _aggregator(self) -> on_values.LinearOf:
+        assert isinstance(self.of.aggregator, on_values.LinearOf)
+        return self.of.aggregator
+
+    @property
+    def _cells(self) -> tuple[Cell, ...]:
+        """The numbers that are added: the columns, or the fields of one column of tuples."""
+        if not pa.types.is_struct(self.cells[0].arrow):
+            return self.cells
+        layout = Layout.of(self.cells[0].kind)
+        return () if layout is None else layout.cells
+
+    def fits(self) -> bool:
+        cells = self._cells
+        inside = any(cell.nullable for cell in cells) and pa.types.is_struct(self.cells[0].arrow)
+        return bool(cells) and not inside and all(has_sums(cell.arrow) for cell in cells)
+
+    @property
+    def _numbers(self) -> tuple[Number, ...]:
+        if pa.types.is_struct(self.cells[0].arrow):
+            return tuple(Number(self.which, self.names[0], place) for place in range(len(self._cells)))
+        return tuple(Number(self.which, name) for name in self.names)
+
+    def summands(self) -> tuple[Summand, ...]:
+        return (*self.counts(), *self._numbers)
+
+    def results(self, reading: Reading) -> pa.Array:
+        there = np.flatnonzero((self.count(reading) != 0) & (reading.sums[WEIGHT] != 0))
+        columns = []
+        for number, cell in zip(self._numbers, self._cells, strict=True):
+            values = as_list(reading.sums, reading.places[number], cell.arrow)
+            if pa.types.is_decimal(cell.arrow):
+                values = list(map(int if cell.wide else to_decimal, values))
+            columns.append([values[place] for place in there])
+        finish = self._aggregator.finish
+        totals = [self._aggregator.made(*each) for each in zip(*columns, strict=True)]
+        if isinstance(finish, Expression):
+            finish.prepare(totals)
+        found = called(finish, totals)
+        expect_declared(finish, found)
+        layout = Layout.of(kind_of(self.cell))
+        assert layout is not None
+        return scattered(layout.as_array(written(found, layout.element)), there, reading.groups.rows)

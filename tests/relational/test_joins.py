@@ -1,0 +1,137 @@
+"""Joins of rows: every `how`, with and without a condition, null keys that match or not, and keys of every kind."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any, NamedTuple
+
+import narwhals as nw
+import pyarrow as pa
+import pytest
+
+import flo
+from tests.relational.harness import Query, Source, agree
+from tests.relational.rows import BERLIN, MONEY, TEXTS, TIMES
+
+HOW = ("inner", "left", "right", "full", "semi", "anti")
+
+
+class Left(NamedTuple):
+    k: int | None
+    x: int
+    n: str
+    f: float | None
+    text: str
+    d: Annotated[Decimal, pa.decimal128(12, 2)] | None
+    sold: Annotated[datetime, BERLIN] | None
+
+
+class Right(NamedTuple):
+    k: int | None
+    y: int | None
+    n: str
+    f: float | None
+    text: str
+    d: Annotated[Decimal, pa.decimal128(12, 2)] | None
+    sold: Annotated[datetime, BERLIN] | None
+
+
+# one NaN is equal to another, and -0.0 to 0.0, as in DuckDB
+FLOATS = [float("nan"), 0.0, -0.0, float("inf"), 1e308]
+
+
+def draw_left(rng: random.Random) -> Left:
+    number, name = rng.choice([1, 2**63 - 1, -(2**63), None]), rng.choice("pq")
+    return Left(number, rng.randrange(3), name, *_rest(rng))
+
+
+def draw_right(rng: random.Random) -> Right:
+    number, name = rng.choice([1, 2**63 - 1, 4, None]), rng.choice("pq")
+    return Right(number, rng.choice([None, 0, 1, 2]), name, *_rest(rng))
+
+
+def _rest(rng: random.Random) -> tuple[Any, ...]:
+    floats = rng.choice([None, *FLOATS])
+    return floats, rng.choice(TEXTS[:4]), rng.choice([None, *MONEY[:2]]), rng.choice([None, *TIMES[:3]])
+
+
+SIDES = {"l": Source(Left, draw_left), "r": Source(Right, draw_right)}
+MORE = "f, text, d, sold"
+
+
+def flow_of(outputs: dict[str, Any]) -> flo.Flow:
+    """A flow with these outputs, each made of both inputs."""
+    flow = flo.Flow("joins")
+    left, right = flow.input("l", flo.ZSet[Left]), flow.input("r", flo.ZSet[Right])
+    for name, make in outputs.items():
+        flow.output(name, make(left, right))
+    return flow
+
+
+def sql(how: str, condition: str, shared: tuple[str, ...]) -> str:
+    """The query of a join on columns that both sides have by the same names."""
+    if how in ("semi", "anti"):
+        return f"SELECT l.* FROM l WHERE {'NOT ' if how == 'anti' else ''}EXISTS (SELECT 1 FROM r WHERE {condition})"
+    kept = {"full": "coalesce(l.{0}, r.{0})", "right": "r.{0}"}.get(how, "l.{0}")
+    columns = [kept.format(name) if name in shared else f"l.{name}" for name in Left._fields]
+    columns += [f"r.{name}" for name in Right._fields if name not in shared]
+    return f"SELECT {', '.join(columns)} FROM l {how} JOIN r ON {condition}"
+
+
+def key_condition(shared: tuple[str, ...], nulls_equal: bool) -> str:
+    same = " IS NOT DISTINCT FROM " if nulls_equal else " = "
+    return " AND ".join(f"l.{name}{same}r.{name}" for name in shared)
+
+
+@pytest.mark.parametrize("nulls_equal", [False, True])
+@pytest.mark.parametrize("where", [False, True])
+def test_every_join(where: bool, nulls_equal: bool) -> None:
+    condition = nw.col("x") < nw.col("y") if where else None
+
+    def made(how: str) -> Any:
+        return lambda left, right: left.join(right, on="k", how=how, where=condition, nulls_equal=nulls_equal)
+
+    text = key_condition(("k",), nulls_equal) + (" AND l.x < r.y" if where else "")
+    queries = {how: sql(how, text, ("k",)) for how in HOW}
+    agree(lambda: flow_of({how: made(how) for how in HOW}), SIDES, queries, seed=2, steps=10)
+
+
+KEYS = [("f",), ("text",), ("d",), ("sold",), ("k", "n"), ("text", "f")]
+
+
+@pytest.mark.parametrize("how", ["left", *(pytest.param(how, marks=pytest.mark.thorough) for how in HOW)])
+@pytest.mark.parametrize("nulls_equal", [False, pytest.param(True, marks=pytest.mark.thorough)])
+def test_keys_of_every_kind(how: str, nulls_equal: bool) -> None:
+    def made(key: tuple[str, ...]) -> Any:
+        return lambda left, right: left.join(right, on=list(key), how=how, nulls_equal=nulls_equal)
+
+    outputs = {"_".join(key): made(key) for key in KEYS}
+    queries = {"_".join(key): sql(how, key_condition(key, nulls_equal), key) for key in KEYS}
+    agree(lambda: flow_of(outputs), SIDES, queries, seed=3, steps=8)
+
+
+def test_other_columns_and_expressions_as_keys() -> None:
+    outputs = {
+        "other": lambda left, right: left.join(right, on=["k", "x"], other_on=["k", "y"], how="left"),
+        "computed": lambda left, right: left.join(
+            right, on=nw.col("x") + 1, other_on=nw.col("y") * 2, how="full", suffix="_of_r"
+        ),
+        "cross": lambda left, right: left.join(right, how="cross", where=nw.col("x") == nw.col("y")),
+        "every_pair": lambda left, right: left.select("x").join(right.select("y", "n"), how="cross"),
+    }
+    queries: dict[str, Query | str] = {
+        "other": f"SELECT l.*, r.y, r.n, r.{MORE.replace(', ', ', r.')} FROM l LEFT JOIN r ON l.k = r.k AND l.x = r.y",
+        "computed": "SELECT l.*, r.* FROM l FULL JOIN r ON l.x + 1 = r.y * 2",
+        "cross": "SELECT l.*, r.* FROM l JOIN r ON l.x = r.y",
+        "every_pair": "SELECT l.x, r.y, r.n FROM l, r",
+    }
+    agree(lambda: flow_of(outputs), SIDES, queries, seed=5, steps=8)
+
+
+def test_a_table_joined_with_itself() -> None:
+    outputs = {"itself": lambda left, right: left.join(left, on="k", how="left", where=nw.col("x") < nw.col("x_right"))}
+    query = "SELECT l.*, o.x, o.n, o.f, o.text, o.d, o.sold FROM l LEFT JOIN l AS o ON l.k = o.k AND l.x < o.x"
+    outputs["rest"] = lambda left, right: right.select("k")
+    agree(lambda: flow_of(outputs), SIDES, {"itself": query, "rest": "SELECT k FROM r"}, seed=6, steps=8)
