@@ -100,6 +100,28 @@ def with_more_and_other_columns(p: Program) -> None:
 
 
 @FAMILY.program
+def columns_by_functions(p: Program) -> None:
+    """Functions of rows stand where expressions do, also for groups and in aggregates."""
+    sales = sales_of(p)
+    p.expect(
+        sales.select("item", paid=paid_for),
+        {("tea", 6): 1, ("pie", 10): 2},
+        {("tea", 6): 1, ("pie", 10): 2, ("cup", 0): 1, ("tea", 4): 1},
+        {("pie", 10): 1, ("cup", 0): 1, ("tea", 4): 2},
+    )
+    p.expect(
+        sales.group_by(initial=lambda sale: sale.item[0]).agg(paid=flo.sum(paid_for)),
+        {("t", 6): 1, ("p", 20): 1},
+        {("t", 10): 1, ("p", 20): 1, ("c", 0): 1},
+        {("p", 10): 1, ("c", 0): 1, ("t", 8): 1},
+    )
+
+
+def paid_for(sale: Sale) -> int:
+    return (sale.price or 0) * sale.qty
+
+
+@FAMILY.program
 def drop_and_rename(p: Program) -> None:
     found = sales_of(p).drop("item", "qty").rename({"shop": "store"}, price="cents").select("cents", "store")
     p.expect(
@@ -224,13 +246,18 @@ def statistics(p: Program) -> None:
         different=flo.sum_distinct("x"),
         all=flo.bool_and(nw.col("x") > 2),
         any=flo.bool_or(nw.col("x") > 2),
+        twice=flo.linear("y", twice_of),
     )
     p.expect(
         values,
-        {("a", 1.5, 1.0, 4.0, False, True): 1},
-        {("a", 1.5, 1.0, 4.0, False, True): 1, ("b", 5.0, 5.0, 5.0, True, True): 1},
-        {("a", 3.0, 3.0, 3.0, True, True): 1, ("b", 5.0, 5.0, 5.0, True, True): 1},
+        {("a", 1.5, 1.0, 4.0, False, True, 16.0): 1},
+        {("a", 1.5, 1.0, 4.0, False, True, 34.0): 1, ("b", 5.0, 5.0, 5.0, True, True, 4.0): 1},
+        {("a", 3.0, 3.0, 3.0, True, True, 30.0): 1, ("b", 5.0, 5.0, 5.0, True, True, 4.0): 1},
     )
+
+
+def twice_of(total: float) -> float:
+    return 2 * total
 
 
 @FAMILY.program
