@@ -189,7 +189,7 @@ def test_other_verbs_with_columns():
 REFUSED = {
     "a column that is not there": (
         lambda rows: rows.map("prize"),
-        "`f` of `map` is the column `prize`, which `rows` does not have",
+        "`f` of `map` gets the column `prize`, which `rows` does not have",
         "user, price, count, note",
     ),
     "one that an expression names": (
@@ -215,15 +215,15 @@ REFUSED = {
         "from one row",
         "`str.to_datetime` without a format infers one from other rows",
     ),
-    "types that do not go together": (lambda rows: rows.map(nw.col("user") + 1), "does not fit its rows", "string"),
+    "types that do not go together": (lambda rows: rows.map(nw.col("user") + 1), "cannot be computed", "string"),
     "a filter that gives no truth": (
         lambda rows: rows.filter("price"),
-        "`keep` of `filter` must be columns of type bool; got int",
+        "`keep` of `filter` must be true or false; got int",
         "col(price)",
     ),
     "weights that are no integers": (
         lambda rows: rows.map_weights(nw.col("weight") * 0.5),
-        "`f` of `map_weights` must be columns of type int; got float",
+        "`f` of `map_weights` must be of type int; got float",
         "weight",
     ),
     "no function of rows": (lambda rows: rows.flat_map("user"), "`f` of `flat_map` must be a function", "given"),

@@ -185,7 +185,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         expect_kind("join", self, Set, Bag, ZSet, Keyed, instead=joinable(self.collection))
         if expect_how(how) == "cross" or (into is None and is_column_join(on, other_on)):
             return join_rows(self, other, on, other_on, how, where, suffix, nulls_equal)
-        expect_plain_join(how, where, suffix, nulls_equal)
+        expect_plain_join(on, how, where, suffix, nulls_equal)
         if isinstance(self.collection, Keyed):
             into = expect_optional("join", "into", into, self, other, columns=False)
             for parameter, key in (("on", on), ("other_on", other_on)):
