@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from flo.api.aligning import align_rows
 from flo.api.arguments import expect_keys, expect_kind, expect_no_argument, expect_optional
@@ -41,6 +41,8 @@ E = TypeVar("E", bound=Collection)
 B = TypeVar("B", bound=Unbounded)
 B2 = TypeVar("B2", bound=Unbounded)
 
+Keys: TypeAlias = "Columns | list[Any]"
+"""The columns that rows are joined on."""
 Unordered: TypeAlias = Bag[Any] | Set[Any] | ZSet[Any] | LVar[Any]
 
 RE_KEY = (("stream.entries().key_by(…).join(…)", "joins on another key"),)
@@ -81,6 +83,61 @@ class CombineVerbs(StreamBase[C_co, B_co]):
             case _:
                 return this._then(UnionSequences(), other)
 
+    @overload
+    def join(
+        self: CombineVerbs[Set[T], B],
+        other: Stream[Set[U], B2],
+        on: Keys,
+        other_on: Keys | None = None,
+        *,
+        where: Columns | None = None,
+        suffix: str = "_right",
+        nulls_equal: bool = False,
+    ) -> Stream[Set[Any], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[Bag[T], B],
+        other: Stream[Bag[U], B2],
+        on: Keys,
+        other_on: Keys | None = None,
+        *,
+        where: Columns | None = None,
+        suffix: str = "_right",
+        nulls_equal: bool = False,
+    ) -> Stream[Bag[Any], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Keys,
+        other_on: Keys | None = None,
+        *,
+        how: Literal["inner", "left", "right", "full"] = "inner",
+        where: Columns | None = None,
+        suffix: str = "_right",
+        nulls_equal: bool = False,
+    ) -> Stream[ZSet[Any], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Keys,
+        other_on: Keys | None = None,
+        *,
+        how: Literal["semi", "anti"],
+        where: Columns | None = None,
+        suffix: str = "_right",
+        nulls_equal: bool = False,
+    ) -> Stream[ZSet[T], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        *,
+        how: Literal["cross"],
+        where: Columns | None = None,
+        suffix: str = "_right",
+    ) -> Stream[ZSet[Any], B | B2]: ...
     @overload
     def join(self: CombineVerbs[Set[T], B], other: Stream[Set[tuple[T, U]], B2]) -> Stream[Set[U], B | B2]: ...
     @overload
