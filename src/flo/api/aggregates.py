@@ -36,6 +36,18 @@ class AggregateSpec:
                 parts.append(f"{name}={_shown(given)}")
         return f"flo.{self.kind}({', '.join(parts)})"
 
+    def described(self) -> str:
+        """Return the aggregate for `explain`: `sum(price, where=qty > 2)`."""
+        parts = [_named(argument) for argument in self.arguments]
+        parts += [_shown(option) for option in self.options if option not in (None, False, ())]
+        parts += [] if self.order_by is None else [f"order_by={_named(self.order_by)}"]
+        parts += [] if self.where is None else [f"where={_named(self.where)}"]
+        return f"{self.kind}({', '.join(parts)})"
+
+
+def _named(given: Any) -> str:
+    return given if isinstance(given, str) else _shown(given)
+
 
 def _shown(given: Any) -> str:
     """Return an argument as the user wrote it."""

@@ -125,6 +125,7 @@ def aggregated(
                 found.aggregator,
                 tuple(places[each] for each in spec.arguments),
                 None if where is None else places[where],
+                aggregates[name].described(),
             )
         )
     result = rows._then_named("agg", GroupBy(len(plan.keys), tuple(columns), row_type(fields)))
