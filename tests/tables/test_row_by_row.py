@@ -48,10 +48,10 @@ def shouted(sale: Sale) -> str:
 SUGGESTED: dict[str, tuple[Any, str, str]] = {
     "null": (lambda s: s.price > 2, "`s.price` may be None", 'nw.col("price") > 2'),
     "null of a text": (lambda s: s.shop, "`shop` may be None", 'nw.col("shop")'),
-    "is None": (documented, "comparison that columns do not have", '~nw.col("price").is_null()'),
+    "is None": (documented, "`sale.price` may be None", '~nw.col("price").is_null()'),
     "both": (
         lambda s: s.price is not None and s.qty > 1,
-        "columns do not have",
+        "may be None",
         '~nw.col("price").is_null() & (nw.col("qty") > 1)',
     ),
     "default": (lambda s: (s.price or 0) * 2, "may be None", 'nw.col("price").fill_null(0) * 2'),
@@ -61,7 +61,7 @@ SUGGESTED: dict[str, tuple[Any, str, str]] = {
     "among": (lambda s: s.item in ("Tea", "cup"), "columns do not have", 'nw.col("item").is_in(["Tea", "cup"])'),
     "condition": (
         lambda s: 1 if s.price is None else s.qty,
-        "columns do not have",
+        "may be None",
         'nw.when(nw.col("price").is_null()).then(nw.lit(1)).otherwise(nw.col("qty"))',
     ),
     "tuple": (lambda s: (s.shop, s.qty + 1), "may be None", '(nw.col("shop"), nw.col("qty") + 1)'),
@@ -117,7 +117,7 @@ def test_below_the_table() -> None:
     shown = {line if line.startswith("    ") else line.rpartition("   ")[0] for line in reasons}
     assert shown == {
         "  map(with_statements)   it has statements",
-        "  filter(lambda s: s.price is not None)   it has a comparison that columns do not have",
+        "  filter(lambda s: s.price is not None)   `s.price` may be None",
         '    write filter(~nw.col("price").is_null())',
         "  with_columns(lambda s: (s.price or 0) // 2)   `s.price` may be None",
         '    write with_columns(half=nw.col("price").fill_null(0) // 2)',

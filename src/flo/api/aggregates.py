@@ -39,10 +39,14 @@ class AggregateSpec:
     def described(self) -> str:
         """Return the aggregate for `explain`: `sum(price, where=qty > 2)`."""
         parts = [_named(argument) for argument in self.arguments]
-        parts += [_shown(option) for option in self.options if option not in (None, False, ())]
+        parts += [_shown(option) for option in self.options if not _is_default(option)]
         parts += [] if self.order_by is None else [f"order_by={_named(self.order_by)}"]
         parts += [] if self.where is None else [f"where={_named(self.where)}"]
         return f"{self.kind}({', '.join(parts)})"
+
+
+def _is_default(option: Any) -> bool:
+    return option is None or option is False or (isinstance(option, tuple) and not option)
 
 
 def _named(given: Any) -> str:

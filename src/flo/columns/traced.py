@@ -211,6 +211,8 @@ class _Translation(_Body):
         return _DIVISIONS[type(sign)](self.column(left), self.column(right))
 
     def _compared(self, left: ast.expr, sign: ast.cmpop, right: ast.expr) -> Any:
+        if isinstance(sign, (ast.Is, ast.IsNot)):
+            raise Unclear(f"`{ast.unparse(left)}` may be None")
         if type(sign) not in _COMPARISONS:
             raise Unclear("it has a comparison that columns do not have")
         one, other = self._exact(left), self._exact(right)
