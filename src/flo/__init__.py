@@ -40,6 +40,19 @@ from flo.api.flow import Flow, Here, register_engine
 from flo.api.ordering import asc, desc
 from flo.api.running import FlowLoop, Result
 from flo.api.stream import Stream, Windowed
+from flo.api.window_functions import (
+    cume_dist,
+    dense_rank,
+    first_value,
+    lag,
+    last_value,
+    lead,
+    nth_value,
+    ntile,
+    percent_rank,
+    rank,
+    row_number,
+)
 from flo.core import data as _data  # noqa: F401  # registers how plain Python data is lowered
 from flo.core.collection import Collection, Value
 from flo.core.errors import (
@@ -66,6 +79,7 @@ from flo.core.graph import Graph, names, parse, show
 from flo.core.nested import Nested
 from flo.core.operator import Operator, Step
 from flo.core.stream_type import Bounded, StreamType, Unbounded
+from flo.values.changes import Delete, delete
 from flo.values.event_time import TimeWindow
 from flo.values.exact import Int128
 from flo.values.keyed import Keyed
@@ -128,6 +142,7 @@ __all__ = [
     "Collection",
     "CollectionError",
     "DeferError",
+    "Delete",
     "ElementError",
     "FirstEnabled",
     "Flat",
@@ -191,6 +206,7 @@ __all__ = [
     "grouping_id",
     "asc",
     "desc",
+    "delete",
     "here",
     "last",
     "linear",
@@ -198,7 +214,15 @@ __all__ = [
     "median",
     "min",
     "mode",
+    "cume_dist",
+    "dense_rank",
+    "first_value",
+    "lag",
+    "last_value",
+    "lead",
     "names",
+    "nth_value",
+    "ntile",
     "parse",
     "quantile",
     "rows",
@@ -210,4 +234,7 @@ __all__ = [
     "sum_distinct",
     "var_pop",
     "var_samp",
+    "percent_rank",
+    "rank",
+    "row_number",
 ]

@@ -102,6 +102,8 @@ def _plain(kind: Any) -> Any:
     return parts[0] if type(None) in getattr(kind, "__args__", ()) and len(parts) == 1 else kind
 
 
+SMALL = ("x", "z", "n", "w", "c", "rn", "rk")
+"""Columns of integers that arithmetic cannot make too large."""
 ORDERED = (int, str, datetime, Cents, Instant)
 """Types whose comparisons mean the same in DuckDB. (Floats may be NaN.)"""
 
@@ -165,7 +167,7 @@ class Draw:
     def expression(self, of: Relation) -> tuple[Any, str]:
         """A computed column, and the same in SQL."""
         rng = self.rng
-        numbers = [name for name in of.of(int) if name in ("x", "z", "n", "c")]
+        numbers = [name for name in of.of(int) if name in SMALL]
         kind = rng.randrange(4)
         if kind == 0 and numbers:
             name, factor = rng.choice(numbers), rng.randrange(-3, 4)
@@ -200,10 +202,9 @@ def _filter(draw: Draw, of: Relation) -> Relation:
 
 def _with_column(draw: Draw, of: Relation) -> Relation:
     expression, text = draw.expression(of)
-    name = "c"
-    own = ", ".join(_quoted(each) for each in of.fields if each != name)
-    found = of.stream.drop(name) if name in of.fields else of.stream
-    return Relation(found.with_columns(c=expression), f'SELECT {own}, {text} AS "c" FROM ({of.sql})', of.close - {name})
+    columns = {name: _quoted(name) for name in of.fields} | {"c": text}
+    sql = f"SELECT {', '.join(f'{each} AS {_quoted(name)}' for name, each in columns.items())} FROM ({of.sql})"
+    return Relation(of.stream.with_columns(c=expression), sql, of.close - {"c"})
 
 
 def _select(draw: Draw, of: Relation) -> Relation:
@@ -266,7 +267,7 @@ def _aggregates(draw: Draw, of: Relation) -> tuple[dict[str, Any], dict[str, str
             specs[f"max_{name}"], texts[f"max_{name}"] = flo.max(name), f"max({column})"
         if kind in (int, Cents):
             specs[f"sum_{name}"], texts[f"sum_{name}"] = flo.sum(name), f"sum({column})"
-        if kind is int and name != "big":
+        if kind is int and name in SMALL:  # DuckDB rounds large integers to floats first
             specs[f"avg_{name}"], texts[f"avg_{name}"] = flo.avg(name), f"avg({column})"
             specs[f"med_{name}"], texts[f"med_{name}"] = flo.median(name), f"median({column})"
             close |= {f"avg_{name}", f"med_{name}"}
@@ -314,6 +315,61 @@ def _distinct(draw: Draw, of: Relation) -> Relation:
     return Relation(of.stream.distinct(), f"SELECT DISTINCT * FROM ({of.sql})")
 
 
+def _order(draw: Draw, of: Relation) -> tuple[list[Any], str]:
+    """An order with directions and places for nulls, and the same in SQL, with ties broken by the whole row."""
+    keys, texts = [], []
+    for name in draw.rng.sample(list(of.fields), min(2, len(of.fields))):
+        down, last = draw.rng.random() < 0.5, draw.rng.random() < 0.3
+        keys.append((flo.desc if down else flo.asc)(name, nulls_last=last))
+        texts.append(f"{_quoted(name)} {'DESC' if down else 'ASC'} NULLS {'LAST' if last else 'FIRST'}")
+    return keys, ", ".join([*texts, *(f"{_quoted(name)} ASC NULLS FIRST" for name in of.fields)])
+
+
+def _top(draw: Draw, of: Relation) -> Relation:
+    if of.close:
+        return of
+    keys, order = _order(draw, of)
+    by, count = draw.rng.choice(list(of.fields)), draw.rng.randrange(1, 4)
+    own = ", ".join(map(_quoted, of.fields))
+    numbered = f"SELECT *, row_number() OVER (PARTITION BY {_quoted(by)} ORDER BY {order}) AS _n FROM ({of.sql})"
+    sql = f"SELECT {own} FROM ({numbered}) WHERE _n <= {count}"
+    return Relation(of.stream.top(count, by=by, order_by=keys), sql)
+
+
+def _limit(draw: Draw, of: Relation) -> Relation:
+    if of.close:
+        return of
+    keys, order = _order(draw, of)
+    count, offset = draw.rng.randrange(1, 6), draw.rng.randrange(3)
+    sql = f"SELECT * FROM ({of.sql}) ORDER BY {order} LIMIT {count} OFFSET {offset}"
+    return Relation(of.stream.limit(count, offset=offset, order_by=keys), f"SELECT * FROM ({sql})")
+
+
+def _over(draw: Draw, of: Relation) -> Relation:
+    if of.close or {"rn", "rk", "before", "total"} & set(of.fields):
+        return of
+    keys, order = _order(draw, of)
+    by = draw.rng.choice(list(of.fields))
+    window = f"PARTITION BY {_quoted(by)} ORDER BY {order}"
+    peers = f"PARTITION BY {_quoted(by)} ORDER BY {', '.join(order.split(', ')[: len(keys)])}"
+    name = draw.rng.choice(list(of.fields))
+    columns: dict[str, Any] = {"rn": flo.row_number(), "rk": flo.rank(), "before": flo.lag(name)}
+    texts = {
+        "rn": f"row_number() OVER ({window})",
+        "rk": f"rank() OVER ({peers})",
+        "before": f"lag({_quoted(name)}) OVER ({window})",
+    }
+    numbers = of.of(int)
+    if numbers:
+        number = draw.rng.choice(numbers)
+        columns["total"] = flo.sum(number, rows=(-2, draw.rng.choice([0, 1])))
+        until = "CURRENT ROW" if columns["total"].rows[1] == 0 else "1 FOLLOWING"
+        texts["total"] = f"sum({_quoted(number)}) OVER ({window} ROWS BETWEEN 2 PRECEDING AND {until})"
+    more = ", ".join(f"{text} AS {name}" for name, text in texts.items())
+    stream = of.stream.over(partition_by=by, order_by=keys).with_columns(**columns)
+    return Relation(stream, f"SELECT *, {more} FROM ({of.sql})")
+
+
 VERBS: list[Callable[[Draw, Relation], Relation]] = [
     _filter,
     _filter,
@@ -325,6 +381,9 @@ VERBS: list[Callable[[Draw, Relation], Relation]] = [
     _agg,
     _set_operation,
     _distinct,
+    _top,
+    _limit,
+    _over,
 ]
 
 

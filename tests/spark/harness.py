@@ -15,10 +15,12 @@ import pytest
 from pyspark.sql.pandas.types import from_arrow_schema
 
 import flo
+from flo.columns.changes import REST
 from flo.spark.driver.query import Query
 from flo.spark.tasks.state import Shard
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import WEIGHT, is_ordered, rows_of
+from flo.values.changes import DELETED, shape_of
 
 POSITION = "_position"
 
@@ -26,9 +28,21 @@ POSITION = "_position"
 def table(of: Any, data: Any, start: int = 0) -> pa.Table:
     """Plain data as a table that an input takes."""
     found = rows_of(of, of.value(data)).table
+    found = found if shape_of(of.element) is None else as_given(of, found)
     if is_ordered(of):
         return found.append_column(POSITION, pa.array(range(start, start + found.num_rows), pa.int64()))
     return found.rename_columns([WEIGHTS if name == WEIGHT else name for name in found.column_names])
+
+
+def as_given(of: Any, changes: pa.Table) -> pa.Table:
+    """Changes of a table with a key as users give them: with a column that names deletes."""
+    shape, rest = shape_of(of.element), changes[REST].combine_chunks()
+    parts = rest.flatten() if pa.types.is_struct(rest.type) else []
+    columns = dict(zip([f.name for f in rest.type] if parts else [], parts, strict=True))
+    columns |= {name: changes[name] for name in shape.leading}
+    found = pa.table({name: columns[name] for name in shape.columns})
+    found = found.append_column(DELETED, rest.is_null())
+    return found if is_ordered(of) else found.append_column(WEIGHT, changes[WEIGHT])
 
 
 def frame(spark: Any, of: Any, data: Any) -> Any:

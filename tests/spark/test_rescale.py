@@ -176,15 +176,21 @@ OF_ZSETS = [
     Case("count_distinct_tables", lambda sales: sales.count_distinct_by(last_of, tenth_of)),
     Case("count_distinct_tables", lambda sales: sales.map(tenth_of).count_distinct()),
     Case("top_k_tables", lambda sales: sales.top(2, "price", by="shop")),
+    Case(
+        "over_tables", lambda sales: sales.over("shop", "price").with_columns(row=flo.row_number(), b=flo.lag("price"))
+    ),
     Case("extreme_tables", lambda sales: sales.max_by("shop", "price")),
     Case("distinct_tables", lambda sales: sales.map(shop_of).distinct()),
     Case("join_tables", lambda sales: sales.join(sales, "shop", "shop")),
     Case("filtering_tables", lambda sales: sales.semi_join(sales.filter(nw.col("price") > 20), "shop", "shop")),
     Case("outer_tables", lambda sales: sales.left_join(sales.filter(nw.col("price") > 20), "shop", "shop")),
+    Case("asof_tables", lambda sales: sales.join_asof(sales.filter(nw.col("price") % 3 == 0), "price", "shop")),
+    Case("asof_tables", lambda sales: sales.join_asof(sales, "price", nw.col("price") % 7, direction="forward")),
     Case("from_zset_tables", lambda sales: sales.to_set(), True),
     Case("form_of_every_key", per_key(lambda some: some.map("price").distinct())),
     Case("form_of_every_key", per_key(lambda some: some.count_distinct_by("price", "price"))),
     Case("form_of_every_key", per_key(lambda some: some.sum_by("price", "price"))),
+    Case("form_of_every_key", per_key(lambda some: some.over(None, "price").with_columns(n=flo.rank()))),
 ]
 OF_SETS = [
     Case("new_tables", lambda sales: sales.to_zset()),
@@ -207,6 +213,8 @@ OF_SEQUENCES = [
     Case("form_of_every_key", per_key(lambda some: prices(some).sort()), True),
     Case("join_keyed_tables", lambda sales: sales.key_by("shop").join(sales.key_by("shop")).entries()),
 ]
+OF_TABLES = {"upsert_tables": None, "ordered_upsert_tables": "price"}
+"""The operators of tables with a key, and the column that orders their changes."""
 UNCUT: dict[str, str] = {}
 CASES = [
     pytest.param(kind, case, id=f"{case.operator}-{number}")
@@ -251,6 +259,30 @@ def test_what_every_operator_keeps_by_key_is_cut(tmp_path: Path, kind: Any, case
             assert (query.batches.shards, query.values()) == (shards, found)
 
 
+@pytest.mark.parametrize("operator", OF_TABLES)
+def test_tables_with_a_key_are_cut(tmp_path: Path, operator: str) -> None:
+    order = OF_TABLES[operator]
+
+    def program() -> flo.Flow:
+        flow = flo.Flow("cut")
+        flow.output("sales", flow.table("sales", Sale, key="shop", order_by=order))
+        return flow
+
+    where, taken = str(tmp_path), list[Any]()
+    query = Simulated(program(), where, shards=1)
+    assert operator in {each.name for stage in query.batches.plan.stages for each in operators(stage)}
+    for turn, shards in enumerate((3, 2, None)):
+        changes: list[Any] = list(sales(7 * turn, 9))
+        changes += [flo.delete(sale.shop, **({order: sale.price + turn} if order else {})) for sale in changes[::4]]
+        taken += changes
+        query.turn({"sales": changes})
+        assert query.values() == dict(program().run(sales=taken)), turn
+        if shards is not None:
+            rescale(where, shards)
+            query = Simulated(program(), where)
+            assert query.values() == dict(program().run(sales=taken)), turn
+
+
 def test_every_operator_that_keeps_rows_by_key_is_cut_or_the_reason_is_known() -> None:
     """One that is new here needs a case above."""
     keeping = {
@@ -261,7 +293,7 @@ def test_every_operator_that_keeps_rows_by_key_is_cut_or_the_reason_is_known() -
         and each.placement is Placement.BY_KEY
         and {field.name for field in fields(each)} - {"like", "inputs", "outputs", "keys"}
     }
-    covered = {case.operator for case in (*OF_ZSETS, *OF_SETS, *OF_SEQUENCES)}
+    covered = {case.operator for case in (*OF_ZSETS, *OF_SETS, *OF_SEQUENCES)} | set(OF_TABLES)
     assert keeping == covered | set(UNCUT)
     assert not covered & set(UNCUT)
 

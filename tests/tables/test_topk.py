@@ -115,6 +115,24 @@ def test_groups_and_rows_that_share_a_number_are_told_apart(chunks, count, key, 
         agree(TopK(count, key, by), TYPES, chunks, seeds=1)
 
 
+@given(
+    deltas,
+    st.integers(0, 4),
+    st.sampled_from([(1, ("score", "group")), (2, ("weight", "group")), (1, ("group", "note", "score"))]),
+    st.sampled_from(BY),
+    st.booleans(),
+    st.booleans(),
+)
+@tried(40)
+def test_rows_that_are_tied(chunks, count, key, by, down, collide):
+    ties, columns = key
+    order = Expression(columns, (LAYOUT,))
+    with pytest.MonkeyPatch.context() as patch:
+        if collide:
+            colliding(patch)
+        agree(TopK(count, order, by, (down,) * len(columns), ties), TYPES, chunks, seeds=1)
+
+
 def test_many_rows_taken_back_from_the_top():
     all_rows = [Row("a", n, 0.0, None) for n in range(300)] + [Row("b", n, 0.0, None) for n in range(3)]
     back = [(dict.fromkeys(all_rows[:300][start : start + 40], -1),) for start in range(0, 280, 40)]

@@ -134,6 +134,16 @@ assert_type(
 )
 assert_type(orders.left_join(orders, "user", "user", into={"k": "user"}), flo.Stream[flo.ZSet[Any], flo.Unbounded])
 assert_type(orders.top(3, "price", by="user"), flo.Stream[flo.ZSet[Order], flo.Unbounded])
+assert_type(
+    orders.top(3, by="user", order_by=[flo.desc("price"), "user"], with_ties=True),
+    flo.Stream[flo.ZSet[Order], flo.Unbounded],
+)
+assert_type(orders.top(3, order_by=nw.col("price") * 2, rank="place"), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(orders.limit(3, offset=1, order_by=flo.asc("price")), flo.Stream[flo.ZSet[Order], flo.Unbounded])
+assert_type(
+    orders.over(["user"], [flo.desc("price"), nw.col("user")]).with_columns(n=flo.rank(), before=flo.lag("price")),
+    flo.Stream[flo.ZSet[Any], flo.Unbounded],
+)
 assert_type(ended_orders.sort("price"), flo.Stream[flo.Sequence[Order], flo.Bounded])
 assert_type(ended_orders.key_by("user"), flo.Stream[flo.Keyed[Any, flo.Sequence[Order]], flo.Bounded])
 assert_type(orders.max(of="price"), flo.Stream[flo.ZSet[Any], flo.Unbounded])
@@ -204,3 +214,8 @@ assert_type(set_of_orders.join(set_of_orders, on="user"), flo.Stream[flo.Set[Any
 assert_type(orders.union_distinct(orders), flo.Stream[flo.ZSet[Order], flo.Unbounded])
 assert_type(orders.except_(orders, all=True), flo.Stream[flo.ZSet[Order], flo.Unbounded])
 assert_type(orders.intersect(orders), flo.Stream[flo.ZSet[Order], flo.Unbounded])
+assert_type(flow.table("kept", Order, key="user"), flo.Stream[flo.ZSet[Order], flo.Unbounded])
+assert_type(flow.table("ended", Order, key=["user"], bounded=True), flo.Stream[flo.ZSet[Order], flo.Bounded])
+assert_type(orders.explode("items"), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(ended_orders.explode("items", keep_empty=True), flo.Stream[flo.Sequence[Any], flo.Bounded])
+assert_type(orders.join_asof(orders, on="price", by=["user"]), flo.Stream[flo.ZSet[Any], flo.Unbounded])

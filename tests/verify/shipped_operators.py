@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import NamedTuple
 
+from flo.columns.changes import change_type
 from flo.core.collection import Collection
 from flo.core.defer import ReadDefer, WriteDefer
 from flo.core.graph import Graph, Node, parallel, sequence
@@ -16,27 +18,31 @@ from flo.values.keyed import Keyed
 from flo.values.lattice_orders import And, Flat, Max
 from flo.values.lattice_structures import SetUnion
 from flo.values.lvar import LVar
+from flo.values.operators import group_aggregates, zset_asof, zset_joins, zsets
 from flo.values.operators import zset_aggregates as aggregates
-from flo.values.operators import zset_joins, zsets
 from flo.values.operators import zset_ranking as extremes
 from flo.values.operators.bags import BagJoin, BagUnion, Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.elementwise import Filter, FlatMap, Map
+from flo.values.operators.group_by import Aggregated, GroupBy
 from flo.values.operators.keyed_streams import Entries, FilterKeys, KeyBy, KeyedJoin, MapValues
 from flo.values.operators.lattices import FoldLattice, SumLattice
 from flo.values.operators.lvars import Above, LVarToSequence, LVarUnion, MapLattice, Threshold
 from flo.values.operators.nested_streams import Flatten, NestedLast, NestedZip, NestOnce, RepeatNested, RepeatNestedBy
+from flo.values.operators.over import Over
+from flo.values.operators.over_functions import WindowFunction
 from flo.values.operators.pairs import MergeSorted, UnionSequences, Zip
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take, Window
 from flo.values.operators.sets import Difference, Intersection, SetJoin, ToBag, ToSet
 from flo.values.operators.sets import SetUnion as UnionSets
+from flo.values.operators.upserts import Upsert
 from flo.values.operators.windows import Session, Sliding, Tumbling
 from flo.values.operators.zset_aggregates import CountDistinct
 from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zset_streams import Differentiate, Integrate
 from flo.values.operators.zsets import ToZSet, ZSetToBag, ZSetToSet
 from flo.values.sequence import Sequence
-from flo.values.weighted import Bag, Set
+from flo.values.weighted import Bag, Set, ZSet
 from flo.verify.report import Report
 from tests.verify.shipped import (
     BAG,
@@ -229,16 +235,34 @@ WEIGHTED = [
     *each(zsets.MapWeights(by_sign), ZSET),
     *each(zsets.Negate(), ZSET),
     *each(zsets.Distinct(), ZSET),
+    *each(zsets.Positive(), ZSET),
     *both(zsets.Plus(), ZSET),
     *both(zsets.Minus(), ZSET),
     *each(TopK(1), ZSET),
     *each(TopK(2, anywhere, sign, True), ZSET),
+    *each(TopK(1, sign, None, (True,), 1), ZSET),
+    *each(Over((WindowFunction("row_number"), WindowFunction("sum", None, None, (), ("rows", -1, 0)))), ZSET),
+    *each(Over((WindowFunction("rank"), WindowFunction("lead", None, None, (1, 0))), sign, anywhere), ZSET),
     *each(ZSetToBag(), ZSET, examples=NOT_NEGATIVE),
     *each(ZSetToSet(), ZSET, examples=NOT_NEGATIVE),
     *each(prepared(ZSetToBag(), zsets.Distinct()), Nested(ZSET)),
     *each(prepared(ZSetToSet(), zsets.Distinct()), Nested(ZSET)),
     *each(Integrate(), Nested(ZSET)),
     *each(Differentiate(), Nested(ZSET)),
+]
+
+
+class Entry(NamedTuple):
+    key: int
+    at: int
+    value: int
+
+
+CHANGE = change_type("table", Entry, ("key",), None)
+LATER = change_type("table", Entry, ("key",), "at")
+UPSERTS = [
+    *each(Upsert(), Sequence(CHANGE), examples={CHANGE: [CHANGE(1, None), CHANGE(1, (1, 2)), CHANGE(2, (1, 2))]}),
+    *each(Upsert(), Bag(LATER), examples={LATER: [LATER(1, 1, None), LATER(1, 1, (1,)), LATER(1, 2, None)]}),
 ]
 
 AGGREGATORS = (
@@ -255,6 +279,74 @@ AGGREGATES = [
     *each(aggregates.Aggregate(None, aggregates.Count()), ZSET),
 ]
 
+
+class Sums(NamedTuple):
+    key: int
+    rows: int
+    total: int | None
+    mean: float | None
+    spread: float | None
+    twice: int | None
+
+
+class Values(NamedTuple):
+    key: int
+    different: int
+    least: int | None
+    last: int | None
+    middle: float | None
+    every: tuple[int, ...]
+
+
+class Whole(NamedTuple):
+    odd: int
+    greatest: int | None
+
+
+ROWS = ZSet(tuple[int, int])
+"""Rows of a key and a number."""
+GROUPS = [
+    *each(
+        GroupBy(
+            1,
+            (
+                Aggregated(group_aggregates.CountRows()),
+                Aggregated(group_aggregates.SumOf(), (1,)),
+                Aggregated(group_aggregates.AverageOf(), (1,)),
+                Aggregated(group_aggregates.Variance(), (1,)),
+                Aggregated(group_aggregates.LinearOf(successor), (1,)),
+            ),
+            Sums,
+        ),
+        ROWS,
+    ),
+    *each(
+        GroupBy(
+            1,
+            (
+                Aggregated(group_aggregates.CountDistinctOf(), (1,)),
+                Aggregated(group_aggregates.FirstOf(), (1,)),
+                Aggregated(group_aggregates.FirstOf((0,), (True,), True), (1,)),
+                Aggregated(group_aggregates.QuantileOf(), (1,)),
+                Aggregated(group_aggregates.CollectOf(), (1,)),
+            ),
+            Values,
+        ),
+        ROWS,
+    ),
+    *each(
+        GroupBy(
+            0,
+            (
+                Aggregated(group_aggregates.CountRows(), (), 0),
+                Aggregated(group_aggregates.FirstOf((0,), (True,)), (1,)),
+            ),
+            Whole,
+        ),
+        ZSet(tuple[bool, int]),
+    ),
+]
+
 ZSET_JOINS = [
     case
     for join in (
@@ -266,6 +358,9 @@ ZSET_JOINS = [
         zset_joins.AntiJoin(anywhere, anywhere),
         zset_joins.LeftJoin(sign, sign),
         zset_joins.FullJoin(anywhere, anywhere),
+        zset_asof.AsOfJoin(),
+        zset_asof.AsOfJoin(None, None, sign, sign, forward=True),
+        zset_asof.AsOfJoin(sign, sign, inner=True),
     )
     for case in both(join, ZSET)
 ]
@@ -310,7 +405,9 @@ CASES = [
     *UNORDERED,
     *LATTICES,
     *WEIGHTED,
+    *UPSERTS,
     *AGGREGATES,
+    *GROUPS,
     *ZSET_JOINS,
     *KEYS,
     *NESTS,

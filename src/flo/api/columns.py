@@ -138,6 +138,33 @@ def _layout(verb: str, parameter: str, row: Any) -> Layout:
     return expression.nullable_layout(layout) if isinstance(row, Perhaps) else layout
 
 
+def row_layout(verb: str, parameter: str, stream: Any) -> Layout:
+    """Return the layout of the rows of a stream. Raises if they have no columns."""
+    try:
+        return _layout(verb, parameter, stream)
+    except FloError as error:
+        raise name_input(error, stream).located(Origin.here()) from None
+
+
+def column_layout(verb: str, parameter: str, given: Any, stream: Any) -> Layout:
+    """Return the layout of the rows of a stream. Raises if they have no column of that name."""
+    try:
+        layout = _layout(verb, parameter, stream)
+        if not isinstance(given, str):
+            raise TypeMismatch(
+                f"`{parameter}` of `{verb}` must be the name of a column; got {type(given).__name__}",
+                facts=(("columns", ", ".join(layout.names)),),
+            )
+        if given not in layout.names:
+            raise TypeMismatch(
+                f"`{parameter}` of `{verb}` is the column `{given}`, which {{input}} does not have",
+                facts=(("columns", ", ".join(layout.names)),),
+            )
+    except FloError as error:
+        raise name_input(error, stream).located(Origin.here()) from None
+    return layout
+
+
 def _make_expression(verb: str, parameter: str, given: Any, layouts: tuple[Layout, ...]) -> Expression:
     from flo.columns.expression import Expression
 
@@ -160,8 +187,10 @@ __all__ = [
     "Of",
     "Perhaps",
     "bind_columns",
+    "column_layout",
     "describe_row",
     "is_expression",
     "kind_of",
+    "row_layout",
     "stream_of",
 ]

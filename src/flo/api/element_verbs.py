@@ -15,6 +15,7 @@ from flo.api.arguments import (
     expect_reason,
 )
 from flo.api.columns import Asked, Columns
+from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.stream_type import Bounded, Unbounded
 from flo.values.operators.bags import Count, Distinct, FoldUnordered, Sort, Sum
@@ -24,6 +25,7 @@ from flo.values.operators.sets import ToBag, ToSet
 from flo.values.operators.zset_aggregates import Aggregate
 from flo.values.operators.zset_aggregates import Count as ZSetCount
 from flo.values.operators.zset_aggregates import Sum as ZSetSum
+from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zsets import Distinct as ZSetDistinct
 from flo.values.operators.zsets import ToZSet, ZSetToBag, ZSetToSet
 from flo.values.sequence import Sequence
@@ -73,7 +75,9 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def filter(self: ElementVerbs[ZSet[T], B], keep: Asked[T]) -> Stream[ZSet[T], B]: ...
     def filter(self, keep: Any) -> Any:
         """Keep the elements for which `keep` is true."""
-        return self._then(Filter(expect_function("filter", "keep", keep, self, gives=bool)))
+        kept = self._then(Filter(expect_function("filter", "keep", keep, self, gives=bool)))
+        kept.key = self.key
+        return kept
 
     @overload
     def flat_map(self: ElementVerbs[Sequence[T], B], f: Callable[[T], Iterable[U]]) -> Stream[Sequence[U], B]: ...
@@ -170,10 +174,18 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     @overload
     def distinct(self: ElementVerbs[Sequence[T], B]) -> Stream[Sequence[T], B]: ...
     @overload
-    def distinct(self: ElementVerbs[ZSet[T], B]) -> Stream[ZSet[T], B]: ...
-    def distinct(self) -> Any:
-        """Return a sequence's first occurrences, or a z-set's elements with positive weight, with weight 1."""
+    def distinct(
+        self: ElementVerbs[ZSet[T], B], *, on: Any = None, order_by: OrderBy | None = None
+    ) -> Stream[ZSet[T], B]: ...
+    def distinct(self, *, on: Any = None, order_by: Any = None) -> Any:
+        """Return a sequence's first occurrences, or a z-set's elements with positive weight, with weight 1.
+
+        With `on`, return one row for each content of these columns: the first by `order_by`, or else by the whole row.
+        """
         expect_kind("distinct", self, Sequence, ZSet, instead=(("{input}.to_set()", "removes duplicates"),))
+        if on is not None:
+            return first_of_each(self, on, order_by)
+        expect_no_argument("distinct", "order_by", order_by, "it chooses one of the rows that are equal `on` columns")
         return self._then(ZSetDistinct() if isinstance(self.collection, ZSet) else Distinct())
 
     @overload
@@ -205,3 +217,14 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def to_zset(self) -> Any:
         """Return the elements with their counts as weights."""
         return self._then(ToZSet())
+
+
+def first_of_each(stream: Any, on: Any, order_by: Any) -> Any:
+    """Return one row for each content of some columns."""
+    expect_kind("distinct", stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+    by = expect_function("distinct", "on", one_or_tuple(on), stream)
+    total = bind_total_order("distinct", order_by, stream)
+    first = stream._then_named("distinct", TopK(1, total.key, by, total.directions))
+    columns = tuple(on) if isinstance(on, (list, tuple)) else (on,)
+    first.key = columns if all(isinstance(each, str) for each in columns) else None
+    return first

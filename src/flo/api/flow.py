@@ -12,6 +12,7 @@ from flo.api.explain import explain_flow
 from flo.api.running import FlowLoop, Result, expect_known, schedule_of
 from flo.api.scope import Scope
 from flo.api.stream import Stream
+from flo.api.table_input import changes_of
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.dag import compile_graph, live_vertices
@@ -22,6 +23,8 @@ from flo.core.operator import Operator
 from flo.core.stream_type import Bounded, Derivation, StreamType, StreamTypes, Unbounded
 from flo.core.structural import Source
 from flo.core.typing import program
+from flo.values.operators.upserts import Upsert
+from flo.values.weighted import ZSet
 from flo.verify.exploration.arrivals import split_into_channels
 from flo.verify.exploration.explore import MOST_STATES, Exploration, explore
 from flo.verify.exploration.replay import Replay, flow_replay_line, replay_graph
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from flo.tables.here import OnHere
 
 C = TypeVar("C", bound=Collection)
+T = TypeVar("T")
 _engines: list[tuple[Callable[[Any], bool], Callable[[Any, Any], Any]]] = []
 
 
@@ -74,6 +78,53 @@ class Flow:
         except FloError as error:
             raise error.located(here) from None
         return self._scope.add_input(name, stream_type, here)
+
+    @overload
+    def table(
+        self,
+        name: str,
+        row: type[T],
+        *,
+        key: str | list[str] | tuple[str, ...],
+        order_by: str | None = None,
+        bounded: Literal[False] = False,
+    ) -> Stream[ZSet[T], Unbounded]: ...
+    @overload
+    def table(
+        self,
+        name: str,
+        row: type[T],
+        *,
+        key: str | list[str] | tuple[str, ...],
+        order_by: str | None = None,
+        bounded: Literal[True],
+    ) -> Stream[ZSet[T], Bounded]: ...
+    @overload
+    def table(
+        self,
+        name: str,
+        row: Any,
+        *,
+        key: str | list[str] | tuple[str, ...],
+        order_by: str | None = None,
+        bounded: bool = False,
+    ) -> Stream[ZSet[Any], Unbounded]: ...
+    def table(self, name: str, row: Any, *, key: Any, order_by: Any = None, bounded: bool = False) -> Any:
+        """Declare an input of upserts and deletes by primary key: the current rows, as a z-set.
+
+        It takes rows, which replace the row of their key, and `flo.delete(key)`. Later ones win, and to delete what is
+        not there does nothing. In tables a column `_deleted` names deletes. With `order_by` the change of a key with
+        the largest value in that column counts, whenever it arrives.
+        """
+        here = Origin.here()
+        try:
+            changes, columns = changes_of(name, row, key, order_by)
+        except FloError as error:
+            raise error.located(here) from None
+        given = self._scope.add_input(name, StreamType(changes, bounded), here)
+        (stream,) = self._scope.apply(Upsert(), given, verb="table")
+        stream.name, stream.assigned, stream.key = name, True, columns
+        return stream
 
     def constant(self, collection: type[C] | C, data: Any) -> Stream[C, Bounded]:
         """Return a bounded stream of the given data."""

@@ -129,7 +129,10 @@ def aggregated(
             )
         )
     result = rows._then_named("agg", GroupBy(len(plan.keys), tuple(columns), row_type(fields)))
-    return result if sets is None else _without_set(result, keys, aggregates, sets)
+    if sets is not None:
+        return _without_set(result, keys, aggregates, sets)
+    result.key = tuple(keys)
+    return result
 
 
 def _expect_aggregates(keys: Mapping[str, Any], aggregates: Mapping[str, Any]) -> None:
@@ -217,16 +220,14 @@ class _Plan:
 
     def _expand(self, sets: tuple[tuple[str, ...], ...]) -> Any:
         """Return the rows once for each grouping set, with the other columns of the group null."""
-        import narwhals as nw
+        from flo.columns.building import kept_if, literal
 
         parts = []
         for number, some in enumerate(sets):
             given = dict(self.columns)
             for key in self.keys:
-                column = given[key]
-                column = nw.col(column) if isinstance(column, str) else column
-                given[key] = nw.when(nw.lit(key in some)).then(column)
-            parts.append(self._projected({**{name: given[name] for name in self.keys}, SET: nw.lit(number), **given}))
+                given[key] = kept_if(key in some, given[key])
+            parts.append(self._projected({**{name: given[name] for name in self.keys}, SET: literal(number), **given}))
         self.keys = {**self.keys, SET: None}
         rows = parts[0]
         for part in parts[1:]:
@@ -289,14 +290,14 @@ def _or_none(kind: Any) -> Any:
 
 
 def _literal(value: Any) -> Any:
-    import narwhals as nw
+    from flo.columns.building import literal
 
-    return nw.lit(value)
+    return literal(value)
 
 
 def _without_set(result: Any, keys: Mapping[str, Any], aggregates: Mapping[str, Any], sets: Any) -> Any:
     """Return the results without the number of the grouping set, or with the bits of the columns it leaves out."""
-    import narwhals as nw
+    from flo.columns.building import column, if_else, literal
 
     given: dict[str, Any] = {name: name for name in keys}
     for name, spec in aggregates.items():
@@ -305,8 +306,8 @@ def _without_set(result: Any, keys: Mapping[str, Any], aggregates: Mapping[str, 
             identifiers = [
                 sum(1 << place for place, key in enumerate(reversed(list(keys))) if key not in some) for some in sets
             ]
-            column: Any = nw.lit(identifiers[-1])
+            found = literal(identifiers[-1])
             for number in range(len(sets) - 2, -1, -1):
-                column = nw.when(nw.col(SET) == number).then(nw.lit(identifiers[number])).otherwise(column)
-            given[name] = column
+                found = if_else(column(SET) == number, literal(identifiers[number]), found)
+            given[name] = found
     return result._then_named("agg", Map(bind_columns("agg", "columns", given, (result,))))

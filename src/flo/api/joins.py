@@ -153,26 +153,22 @@ class Sides:
 
 def _null_side(on: tuple[Any, ...], side: int) -> Any:
     """Return a column that is 0 if no key is null, and else the number of the side."""
-    import narwhals as nw
+    from flo.columns.building import if_else, literal
 
-    return nw.when(~_all_there(on)).then(nw.lit(side)).otherwise(nw.lit(0))
+    return if_else(~_all_there(on), literal(side), literal(0))
 
 
 def _all_there(on: tuple[Any, ...]) -> Any:
     """Return a condition: no key is null."""
-    import narwhals as nw
+    from flo.columns.building import all_there
 
-    there = [~(nw.col(each) if isinstance(each, str) else each).is_null() for each in on]
-    condition = there[0]
-    for each in there[1:]:
-        condition = condition & each
-    return condition
+    return all_there(on)
 
 
 def _coalesce(one: str, other: str) -> Any:
-    import narwhals as nw
+    from flo.columns.building import coalesced
 
-    return nw.coalesce(nw.col(one), nw.col(other))
+    return coalesced(one, other)
 
 
 def join_rows(
@@ -181,9 +177,9 @@ def join_rows(
     """Return the join of two streams of rows, as rows."""
     _expect_arguments(on, how, where, suffix, left)
     if how == "cross":
-        import narwhals as nw
+        from flo.columns.building import literal
 
-        on = other_on = (nw.lit(0),)
+        on = other_on = (literal(0),)
     sides = Sides(left, right, _keys(on), _keys(on if other_on is None else other_on), suffix)
     if len(sides.on) != len(sides.other_on):
         raise TypeMismatch(
@@ -332,15 +328,14 @@ def _matched(stream: Any, pairs: Any, sides: Sides, side: int, kind: Any) -> Any
 
 def _with_missing(pairs: Any, alone: Any, sides: Sides, side: int, row: Any) -> Any:
     """Return the pairs, and the rows of one side without a partner, with nulls for its columns."""
-    import narwhals as nw
-
+    from flo.columns.building import literal
     from flo.columns.expression import Expression
     from flo.columns.layout import Layout
 
     layout = Layout.of(kind_of(alone))
     assert layout is not None
     given = {
-        name: column if which == side or name in sides.shared else nw.lit(None)
+        name: column if which == side or name in sides.shared else literal(None)
         for name, (which, column) in sides.names().items()
     }
     single = alone._then_named("join", Map(Expression(given, (layout,), row)))

@@ -59,6 +59,13 @@ def _made(name: str, of: Any, *, descending: bool, nulls_last: Any) -> SortKey:
     return SortKey(of, descending, nulls_last)
 
 
+def one_or_tuple(given: Any) -> Any:
+    """Return a list of columns as a tuple; one column alone, and None for none."""
+    if not isinstance(given, (list, tuple)):
+        return given
+    return tuple(given) if len(given) > 1 else given[0] if given else None
+
+
 class BoundOrder(NamedTuple):
     """An order on the rows of a stream: a tuple of columns, and for each whether it is descending."""
 
@@ -177,5 +184,6 @@ __all__ = [
     "bind_order",
     "bind_total_order",
     "desc",
+    "one_or_tuple",
     "sort_keys",
 ]

@@ -60,11 +60,9 @@ def expect_new_name(verb: str, name: str, found: Mapping[str, Any]) -> str:
 
 def _output_name(verb: str, given: Any) -> str:
     """Return the name of an expression's result: its alias, or the first column that it reads; that of a function."""
-    import narwhals as nw
+    from flo.columns.building import name_of
 
-    from flo.columns.evaluation import output_name
-
-    name = output_name(given) if isinstance(given, nw.Expr) else None
+    name = name_of(given)
     if callable(given) and str(getattr(given, "__name__", "")).isidentifier():
         name = str(given.__name__)
     if name is None:

@@ -12,10 +12,12 @@ from flo.api.combine_verbs import CombineVerbs
 from flo.api.element_verbs import ElementVerbs
 from flo.api.keyed_verbs import KeyedVerbs
 from flo.api.lattice_verbs import LatticeVerbs
+from flo.api.over_verbs import OverVerbs
 from flo.api.row_verbs import RowVerbs
 from flo.api.scope import B_co, C_co
 from flo.api.sequence_verbs import NestedVerbs, SequenceVerbs
 from flo.api.set_verbs import SetVerbs
+from flo.api.table_verbs import TableVerbs
 from flo.api.window_verbs import WindowVerbs
 from flo.api.zset_verbs import ZSetVerbs
 from flo.core.nested import Nested
@@ -32,6 +34,8 @@ class Stream(
     WindowVerbs[C_co, B_co],
     LatticeVerbs[C_co, B_co],
     ZSetVerbs[C_co, B_co],
+    TableVerbs[C_co, B_co],
+    OverVerbs[C_co, B_co],
     KeyedVerbs[C_co, B_co],
     NestedVerbs[C_co, B_co],
 ):

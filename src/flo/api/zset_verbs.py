@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from flo.api.arguments import expect_directions, expect_function, expect_number, expect_optional, result_of
+from flo.api.arguments import (
+    expect_directions,
+    expect_function,
+    expect_no_argument,
+    expect_number,
+    expect_optional,
+    result_of,
+)
 from flo.api.columns import WEIGHTS, Asked, Columns, Perhaps
+from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
+from flo.api.over_verbs import number_rows
 from flo.api.scope import B_co, C_co, StreamBase
+from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
 from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, CountDistinct, Linear, Sum
 from flo.values.operators.zset_joins import AntiJoin, FullJoin, LeftJoin, SemiJoin
 from flo.values.operators.zset_ranking import Max, Min, TopK
-from flo.values.operators.zsets import MapWeights, Negate
+from flo.values.operators.zsets import MapWeights, Minus, Negate
 from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
@@ -233,20 +243,86 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         finish = expect_function("aggregate_by", "finish", finish, result_of(of, "the totals"), columns=False)
         return self._then(Aggregate(expect_function("aggregate_by", "by", by, self), Linear(of, finish)))
 
+    @overload
     def top(
         self: ZSetVerbs[ZSet[T], B],
         count: int,
-        key: Asked[T],
-        by: Asked[T] | None = None,
+        key: Asked[T] | None = None,
+        by: Asked[T] | list[Any] | None = None,
         *,
         descending: bool | tuple[bool, ...] = True,
-    ) -> Stream[ZSet[T], B]:
-        """Return the first `count` rows by `key`, per group if `by` is given; by default the largest first.
+        order_by: OrderBy | None = None,
+        with_ties: bool = False,
+        rank: None = None,
+    ) -> Stream[ZSet[T], B]: ...
+    @overload
+    def top(
+        self: ZSetVerbs[ZSet[T], B],
+        count: int,
+        *,
+        by: Asked[T] | list[Any] | None = None,
+        order_by: OrderBy,
+        with_ties: bool = False,
+        rank: str,
+    ) -> Stream[ZSet[Any], B]: ...
+    def top(
+        self,
+        count: int,
+        key: Any = None,
+        by: Any = None,
+        *,
+        descending: Any = True,
+        order_by: Any = None,
+        with_ties: bool = False,
+        rank: str | None = None,
+    ) -> Any:
+        """Return the first `count` rows in an order, per group if `by` is given.
 
-        `descending` applies to the whole key, or, as a tuple, to each of its columns: `(True, False)`."""
-        order = expect_function("top", "key", key, self)
-        down = expect_directions("top", descending, order)
-        return self._then(TopK(count, order, expect_optional("top", "by", by, self), down))
+        `order_by` is columns, expressions, `flo.asc(…)`, `flo.desc(…)` or a list of these. Rows that are equal in it
+        are ordered by the whole row. `with_ties` also returns the rows that are equal to the last one. `rank` is the
+        name of a column for the place of each row, from 1; with ties, equal rows share a place.
+
+        `key` orders by a function, by default the largest first. `descending` applies to the whole key, or, as a
+        tuple, to each of its columns: `(True, False)`."""
+        by = expect_optional("top", "by", one_or_tuple(by), self)
+        if order_by is None:
+            _expect_order_by(key, with_ties, rank)
+            order = expect_function("top", "key", key, self)
+            return self._then(TopK(count, order, by, expect_directions("top", descending, order)))
+        expect_no_argument("top", "key", key, "the rows are ordered by `order_by`")
+        total = bind_total_order("top", order_by, self)
+        ties = total.peers if with_ties else None
+        first = self._then(TopK(count, total.key, by, total.directions, ties))
+        if rank is None:
+            return first
+        return number_rows(first, by, total, rank, with_ties=with_ties)
+
+    def limit(
+        self: ZSetVerbs[ZSet[T], B], count: int, *, offset: int = 0, order_by: OrderBy | None = None
+    ) -> Stream[ZSet[T], B]:
+        """Return `count` rows in an order, after the first `offset`; without `order_by`, by the whole row."""
+        for name, given in (("count", count), ("offset", offset)):
+            if type(given) is not int or given < 0:
+                raise TypeMismatch(
+                    f"`{name}` of `limit` must be an integer ≥ 0; got {brief(given)}", where=Origin.here()
+                )
+        total = bind_total_order("limit", order_by, self)
+        first: Stream[ZSet[T], B] = self._then(TopK(count + offset, total.key, None, total.directions))
+        if not offset:
+            return first
+        (skipped,) = first.scope.apply(TopK(offset, total.key, None, total.directions), first, verb="limit")
+        (rest,) = first.scope.apply(Minus(), first, skipped, verb="limit")
+        return rest
+
+
+def _expect_order_by(key: Any, with_ties: bool, rank: Any) -> None:
+    """Raise if the order is missing, or must be given by columns."""
+    if key is not None and not with_ties and rank is None:
+        return
+    what = "`with_ties` and `rank` of `top` need `order_by`"
+    if key is None:
+        what = "`top` must get `order_by`, or a function as `key`; got NoneType"
+    raise TypeMismatch(what, instead=(('order_by=flo.desc("price")', "the largest first"),), where=Origin.here())
 
 
 def _keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> tuple[Any, Any]:

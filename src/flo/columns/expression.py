@@ -376,8 +376,14 @@ def _called(inputs: tuple[Layout, ...]) -> tuple[dict[str, str], ...]:
     taken: set[str] = set()
     found = []
     for layout in inputs:
-        found.append({name: f"{name}{RIGHT}" if name in taken else name for name in layout.names})
-        taken |= set(found[-1].values())
+        names: dict[str, str] = {}
+        for name in layout.names:
+            called = name
+            while called in taken or (called != name and called in layout.names):
+                called += RIGHT
+            names[name] = called
+        found.append(names)
+        taken |= set(names.values())
     return tuple(found)
 
 

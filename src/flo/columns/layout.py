@@ -53,10 +53,11 @@ class Layout:
         return list(map(instant_element, elements) if any(_is_zoned(cell.arrow) for cell in self.cells) else elements)
 
     def fitted(self, table: pa.Table) -> pa.Table:
-        """Cast a table to exactly these columns and types."""
-        return pa.Table.from_arrays(
-            [table[name].cast(cell.arrow) for name, cell in self._columns()], schema=self.schema
-        )
+        """Cast a table to exactly these columns and types. Arrow cannot cast null rows in a column, to the same type
+        either, if their fields are never null."""
+        columns = ((table[name], cell.arrow) for name, cell in self._columns())
+        arrays = [column if column.type == kind else column.cast(kind) for column, kind in columns]
+        return pa.Table.from_arrays(arrays, schema=self.schema)
 
     def _columns(self) -> Iterator[tuple[str, Cell]]:
         return zip(self.names, self.cells, strict=True)

@@ -12,6 +12,7 @@ from flo.core.errors import ElementError, brief
 from flo.core.term import Lowering, Term
 from flo.core.type_relations import accepts
 from flo.values.canonical import instant_element
+from flo.values.changes import shape_of
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -119,6 +120,8 @@ class ElementCollection(Collection, Generic[T_co]):
 
     def checked(self, elements: list[Any]) -> list[Any]:
         """Return the elements in canonical form. Raises at the first one that does not belong to the type."""
+        shape = shape_of(self.element)
+        elements = elements if shape is None else shape.changes(self.element, elements)
         position = find_mismatch(elements, self.element)
         reason = f"not of type {type_name(self.element)}"
         if position is None and self.unordered:

@@ -13,6 +13,7 @@ from flo.core.errors import ElementError
 from flo.core.persistent import PersistentMap
 from flo.core.term import Lowering, Term
 from flo.values.canonical import canonical_element
+from flo.values.changes import shape_of
 from flo.values.element_value import ElementCollection, ElementValue
 
 T_co = TypeVar("T_co", covariant=True)
@@ -132,7 +133,7 @@ class Bag(ElementCollection[T_co]):
     value_class = BagValue
 
     def _value(self, data: Iterable[Any]) -> BagValue:
-        if not isinstance(data, Mapping):
+        if not isinstance(data, Mapping) or shape_of(self.element) is not None:
             data = Counter(self.checked(list(data)))
         self.checked(list(data))
         negative = next((element for element, count in data.items() if not is_positive_count(count)), None)

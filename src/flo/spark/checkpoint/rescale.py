@@ -40,7 +40,7 @@ from flo.tables.state.run import Run, merged, run_of
 from flo.tables.state.totals import Totals
 from flo.tables.values import WEIGHT
 
-TRACES = ("trace", "totals", "ranked", "latest", "arranged", "clocks", "panes", "sessions")
+TRACES = ("trace", "totals", "ranked", "latest", "current", "arranged", "clocks", "panes", "sessions")
 VALUES = f"{COMPUTED}{COMPUTED}"
 """What the names of the columns of values begin with, where rows are sorted by group and value."""
 WHOLE = ("stored_rows", "stored_keyed_rows", "waiting")

@@ -16,6 +16,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 from pyspark.sql.types import StringType
 
+from flo.columns.changes import given_schema
 from flo.columns.expression import Expression
 from flo.core.errors import ElementError, OrderError, TypeMismatch
 from flo.core.graph import Graph, Node, Sequential, sequence
@@ -29,6 +30,7 @@ from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.io.fitting import Unfit, fitted
 from flo.tables.operators.elementwise import FilterTables, MapTables
 from flo.tables.values import Columns, is_ordered, layout_of, of_elements
+from flo.values.changes import shape_of
 from flo.values.weighted import Bag, ZSet
 
 ZONES = (
@@ -91,7 +93,7 @@ def bind_input(
         plain = position.replace(".", " ")
         frame, position = frame.withColumnRenamed(position, plain), plain
     beside = [each for each in (position, WEIGHTS, partition) if each is not None and each in frame.columns]
-    names = [each for each in layout_of(of).names if each in frame.columns]
+    names = [each for each in given_schema(of.element).names if each in frame.columns]
     frame = frame.select(*(sf.col(f"`{each}`") for each in dict.fromkeys([*(names or frame.columns), *beside])))
     if native is None or not native.operators or not _has_row_types(frame, of):
         return BoundInput(frame, entry, position)
@@ -123,6 +125,8 @@ def describe_source(name: str, frame: DataFrame, entry: Entry, position: str | N
 
 def _position_column(name: str, of: Any, frame: DataFrame, position: str | None) -> str | None:
     """The column that gives the position of a row: the one named, or for a sequence the offset of its source."""
+    if position is None and shape_of(of.element) is not None:
+        return None  # a table: changes of different keys need no order
     if is_ordered(of) and position is None and {PARTITION, OFFSET} <= set(frame.columns):
         return OFFSET
     if is_ordered(of) and position is None:

@@ -25,9 +25,11 @@ from flo.spark.tasks.sending import Sender, end_blobs, without_end
 from flo.spark.tasks.shard_record import ShardRecord
 from flo.spark.tasks.state import BLANK, Shard, StateVersions
 from flo.tables.keyed import ENDED, KeyedColumns, KeyedRows
+from flo.tables.operators.upserts import expect_once
 from flo.tables.state.trace import net_changes
 from flo.tables.streams import Streams
-from flo.tables.values import Columns, Rows
+from flo.tables.values import Columns, Rows, is_ordered
+from flo.values.changes import shape_of
 from flo.values.weighted import ZSet
 
 REMEMBERED = 32
@@ -216,6 +218,8 @@ class StageTask:
                 table = record.sort_by_position(delivery, table, POSITION)
                 if delivery.how != WINDOW:
                     table = table.drop_columns([POSITION])
+            elif isinstance(of, Columns) and is_ordered(of.base) and shape_of(of.base.element) is not None:
+                expect_once(of.base, table)
             if isinstance(of, Columns):
                 return Rows(of.base, table)
             return KeyedRows(of.base, table, pa.concat_tables([of.bottom().keys, *keys]))

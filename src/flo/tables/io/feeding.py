@@ -21,6 +21,7 @@ from typing import Any, is_typeddict
 import pyarrow as pa
 
 from flo.columns.cell import fields_of
+from flo.columns.changes import given_schema
 from flo.columns.dicts import row_of
 from flo.core.collection import Value
 from flo.core.errors import ElementError, FloError, brief
@@ -40,6 +41,7 @@ from flo.tables.io.files import (
 )
 from flo.tables.io.fitting import Unfit, fitted
 from flo.tables.values import Columns, Rows, layout_of, written
+from flo.values.changes import shape_of
 from flo.values.element_value import ElementCollection
 
 RowAt = Callable[[int], Diverted]
@@ -93,12 +95,12 @@ class Feeder:
         if not isinstance(collection, Columns):
             found = open_data(data, of.element, (), reject_files(of))
             return found and Source(map(to_plain, found.parts), found.rows)
-        layout = layout_of(of)
+        layout, schema = layout_of(of), given_schema(of.element)
 
         def read(path: Path, names: tuple[str, ...]) -> Source:
-            return open_files(path, names, layout.schema)
+            return open_files(path, names, schema)
 
-        found = open_data(data, of.element, (*layout.names, WEIGHTS), read)
+        found = open_data(data, of.element, (*schema.names, WEIGHTS), read)
         if found is not None and of.unordered and not layout.hashable:
             raise ElementError(
                 f"the elements of {{input}} are not hashable, which elements of a {of.name} must be",
@@ -191,7 +193,7 @@ class Feeder:
 
     def _convert_dicts(self, name: str, of: ElementCollection[Any], items: list[Any]) -> list[Any]:
         """Converts dicts to rows, if the elements are rows."""
-        fields = fields_of(of.element)
+        fields = None if shape_of(of.element) else fields_of(of.element)
         if not fields or is_typeddict(of.element) or not any(type(item) is dict for item in items):
             return items
         made = []

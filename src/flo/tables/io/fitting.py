@@ -7,7 +7,7 @@ equal rows consolidated into one with its weight, and no negative weights unless
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -16,12 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
+from flo.columns.changes import row_layout
 from flo.columns.indices import Indices, one_chunk
 from flo.columns.layout import VALUE, Layout
 from flo.core.errors import ElementError, brief
 from flo.tables.io.files import WEIGHTS, Piece
 from flo.tables.state.trace import consolidate_table
 from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, plain_zeros
+from flo.values.changes import DELETED, TableShape, shape_of
 from flo.values.element_value import ElementCollection
 from flo.values.weighted import Bag, Set, ZSet
 
@@ -42,16 +44,13 @@ class Misfit:
 
 def fitted(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, list[Misfit]]:
     """The rows that fit, their indices in the piece, and the rows that do not fit."""
-    layout = layout_of(of)
-    table = _match_columns(piece.table, layout)
-    arrays, reasons = [], dict[int, str]()
-    for name, cell in zip(layout.names, layout.cells, strict=True):
-        array, misfits = _convert_column(
-            table, name, cell, name in piece.texts or (name == VALUE and bool(piece.texts))
-        )
-        arrays.append(array)
-        for index, reason in misfits.items():
-            reasons.setdefault(index, reason)
+    layout, shape = layout_of(of), shape_of(of.element)
+    if shape is not None:
+        table = piece.table
+        arrays, reasons = _convert_changes(piece, shape, layout)
+    else:
+        table = _match_columns(piece.table, layout)
+        arrays, reasons = _convert_columns(piece, table, layout)
     schema = layout.schema
     if not is_ordered(of):
         weights, misfits = _read_weights(table, of, layout)
@@ -66,6 +65,57 @@ def fitted(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, lis
         whole = whole.filter(pa.array(indices))
     rows = Rows(of, plain_zeros(of, pa.Table.from_arrays(whole.columns, schema=schema)))
     return rows, np.flatnonzero(indices), [Misfit(index, reason) for index, reason in sorted(reasons.items())]
+
+
+def _convert_columns(piece: Piece, table: pa.Table, layout: Layout) -> tuple[list[pa.Array], dict[int, str]]:
+    """The columns of a layout, and the reasons for rows that do not fit, by index."""
+    arrays, reasons = [], dict[int, str]()
+    for name, cell in zip(layout.names, layout.cells, strict=True):
+        array, misfits = _convert_column(
+            table, name, cell, name in piece.texts or (name == VALUE and bool(piece.texts))
+        )
+        arrays.append(array)
+        for place, reason in misfits.items():
+            reasons.setdefault(place, reason)
+    return arrays, reasons
+
+
+def _convert_changes(piece: Piece, shape: TableShape, layout: Layout) -> tuple[list[pa.Array], dict[int, str]]:
+    """The columns of changes, from rows and a column that names deletes. Of a deleted row only the key must fit, and
+    the order if there is one; a table of deletes needs no other columns."""
+    row, table, deleted = row_layout(shape), piece.table, np.zeros(piece.table.num_rows, bool)
+    if DELETED in table.column_names and DELETED not in row.names:
+        flags, misfits = _convert_column(table, DELETED, Cell(bool, pa.bool_(), nullable=True), DELETED in piece.texts)
+        deleted = np.asarray(pc.fill_null(flags, False))
+    else:
+        misfits = {}
+    if table.num_rows and deleted.all():
+        for name, cell in zip(row.names, row.cells, strict=True):
+            if name not in shape.leading and name not in table.column_names:
+                table = table.append_column(name, pa.nulls(table.num_rows, cell.arrow))
+    cells = tuple(replace(c, nullable=c.nullable and n not in shape.leading) for n, c in _columns(row))
+    arrays, reasons = _convert_columns(piece, _match_columns(table, row), replace(row, cells=cells))
+    if deleted.any():  # what the other columns of a deleted row hold does not matter
+        leading = [(name, cell) for name, cell in _columns(row) if name in shape.leading]
+        only = replace(
+            row, names=tuple(n for n, _ in leading), cells=tuple(replace(c, nullable=False) for _, c in leading)
+        )
+        keys = _convert_columns(piece, table, only)[1]
+        reasons = {p: reason for p, reason in reasons.items() if not deleted[p]} | {
+            p: keys[p] for p in keys if deleted[p]
+        }
+    found = dict(zip(row.names, arrays, strict=True))
+    rest = layout.cells[-1].arrow
+    if pa.types.is_struct(rest):
+        parts = [found[field.name] for field in rest]
+        last = pa.StructArray.from_arrays(parts, fields=list(rest), mask=pa.array(deleted))
+    else:
+        last = pc.if_else(pa.array(deleted), pa.scalar(None, pa.bool_()), True)
+    return [*(found[name] for name in shape.leading), last], {**reasons, **misfits}
+
+
+def _columns(layout: Layout) -> Iterator[tuple[str, Cell]]:
+    return zip(layout.names, layout.cells, strict=True)
 
 
 def _match_columns(table: pa.Table, layout: Layout) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from flo.tables.operators import (  # noqa: F401
     aggregates,
+    asof,
     elementwise,
     group_by,
     joins,
@@ -9,10 +10,12 @@ from flo.tables.operators import (  # noqa: F401
     lattices,
     nest,
     ordering,
+    over,
     pairs,
     per_key,
     results,
     sequences,
     sets,
+    upserts,
     windows,
 )

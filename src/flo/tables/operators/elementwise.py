@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flo.columns.exploding import Exploding
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
 from flo.columns.projection import Projection
@@ -95,7 +96,7 @@ class FilterTables(Stateless[Filter]):
 @final
 @dataclass(frozen=True)
 class FlatMapTables(Stateless[FlatMap]):
-    """Row by row: how many results a row has is for Python to say."""
+    """Row by row, as how many results a row has is for Python to say; except for lists, which are flattened."""
 
     name = "flat_map_tables"
     keeps_positions = False
@@ -105,7 +106,14 @@ class FlatMapTables(Stateless[FlatMap]):
     def fits(cls, like: FlatMap, inputs: StreamTypes) -> bool:
         return can_hold(*like.type(inputs))
 
+    @property
+    def by_row(self) -> bool:
+        return not isinstance(self.like.f, Exploding)
+
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        if isinstance(self.like.f, Exploding):
+            found, places = self.like.f.flattened(table)
+            return self, (self.emitted(like_rows(found, table.take(pa.array(places)), self.keys)),)
         lists = called(list, called(self.like.f, elements_of(self.inputs[0], table)))
         results = [result for each in lists for result in each]
         kind = of_elements(self.outputs[0]).element
@@ -115,7 +123,7 @@ class FlatMapTables(Stateless[FlatMap]):
         return self, (self.emitted(like_rows(found, rows, self.keys)),)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        return None
+        return self.like.f.passed(columns) if isinstance(self.like.f, Exploding) else None
 
 
 @form_of(Negate)

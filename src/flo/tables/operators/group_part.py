@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, ClassVar, TypeAlias, TypeVar, final
+from typing import Any, TypeAlias, TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -187,7 +187,7 @@ def filled(column: pa.ChunkedArray | pa.Array, counted: Bools | None) -> pa.Arra
 class Keeper(ABC):
     """Maintains traces for the parts that need them. Subclasses are frozen dataclasses."""
 
-    traces: ClassVar[int]
+    traces: int
     """How many traces it keeps."""
 
     @abstractmethod

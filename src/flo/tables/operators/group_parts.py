@@ -108,75 +108,130 @@ class DistinctPart(Part):
         return or_null(as_array(reading.sums, place, self.cell.arrow, reading.name), count != 0)
 
 
-@final
 @dataclass(frozen=True)
-class Ordered(Keeper):
-    """Keeps values in order, and the first of each group."""
+class Wanted:
+    """The first row of each group by some columns: what one part asks for."""
 
     names: tuple[str, ...]
-    """The columns that are kept, of which `by` are the order."""
-    by: tuple[int, ...]
+    """The columns of the order."""
     descending: tuple[bool, ...]
     which: Chosen
     cells: tuple[Cell, ...] = field(compare=False)
 
-    traces = 2
-
     @property
     def layout(self) -> Layout | None:
-        return Layout.of(tuple[tuple(kind_of(self.cells[place]) for place in self.by)])  # type: ignore[misc]
+        return Layout.of(tuple[tuple(map(kind_of, self.cells))])  # type: ignore[misc]
 
     @property
-    def order(self) -> Order:
-        layout = self.layout
+    def backwards(self) -> bool:
+        """Whether it is the last row of an order whose first column is ascending."""
+        return self.descending[0]
+
+    @property
+    def canonical(self) -> tuple[tuple[str, bool], ...]:
+        """The order, or its opposite, in which the first column is ascending."""
+        return tuple((name, down != self.backwards) for name, down in zip(self.names, self.descending, strict=True))
+
+
+@final
+@dataclass(frozen=True)
+class Ordered(Keeper):
+    """Keeps values in order, and the first or the last of each group, or both.
+
+    min(x), max(x) and arg_max(y, x) share one: rows in the order of x and then of y, descending.
+    """
+
+    longest: Wanted
+    """By all columns; others want the first row by some of them."""
+    ends: tuple[bool, ...]
+    """Which rows are kept: the first of a group (False), the last (True)."""
+
+    @property
+    def traces(self) -> int:  # type: ignore[override]
+        return 1 + len(self.ends)
+
+    def serves(self, wanted: Wanted) -> bool:
+        """Whether the first row by this order is one of those that it keeps."""
+        mine, others = self.longest.canonical, wanted.canonical
+        return self.longest.which == wanted.which and mine[: len(others)] == others
+
+    def order(self, backwards: bool) -> Order:
+        of = self.longest
+        layout = of.layout
         assert layout is not None
-        columns = tuple(self.names[place] for place in self.by)
-        return Order(columns, self.descending, layout, by_text=False, key=layout, decisive=True)
+        directions = tuple(down != backwards for _, down in of.canonical)
+        return Order(of.names, directions, layout, by_text=False, key=layout, decisive=True)
 
     def initial(self) -> Traces:
-        return Ranked(()), Trace(())
+        return Ranked(()), *(Trace(()) for _ in self.ends)
 
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
-        some = delta.choose(self.which)
+        some = delta.choose(self.longest.which)
         if not some.table.num_rows:
             return traces, {}
-        rows, heads = traces
+        rows, *heads = traces
         assert isinstance(rows, Ranked)
-        columns, order = tuple(some.keys.column_names), self.order
-        run = ranked_run(some.rows(self.names), columns, some.numbers, order)
+        columns, order = tuple(some.keys.column_names), self.order(False)
+        run = ranked_run(some.rows(self.longest.names), columns, some.numbers, order)
         rows = replace(rows, columns=columns, order=order)
         if not run.rows:
-            return (rows, heads), {}
+            return (rows, *heads), {}
         groups = groups_in(run)
+        moved = [
+            self._moved(head, [*rows.runs, run], groups, backwards)
+            for head, backwards in zip(heads, self.ends, strict=True)
+        ]
+        return (rows.extended(run), *moved), {}
+
+    def _moved(self, heads: Trace, runs: list[Run], groups: Run, backwards: bool) -> Trace:
+        """The first or last rows with those of a delta, which is the last run."""
+        order, columns = self.order(backwards), runs[-1].columns
         old = heads_of(heads, groups)
-        new = leading([*rows.runs, run], groups, 1, order, Known.of(run, old, groups, order).begin(order))
+        begin = Known.of(runs[-1], old, groups, order).begin(order)
+        new = leading(runs, groups, 1, order, begin, backwards=backwards)
         parts = [
             with_weights(head.table, np.multiply(head.times, sign))
             for head, sign in ((old, -1), (new, 1))
             if head is not None
         ]
-        if parts:
-            changed = run_of(consolidate_table(pa.concat_tables(parts)), columns)
-            heads = replace(heads, columns=columns).extended(changed)
-        return (rows.extended(run), heads), {}
+        if not parts:
+            return heads
+        return replace(heads, columns=columns).extended(run_of(consolidate_table(pa.concat_tables(parts)), columns))
+
+
+def orders_for(wanted: list[Wanted]) -> list[Ordered]:
+    """The fewest orders that have the first rows of all of these."""
+    found: list[Ordered] = []
+    for each in sorted(dict.fromkeys(wanted), key=lambda each: -len(each.names)):
+        place = next((place for place, order in enumerate(found) if order.serves(each)), None)
+        if place is None:
+            found.append(Ordered(each, (each.backwards,)))
+        elif each.backwards not in found[place].ends:
+            found[place] = replace(found[place], ends=(False, True))
+    return found
 
 
 @final
 @dataclass(frozen=True)
 class FirstPart(Part):
-    """min, max, arg_min, arg_max, first and last: the first value of each group."""
+    """min, max, arg_min, arg_max, first and last: the first value of each group in an order."""
 
     def fits(self) -> bool:
-        return comparisons(self.keeper().layout) is not None
+        return comparisons(self.wanted.layout) is not None
 
-    def keeper(self) -> Ordered:
+    @property
+    def wanted(self) -> Wanted:
         of = self.of.aggregator
         assert isinstance(of, on_values.FirstOf)
-        return Ordered(self.names, of.by, of.descending, self.which, self.cells)
+        names, cells = tuple(self.names[at] for at in of.by), tuple(self.cells[at] for at in of.by)
+        return Wanted(names, of.descending, self.which, cells)
 
     def results(self, reading: Reading) -> pa.Array:
-        keeper, groups = self.keeper(), reading.groups
-        head = reading.once(keeper, lambda: heads_of(reading.traces[keeper][1], groups))
+        wanted, groups = self.wanted, reading.groups
+        orders = [each for each in reading.traces if isinstance(each, Ordered) and each.serves(wanted)]
+        keeper = next(each for each in orders if wanted.backwards in each.ends)
+        end = 1 + keeper.ends.index(wanted.backwards)
+        head = reading.once((keeper, end), lambda: heads_of(reading.traces[keeper][end], groups))
         if head is None:
             return pa.nulls(groups.rows, self.cell.arrow)
         return scattered(one_chunk(head.table[self.names[0]]), head.groups, groups.rows)
@@ -340,6 +395,8 @@ def parts_of(aggregates: tuple[Aggregated, ...], inputs: Layout, outputs: Layout
             return None
         names = tuple(inputs.names[at] for at in each.places)
         cells = tuple(inputs.cells[at] for at in each.places)
+        if each.where is not None and not pa.types.is_boolean(inputs.cells[each.where].arrow):
+            return None
         where = None if each.where is None else inputs.names[each.where]
         part = kind(each, names, cells, where, cell)
         if not part.fits():
@@ -351,4 +408,5 @@ def parts_of(aggregates: tuple[Aggregated, ...], inputs: Layout, outputs: Layout
 def keepers_of(parts: tuple[Part, ...]) -> tuple[Keeper, ...]:
     """What maintains the traces of these parts, each once."""
     found = (part.keeper() for part in parts)
-    return tuple(dict.fromkeys(keeper for keeper in found if keeper is not None))
+    orders = orders_for([part.wanted for part in parts if isinstance(part, FirstPart)])
+    return (*dict.fromkeys(keeper for keeper in found if keeper is not None), *orders)

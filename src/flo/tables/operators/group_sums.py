@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
@@ -12,6 +10,7 @@ import pyarrow as pa
 
 from flo.columns.cell import Cell
 from flo.columns.expression import Expression
+from flo.columns.indices import Indices, largest
 from flo.columns.layout import Layout
 from flo.tables.functions import called, written
 from flo.tables.operators.group_part import (
@@ -27,9 +26,10 @@ from flo.tables.operators.group_part import (
     or_null,
     scattered,
 )
-from flo.tables.state.totals import as_array, as_decimals, as_floats, as_fractions, as_list
+from flo.tables.state.limbs import Limbs
+from flo.tables.state.totals import as_array, as_decimals, as_floats, as_list, digits_of
 from flo.tables.values import WEIGHT
-from flo.values.exact import to_decimal
+from flo.values.exact import to_decimal, to_float
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators.shapes import expect_declared
 
@@ -97,39 +97,65 @@ class MomentsPart(Part):
         return tuple(Number(which, name) for name in self.names)
 
     @property
-    def _products(self) -> tuple[Times | None, ...]:
-        """Of each two numbers, as far as the aggregate needs them."""
-        numbers = self._numbers
-        every = [Times(one, other) for place, one in enumerate(numbers) for other in numbers[place:]]
-        if isinstance(self.of.aggregator, on_values.Covariance):
-            return (None, every[1], None)
-        return tuple(every)
+    def _products(self) -> tuple[Times, ...]:
+        """Of the numbers, as far as the aggregate needs them."""
+        one, two = self._numbers[0], self._numbers[-1]
+        return (Times(one, one), Times(one, two), Times(two, two)) if self._correlates else (Times(one, two),)
 
     def summands(self) -> tuple[Summand, ...]:
         odd = (NotFinite(self.which, self._floats),) if self._floats else ()
-        return (*self.counts(), *odd, *self._numbers, *(each for each in self._products if each is not None))
+        return (*self.counts(), *odd, *self._numbers, *self._products)
 
     def results(self, reading: Reading) -> pa.Array:
-        aggregator = self.of.aggregator
-        assert isinstance(aggregator, on_values.Moments)
-        count = self.count(reading)
+        aggregator, count = self.of.aggregator, self.count(reading)
+        there = (count > getattr(aggregator, "less", 0)) if not self._correlates else count != 0
+        found = np.full(len(count), np.nan)
         odd = reading.integers(NotFinite(self.which, self._floats)) if self._floats else np.zeros(len(count))
-        scales = [cell.arrow.scale if pa.types.is_decimal(cell.arrow) else 0 for cell in self.cells]
-        both = [one + other for place, one in enumerate(scales) for other in scales[place:]]
-        nothing = [Fraction()] * len(count)
-        columns = [
-            nothing if summand is None else self._exact(reading, summand, scale)
-            for summand, scale in zip((*self._numbers, *self._products), (*scales, *both), strict=True)
-        ]
-        rows = zip(count.tolist(), odd.tolist(), *columns, strict=True)
-        found = [
-            None if not many else math.nan if strange else aggregator.of_moments(many, *sums)
-            for many, strange, *sums in rows
-        ]
-        return pa.array(found, pa.float64())
+        places = np.flatnonzero(there & (odd == 0))
+        if len(places):
+            found[places] = self._of_finite(reading, count, places)
+        # an infinity or NaN, however few values there are, makes it NaN
+        return or_null(pa.array(found), there | ((odd != 0) & (count != 0)))
 
-    def _exact(self, reading: Reading, summand: Summand, scale: int) -> list[Fraction]:
-        return reading.once((summand, scale), lambda: as_fractions(reading.sums, reading.places[summand], scale))
+    @property
+    def _correlates(self) -> bool:
+        return isinstance(self.of.aggregator, on_values.Correlation)
+
+    def _of_finite(self, reading: Reading, count: Indices, places: Indices) -> Any:
+        """The results at these places, where all values are finite."""
+        aggregator, last = self.of.aggregator, len(self.names) - 1
+        both = self._spread(reading, count, 0, last).at(places)
+        many = count[places]
+        if self._correlates:
+            one, other = (self._spread(reading, count, place, place).at(places) for place in (0, last))
+            rows = zip(both.fractions(), one.fractions(), other.fractions(), strict=True)
+            return [on_values.correlated(*each) for each in rows]
+        less, root = getattr(aggregator, "less", 0), getattr(aggregator, "root", False)
+        divisors = many * (many - less)  # exact below 2³¹
+        scale = 10 ** (self._scale(0) + self._scale(last))
+        if not root and scale == 1 and largest(many) < 2**31:
+            return both.to_floats(divisors)
+        finish = on_values.root_of if root else to_float
+        counts = many.tolist()
+        return [
+            finish(number / (scale * each * (each - less)))
+            for number, each in zip(both.fractions(), counts, strict=True)
+        ]
+
+    def _scale(self, place: int) -> int:
+        """The decimal places of an argument, in whose units sums are."""
+        kind = self.cells[place].arrow
+        return int(kind.scale) if pa.types.is_decimal(kind) else 0
+
+    def _spread(self, reading: Reading, count: Indices, place: int, other: int) -> Limbs:
+        """n · Σxy - Σx · Σy of two arguments."""
+        one, two = self._numbers[place], self._numbers[other]
+
+        def make() -> Limbs:
+            x, y, xy = (digits_of(reading.sums, reading.places[each]).carried() for each in (one, two, Times(one, two)))
+            return xy.times(Limbs.of_ints(count)).minus(x.times(y))
+
+        return reading.once(("spread", one, two), make)
 
 
 @final

@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 import pyarrow as pa
 
+from flo.columns.expression import Expression
 from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
@@ -63,7 +64,7 @@ class InOrder(ByGroup[G]):
         known = Known.of(delta, old, groups, order)
         for group in order.not_compared(*known):
             self._refused(group, groups, delta, old)
-        new = leading([*kept.runs, delta], groups, self.count, order, known.begin(order))
+        new = leading([*kept.runs, delta], groups, self.count, order, known.begin(order), self.ties)
         parts = [
             with_weights(head.table, np.multiply(head.times, sign))
             for head, sign in ((old, -1), (new, 1))
@@ -97,6 +98,11 @@ class InOrder(ByGroup[G]):
     @property
     def count(self) -> int:
         raise NotImplementedError
+
+    @property
+    def ties(self) -> int | None:
+        """In how many columns of the order rows are equal that share a rank; None if they share none."""
+        return None
 
     @property
     def ranking(self) -> ValueOrder:
@@ -141,9 +147,11 @@ def in_order(
 def by_key(table: pa.Table, of: Collection, key: Any) -> tuple[pa.Table, tuple[str, ...]]:
     """The rows with columns for a key, where they have none, and these columns."""
     columns = ordering_columns(of, key)
-    if plain_columns(key, of) is None:
-        found = results(key, of, table.select(list(layout_of(of).names)))
-        table = beside(table, found.rename_columns(list(columns)))
+    own = layout_of(of).names
+    missing = [name for name in columns if name not in own]
+    if missing:
+        found = results(key, of, table.select(list(own))).rename_columns(list(columns))
+        table = beside(table, found.select(missing))
     return table, columns
 
 
@@ -153,7 +161,10 @@ def ordering_columns(of: Collection, key: Any) -> tuple[str, ...]:
     if columns is not None:
         return columns
     assert layout is not None
-    return tuple(f"{KEY}{KEY}{name}" for name in layout.names)
+    computed = tuple(f"{KEY}{KEY}{name}" for name in layout.names)
+    if not isinstance(key, Expression) or not isinstance(key.given, tuple):
+        return computed
+    return tuple(each if isinstance(each, str) else name for each, name in zip(key.given, computed, strict=True))
 
 
 @form_of(TopK)
@@ -167,16 +178,23 @@ class TopKTables(InOrder[TopK]):
     @classmethod
     def fits(cls, like: TopK, inputs: StreamTypes) -> bool:
         of = inputs[0].collection
-        return bool(comparisons(result_layout(like.key, of))) and shown_alike(layout_of(of))
+        if not comparisons(result_layout(like.key, of)):
+            return False
+        layout = layout_of(of)
+        return set(layout.names) <= set(ordering_columns(of, like.key)) or shown_alike(layout)
 
     @property
     def count(self) -> int:
         return int(self.like.count)
 
     @property
+    def ties(self) -> int | None:
+        return self.like.ties
+
+    @property
     def ranking(self) -> ValueOrder:
         like = self.like
-        return ValueOrder(like.key, like.descending, like.name)
+        return ValueOrder(like.key, like.descending, like.name, like.ties)
 
     def delta(self, table: pa.Table) -> tuple[Run, Order]:
         like = self.like

@@ -54,6 +54,16 @@ class Limbs:
         """One of the numbers as a Python integer, times 2^(-32 · low)."""
         return sum(int(digit) << (BITS * index) for index, digit in enumerate(self.digits[:, place]))
 
+    def at(self, places: Indices) -> Limbs:
+        """Some of the numbers."""
+        return Limbs(self.low, self.digits[:, places])
+
+    def fractions(self) -> list[Fraction]:
+        """The exact numbers."""
+        unit = BITS * self.low
+        up, down = 1 << max(unit, 0), 1 << max(-unit, 0)
+        return [Fraction(self.number(place) * up, down) for place in range(self.digits.shape[1])]
+
     def to_floats(self, weights: Indices | None = None) -> Floats:
         """The floats nearest to the numbers, or to the numbers divided by weights."""
         size = self.absolute()
@@ -70,6 +80,31 @@ class Limbs:
     def _quotient(self, place: int, weight: int) -> float:
         number, unit = self.number(place), BITS * self.low
         return to_float(Fraction(number << max(unit, 0), weight << max(-unit, 0)))  # rounded once
+
+    def times(self, other: Limbs) -> Limbs:
+        """The products with other numbers. Both must be in canonical form."""
+        one, two = self.absolute().digits.astype(np.uint64), other.absolute().digits.astype(np.uint64)
+        found = np.zeros((len(one) + len(two), one.shape[1]), np.int64)
+        for place, digit in enumerate(one):
+            for more, factor in enumerate(two):
+                product = digit * factor
+                found[place + more] += (product & np.uint64(MASK)).astype(np.int64)
+                found[place + more + 1] += (product >> np.uint64(BITS)).astype(np.int64)
+        signs = np.where(self.negative() != other.negative(), -1, 1)
+        return Limbs(self.low + other.low, found * signs).carried()
+
+    def minus(self, other: Limbs) -> Limbs:
+        """The differences to other numbers."""
+        low = min(self.low, other.low)
+        high = max(self.low + len(self.digits), other.low + len(other.digits))
+        found = np.zeros((high - low, self.digits.shape[1]), np.int64)
+        found[self.low - low : self.low - low + len(self.digits)] += self.digits
+        found[other.low - low : other.low - low + len(other.digits)] -= other.digits
+        return Limbs(low, found).carried()
+
+    @staticmethod
+    def of_ints(numbers: Indices) -> Limbs:
+        return Limbs(0, np.array([numbers & MASK, numbers >> BITS]))
 
     def times_ten(self, power: int) -> Limbs:
         """The numbers times a power of ten."""
@@ -229,3 +264,18 @@ def limbs_of(columns: dict[int, Indices], count: int) -> Limbs:
     nothing = np.zeros(count, np.int64)
     low, high = min(columns), max(columns)
     return Limbs(low, np.array([columns.get(index, nothing) for index in range(low, high + 1)]))
+
+
+def running(array: pa.Array, weights: Indices) -> dict[int, Indices]:
+    """Σ number · weight over all rows before each, and over all rows: sums by the index of the digit."""
+    sums: dict[int, Indices] = {}
+    if pa.types.is_integer(array.type) and not pa.types.is_uint64(array.type):
+        values = np.asarray(array.cast(pa.int64()))
+        if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
+            return {0: np.concatenate([[0], np.cumsum(values * weights)])}
+    for index, digit in pieces(array):
+        for more, term in enumerate(_weighted(digit, weights)):
+            if term.any():
+                found = np.concatenate([[0], np.cumsum(term)])
+                sums[index + more] = sums[index + more] + found if index + more in sums else found
+    return sums

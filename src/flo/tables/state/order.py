@@ -262,8 +262,20 @@ def has_numbers(kind: pa.DataType) -> bool:
     return pa.types.is_primitive(kind) and not pa.types.is_decimal(kind)
 
 
+MANY = 1000
+"""From this many on, equal values are found before they are sorted."""
+
+
 def ranks(array: pa.Array) -> Numbers:
     """Dense ranks of the values."""
+    if (
+        len(array) > MANY
+        and (pa.types.is_string(array.type) or pa.types.is_binary(array.type))
+        and not array.null_count
+    ):
+        coded = array.dictionary_encode()  # which does not sort
+        if 2 * len(coded.dictionary) < len(array):
+            return ranks(coded.dictionary).take(np.asarray(coded.indices))
     return np.asarray(pc.rank(array, sort_keys="ascending", tiebreaker="dense")).astype(np.uint64)
 
 
@@ -303,27 +315,49 @@ class Order:
         """
         if not table.num_rows:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        keys = [each.numbers(array) for each, array in self._by_column(table)]
-        keys = [~key if down else key for key, down in zip(keys, self.directions, strict=True)]
-        codes, exact = _codes(groups, keys[0])
+        columns = self._by_column(table)
+        first = self._numbers(columns[:1])[0]
+        codes, exact = _codes(groups, first)
         order = np.argsort(codes, kind="stable" if in_parts else None)
         codes = codes[order]
         new = np.concatenate([[True], codes[1:] != codes[:-1]])
-        if not exact or len(keys) > 1:
-            _break_ties(order, new, lambda rows: [key[rows] for key in keys])
+        if not exact or len(columns) > 1:  # the other columns only matter where there are ties
+            _break_ties(order, new, lambda rows: self._numbers(columns, rows, first))
         if not self.decisive:
             _break_ties(order, new, lambda rows: [self._ties(take_rows(table.select(list(self.layout.names)), rows))])
         return order, np.flatnonzero(new)
 
-    def before(self, one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
-        """Whether values of the first column come before others, elementwise."""
-        if self.directions[0]:
+    def _numbers(
+        self, columns: list[tuple[Comparison, pa.Array]], rows: Indices | None = None, first: Numbers | None = None
+    ) -> list[Numbers]:
+        """Numbers in the order of the values of each column, in some rows or in all. The first may be known."""
+        found = []
+        for place, ((of, array), down) in enumerate(zip(columns, self.directions, strict=False)):
+            if place == 0 and first is not None:
+                found.append(first[rows])
+                continue
+            numbers = of.numbers(array if rows is None else array.take(pa.array(rows)))
+            found.append(~numbers if down else numbers)
+        return found
+
+    def before(self, one: pa.Array, other: pa.Array, place: int = 0) -> npt.NDArray[np.bool_]:
+        """Whether values of a column come before others, elementwise."""
+        if self.directions[place]:
             one, other = other, one
-        of = self.comparisons[0]
+        of = self.comparisons[place]
         if has_numbers(one.type) and not one.null_count + other.null_count:
             return of.numbers(one) < of.numbers(other)
         numbers = of.numbers(pa.concat_arrays([one, other]))
         return numbers[: len(one)] < numbers[len(one) :]
+
+    def differ(self, table: pa.Table, count: int) -> npt.NDArray[np.bool_]:
+        """Which rows differ from the row before in the first `count` columns; the first row does."""
+        new = np.ones(table.num_rows, bool)
+        new[1:] = False
+        for of, array in self._by_column(table)[:count]:
+            numbers = of.numbers(array)
+            new[1:] |= numbers[1:] != numbers[:-1]
+        return new
 
     def not_compared(self, table: pa.Table, owners: Indices, rows: Indices) -> Indices:
         """The groups of sorted rows with keys that Python cannot compare."""

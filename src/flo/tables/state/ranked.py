@@ -120,15 +120,47 @@ class Known(NamedTuple):
         return one_chunk(self.table[order.columns[0]]).take(pa.array(self.in_order[firsts]))
 
 
-def leading(runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Array) -> Leading | None:
-    """The first `count` rows of each group, searched from `begin` on; None if there are no rows."""
-    spans = [_Span.of(run, groups).since(begin, order) for run in runs]
+def leading(
+    runs: list[Run],
+    groups: Run,
+    count: int,
+    order: Order,
+    begin: pa.Array,
+    ties: int | None = None,
+    backwards: bool = False,
+) -> Leading | None:
+    """The first `count` rows of each group, searched from `begin` on; None if there are no rows.
+
+    With `ties`, rows that are equal to the last of them in so many columns of the order follow it. With `backwards`,
+    the runs are sorted in the opposite of the order, and are read from the end.
+    """
+    spans = [Span.of(run, groups, backwards).since(begin, order) for run in runs]
+    return _first_rows(spans, groups, count, order, ties)
+
+
+def nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> Leading | None:
+    """For each query, the first row of its group that is not before a value; None if there are no rows.
+
+    A query has the columns of a group, under any names, and `at` its value of the first order column. Groups may occur
+    again.
+    """
+    if not runs:
+        return None
+    columns = runs[0].columns
+    groups = queries.table.select(list(queries.columns)).rename_columns(list(columns))
+    queries = Run(columns, queries.keys, groups)
+    spans = [Span.of(run, queries).since(at, order, worth=0) for run in runs]
+    return _first_rows(spans, queries, 1, order)
+
+
+def _first_rows(spans: list[Span], groups: Run, count: int, order: Order, ties: int | None = None) -> Leading | None:
+    """The first `count` rows of each group in these ranges."""
     undecided, window, found = np.ones(groups.rows, bool), max(count, 1), []
     while undecided.any():
         seen = [part for part in (span.first(window, undecided) for span in spans) if len(part.groups)]
         undecided = np.zeros(groups.rows, bool)
         if seen:
-            heads, open_groups = _decided(seen, groups, count, order)
+            heads, open_groups = _decided(seen, groups, count, order, ties)
             found.append(heads)
             undecided[open_groups] = True
         window *= 2
@@ -149,41 +181,47 @@ class _Seen(NamedTuple):
     """1 if more rows of the group follow in the run."""
 
 
-class _Span(NamedTuple):
+class Span(NamedTuple):
     """The row ranges of groups in a run."""
 
     run: Run
     groups: Indices
     starts: Indices
     ends: Indices
+    backwards: bool = False
 
     @classmethod
-    def of(cls, run: Run, groups: Run) -> _Span:
+    def of(cls, run: Run, groups: Run, backwards: bool = False) -> Span:
         found, starts, counts = run.find(groups.keys.numbers)
-        return cls(run, found, starts, starts + counts)
+        return cls(run, found, starts, starts + counts, backwards)
 
-    def since(self, begin: pa.Array, order: Order) -> _Span:
-        """The ranges without rows before `begin`, as far as a search pays off."""
+    def since(self, begin: pa.Array, order: Order, worth: int = WORTH_A_SEARCH) -> Span:
+        """The ranges without rows before `begin`, as far as a search pays off: in ranges of more rows than `worth`."""
         column = one_chunk(self.run.table[order.columns[0]])
 
         def is_before(rows: Indices, which: Indices) -> npt.NDArray[np.bool_]:
-            return order.before(column.take(pa.array(rows)), begin.take(pa.array(self.groups[which])))
+            before = order.before(column.take(pa.array(rows)), begin.take(pa.array(self.groups[which])))
+            return ~before if self.backwards else before
 
-        ends = np.where(self.ends - self.starts > WORTH_A_SEARCH, self.ends, self.starts)
-        return self._replace(starts=bisect_ranges(self.starts, ends, is_before))
+        large = self.ends - self.starts > worth
+        if self.backwards:  # such rows are at the end
+            return self._replace(ends=bisect_ranges(np.where(large, self.starts, self.ends), self.ends, is_before))
+        return self._replace(starts=bisect_ranges(self.starts, np.where(large, self.ends, self.starts), is_before))
 
     def first(self, window: int, wanted: Indices) -> _Seen:
         """The first `window` rows of the wanted groups."""
         here = wanted[self.groups] & (self.starts < self.ends)
         groups, starts, ends = self.groups[here], self.starts[here], self.ends[here]
         counts = np.minimum(ends - starts, window)
-        indices = expand_ranges(starts, counts)
+        indices = expand_ranges(ends - counts if self.backwards else starts, counts)
         edge = np.zeros(len(indices), np.int64)
-        edge[np.cumsum(counts) - 1] = starts + counts < ends
+        edge[np.cumsum(counts) - (counts if self.backwards else 1)] = counts < ends - starts
         return _Seen(take_rows(self.run.table, indices), np.repeat(groups, counts), edge)
 
 
-def _decided(seen: list[_Seen], groups: Run, count: int, order: Order) -> tuple[Leading, Indices]:
+def _decided(
+    seen: list[_Seen], groups: Run, count: int, order: Order, ties: int | None = None
+) -> tuple[Leading, Indices]:
     """The heads of the groups that the rows seen so far decide, and the groups that they do not.
 
     Up to the first row after which a run has more rows, every row was seen in all runs, and its weight is known.
@@ -206,8 +244,15 @@ def _decided(seen: list[_Seen], groups: Run, count: int, order: Order) -> tuple[
     there = np.where((rows <= horizon[nth]) & (sums > 0), np.minimum(sums, max(count, 0)), 0)
     running = np.cumsum(there)
     before = running - there - (running - there)[head][nth]
-    enough = (np.add.reduceat(there, head) >= count) | (horizon == len(rows))
-    times = np.clip(count - before, 0, there) * enough[nth]
+    if ties is None:
+        enough = (np.add.reduceat(there, head) >= count) | (horizon == len(rows))
+        times = np.clip(count - before, 0, there) * enough[nth]
+    else:
+        new = begins | order.differ(take_rows(table.select(list(order.columns)), indices[firsts]), ties)
+        before = before[np.flatnonzero(new)][np.cumsum(new) - 1]
+        behind = (before >= count) & (rows <= horizon[nth])
+        enough = np.logical_or.reduceat(behind, head) | (horizon == len(rows))
+        times = np.where((there > 0) & (before < count), sums, 0) * enough[nth]
     chosen = np.flatnonzero(times)
     heads = Leading(take_rows(table, indices[firsts[chosen]]), owner[chosen], times[chosen])
     return heads, owner[head][~enough]

@@ -224,14 +224,6 @@ def as_decimals(
     return _decimals(limbs.divided(sums[WEIGHT]) if mean else limbs, kind, name)
 
 
-def as_fractions(sums: Sums, place: int, scale: int = 0) -> list[Fraction]:
-    """The exact sums; of decimals with so many places."""
-    limbs = digits_of(sums, place).carried()
-    unit, below = BITS * limbs.low, 10**scale
-    up, down = 1 << max(unit, 0), below << max(-unit, 0)
-    return [Fraction(limbs.number(at) * up, down) for at in range(limbs.digits.shape[1])]
-
-
 def as_list(sums: Sums, place: int, kind: pa.DataType) -> list[Any]:
     """The sums as Python numbers of any size."""
     if pa.types.is_floating(kind):

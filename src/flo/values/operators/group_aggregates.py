@@ -181,7 +181,7 @@ def _ratio(number: Any) -> Fraction | None:
     return Fraction(number) if finite else None
 
 
-def _root(square: Fraction) -> float:
+def root_of(square: Fraction) -> float:
     """Return the float nearest to the square root, rounded once from 60 binary digits more than a float has."""
     if square <= 0:
         return 0.0
@@ -205,7 +205,7 @@ class Variance(Moments):
         if count <= self.less:
             return None
         found = (squares - total * total / count) / (count - self.less)
-        return _root(found) if self.root else to_float(found)
+        return root_of(found) if self.root else to_float(found)
 
 
 @final
@@ -232,9 +232,14 @@ class Correlation(Moments):
     def of_moments(self, count: int, *sums: Fraction) -> float | None:
         x, y, xx, xy, yy = sums
         both, one, other = count * xy - x * y, count * xx - x * x, count * yy - y * y
-        if one <= 0 or other <= 0:
-            return math.nan
-        return math.copysign(_root(both * both / (one * other)), 1 if both >= 0 else -1)
+        return correlated(both, one, other)
+
+
+def correlated(both: Fraction, one: Fraction, other: Fraction) -> float:
+    """Return the correlation from the covariance and both variances, in any common unit."""
+    if one <= 0 or other <= 0:
+        return math.nan
+    return math.copysign(root_of(both * both / (one * other)), 1 if both >= 0 else -1)
 
 
 @final

@@ -129,6 +129,8 @@ class Order(NamedTuple):
     key: Callable[[Any], Any] | None
     descending: Directions
     operator: str
+    ties: int | None = None
+    """Rows that are equal in so many parts of the key count as one place; None if every row has a place of its own."""
 
     def rank(self, row: Any) -> Rank:
         key = row if self.key is None else self.key(row)
@@ -138,6 +140,17 @@ class Order(NamedTuple):
         if len(columns) != count:
             raise TypeError(f"the key must have {count} columns, one per direction in `descending`; got {key!r}")
         return Rank(row, tuple(map(comparable, columns)), self.descending, self.operator)
+
+    def first(self, count: int, ranks: Iterable[Rank], rows: PersistentMap[Any, int]) -> Iterable[tuple[Any, int]]:
+        """Yield the first rows with their multiplicities: `count` in total, and those tied with the last of them."""
+        last: Any = None
+        for rank in ranks:
+            tied = self.ties is not None and last is not None and last == rank.key[: self.ties]
+            if count <= 0 and not tied:
+                return
+            weight = rows[rank.row]
+            yield rank.row, weight if self.ties is not None else min(weight, count)
+            count, last = count - weight, rank.key[: self.ties]
 
 
 @final
@@ -157,11 +170,12 @@ class Ranking(Lowerable):
         rows = self.rows.added(dict(units))
         known = dict.fromkeys([row for row, _ in self.top] + [row for row, _ in units])
         ranks = sorted(order.rank(row) for row in known if rows.get(row, 0) > 0)
-        if sum(times for _, times in self.top) == count > 0:
+        if sum(times for _, times in self.top) >= count > 0:
             last = order.rank(self.top[-1][0])
             if sum(rows[rank.row] for rank in ranks if not last < rank) < count:
-                ranks = nsmallest(count, [order.rank(row) for row, weight in rows.to_dict().items() if weight > 0])
-        return Ranking(rows, tuple(first(count, ((rank.row, rows[rank.row]) for rank in ranks))))
+                every = [order.rank(row) for row, weight in rows.to_dict().items() if weight > 0]
+                ranks = nsmallest(count, every) if order.ties is None else sorted(every)
+        return Ranking(rows, tuple(order.first(count, ranks, rows)))
 
     def lower(self, lower: Lowering) -> Term:
         return Call("ranking", (lower(self.rows), lower(self.top)))
@@ -172,29 +186,22 @@ register("ranking", Ranking)
 NO_RANKING = Ranking()
 
 
-def first(count: int, rows: Iterable[tuple[Any, int]]) -> Iterable[tuple[Any, int]]:
-    """Yield the first rows with their multiplicities, `count` in total."""
-    for row, weight in rows:
-        if count <= 0:
-            return
-        yield row, min(weight, count)
-        count -= weight
-
-
 @final
 @dataclass(frozen=True)
 class TopK(Unary):
-    """top_k(k, key, by, descending, groups): (ZSet<T>, X) ↪ (ZSet<T>, X), the first k rows of each group.
+    """top_k(k, key, by, descending, ties, groups): (ZSet<T>, X) ↪ (ZSet<T>, X), the first k rows of each group.
 
     A row with weight n counts n times; rows without a positive weight do not count. Rows with equal keys are ordered by
     their text, in both directions; None is the least key, NaN the greatest number. A tuple `descending` has a direction
-    for each column of the key. Without `by` there is one group; without `key` the rows themselves are compared.
+    for each column of the key. Without `by` there is one group; without `key` the rows themselves are compared. With
+    `ties`, rows that are equal to the k-th in so many columns of the key follow it.
     """
 
     count: int
     key: Callable[[Any], Any] | None = None
     by: Callable[[Any], Any] | None = None
     descending: Directions = False
+    ties: int | None = None
     groups: PersistentMap[Any, Ranking] = PersistentMap()  # noqa: RUF009
 
     name = "top_k"
@@ -206,7 +213,7 @@ class TopK(Unary):
         return inputs
 
     def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
-        order, rankings, rows = Order(self.key, self.descending, self.name), {}, []
+        order, rankings, rows = Order(self.key, self.descending, self.name, self.ties), {}, []
         for group, members in group_units(self.by, units).items():
             before = self.groups.get(group, NO_RANKING)
             rankings[group] = after = before.changed(members, self.count, order)

@@ -1,0 +1,164 @@
+"""Verbs of rows: one row for each item of a list, and the nearest row of another z-set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from flo.api.arguments import expect_kind
+from flo.api.columns import Perhaps, bind_columns, column_layout, is_expression, row_layout
+from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.core.elements import type_name
+from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.stream_type import Unbounded
+from flo.values.exact import plain_type
+from flo.values.operators.elementwise import FlatMap
+from flo.values.operators.zset_asof import AsOfJoin
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, Set, ZSet
+
+if TYPE_CHECKING:
+    from flo.api.stream import Stream
+    from flo.columns.expression import Column
+
+T = TypeVar("T")
+U = TypeVar("U")
+B = TypeVar("B", bound=Unbounded)
+B2 = TypeVar("B2", bound=Unbounded)
+
+
+class TableVerbs(StreamBase[C_co, B_co]):
+    @overload
+    def explode(
+        self: TableVerbs[Sequence[T], B], column: str, *, keep_empty: bool = False
+    ) -> Stream[Sequence[Any], B]: ...
+    @overload
+    def explode(self: TableVerbs[Bag[T], B], column: str, *, keep_empty: bool = False) -> Stream[Bag[Any], B]: ...
+    @overload
+    def explode(self: TableVerbs[Set[T], B], column: str, *, keep_empty: bool = False) -> Stream[Set[Any], B]: ...
+    @overload
+    def explode(self: TableVerbs[ZSet[T], B], column: str, *, keep_empty: bool = False) -> Stream[ZSet[Any], B]: ...
+    def explode(self, column: Any, *, keep_empty: bool = False) -> Any:
+        """Return one row for each item of a list column, which has the item instead of the list.
+
+        A row whose list is empty or null is dropped, unless `keep_empty`: then its item is null.
+        """
+        from flo.columns.exploding import Exploding
+
+        expect_kind("explode", self, Sequence, Bag, Set, ZSet)
+        layout = column_layout("explode", "column", column, self)
+        f = Exploding.of(column, keep_empty, layout)
+        if f is None:
+            kind = layout.cells[layout.names.index(column)].kind
+            error = TypeMismatch(
+                f"`explode` needs a column of lists; `{column}` of {{input}} is {type_name(kind)}",
+                facts=(("{input}", self.type.described()),),
+                instead=(("list[T] or tuple[T, ...]", "the types of columns of lists"),),
+            )
+            raise name_input(error, self).located(Origin.here())  # type: ignore[arg-type]
+        return self._then(FlatMap(f))
+
+    def join_asof(
+        self: TableVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Column,
+        by: Column | list[Column] | tuple[Column, ...] | None = None,
+        *,
+        direction: Literal["backward", "forward"] = "backward",
+        how: Literal["left", "inner"] = "left",
+        suffix: str = "_right",
+        other_on: Column | None = None,
+        other_by: Column | list[Column] | tuple[Column, ...] | None = None,
+    ) -> Stream[ZSet[Any], B | B2]:
+        """Return each row with the nearest row of the other z-set: the last whose `on` is not above its own, or with
+        `direction="forward"` the first whose `on` is not below.
+
+        Only rows with equal `by` are matched. Of several nearest rows it is the largest. Rows whose `on` or `by` is
+        null have no match. Rows without a match have null in the columns of the other, or are dropped with
+        `how="inner"`. Columns of the other that this z-set has too get the suffix; those of its `by` are left out.
+        """
+        expect_kind("join_asof", self, ZSet)
+        _expect_option("direction", direction, ("backward", "forward"))
+        _expect_option("how", how, ("left", "inner"))
+        self.scope.expect_here(other, "join_asof", Origin.here())
+        expect_kind("join_asof", other, ZSet)
+        keys = _columns("by", by), _columns("other_by", by if other_by is None else other_by)
+        if (keys[0] is None) != (keys[1] is None) or (keys[0] and keys[1] and len(keys[0]) != len(keys[1])):
+            raise TypeMismatch(
+                "`by` and `other_by` of `join_asof` must have as many columns",
+                facts=(("by", brief(by)), ("other_by", brief(other_by))),
+                where=Origin.here(),
+            )
+        at, other_at = _bound("on", on, self), _bound("other_on", on if other_on is None else other_on, other)
+        _expect_order(at, other_at)
+        key = None if keys[0] is None else _bound("by", keys[0], self)
+        other_key = None if keys[1] is None else _bound("other_by", keys[1], other)
+        into = _side_by_side(self, other, keys[1] or (), suffix, inner=how == "inner")
+        operator = AsOfJoin(at, other_at, key, other_key, into, direction == "forward", how == "inner")
+        joined: Stream[ZSet[Any], B | B2] = self._then(operator, other)
+        joined.key = self.key  # a row has one match
+        return joined
+
+
+def _expect_option(name: str, given: Any, options: tuple[str, ...]) -> None:
+    if given not in options:
+        raise TypeMismatch(
+            f"`{name}` of `join_asof` must be {' or '.join(map(repr, options))}; got {brief(given)}",
+            instead=tuple((f'{name}="{option}"', "") for option in options),
+            where=Origin.here(),
+        )
+
+
+def _columns(name: str, given: Any) -> tuple[Any, ...] | None:
+    """Return columns as a tuple."""
+    if given is None:
+        return None
+    columns = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    if not columns or not is_expression(columns):
+        raise TypeMismatch(
+            f"`{name}` of `join_asof` must be a column, or a list of columns; got {brief(given)}", where=Origin.here()
+        )
+    return columns
+
+
+def _bound(name: str, given: Any, stream: Any) -> Any:
+    """Return columns as a function of the rows of a stream."""
+    if isinstance(given, tuple) or is_expression(given):
+        return bind_columns("join_asof", name, given, (stream,))
+    raise TypeMismatch(f"`{name}` of `join_asof` must be one column; got {brief(given)}", where=Origin.here())
+
+
+def _expect_order(on: Any, other: Any) -> None:
+    """Raise unless both are one column, of types whose values can be compared."""
+    one, another = (each.layout.cells[0] for each in (on, other))
+    kinds = plain_type(one.kind), plain_type(another.kind)
+    zones = [getattr(cell.arrow, "tz", None) is not None for cell in (one, another)]
+    if on.layout.form != "value" or other.layout.form != "value" or kinds[0] != kinds[1] or zones[0] != zones[1]:
+        shown = [f"{type_name(kind)}{' with a zone' if zone else ''}" for kind, zone in zip(kinds, zones, strict=True)]
+        raise TypeMismatch(
+            "`join_asof` compares `on` of both sides: expected numbers, times or strings of one type, "
+            f"got {shown[0]} and {shown[1]}",
+            facts=(("on", brief(on)), ("other_on", brief(other))),
+            where=Origin.here(),
+        )
+
+
+def _side_by_side(stream: Any, other: Any, by: tuple[Any, ...], suffix: str, *, inner: bool) -> Any:
+    """Return the function that puts the columns of two rows side by side."""
+    from flo.columns.expression import Expression
+
+    left, right = row_layout("join_asof", "on", stream), row_layout("join_asof", "on", other)
+    into, same = {name: name for name in left.names}, {column for column in by if isinstance(column, str)}
+    called = Expression.names_of((left, right))[len(left.names) :]
+    for name, column in zip(right.names, called, strict=True):
+        if name in same:  # equal to the left one
+            continue
+        shown = f"{name}{suffix}" if name in left.names else name
+        if shown in into:
+            raise TypeMismatch(
+                f"`join_asof` would make two columns `{shown}`",
+                facts=(("left", ", ".join(left.names)), ("right", ", ".join(right.names))),
+                instead=(('suffix="…"', "another suffix for the columns of the other"),),
+                where=Origin.here(),
+            )
+        into[shown] = column
+    return bind_columns("join_asof", "into", into, (stream, other if inner else Perhaps(other)))

@@ -1,0 +1,85 @@
+"""Window functions by name: `flo.rank()`, `flo.lag("price")`, for `over(…).with_columns(…)`.
+
+Aggregates of a frame are in aggregates.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flo.core.errors import Origin, TypeMismatch, brief
+
+
+@dataclass(frozen=True)
+class WindowSpec:
+    """A window function: its kind, the column or expression it reads, its options and its frame."""
+
+    kind: str
+    of: Any = None
+    options: tuple[Any, ...] = ()
+    rows: Any = None
+    range: Any = None
+
+
+def row_number() -> WindowSpec:
+    """Number the rows from 1. Rows that are equal in the order are numbered by the whole row."""
+    return WindowSpec("row_number")
+
+
+def rank() -> WindowSpec:
+    """Number the rows from 1; equal rows have one number, and leave a gap: 1, 1, 3."""
+    return WindowSpec("rank")
+
+
+def dense_rank() -> WindowSpec:
+    """Number the rows from 1; equal rows have one number, and leave no gap: 1, 1, 2."""
+    return WindowSpec("dense_rank")
+
+
+def percent_rank() -> WindowSpec:
+    """Return (rank - 1) / (rows - 1); 0.0 if there is one row."""
+    return WindowSpec("percent_rank")
+
+
+def cume_dist() -> WindowSpec:
+    """Return the share of rows that come before a row or are equal to it."""
+    return WindowSpec("cume_dist")
+
+
+def ntile(buckets: int) -> WindowSpec:
+    """Divide the rows into buckets of nearly one size, numbered from 1; the first ones are the larger ones."""
+    return WindowSpec("ntile", None, (_expect_count("ntile", "buckets", buckets, 1),))
+
+
+def lag(of: Any, distance: int = 1, default: Any = None) -> WindowSpec:
+    """Return the value of the row so far before; the default if there is none. Nulls are not skipped."""
+    return WindowSpec("lag", of, (_expect_count("lag", "distance", distance, 0), default))
+
+
+def lead(of: Any, distance: int = 1, default: Any = None) -> WindowSpec:
+    """Return the value of the row so far behind; the default if there is none. Nulls are not skipped."""
+    return WindowSpec("lead", of, (_expect_count("lead", "distance", distance, 0), default))
+
+
+def first_value(of: Any, *, rows: Any = None, range: Any = None) -> WindowSpec:
+    """Return the value of the first row of the frame, null or not."""
+    return WindowSpec("first_value", of, (), rows, range)
+
+
+def last_value(of: Any, *, rows: Any = None, range: Any = None) -> WindowSpec:
+    """Return the value of the last row of the frame, null or not."""
+    return WindowSpec("last_value", of, (), rows, range)
+
+
+def nth_value(of: Any, n: int, *, rows: Any = None, range: Any = None) -> WindowSpec:
+    """Return the value of the n-th row of the frame, null or not; null if the frame has fewer rows."""
+    return WindowSpec("nth_value", of, (_expect_count("nth_value", "n", n, 1),), rows, range)
+
+
+def _expect_count(function: str, parameter: str, given: Any, least: int) -> int:
+    if type(given) is not int or given < least:
+        raise TypeMismatch(
+            f"`{parameter}` of `{function}` must be an integer ≥ {least}; got {brief(given)}", where=Origin.here()
+        )
+    return given

@@ -1,0 +1,48 @@
+"""Expressions that verbs build themselves, from columns that the user gives as names or expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import narwhals as nw
+
+from flo.columns.evaluation import output_name
+
+
+def column(given: str | nw.Expr) -> nw.Expr:
+    """Return a column as an expression."""
+    return nw.col(given) if isinstance(given, str) else given
+
+
+def literal(value: Any) -> nw.Expr:
+    """Return the same value in every row."""
+    return nw.lit(value)
+
+
+def if_else(condition: nw.Expr, one: Any, other: Any) -> nw.Expr:
+    """Return one column where a condition holds, and another one elsewhere."""
+    return nw.when(condition).then(one).otherwise(other)
+
+
+def kept_if(keep: bool, given: str | nw.Expr) -> nw.Expr:
+    """Return a column, or nulls of its type."""
+    return nw.when(nw.lit(keep)).then(column(given))
+
+
+def all_there(columns: Iterable[str | nw.Expr]) -> nw.Expr:
+    """Return a condition: none of the columns is null."""
+    first, *others = (~column(each).is_null() for each in columns)
+    for each in others:
+        first = first & each
+    return first
+
+
+def coalesced(*columns: str | nw.Expr) -> nw.Expr:
+    """Return the first of the columns that is not null."""
+    return nw.coalesce(*map(column, columns))
+
+
+def name_of(given: Any) -> str | None:
+    """Return the name of an expression's result: its alias, or the first column that it reads."""
+    return output_name(given) if isinstance(given, nw.Expr) else None

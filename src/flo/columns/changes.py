@@ -1,0 +1,88 @@
+"""The class of the changes of a table with a primary key, made from its row type."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache, partial
+from types import UnionType
+from typing import Annotated, Any, Optional, Union, get_args, get_origin
+
+import pyarrow as pa
+
+from flo.columns.cell import fields_of
+from flo.columns.dicts import row_of
+from flo.columns.layout import Layout
+from flo.columns.row_types import row_type
+from flo.core.data import class_name
+from flo.core.elements import type_name
+from flo.core.errors import TypeMismatch
+from flo.values.changes import DELETED, TableShape, shape_of
+
+REST = "§rest"
+"""The column of a change with the rest of its row; null if the row is deleted."""
+
+
+@lru_cache(maxsize=256)
+def change_type(name: str, row: Any, key: tuple[str, ...], order: str | None) -> Any:
+    """Return the class of changes of this table: the same class for the same arguments."""
+    layout, fields = Layout.of(row), fields_of(row)
+    if layout is None or not fields or not layout.hashable:
+        raise TypeMismatch(
+            f"`table` must get a row type with named columns and hashable rows; got {type_name(row)}",
+            instead=(("a NamedTuple, a frozen dataclass, or flo.rows(schema)", "has columns"),),
+        )
+    leading = key if order is None else (*key, order)
+    kinds = {each: never_null(fields[each]) for each in leading}
+    others = {each: kind for each, kind in fields.items() if each not in leading}
+    rest = row_type(others) if others else bool
+    base = row_type({**kinds, REST: Optional[rest]})  # noqa: UP045
+    shape = TableShape(
+        name, row, tuple(fields), key, order, tuple(kinds.values()), layout.split, layout.make,
+        rest if others else _present, partial(row_of, row),
+    )  # fmt: skip
+    made: Any = type(
+        f"change of {getattr(row, '__name__', 'row')}", (base,), {"__slots__": (), "_shape": shape, "__repr__": _shown}
+    )
+    made.__module__ = __name__
+    digest = hashlib.sha256(repr((base.__qualname__, class_name(row), name, key, order)).encode()).hexdigest()[:12]
+    made.__qualname__ = f"Change_{digest}"  # identifies the class in a state
+    class_name(made)  # registers it, because no module contains it
+    return made
+
+
+def _shown(change: Any) -> str:
+    return str(change._shape.shown(change))
+
+
+def _present() -> bool:
+    return True
+
+
+def never_null(kind: Any) -> Any:
+    """Return the type without None."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return Annotated[never_null(parts[0]), *parts[1:]]
+    if origin in (Union, UnionType):
+        rest = [part for part in parts if part is not type(None)]
+        return Union[tuple(rest)] if rest else kind  # noqa: UP007
+    return kind
+
+
+def given_schema(element: Any) -> pa.Schema:
+    """Return the columns that users give for elements of this type. Changes have those of their row, and `_deleted`."""
+    shape = shape_of(element)
+    if shape is None:
+        layout = Layout.of(element)
+        assert layout is not None
+        return layout.schema
+    fields = [field.with_nullable(True) for field in row_layout(shape).schema]
+    named = any(field.name == DELETED for field in fields)
+    return pa.schema(fields if named else [*fields, pa.field(DELETED, pa.bool_())])
+
+
+def row_layout(shape: TableShape) -> Layout:
+    """Return the layout of the rows of a table."""
+    layout = Layout.of(shape.row)
+    assert layout is not None
+    return layout

@@ -1,0 +1,239 @@
+"""asof_join on tables: both sides in traces by key and by the column that is compared.
+
+The left trace is in the direction of the join, and the right one in the other, so that a match is the first right row
+from the place of a left row on. A right row that comes or goes concerns the left rows from its place on, up to the
+first whose match lies beyond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columns.indices import Indices, Numbers, expand_ranges, one_chunk, take_rows
+from flo.core.collection import Collection
+from flo.core.operator import Deltas, Operator
+from flo.core.stream_type import StreamTypes
+from flo.tables.functions import ALL, KEY, applied, key_layout, plain_columns, with_key
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
+from flo.tables.operators.elementwise import like_rows
+from flo.tables.operators.joins import Joined, must_be_coded
+from flo.tables.operators.weights import matching
+from flo.tables.state.keys import Keys, keys_of, same
+from flo.tables.state.order import Order
+from flo.tables.state.ranked import Ranked, Span, nearest, ranked_run
+from flo.tables.state.row_order import row_numbers
+from flo.tables.state.run import Run
+from flo.tables.translate import FORMS
+from flo.tables.values import WEIGHT, layout_of
+from flo.values.operators.zset_asof import AsOfJoin
+
+AT = f"{KEY}at"
+"""The column that is compared, where it is computed."""
+NO_ROWS = Ranked(())
+AT_FIRST = 16
+"""How many left rows after a changed right row are looked at first."""
+
+
+@dataclass(frozen=True)
+class LargestFirst(Order):
+    """An order by columns. Of rows with equal columns, the largest comes first."""
+
+    def _ties(self, rows: pa.Table) -> Indices:
+        return ~row_numbers(rows, self.layout.names)  # type: ignore[return-value]
+
+
+@final
+@dataclass(frozen=True)
+class AsOfTables(OnTables[AsOfJoin]):
+    """Each left row with the nearest right row."""
+
+    placement = Placement.BY_KEY
+    grouping = Grouping.ANY
+    keeps_positions = False
+    cancels = True
+
+    left: Ranked = kept(NO_ROWS, Cut.BY_KEY)
+    right: Ranked = kept(NO_ROWS, Cut.BY_KEY)
+    ended_side: int | None = kept(None, Cut.SAME)
+
+    name = "asof_tables"
+
+    @property
+    def bys(self) -> tuple[Any, Any]:
+        return self.like.on, self.like.other_on
+
+    @property
+    def ats(self) -> tuple[Any, Any]:
+        return self.like.at, self.like.other_at
+
+    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+        rows, columns = self._with_key(place, table)
+        return keys_of([rows[name] for name in columns]).numbers
+
+    def key_columns(self, place: int) -> tuple[str, ...] | None:
+        return () if self.bys[place] is None else plain_columns(self.bys[place], self.inputs[place])
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        into = self.like.into
+        return into.passed(columns) if into is not None and hasattr(into, "passed") else None
+
+    def _with_key(self, place: int, table: pa.Table) -> tuple[pa.Table, tuple[str, ...]]:
+        if self.bys[place] is None:
+            return table.append_column(ALL, pa.array(np.zeros(table.num_rows, np.int8))), (ALL,)
+        return with_key(table, self.bys[place], self.inputs[place])
+
+    def _order(self, place: int) -> Order:
+        columns = (_at_column(self.ats[place], self.inputs[place]),)
+        layout = layout_of(self.inputs[place])
+        if place == 0:
+            return Order(columns, self.like.forward, layout, by_text=False)
+        return LargestFirst(columns, not self.like.forward, layout, by_text=False)
+
+    def _arrived(self, place: int, table: pa.Table) -> tuple[Run, pa.Table]:
+        """The rows of a side by key and in order, and those that cannot have a match."""
+        order = self._order(place)
+        rows, columns = self._with_key(place, table.combine_chunks())
+        (at,) = order.columns
+        if at not in rows.column_names:
+            found = applied(self.ats[place], (self.inputs[place],), table)
+            rows = rows.append_column(found.schema.field(0).with_name(at), found.column(0))
+        nothing = np.zeros(rows.num_rows, bool)
+        for name in (*columns, at):
+            nothing |= np.asarray(one_chunk(rows[name]).is_null())
+        alone = take_rows(rows, np.flatnonzero(nothing)) if nothing.any() else rows.slice(0, 0)
+        rows = take_rows(rows, np.flatnonzero(~nothing)) if nothing.any() else rows.combine_chunks()
+        groups = (*self.keys, *columns)
+        return ranked_run(rows, groups, keys_of([rows[name] for name in groups]), order), alone
+
+    def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
+        (arrived, alone), (changed, _) = self._arrived(0, left), self._arrived(1, right)
+        if self.ended_side == 0:
+            changed = matching(changed, self.left)
+        before = replace(self.right, columns=changed.columns, order=self._order(1))
+        after = [*before.runs, *([changed] if changed.rows else [])]
+        parts = [self._without(alone)]
+        for run, places in self._touched(changed, after):
+            rows = _chosen(run, places)
+            parts += [*self._matched(rows, list(before.runs), -1), *self._matched(rows, after, 1)]
+        parts += self._matched(arrived, after, 1)
+        stored = replace(self.left, columns=arrived.columns, order=self._order(0))
+        grown = replace(
+            self, left=self.left if self.ended_side == 1 else stored.extended(arrived), right=before.extended(changed)
+        )
+        some = [part for part in parts if part is not None and part.num_rows]
+        return grown, (self.emitted(pa.concat_tables(some) if some else None),)
+
+    def side_ended(self, place: int) -> Self:
+        if place == 1:
+            return replace(self, left=NO_ROWS, ended_side=1)
+        runs = tuple(part for run in self.right.runs if (part := matching(run, self.left)).rows)
+        return replace(self, right=replace(self.right, runs=runs), ended_side=0)
+
+    def _touched(self, changed: Run, after: list[Run]) -> Iterator[tuple[Run, Indices]]:
+        """The stored left rows that may have another match now: from each changed right row on, in the order of the
+        left side, until matches lie beyond it."""
+        if not changed.rows:
+            return
+        order, others = self._order(0), self._order(1)
+        begin = one_chunk(changed.table[others.columns[0]])
+        for run in self.left.runs:
+            span = Span.of(run, changed).since(begin, order, worth=0)
+            queries, low, high = span.groups, span.starts, span.ends
+            found, window = [np.zeros(0, np.int64)], AT_FIRST
+            while len(queries):
+                counts = np.minimum(high - low, window)
+                places, owners = expand_ranges(low, counts), np.repeat(np.arange(len(queries)), counts)
+                known = self._in_group(run, places, changed, queries[owners])
+                beyond = known & self._beyond(run, places, after, begin.take(pa.array(queries[owners])), others)
+                found.append(places[known & ~beyond])
+                done = low + counts >= high
+                done[owners[beyond]] = True
+                low, window = low + counts, 2 * window
+                queries, low, high = queries[~done], low[~done], high[~done]
+            yield run, np.unique(np.concatenate(found))
+
+    def _in_group(self, run: Run, places: Indices, changed: Run, owners: Indices) -> Any:
+        """Which of these rows have the key of a changed row, and not another with the same number."""
+        if run.keys.exact and changed.keys.exact:
+            return np.ones(len(places), bool)
+        ours = take_rows(run.table.select(list(run.columns)), places)
+        theirs = take_rows(changed.table.select(list(changed.columns)), owners)
+        return same(list(ours.columns), list(theirs.columns))
+
+    def _beyond(self, run: Run, places: Indices, after: list[Run], begin: pa.Array, order: Order) -> Any:
+        """Which of these rows have a match that comes before a value in the order of the right side."""
+        rows = _chosen(run, places)
+        found = nearest(after, rows, one_chunk(rows.table[self._order(0).columns[0]]), order)
+        beyond = np.zeros(len(places), bool)
+        if found is not None:
+            at = one_chunk(found.table[order.columns[0]])
+            beyond[found.groups] = order.before(at, begin.take(pa.array(found.groups)))
+        return beyond
+
+    def _matched(self, rows: Run, rights: list[Run], sign: int) -> list[pa.Table | None]:
+        """The results of left rows with their matches, with the weights of the left rows."""
+        if not rows.rows:
+            return []
+        table = _times(rows.table, sign)
+        found = nearest(rights, rows, one_chunk(table[self._order(0).columns[0]]), self._order(1))
+        if found is None:
+            return [self._without(table)]
+        matched = np.zeros(rows.rows, bool)
+        matched[found.groups] = True
+        left, right = take_rows(table, found.groups), found.table
+        joined = Joined(self.like, self.inputs, self.outputs[0])  # type: ignore[arg-type]
+        results = like_rows(joined.results(left, right), left, self.keys)
+        return [results, self._without(take_rows(table, np.flatnonzero(~matched)))]
+
+    def _without(self, table: pa.Table) -> pa.Table | None:
+        """The results of left rows without a match."""
+        if self.like.inner or not table.num_rows:
+            return None
+        joined = Joined(self.like, self.inputs, self.outputs[0])  # type: ignore[arg-type]
+        return like_rows(joined.results(table, None), table, self.keys)
+
+
+def _times(table: pa.Table, sign: int) -> pa.Table:
+    if sign == 1:
+        return table
+    place = table.schema.get_field_index(WEIGHT)
+    return table.set_column(place, table.schema.field(WEIGHT), pc.negate_checked(table[WEIGHT]))
+
+
+def _chosen(run: Run, which: Indices) -> Run:
+    """Some rows of a run, in any order."""
+    return Run(run.columns, Keys(run.keys.at(which), run.keys.exact), take_rows(run.table, which))
+
+
+def _at_column(at: Any, of: Collection) -> str:
+    columns = plain_columns(at, of)
+    return columns[0] if columns is not None and len(columns) == 1 else AT
+
+
+@register_in(FORMS, AsOfJoin)
+def asof_join(like: AsOfJoin, inputs: StreamTypes) -> Operator | None:
+    """Where keys and places are columns of the same types on both sides."""
+    left, right = (stream.collection for stream in inputs)
+    if (like.on is None) is not (like.other_on is None):
+        return None
+    if like.on is not None and must_be_coded(like.on, like.other_on, left, right):
+        return None
+    ats = [key_layout(at, of) for at, of in ((like.at, left), (like.other_at, right))]
+    one, other = ats
+    if one is None or other is None or one.form != "value" or other.form != "value":
+        return None
+    return AsOfTables(like) if _are_compared(one.cells[0].arrow, other.cells[0].arrow) else None
+
+
+def _are_compared(one: pa.DataType, other: pa.DataType) -> bool:
+    """Whether the values of two types have numbers in one order."""
+    t = pa.types
+    if t.is_timestamp(one) and t.is_timestamp(other):
+        return bool(one.unit == other.unit) and (one.tz is None) == (other.tz is None)
+    return bool(one == other) or any(test(one) and test(other) for test in (t.is_signed_integer, t.is_floating))

@@ -1,0 +1,399 @@
+"""Window functions on tables: rows are kept by partition and in order, and only what changed is computed again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columns.cell import cell_of
+from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
+from flo.columns.widened import Widened
+from flo.core.collection import Collection
+from flo.core.operator import Deltas, Operator
+from flo.core.stream_type import StreamTypes
+from flo.tables.functions import (
+    beside,
+    by_columns,
+    group_keys,
+    group_numbers,
+    own_columns,
+    plain_columns,
+    result_layout,
+    results,
+)
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
+from flo.tables.operators.ordering import by_key, ordering_columns
+from flo.tables.state import frames
+from flo.tables.state.frames import Before, Read, Units
+from flo.tables.state.keys import Keys, keys_of, same
+from flo.tables.state.limbs import has_digits
+from flo.tables.state.neighbours import Distinct, Near, Reach, reach_of, search, stretches
+from flo.tables.state.order import Comparison, Order, comparison, comparisons, own_numbers, shown_alike
+from flo.tables.state.ranked import Ranked, groups_in, ranked_run
+from flo.tables.state.run import Run, pairs
+from flo.tables.state.totals import numbers_in
+from flo.tables.state.trace import consolidate_table, with_weights
+from flo.tables.translate import FORMS
+from flo.tables.values import WEIGHT, layout_of
+from flo.values.operators.over import Over
+from flo.values.operators.over_functions import NUMBERING, WindowFunction
+
+SUMMED = ("count", "sum", "avg")
+MORE = 8
+"""How many more rows of every run are read around a change than are needed if all of them exist."""
+OLD, NEW, OWED = 0, 1, 2
+"""Where a row comes from: it is present, it is in the delta, or it was retracted more often than it came."""
+
+
+@dataclass(frozen=True)
+class OverOrder(Order):
+    """The order of rows in a partition. Key columns of the operator come last, so that equal rows of other streams are
+    told apart."""
+
+    apart: int = 0
+
+    @cached_property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        own = comparisons(self.key) or ()
+        return (*own, *(Comparison(own_numbers),) * self.apart)
+
+
+class Changed(NamedTuple):
+    """The rows around a change, by partition and in order, each once: how often it was present, and is."""
+
+    table: pa.Table
+    owners: Indices
+    """The partition of each row."""
+    was: Indices
+    now: Indices
+    owed: Indices
+    """How the weight of rows changes that were retracted more often than they came."""
+    stretches: Indices
+    before: Before
+
+
+@final
+@dataclass(frozen=True)
+class OverTables(OnTables[Over]):
+    """Rows with the results of window functions. Of a partition that changed, the rows whose results changed are
+    retracted and inserted."""
+
+    placement = Placement.BY_KEY
+    grouping = Grouping.ANY
+    keeps_positions = False
+
+    rows: Ranked = kept(Ranked(()), Cut.BY_KEY)
+    """The present rows, with positive weights."""
+    owed: Ranked = kept(Ranked(()), Cut.BY_KEY)
+    """Rows that were retracted more often than they came, with negative weights."""
+
+    name = "over_tables"
+    rule = "over"
+
+    @property
+    def by_row(self) -> bool:
+        like = self.like
+        called = (like.by, like.key, *(f for function in like.functions for f in function.functions))
+        return not all(map(by_columns, called))
+
+    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+        return group_numbers(self.like.by, self.inputs[0], table)
+
+    def key_columns(self, place: int) -> tuple[str, ...] | None:
+        return () if self.like.by is None else own_columns(self.like.by)
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        into = self.like.into
+        return columns if isinstance(into, Widened) and set(columns) <= set(into.kept) else None
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        delta, order = self._sorted(table.combine_chunks())
+        if not delta.rows:
+            return self, (None,)
+        rows, owed = (replace(trace, columns=delta.columns, order=order) for trace in (self.rows, self.owed))
+        groups = groups_in(delta)
+        changed = self._changed(rows, owed, delta, groups, order)
+        emitted = self._differences(changed, order)
+        rows = rows.extended(_moved(changed, changed.now - changed.was, delta, groups, order))
+        if changed.owed.any():
+            owed = owed.extended(_moved(changed, changed.owed, delta, groups, order))
+        return replace(self, rows=rows, owed=owed), (self.emitted(emitted),)
+
+    def _sorted(self, table: pa.Table) -> tuple[Run, OverOrder]:
+        """The rows by partition and in order, with columns for both where they have none, and that order."""
+        of, like = self.inputs[0], self.like
+        groups = plain_columns(like.by, of) if like.by is not None else None
+        if groups is None:
+            computed = group_keys(like.by, of, table)
+            groups, table = tuple(computed.column_names), beside(table, computed)
+        table, columns = by_key(table, of, like.key)
+        groups = (*groups, *self.keys)
+        layout, key = layout_of(of), result_layout(like.key, of)
+        down = (*like.descending, *(False for _ in self.keys))
+        order = OverOrder(
+            (*columns, *self.keys), down, layout, True, key, set(layout.names) <= set(columns), len(self.keys)
+        )
+        return ranked_run(table, groups, keys_of([table[name] for name in groups]), order), order
+
+    def _changed(self, rows: Ranked, owed: Ranked, delta: Run, groups: Run, order: OverOrder) -> Changed:
+        """The rows whose results the delta may change, and those that these read."""
+        like = self.like
+        reach = reach_of(like.functions, like.peers)
+        others = [(run, *pairs(groups, run), OWED) for run in owed]
+        others.append((delta, _owners(groups, delta), np.arange(delta.rows), NEW))
+        found = None if reach.whole or not rows.runs else search(rows.runs, delta, groups, order, reach, like.peers)
+        width = reach.rows + MORE if reach.rows else 0
+        while found is not None and (reach.onward or found.cost(width) < found.rows):
+            near = found.near(width, reach.onward)
+            parts = [
+                (run, ours, theirs, OLD) for run, ours, theirs in zip(near.runs, near.owners, near.rows, strict=True)
+            ]
+            changed = self._around(near, _consolidated([*parts, *others], groups, order), reach, order)
+            if changed is not None:
+                return changed
+            width *= 4
+        parts = [(run, *pairs(groups, run), OLD) for run in rows]
+        return _consolidated([*parts, *others], groups, order)[0]
+
+    def _around(
+        self, near: Near, read: tuple[Changed, list[Indices]], reach: Reach, order: OverOrder
+    ) -> Changed | None:
+        """The rows around anchors whose surroundings are known; None if these are too few."""
+        changed, places = read
+        count = len(near.runs)
+        peers = order.differ(changed.table, self.like.peers)
+        peers[1:] |= changed.owners[1:] != changed.owners[:-1]
+        anchors = places[-1][near.anchors]
+        rows = Distinct(changed.table, tuple(places[:count]), anchors, changed.owners, changed.was, changed.now, peers)
+        found = stretches(near, rows, reach)
+        if found is None:
+            return None
+        kept, numbers = found
+        before = self._before(near, changed, kept, numbers) if reach.onward else Before(np.zeros(len(kept), np.int64))
+        return Changed(
+            take_rows(changed.table, kept),
+            changed.owners[kept],
+            changed.was[kept],
+            changed.now[kept],
+            changed.owed[kept],
+            numbers,
+            before,
+        )
+
+    def _before(self, near: Near, changed: Changed, kept: Indices, numbers: Indices) -> Before:
+        """What stands before the stretches of partitions, one of each: in the runs, and among the rows read."""
+        count = int(numbers[-1]) + 1
+        firsts = np.searchsorted(numbers, np.arange(count))
+        groups = changed.owners[kept[firsts]]  # anchors are by group, and so are stretches
+        begin = np.searchsorted(changed.owners, groups)
+        sums: dict[int, Any] = {}
+        for number, function in [(-1, None), *enumerate(self.like.functions)]:
+            if function is not None and not (function.kind in SUMMED and function.frame[1] is None):
+                continue
+            totals = self._totals(function, changed.table, changed.was)
+            found = {name: total[kept[firsts]] - total[begin] for name, total in totals.items()}
+            for place, run in enumerate(near.runs):
+                for name, total in self._totals_of(run, number, function).items():
+                    more = total[near.starts[place]] - total[near.begins[place]]
+                    found[name] = found.get(name, 0) + more
+            sums[number] = found
+        return Before(sums.pop(-1)[WEIGHT], sums)
+
+    def _totals_of(self, run: Run, number: int, function: WindowFunction | None) -> Any:
+        """The running totals of a run, which are computed once."""
+        known = run.__dict__.setdefault("totals", {})
+        if number not in known:
+            known[number] = self._totals(function, run.table, numbers_in(run.table, WEIGHT))
+        return known[number]
+
+    def _totals(self, function: WindowFunction | None, table: pa.Table, weights: Indices) -> Any:
+        """The number of rows before each, or the number and the sum of the values of a function."""
+        if function is None:
+            return {WEIGHT: np.concatenate([[0], np.cumsum(weights)])}
+        read = self._read(function, table)
+        assert read is not None
+        counted = np.where(read.counts, weights, 0)
+        return frames.running_sums(read, np.arange(len(weights)), counted, only_count=function.kind == "count")
+
+    def _differences(self, changed: Changed, order: OverOrder) -> pa.Table | None:
+        """The output rows that are no longer right with negative weights, and the new ones."""
+        like, of = self.like, self.inputs[0]
+        peers = _peers(changed, order, like.peers)
+        reads = [self._read(function, changed.table) for function in like.functions]
+        value = one_chunk(changed.table[order.columns[like.peers - 1]]) if like.peers else None
+        down = order.directions[like.peers - 1] if like.peers else False
+        apart = any(function.by_position for function in like.functions)
+        sides = []
+        for weights in (changed.was, changed.now):
+            units = _units(changed, weights, peers, value, down, apart)
+            found = [
+                frames.results(function, read, units, number, self._arrow(number))
+                for number, (function, read) in enumerate(zip(like.functions, reads, strict=True))
+            ]
+            sides.append((units, found))
+        (old, before), (new, after) = sides
+        gone, come = _different(old, before, new, after, changed)
+        chosen = np.concatenate([old.rows[gone], new.rows[come]])
+        if not len(chosen):
+            return None
+        rows = take_rows(changed.table, chosen)
+        columns = [
+            pa.concat_arrays([one.take(pa.array(gone)), other.take(pa.array(come))])
+            for one, other in zip(before, after, strict=True)
+        ]
+        weights = np.concatenate([-old.weights[gone], new.weights[come]])
+        shown = beside(self._shown(rows, columns, of), rows.select(list(self.keys)))
+        return consolidate_table(with_weights(shown, weights))
+
+    def _read(self, function: WindowFunction, table: pa.Table) -> Read | None:
+        """What a function reads of the rows."""
+        if function.kind in NUMBERING:
+            return None
+        of = self.inputs[0]
+        rows = table.select(list(layout_of(of).names))
+        layout = result_layout(function.of, of)
+        assert layout is not None
+        if function.kind == "count" and function.of is None:
+            values = pa.array(np.ones(table.num_rows, bool))
+        else:
+            values = layout.as_array(results(function.of, of, rows))
+        counts = np.asarray(values.is_valid())
+        if function.where is not None:
+            said = one_chunk(results(function.where, of, rows).column(0))
+            counts = counts & np.asarray(pc.fill_null(said, False))
+        return Read(values, layout.element, counts)
+
+    def _arrow(self, number: int) -> pa.DataType:
+        """The type of the column of a function's results."""
+        layout, into = layout_of(self.outputs[0]), self.like.into
+        place = layout.names.index(into.more[number]) if isinstance(into, Widened) else 1 + number
+        return layout.cells[place].arrow
+
+    def _shown(self, rows: pa.Table, columns: list[pa.Array], of: Collection) -> pa.Table:
+        """The output rows: those of the input with the results beside them."""
+        layout, into = layout_of(self.outputs[0]), self.like.into
+        if not isinstance(into, Widened):
+            element = layout_of(of).as_array(rows)
+            return pa.Table.from_arrays([element, *columns], schema=layout.schema)
+        found = dict(zip(into.more, columns, strict=True))
+        arrays = [found[name] if name in found else one_chunk(rows[name]) for name in layout.names]
+        return pa.Table.from_arrays(
+            [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, layout.schema, strict=True)],
+            schema=layout.schema,
+        )
+
+
+def _consolidated(
+    parts: list[tuple[Run, Indices, Indices, int]], groups: Run, order: OverOrder
+) -> tuple[Changed, list[Indices]]:
+    """Rows of runs by group and in order, each once; and for every part which of them its rows are.
+
+    A part has a run, the group and the index of each row, and where the rows come from.
+    """
+    table = pa.concat_tables([take_rows(run.table, theirs) for run, _, theirs, _ in parts]).combine_chunks()
+    owners = np.concatenate([ours for _, ours, _, _ in parts])
+    source = np.concatenate([np.full(len(ours), kind) for _, ours, _, kind in parts])
+    places, firsts = order.sorted(table, owners, in_parts=True)
+    weights, source = numbers_in(table, WEIGHT)[places], source[places]
+    was, new, owing = (np.add.reduceat(np.where(source == kind, weights, 0), firsts) for kind in (OLD, NEW, OWED))
+    sums, which = was + new + owing, np.zeros(len(places), np.int64)
+    which[firsts[1:]] = 1
+    distinct = np.empty(len(places), np.int64)
+    distinct[places] = np.cumsum(which)
+    rows = places[firsts]
+    cuts = np.cumsum([len(ours) for _, ours, _, _ in parts])[:-1]
+    changed = Changed(
+        take_rows(table, rows),
+        owners[rows],
+        was,
+        np.maximum(sums, 0),
+        np.minimum(sums, 0) - owing,
+        owners[rows],
+        Before(np.zeros(groups.rows, np.int64)),
+    )
+    return changed, np.split(distinct, cuts)
+
+
+def _owners(groups: Run, delta: Run) -> Indices:
+    """The group of each row of a delta."""
+    ours, theirs = pairs(groups, delta)
+    owners = np.empty(delta.rows, np.int64)
+    owners[theirs] = ours
+    return owners
+
+
+def _moved(changed: Changed, weights: Indices, delta: Run, groups: Run, order: OverOrder) -> Run:
+    """The rows whose weight changes by these, as a run."""
+    places = np.flatnonzero(weights)
+    table = with_weights(take_rows(changed.table, places), weights[places])
+    numbers = groups.keys.numbers[changed.owners[places]]
+    if groups.keys.exact or len(np.unique(groups.keys.numbers)) == groups.rows:
+        return Run(delta.columns, Keys(numbers, delta.keys.exact), table)
+    return ranked_run(table, delta.columns, Keys(numbers, delta.keys.exact), order)
+
+
+def _peers(changed: Changed, order: OverOrder, count: int) -> Indices:
+    """The number of the group of peers of each row."""
+    new = order.differ(changed.table, count)
+    new[1:] |= changed.stretches[1:] != changed.stretches[:-1]
+    return np.cumsum(new)
+
+
+def _units(
+    changed: Changed, weights: Indices, peers: Indices, value: pa.Array | None, down: bool, apart: bool
+) -> Units:
+    """The rows that stand there with these weights, each for itself if `apart`."""
+    rows = np.flatnonzero(weights)
+    weights = weights[rows]
+    if apart and len(weights) and weights.max() > 1:
+        rows = np.repeat(rows, weights)
+    if apart:
+        weights = np.ones(len(rows), np.int64)
+    groups = peers[rows]
+    dense = np.zeros(len(rows), np.int64)
+    dense[1:] = np.cumsum(groups[1:] != groups[:-1])
+    return Units(rows, weights, changed.stretches[rows], dense, changed.before, value, down)
+
+
+def _different(
+    old: Units, before: list[pa.Array], new: Units, after: list[pa.Array], changed: Changed
+) -> tuple[Indices, Indices]:
+    """The units whose results differ. Where a row stands as often as before, it is compared one by one."""
+    as_before = changed.was == changed.now
+    one, other = np.flatnonzero(as_before[old.rows]), np.flatnonzero(as_before[new.rows])
+    gone, come = np.ones(old.count, bool), np.ones(new.count, bool)
+    if len(one):
+        equal = same([a.take(pa.array(one)) for a in before], [a.take(pa.array(other)) for a in after])
+        gone[one[equal]], come[other[equal]] = False, False
+    return np.flatnonzero(gone), np.flatnonzero(come)
+
+
+@register_in(FORMS, Over)
+def over(like: Over, inputs: StreamTypes) -> Operator | None:
+    """Where columns have the order that Python gives the keys, and the functions run on columns."""
+    of = inputs[0].collection
+    layout, key = layout_of(of), result_layout(like.key, of)
+    if not comparisons(key) or not all(_runs_on_columns(function, of) for function in like.functions):
+        return None
+    decided = set(layout.names) <= set(ordering_columns(of, like.key))
+    return OverTables(like) if decided or shown_alike(layout) else None
+
+
+def _runs_on_columns(function: WindowFunction, of: Collection) -> bool:
+    layout = result_layout(function.of, of)
+    if layout is None or not by_columns(function.where):
+        return False
+    if function.kind in ("sum", "avg"):
+        kind = layout.cells[0].arrow
+        summable = has_digits(kind) and not (pa.types.is_decimal(kind) and kind.scale < 0)
+        return len(layout.names) == 1 and summable
+    if function.kind in ("min", "max"):
+        return comparison(layout.element) is not None
+    default = function.options[1] if function.kind in ("lag", "lead") else None
+    cell = cell_of(layout.element)
+    return default is None or (cell is not None and cell.write is None)

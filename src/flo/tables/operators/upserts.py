@@ -1,0 +1,205 @@
+"""upsert on tables: the latest change of each key, in a trace by key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columns.changes import REST
+from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
+from flo.core.collection import Collection
+from flo.core.errors import ElementError
+from flo.core.operator import Deltas, Operator
+from flo.core.stream_type import StreamTypes
+from flo.core.term import Call, Lowering, Term, register
+from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
+from flo.tables.state.keys import Keys, keys_of
+from flo.tables.state.row_order import order_numbers
+from flo.tables.state.run import Run, run_of
+from flo.tables.state.trace import Latest, alike, text_of, with_weights
+from flo.tables.translate import FORMS
+from flo.tables.values import is_ordered, layout_of, of_elements
+from flo.values.changes import TableShape, shape_of
+from flo.values.operators.upserts import Upsert
+
+
+@dataclass(frozen=True, eq=False)
+class Current(Latest):
+    """The latest change of each key, in the order in which they came. A deleted key is dropped when nothing older is
+    left that it hides."""
+
+    def extended(self, delta: Run) -> Current:
+        grown = super().extended(delta)
+        if len(grown.runs) != 1:
+            return grown
+        there = np.flatnonzero(np.asarray(one_chunk(grown.runs[0].table[REST]).is_valid()))
+        if len(there) == grown.rows:
+            return grown
+        whole = _chosen(grown.runs[0], there).resting()
+        return replace(grown, runs=(whole,) if whole.rows else ())
+
+    def _content(self) -> dict[str, Any]:
+        table = self.table()
+        rows = [] if table is None else table.filter(pc.is_valid(table[REST])).to_pylist()
+        return {text_of({name: row[name] for name in self.columns}): text_of(row) for row in rows}
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Current and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(Current)
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("current", (self.columns, tuple(lower(run) for run in self.runs)))
+
+
+register("current", lambda columns=(), runs=(): Current(tuple(columns), tuple(runs)))
+
+
+@dataclass(frozen=True)
+class OfChanges(OnTables[Upsert]):
+    """Changes by their key. The old row of a key is taken back, and the new one inserted."""
+
+    placement = Placement.BY_KEY
+    grouping = Grouping.ANY
+    keeps_positions = False
+    cancels = True
+
+    @property
+    def shape(self) -> TableShape:
+        shape = shape_of(of_elements(self.inputs[0]).element)
+        assert shape is not None
+        return shape
+
+    def key_numbers(self, place: int, table: pa.Table) -> Numbers:
+        return keys_of([table[name] for name in self.shape.key]).numbers
+
+    def key_columns(self, place: int) -> tuple[str, ...] | None:
+        return self.shape.key
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        return columns if set(columns) <= set(self.shape.leading) else None
+
+    def by_key(self, table: pa.Table) -> Run:
+        """The changes by key, in their order, without weights."""
+        names = layout_of(self.inputs[0]).names
+        rows = table.select([*self.keys, *names]).combine_chunks()
+        return run_of(rows, (*self.keys, *self.shape.key))
+
+    def changed(self, old: pa.Table | None, new: pa.Table) -> pa.Table:
+        """The output when these changes replace others."""
+        parts = [self._rows(new, 1)] if old is None else [self._rows(old, -1), self._rows(new, 1)]
+        return pa.concat_tables(parts)
+
+    def _rows(self, changes: pa.Table, weight: int) -> pa.Table:
+        changes = changes.filter(pc.is_valid(changes[REST])).combine_chunks()
+        layout, rest = layout_of(self.outputs[0]), one_chunk(changes[REST])
+        parts = dict(zip([field.name for field in rest.type], rest.flatten(), strict=True)) if _is_struct(rest) else {}
+        arrays = [parts[name] if name in parts else one_chunk(changes[name]) for name in layout.names]
+        table = pa.Table.from_arrays(arrays, schema=layout.schema)
+        for name in self.keys:
+            table = table.append_column(changes.schema.field(name), changes[name])
+        return with_weights(table, np.full(changes.num_rows, weight, np.int64))
+
+
+@final
+@dataclass(frozen=True)
+class UpsertTables(OfChanges):
+    """upsert of a sequence: the change that came last counts."""
+
+    rows: Current = kept(Current(()), Cut.BY_KEY)
+
+    name = "upsert_tables"
+    rule = "upsert"
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        arrived = self.by_key(table)
+        rows = replace(self.rows, columns=arrived.columns)
+        latest = rows.joined([arrived])
+        _, old = rows.known(latest)
+        found = self.changed(old, latest.table)
+        return replace(self, rows=rows.extended(latest)), (self.emitted(found),)
+
+
+@final
+@dataclass(frozen=True)
+class OrderedUpsertTables(OfChanges):
+    """upsert of a bag: the change that is the latest in the order of the table counts. Deleted keys are kept."""
+
+    rows: Latest = kept(Latest(()), Cut.BY_KEY)
+
+    name = "ordered_upsert_tables"
+    rule = "upsert"
+
+    def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
+        arrived = self.by_key(table)
+        rows = replace(self.rows, columns=arrived.columns)
+        order, firsts = alike(arrived.table.select(list(arrived.columns)), arrived.keys)
+        groups = np.empty(arrived.rows, np.int64)
+        groups[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
+        latest = _chosen(arrived, np.sort(self._last(arrived.table, groups)))
+        places, old = rows.known(latest)
+        if old is not None:
+            both = pa.concat_tables([latest.table, old.select(latest.table.column_names)]).combine_chunks()
+            winners = self._last(both, np.concatenate([np.arange(latest.rows), places]))
+            later = np.sort(winners[winners < latest.rows])
+            old = old.filter(pa.array(np.isin(places, later)))
+            latest = _chosen(latest, later)
+        found = self.changed(old, latest.table)
+        return replace(self, rows=rows.extended(latest)), (self.emitted(found),)
+
+    def _last(self, table: pa.Table, groups: Indices) -> Indices:
+        """The index of the latest change of each group: by the order column, then a row after a deletion, then by row.
+        Of equal changes, the one that stands last."""
+        rest, columns = one_chunk(table[REST]), layout_of(self.outputs[0]).names
+        parts = dict(zip([field.name for field in rest.type], rest.flatten(), strict=True)) if _is_struct(rest) else {}
+        order = self.shape.order
+        assert order is not None
+        numbers = [order_numbers(table[order]), np.asarray(rest.is_valid()).astype(np.uint64)]
+        numbers += [order_numbers(parts[name]) for name in columns if name in parts]
+        sequence = np.lexsort((*numbers[::-1], groups))
+        owners = groups[sequence]
+        last = np.flatnonzero(np.append(owners[1:] != owners[:-1], True)) if len(owners) else np.zeros(0, np.int64)
+        return sequence[last]
+
+
+def _is_struct(array: pa.Array) -> bool:
+    return bool(pa.types.is_struct(array.type))
+
+
+def _chosen(run: Run, which: Indices) -> Run:
+    return Run(run.columns, Keys(run.keys.at(which), run.keys.exact), take_rows(run.table, which))
+
+
+def expect_once(of: Collection, table: pa.Table) -> None:
+    """Raises if changes without an order have two that differ for one key: which of them is the last is not known."""
+    shape = shape_of(of_elements(of).element)
+    assert shape is not None
+    rows = take_rows(table.select(list(layout_of(of).names)), np.arange(table.num_rows))
+    order, firsts = alike(rows)
+    distinct = take_rows(rows, order[firsts])
+    order, firsts = alike(distinct.select(list(shape.key)))
+    if len(firsts) == distinct.num_rows:
+        return
+    first = firsts[np.flatnonzero(np.diff(firsts, append=len(order)) > 1)[0]]
+    (key,) = take_rows(distinct.select(list(shape.key)), order[first : first + 1]).to_pylist()
+    shown = ", ".join(f"{name}={value!r}" for name, value in key.items())
+    error = ElementError(
+        f"two changes of {{input}} with the key {shown[:120]} came in one micro-batch, whose rows have no order",
+        facts=(("key", ", ".join(shape.key)),),
+        instead=(
+            (f'flow.table("{shape.name}", …, order_by="at")', "a column of which the largest value counts"),
+            (f'order={{"{shape.name}": "at"}}', "a column that increases from change to change"),
+        ),
+    )
+    error.input_name = f"`{shape.name}`"
+    raise error
+
+
+@register_in(FORMS, Upsert)
+def upsert(like: Upsert, inputs: StreamTypes) -> Operator | None:
+    return UpsertTables(like) if is_ordered(inputs[0].collection) else OrderedUpsertTables(like)

@@ -1,0 +1,317 @@
+"""Window functions on columns: rows in order, where a frame begins and ends, and what is in it.
+
+Rows stand in *stretches*: adjacent rows of one partition. A stretch is a whole partition, or a part of it whose
+neighbours do not matter; then `before` says what stands in the partition before it. A unit is a row as it stands there,
+with a weight, or once for each time it stands there if its results may differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columns.indices import Indices, Numbers
+from flo.tables.state.limbs import running
+from flo.tables.state.order import comparison, own_numbers
+from flo.tables.state.totals import SPECIAL, Sums, as_array, as_decimals, as_floats
+from flo.tables.values import WEIGHT
+from flo.values.operators.over_functions import Frame, WindowFunction
+
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a window function reads of each row: a value, its Python type, and whether the row counts."""
+
+    values: pa.Array
+    kind: Any
+    counts: Flags
+
+
+@dataclass(frozen=True)
+class Before:
+    """For each stretch, what stands before it in its partition: the number of rows, and for a function its sums."""
+
+    rows: Indices
+    sums: dict[int, Sums] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Units:
+    """Rows as they stand in stretches."""
+
+    rows: Indices
+    """The row index of each unit."""
+    weights: Indices
+    stretches: Indices
+    """The number of the stretch of each unit, not descending."""
+    peers: Indices
+    """The number of the group of peers of each unit, not descending. No group is in two stretches."""
+    before: Before
+    order: pa.Array | None = None
+    """For each row, the value that the offset of a range is added to."""
+    descending: bool = False
+
+    @property
+    def count(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def each(self) -> Indices:
+        return np.arange(self.count)
+
+    @cached_property
+    def total(self) -> Indices:
+        """How many rows stand before each unit, and before the end of all."""
+        return np.concatenate([[0], np.cumsum(self.weights)])
+
+    @cached_property
+    def bounds(self) -> tuple[Indices, Indices]:
+        """For each unit, the first of its stretch, and the one behind the last."""
+        return _bounds(self.stretches)
+
+    @cached_property
+    def peer_bounds(self) -> tuple[Indices, Indices]:
+        """For each unit, the first of its peers, and the one behind the last."""
+        return _bounds(self.peers)
+
+    @property
+    def standing(self) -> Indices:
+        """For each stretch that has units, by its units: how many rows it has."""
+        start, end = self.bounds
+        return self.total[end] - self.total[start]
+
+    def place(self, of: Indices) -> Indices:
+        """How many rows of the partition stand before these units, one for each unit."""
+        return self.before.rows[self.stretches] + self.total[of] - self.total[self.bounds[0]]
+
+    def frames(self, frame: Frame) -> tuple[Indices, Indices]:
+        """For each unit, the first of its frame, and the one behind the last: not before the first."""
+        mode, start, end = frame
+        low, high = self.bounds
+        if mode == "rows":
+            begins = low if start is None else np.clip(self.each + start, low, high)
+            ends = high if end is None else np.clip(self.each + end + 1, low, high)
+        else:
+            begins = low if start is None else self._at(start, 0)
+            ends = high if end is None else self._at(end, 1)
+        return begins, np.maximum(begins, ends)
+
+    def _at(self, offset: Any, side: int) -> Indices:
+        """Where a range begins (side 0) or ends (side 1): at the peers, or at an offset from the value."""
+        if not offset:
+            return self.peer_bounds[side]
+        assert self.order is not None
+        values = self.order.take(pa.array(self.rows))
+        there = np.flatnonzero(np.asarray(values.is_valid()))
+        found = self.peer_bounds[side].copy()
+        if not len(there):
+            return found
+        values = values.drop_null()
+        now, moved = _moved(values, -offset if self.descending else offset)
+        stretches = self.stretches[there].astype(np.uint64)
+        span = np.uint64(max(int(now.max()), int(moved.max())) + 1)
+        if self.descending:
+            now, moved = span - np.uint64(1) - now, span - np.uint64(1) - moved
+        begins, ends = _bounds(self.stretches[there])
+        places = np.searchsorted(stretches * span + now, stretches * span + moved, side="right" if side else "left")
+        found[there] = there[begins] + np.clip(places, begins, ends) - begins
+        return found
+
+
+def _bounds(groups: Indices) -> tuple[Indices, Indices]:
+    """For each item of adjacent groups, the first of its group and the one behind the last."""
+    new = np.ones(len(groups), bool)
+    new[1:] = groups[1:] != groups[:-1]
+    firsts = np.flatnonzero(new)
+    which = np.cumsum(new) - 1
+    return firsts[which], np.append(firsts[1:], len(groups))[which]
+
+
+def _moved(values: pa.Array, offset: Any) -> tuple[Numbers, Numbers]:
+    """Ranks of values, and of the same values plus an offset, in one order."""
+    kind, count = values.type, len(values)
+    both: npt.NDArray[Any]
+    if pa.types.is_floating(kind):
+        numbers = np.asarray(values.cast(pa.float64()))
+        with np.errstate(over="ignore", invalid="ignore"):
+            both = own_numbers(pa.array(np.concatenate([numbers, numbers + float(offset)])))
+    elif pa.types.is_decimal(kind):
+        step = Decimal(offset)
+        scale = max(kind.scale, -int(step.as_tuple().exponent), 0)
+        wide = values.cast(pa.decimal256(75, scale))
+        moved = pc.add(wide, pa.scalar(step, wide.type))
+        both = own_numbers(pa.concat_arrays([wide.cast(moved.type), moved]))
+    else:
+        numbers = np.asarray(values.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64())).astype(np.int64)
+        both = _added(numbers, in_units(offset, kind))
+    ranks = np.unique(both, return_inverse=True)[1].astype(np.uint64)
+    return ranks[:count], ranks[count:]
+
+
+def _added(numbers: Indices, step: int) -> npt.NDArray[Any]:
+    """The numbers, and the numbers plus a step."""
+    limits = np.iinfo(np.int64)
+    low, high = int(numbers.min()) + step, int(numbers.max()) + step
+    if limits.min <= min(low, step) and max(high, step) <= limits.max:
+        return np.concatenate([numbers, numbers + step])
+    exact = numbers.astype(object)  # rare: beyond 64 bits
+    return np.concatenate([exact, exact + step])
+
+
+def in_units(offset: Any, kind: pa.DataType) -> int:
+    """An offset in the unit of a column."""
+    if not isinstance(offset, timedelta):
+        return int(offset)
+    if pa.types.is_date32(kind):
+        return offset.days
+    unit = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 0}[kind.unit]
+    micro = offset // timedelta(microseconds=1)
+    return micro // unit if unit else micro * 1000
+
+
+def results(function: WindowFunction, read: Read | None, units: Units, number: int, arrow: pa.DataType) -> pa.Array:
+    """The result of a function for every unit, as a column of this type. `number` tells its sums before stretches."""
+    if read is None:
+        return pa.array(_numbering(function, units), arrow)
+    if function.kind in ("lag", "lead"):
+        return _neighbour(function, read, units)
+    begins, ends = units.frames(function.frame)
+    if function.kind in ("first_value", "last_value", "nth_value"):
+        places = ends - 1 if function.kind == "last_value" else begins + (*function.options, 1)[0] - 1
+        return _taken(read, units, places, (begins <= places) & (places < ends))
+    counts = read.counts[units.rows]
+    if function.kind in ("first", "last"):
+        return _taken(read, units, *_nearest(counts, begins, ends, function.kind == "first"))
+    if function.kind in ("min", "max"):
+        return _taken(read, units, *_extreme(read, units, counts, begins, ends, function.kind == "max"))
+    from_start = function.frame[1] is None
+    before = units.before.sums.get(number) if from_start else None
+    weights = np.where(counts, units.weights, 0)
+    totals = running_sums(read, units.rows, weights, only_count=function.kind == "count")
+    sums = {name: total[ends] - total[begins] for name, total in totals.items()}
+    for name, more in (before or {}).items():
+        sums[name] = sums.get(name, 0) + more[units.stretches]
+    return _summed(function.kind, read, sums, arrow)
+
+
+def _numbering(function: WindowFunction, units: Units) -> Any:
+    start, _ = units.bounds
+    match function.kind:
+        case "row_number":
+            return units.place(units.each) + 1
+        case "rank":
+            return units.place(units.peer_bounds[0]) + 1
+        case "dense_rank":
+            return units.peers - units.peers[start] + 1 if units.count else units.peers
+        case "percent_rank":
+            others = units.standing - 1
+            return np.where(others > 0, (units.place(units.peer_bounds[0])) / np.maximum(others, 1), 0.0)
+        case "cume_dist":
+            return units.place(units.peer_bounds[1]) / units.standing
+    (buckets,) = function.options
+    size, more = np.divmod(units.standing, buckets)
+    place, large = units.place(units.each), more * (size + 1)
+    return np.where(place < large, place // (size + 1), more + (place - large) // np.maximum(size, 1)) + 1
+
+
+def _neighbour(function: WindowFunction, read: Read, units: Units) -> pa.Array:
+    distance, default = function.options
+    low, high = units.bounds
+    places = units.each + (-distance if function.kind == "lag" else distance)
+    inside = (low <= places) & (places < high)
+    found = _taken(read, units, places, inside)
+    if default is None or inside.all():
+        return found
+    filler = pa.array([default], read.values.type) if not isinstance(default, pa.Array) else default
+    chosen = np.where(inside, units.rows[np.where(inside, places, 0)], len(read.values))
+    return pa.concat_arrays([read.values, filler]).take(pa.array(chosen))
+
+
+def _taken(read: Read, units: Units, places: Indices, there: Flags) -> pa.Array:
+    """The values of the units at these places; null where there is none."""
+    if not units.count:
+        return read.values.slice(0, 0)
+    return read.values.take(pa.array(units.rows[np.where(there, places, 0)], mask=~there))
+
+
+def _nearest(counts: Flags, begins: Indices, ends: Indices, first: bool) -> tuple[Indices, Flags]:
+    """The first or the last unit of each frame that counts, and whether there is one."""
+    every = np.arange(len(counts))
+    if first:
+        following = np.minimum.accumulate(np.where(counts, every, len(counts))[::-1])[::-1]
+        found = np.append(following, len(counts))[begins]
+        return found, found < ends
+    found = np.append(np.maximum.accumulate(np.where(counts, every, -1)), -1)[ends - 1]
+    return found, (found >= begins) & (ends > begins)
+
+
+def _extreme(
+    read: Read, units: Units, counts: Flags, begins: Indices, ends: Indices, greatest: bool
+) -> tuple[Indices, Flags]:
+    """The unit with the least or greatest value of each frame: two overlapping halves, whose extremes are known."""
+    of = comparison(read.kind)
+    assert of is not None
+    numbers = of.numbers(read.values)[units.rows]
+    by_value = np.argsort(~numbers if greatest else numbers, kind="stable")
+    level = np.empty(units.count, np.int64)
+    level[by_value] = np.arange(units.count)
+    level[~counts] = units.count
+    lengths = ends - begins
+    depth = np.frexp(np.maximum(lengths, 1).astype(np.float64))[1] - 1
+    best = np.full(units.count, units.count)
+    for power in range(int(depth.max(initial=0)) + 1):
+        here = np.flatnonzero((depth == power) & (lengths > 0))
+        best[here] = np.minimum(level[begins[here]], level[ends[here] - (1 << power)])
+        step = 1 << power
+        level[:-step] = np.minimum(level[:-step], level[step:])
+    there = best < units.count
+    return by_value[np.where(there, best, 0)] if units.count else best, there
+
+
+def running_sums(read: Read, rows: Indices, weights: Indices, *, only_count: bool) -> Sums:
+    """The number and the sum of the values before each of these rows, and after the last."""
+    sums: Sums = {WEIGHT: np.concatenate([[0], np.cumsum(weights)])}
+    array = read.values
+    if pa.types.is_boolean(array.type):
+        array = array.cast(pa.int64())
+    if only_count:
+        return sums
+    array = pc.fill_null(array, pa.scalar(0, array.type)) if array.null_count else array
+    array = array.take(pa.array(rows))
+    for index, total in running(array, weights).items():
+        sums[f"0:{index}"] = total
+    if pa.types.is_floating(array.type):
+        values = np.asarray(array)
+        for name, there in zip(SPECIAL, (np.isnan(values), values == np.inf, values == -np.inf), strict=True):
+            if there.any():
+                sums[f"0:{name}"] = np.concatenate([[0], np.cumsum(np.where(there, weights, 0))])
+    return sums
+
+
+def _summed(kind: str, read: Read, sums: Sums, arrow: pa.DataType) -> pa.Array:
+    counts = sums[WEIGHT]
+    if kind == "count":
+        return pa.array(counts, arrow)
+    empty = counts == 0
+    sums = {**sums, WEIGHT: np.where(empty, 1, counts)}
+    if kind == "avg" and pa.types.is_decimal(arrow):
+        found = as_decimals(sums, 0, read.values.type, arrow, _named, mean=True)
+    elif kind == "avg":
+        found = pa.array(as_floats(sums, 0, mean=True))
+    else:
+        found = as_array(sums, 0, arrow, _named)
+    return pc.if_else(pa.array(~empty), found, pa.scalar(None, found.type)) if empty.any() else found
+
+
+def _named(place: int) -> str:
+    return "a frame"

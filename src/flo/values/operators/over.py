@@ -1,0 +1,89 @@
+"""Window functions over the partitions of a z-set: every row with what the rows around it say (rank, lag, sums)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from flo.core.elements import returned_type
+from flo.core.operator import Deltas, Operator
+from flo.core.persistent import PersistentMap
+from flo.core.stream_type import StreamType, StreamTypes
+from flo.values.canonical import canonical_element
+from flo.values.operators.over_functions import Partition, WindowFunction
+from flo.values.operators.shapes import ElementKind, Unary, evaluate_ahead
+from flo.values.operators.zset_ranking import Order
+from flo.values.operators.zsets import expect_zset, group_units, make_delta
+from flo.values.weighted import ZSet
+
+
+@final
+@dataclass(frozen=True)
+class Over(Unary):
+    """over(functions, by, key, descending, peers, into, groups): (ZSet<T>, X) ↪ (ZSet<R>, X).
+
+    The rows of a group are ordered by `key`, a tuple with a direction for each part, and then by their text. Rows that
+    are equal in the first `peers` parts are peers. A row with weight n stands there n times; rows without a positive
+    weight do not. The output has each of them with the results of the functions: into(row, results), or
+    (row, *results). When a group changes, what its old rows gave is retracted.
+    """
+
+    functions: tuple[WindowFunction, ...]
+    by: Callable[[Any], Any] | None = None
+    key: Callable[[Any], Any] | None = None
+    descending: tuple[bool, ...] = (False,)
+    peers: int = 1
+    into: Callable[[Any, tuple[Any, ...]], Any] | None = None
+    groups: PersistentMap[Any, PersistentMap[Any, int]] = PersistentMap()  # noqa: RUF009
+
+    name = "over"
+    retracts = True
+    rule = "over"
+
+    def type(self, inputs: StreamTypes) -> StreamTypes:
+        element = expect_zset(self, inputs[0])
+        if self.into is not None:
+            return (StreamType(ZSet(returned_type(self.into)), inputs[0].bounded),)
+        parts = (element, *(function.result_type(element) for function in self.functions))
+        return (StreamType(ZSet(tuple[parts]), inputs[0].bounded),)  # type: ignore[valid-type]
+
+    def consume(self, units: list[Any], source: ElementKind) -> tuple[Operator, Deltas]:
+        groups, changes = {}, []
+        for group, members in group_units(self.by, units).items():
+            before: PersistentMap[Any, int] = self.groups.get(group, PersistentMap())
+            old = before.to_dict()
+            groups[group] = after = before.added(dict(members))
+            changes.append((old, after.to_dict()))
+        self._evaluate([row for weights in changes for row in {**weights[0], **weights[1]}])
+        delta: list[tuple[Any, int]] = []
+        for old, new in changes:
+            delta += [(row, -1) for row in self._rows(old)] + [(row, 1) for row in self._rows(new)]
+        return replace(self, groups=self.groups.updated(groups, drop=PersistentMap())), make_delta(delta)
+
+    def _evaluate(self, rows: list[Any]) -> None:
+        """Let column expressions evaluate all these rows at once."""
+        for f in dict.fromkeys([self.key, *(f for function in self.functions for f in function.functions)]):
+            evaluate_ahead(f, rows)
+
+    def _rows(self, weights: dict[Any, int]) -> list[Any]:
+        """Return the output rows of a group."""
+        order = Order(self.key, self.descending, self.name)
+        ranks = sorted(order.rank(row) for row, weight in weights.items() if weight > 0)
+        rows = [rank.row for rank in ranks for _ in range(weights[rank.row])]
+        down = self.descending[self.peers - 1] if self.peers else False
+        partition = Partition(rows, [self._peers(row) for row in rows], down)
+        results = zip(*(function.results(partition) for function in self.functions), strict=True)
+        return [self._row(row, tuple(map(canonical_element, found))) for row, found in zip(rows, results, strict=True)]
+
+    def _peers(self, row: Any) -> tuple[Any, ...]:
+        """Return the parts of the key that peers share."""
+        key = row if self.key is None else self.key(row)
+        parts = tuple(key) if isinstance(key, tuple) else (key,)
+        return parts[: self.peers]
+
+    def _row(self, row: Any, results: tuple[Any, ...]) -> Any:
+        return (row, *results) if self.into is None else self.into(row, results)
+
+    def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
+        return replace(self, groups=PersistentMap()), (source.terminator(),)

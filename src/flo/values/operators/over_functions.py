@@ -1,0 +1,341 @@
+"""Window functions: what `over` computes for a row from the other rows of its partition.
+
+The rows of a partition stand in a total order, and a row with weight n stands there n times. Rows that are equal in
+the columns asked for are *peers*. A frame is the rows around a row that an aggregate reads.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+from functools import total_ordering
+from types import UnionType
+from typing import Any, NamedTuple, Optional, TypeAlias, Union, get_args, get_origin
+
+from flo.core.elements import returned_type
+from flo.core.term import Call, Lowerable, Lowering, Term, register
+from flo.values.exact import Exact, mean_places, mean_type, sum_type
+from flo.values.operators.zset_aggregates import Of
+from flo.values.operators.zset_ranking import comparable
+
+Frame: TypeAlias = tuple[str, Any, Any]
+"""("rows" | "range", from, to): None is unbounded, 0 the current row (of a range: its peers), negative is before it."""
+WHOLE: Frame = ("range", None, None)
+
+NUMBERING = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
+"""Functions of the position alone."""
+NEIGHBOURS = ("lag", "lead")
+AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last")
+"""Functions of a frame that skip nulls."""
+POSITIONS = ("first_value", "last_value", "nth_value")
+"""Functions of a frame that do not skip nulls."""
+
+_EXACTLY = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+
+
+@dataclass(frozen=True)
+class WindowFunction(Lowerable):
+    """A window function: its kind, the value it reads of a row, which rows it reads, its options and its frame."""
+
+    kind: str
+    of: Of = None
+    where: Of = None
+    options: tuple[Any, ...] = ()
+    """`ntile`: the number of buckets; `lag`, `lead`: the distance and the default; `nth_value`: n."""
+    frame: Frame = WHOLE
+
+    @property
+    def functions(self) -> tuple[Callable[[Any], Any], ...]:
+        """The functions of rows that it calls."""
+        return tuple(f for f in (self.of, self.where) if f is not None)
+
+    @property
+    def has_frame(self) -> bool:
+        return self.kind in AGGREGATES + POSITIONS
+
+    @property
+    def by_position(self) -> bool:
+        """Whether it counts rows one by one, so that equal rows may have different results."""
+        one_by_one = ("row_number", "ntile", "nth_value", *NEIGHBOURS)
+        return self.kind in one_by_one or (self.has_frame and self.frame[0] == "rows")
+
+    def result_type(self, element: Any) -> Any:
+        """Return the type of results for rows of this type: nullable unless they cannot be null."""
+        if self.kind in ("row_number", "rank", "dense_rank", "ntile", "count"):
+            return int
+        if self.kind in ("percent_rank", "cume_dist"):
+            return float
+        nullable, kind = without_none(element if self.of is None else returned_type(self.of))
+        if self.kind in NEIGHBOURS:
+            return _or_none(kind) if nullable or self.options[1] is None else kind
+        kind = sum_type(kind) if self.kind == "sum" else mean_type(kind) if self.kind == "avg" else kind
+        never_empty = self.kind != "nth_value" and self.where is None and holds_itself(self.frame)
+        return kind if never_empty and not nullable else _or_none(kind)
+
+    def results(self, rows: Partition) -> list[Any]:
+        """Return the result of every row of a partition, in its order."""
+        return _NUMBERED[self.kind](self, rows) if self.kind in _NUMBERED else self._of_values(rows)
+
+    def _of_values(self, rows: Partition) -> list[Any]:
+        values = [row if self.of is None else self.of(row) for row in rows.rows]
+        if self.kind in NEIGHBOURS:
+            distance, default = self.options
+            return _shifted(values, -distance if self.kind == "lag" else distance, default)
+        starts, ends = rows.frames(self.frame)
+        if self.kind in POSITIONS:
+            return _at(values, starts, ends, self.kind, *self.options)
+        if self.kind == "count" and self.of is None:
+            values = [True] * len(values)
+        there = [
+            value is not None and (self.where is None or self.where(row) is True)
+            for value, row in zip(values, rows.rows, strict=True)
+        ]
+        if self.kind in ("count", "sum", "avg"):
+            return _added(self.kind, values, there, starts, ends, without_none(returned_type(self.of))[1])
+        return _chosen(self.kind, values, there, starts, ends)
+
+    def lower(self, lower: Lowering) -> Term:
+        return Call("window_function", tuple(lower(getattr(self, field.name)) for field in fields(self)))
+
+
+register("window_function", WindowFunction)
+
+
+def without_none(kind: Any) -> tuple[bool, Any]:
+    """Return whether a type has None, and the type without it."""
+    if kind in (None, type(None)):
+        return True, type(None)
+    if get_origin(kind) in (Union, UnionType):
+        rest = tuple(part for part in get_args(kind) if part is not type(None))
+        return len(rest) < len(get_args(kind)), Union[rest]  # noqa: UP007
+    return kind is Any, kind
+
+
+def _or_none(kind: Any) -> Any:
+    return Any if kind is Any else Optional[kind]  # noqa: UP045
+
+
+def holds_itself(frame: Frame) -> bool:
+    """Return whether every row is in its own frame."""
+    _, start, end = frame
+    return not (_sign(start) > 0 or _sign(end) < 0)
+
+
+def _sign(offset: Any) -> int:
+    if offset is None:
+        return 0
+    zero = timedelta() if isinstance(offset, timedelta) else 0
+    return int(offset > zero) - int(offset < zero)
+
+
+class Partition(NamedTuple):
+    """The rows of a partition in order, a row with weight n n times; the columns asked for; and the last direction."""
+
+    rows: list[Any]
+    keys: list[tuple[Any, ...]]
+    """For each row, the values that its peers share."""
+    descending: bool
+
+    def peers(self) -> tuple[list[int], list[int]]:
+        """Return where the peers of each row begin, and where they end."""
+        starts, ends, begin, compared = [], [0] * len(self.rows), 0, [comparable(key) for key in self.keys]
+        for place, key in enumerate(compared):
+            if place and key != compared[place - 1]:
+                begin = place
+            starts.append(begin)
+        for place in reversed(range(len(self.rows))):
+            last = place + 1 == len(self.rows) or starts[place + 1] == place + 1
+            ends[place] = place + 1 if last else ends[place + 1]
+        return starts, ends
+
+    def frames(self, frame: Frame) -> tuple[list[int], list[int]]:
+        """Return where the frame of each row begins, and where it ends: empty if it begins at its end or later."""
+        mode, start, end = frame
+        count = len(self.rows)
+        places = range(count)
+        if mode == "rows":
+            return (
+                [0 if start is None else max(0, place + start) for place in places],
+                [count if end is None else min(count, place + end + 1) for place in places],
+            )
+        starts, ends = self.peers()
+        shifted = None if _sign(start) == _sign(end) == 0 else _Ranges(self, starts, ends)
+        return (
+            [0] * count if start is None else shifted.begins(start) if shifted and _sign(start) else starts,
+            [count] * count if end is None else shifted.ends(end) if shifted and _sign(end) else ends,
+        )
+
+
+class _Ranges:
+    """The values of one order column, to find how far an offset reaches."""
+
+    def __init__(self, rows: Partition, starts: list[int], ends: list[int]) -> None:
+        self.values, self.down = [key[-1] for key in rows.keys], rows.descending
+        self.peers = starts, ends
+        there = [place for place, value in enumerate(self.values) if value is not None]
+        self.span = (there[0], there[-1] + 1) if there else (0, 0)
+        self.ordered = [self._place(value) for value in self.values]
+
+    def _place(self, value: Any) -> Any:
+        return _Down(comparable(value)) if self.down else comparable(value)
+
+    def begins(self, offset: Any) -> list[int]:
+        """Return the first row that is at this offset from each row or later; nulls are at no offset."""
+        return self._searched(offset, bisect_left, 0)
+
+    def ends(self, offset: Any) -> list[int]:
+        """Return the row behind the last that is at this offset from each row or earlier."""
+        return self._searched(offset, bisect_right, 1)
+
+    def _searched(self, offset: Any, search: Any, side: int) -> list[int]:
+        low, high = self.span
+        found = []
+        for place, value in enumerate(self.values):
+            if value is None:
+                found.append(self.peers[side][place])
+                continue
+            moved = moved_value(value, -offset if self.down else offset)
+            if moved is None:
+                found.append(high if _sign(offset) > 0 else low)
+            else:
+                found.append(search(self.ordered, self._place(moved), low, high))
+        return found
+
+
+def moved_value(value: Any, offset: Any) -> Any:
+    """Return a value plus an offset; None if it is beyond all values of its type. Zoned times move as instants."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(UTC)
+    try:
+        return _EXACTLY.add(value, Decimal(offset)) if isinstance(value, Decimal) else value + offset
+    except OverflowError:
+        return None
+
+
+@total_ordering
+class _Down:
+    """A key in descending order."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Down) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __lt__(self, other: _Down) -> bool:
+        return bool(other.key < self.key)
+
+
+def _shifted(values: list[Any], distance: int, default: Any) -> list[Any]:
+    count = len(values)
+    return [values[at] if 0 <= (at := place + distance) < count else default for place in range(count)]
+
+
+def _at(values: list[Any], starts: Sequence[int], ends: Sequence[int], kind: str, nth: int = 1) -> list[Any]:
+    """Return the value of the first, the last or the n-th row of each frame; None if there is none."""
+    found = []
+    for start, end in zip(starts, ends, strict=True):
+        at = end - 1 if kind == "last_value" else start + nth - 1
+        found.append(values[at] if start <= at < end else None)
+    return found
+
+
+def _added(
+    kind: str, values: list[Any], there: list[bool], starts: Sequence[int], ends: Sequence[int], of: Any
+) -> list[Any]:
+    """Return the count, the exact sum or the mean of each frame, as the difference of two running totals."""
+    counts, totals = [0], [Exact()]
+    for value, counted in zip(values, there, strict=True):
+        counts.append(counts[-1] + counted)
+        if kind != "count":
+            totals.append(totals[-1].added([(value, 1)]) if counted else totals[-1])
+    found: list[Any] = []
+    for start, end in zip(starts, ends, strict=True):
+        count = counts[end] - counts[start] if start < end else 0
+        if kind == "count":
+            found.append(count)
+        elif not count:
+            found.append(None)
+        else:
+            total = difference(totals[end], totals[start])
+            found.append(total.value() if kind == "sum" else total.mean(count, mean_places(of)))
+    return found
+
+
+def difference(one: Exact, other: Exact) -> Exact:
+    """Return the terms of one sum without those of another."""
+    totals = {kind: (total, weight) for kind, total, weight in one.parts}
+    for kind, total, weight in other.parts:
+        before, already = totals.get(kind, (0, 0))
+        totals[kind] = (before - total, already - weight)
+    order = [kind for kind, _, _ in one.parts] + [kind for kind, _, _ in other.parts]
+    kept = {kind: totals[kind] for kind in dict.fromkeys(order) if any(totals[kind])}
+    return Exact(tuple((kind, *parts) for kind, parts in kept.items()))
+
+
+def _chosen(kind: str, values: list[Any], there: list[bool], starts: Sequence[int], ends: Sequence[int]) -> list[Any]:
+    """Return the least, the greatest, the first or the last value of each frame. Nulls are skipped."""
+    keys: list[Any] = [comparable(value) for value in values] if kind in ("min", "max") else list(range(len(values)))
+
+    def better(one: int, other: int) -> bool:
+        return bool(keys[one] < keys[other] if kind in ("min", "first") else keys[other] < keys[one])
+
+    found: list[Any] = []
+    best, seen = None, (0, 0)
+    for start, end in zip(starts, ends, strict=True):
+        if start != seen[0] or end < seen[1]:  # a frame that only grows is not searched again
+            best, seen = None, (start, start)
+        for place in range(seen[1], end):
+            if there[place] and (best is None or better(place, best)):
+                best = place
+        seen = (start, max(end, start))
+        found.append(None if best is None else values[best])
+    return found
+
+
+def _rank(_: WindowFunction, rows: Partition) -> list[Any]:
+    return [start + 1 for start in rows.peers()[0]]
+
+
+def _dense_rank(_: WindowFunction, rows: Partition) -> list[Any]:
+    starts = rows.peers()[0]
+    number = {start: place + 1 for place, start in enumerate(sorted(set(starts)))}
+    return [number[start] for start in starts]
+
+
+def _percent_rank(_: WindowFunction, rows: Partition) -> list[Any]:
+    others = len(rows.rows) - 1
+    return [start / others if others else 0.0 for start in rows.peers()[0]]
+
+
+def _cume_dist(_: WindowFunction, rows: Partition) -> list[Any]:
+    return [end / len(rows.rows) for end in rows.peers()[1]]
+
+
+def _ntile(function: WindowFunction, rows: Partition) -> list[Any]:
+    """The first buckets have one row more, if the rows cannot be divided evenly."""
+    (buckets,) = function.options
+    size, more = divmod(len(rows.rows), buckets)
+    large = more * (size + 1)
+    return [
+        place // (size + 1) + 1 if place < large else more + (place - large) // size + 1
+        for place in range(len(rows.rows))
+    ]
+
+
+_NUMBERED: dict[str, Callable[[WindowFunction, Partition], list[Any]]] = {
+    "row_number": lambda _, rows: list(range(1, len(rows.rows) + 1)),
+    "rank": _rank,
+    "dense_rank": _dense_rank,
+    "percent_rank": _percent_rank,
+    "cume_dist": _cume_dist,
+    "ntile": _ntile,
+}

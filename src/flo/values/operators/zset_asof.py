@@ -1,0 +1,173 @@
+"""asof_join: each row of a z-set with the nearest row of another, by an order and within equal keys.
+
+A right row counts if its weight is positive; the weight itself does not matter. So the output is linear in the left
+z-set: with m(x) the match of a row x, it is Σ w · into(x, m(x)) over the left rows x and their weights w. A left delta
+is joined with what the right side has. When right rows come or go, only the left rows between them and the next right
+row may have another match.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Optional, Self, TypeAlias, final
+
+from flo.core.collection import End
+from flo.core.elements import returned_type
+from flo.core.operator import Step
+from flo.core.persistent import PersistentMap
+from flo.core.stream_type import StreamTypes
+from flo.values.canonical import canonical_element
+from flo.values.operators.alike import element_of, expect_equal_keys
+from flo.values.operators.joins import Into, Key, Units, combine_ahead, combine_pairs, key_type, pair
+from flo.values.operators.shapes import evaluate_ahead
+from flo.values.operators.zset_joins import Side, ZSetJoin
+from flo.values.operators.zsets import make_delta
+from flo.values.row_order import order_key
+from flo.values.weighted import ZSetValue
+
+Entry: TypeAlias = tuple[Any, Any, int]
+"""The place of a row in the order, the row, and its weight."""
+Entries: TypeAlias = tuple[Entry, ...]
+"""The rows of one key, sorted by place and then by row."""
+
+
+@final
+@dataclass(frozen=True)
+class AsOfJoin(ZSetJoin):
+    """asof_join(at, other_at, on, other_on, into, forward, inner, M₁, M₂): ((ZSet<T>, X), (ZSet<U>, X)) ↪ (ZSet<V>, X).
+
+    A left row x is matched with the right row y of an equal key `on` for which other_at(y) is the largest that is not
+    above at(x); with `forward`, the smallest that is not below. Of several such rows it is the largest. Rows whose key
+    or place is None have no match. Left rows without a match are into(x, None), or dropped if `inner`.
+
+    Without `at` the row is its own place; without `on` all rows have one key.
+    """
+
+    at: Key = None
+    other_at: Key = None
+    on: Key = None
+    other_on: Key = None
+    into: Into = None
+    forward: bool = False
+    inner: bool = False
+    left: PersistentMap[Any, Entries] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
+    right: PersistentMap[Any, Entries] = PersistentMap()  # type: ignore[assignment]  # noqa: RUF009
+
+    name = "asof_join"
+    retracts = True
+    rule = "asof-join-zset"
+
+    def expect_elements(self, inputs: StreamTypes) -> None:
+        left, right = map(element_of, inputs)
+        expect_equal_keys(self, inputs, key_type(self.at, left), key_type(self.other_at, right))
+        if self.on is not None and self.other_on is not None:
+            expect_equal_keys(self, inputs, returned_type(self.on), returned_type(self.other_on))
+
+    def element(self, left: Any, right: Any) -> Any:
+        if self.into is not None:
+            return returned_type(self.into)
+        return tuple[left, right] if self.inner else tuple[left, Optional[right]]  # noqa: UP045
+
+    def joined(self, left: Side, right: Side) -> Units:
+        raise NotImplementedError  # `_joined` needs the order, too
+
+    def combined(self, units: list[Any]) -> list[Any]:
+        into: Callable[[Any, Any], Any] = self.into or pair
+        combine_ahead(self.into, units)
+        return combine_pairs(into, units)
+
+    def side_ended(self, side: int) -> Self:
+        if side == 1:
+            return replace(self, left=PersistentMap())
+        return replace(self, right=PersistentMap((k, rows) for k, rows in self.right.items() if k in self.left))
+
+    def _joined(self, left: ZSetValue, right: ZSetValue) -> Step:
+        lefts, rights = self._by_key(left, self.at, self.on), self._by_key(right, self.other_at, self.other_on)
+        rights.pop(None, None)
+        pairs = [((row, None), weight) for _, row, weight in lefts.pop(None, ())]
+        new_left: dict[Any, Entries] = {}
+        new_right: dict[Any, Entries] = {}
+        for key in lefts | rights:
+            stored, before = self.left.get(key, ()), self.right.get(key, ())
+            after = merge_entries(before, rights.get(key, ()))
+            for at, row, weight in self._touched(stored, rights.get(key, ()), after):
+                pairs += [((row, self._match(before, at)), -weight), ((row, self._match(after, at)), weight)]
+            pairs += [((row, self._match(after, at)), weight) for at, row, weight in lefts.get(key, ())]
+            if right.end is not End.PASSED and key in lefts:
+                new_left[key] = merge_entries(stored, lefts[key])
+            if key in rights and (left.end is not End.PASSED or key in self.left):
+                new_right[key] = after
+        units = [(both, weight) for both, weight in pairs if not (self.inner and both[1] is None)]
+        kept = self.left.updated(new_left, drop=()), self.right.updated(new_right, drop=())
+        joined = replace(self, left=kept[0], right=kept[1])
+        return Step(self.rule, (left.drained(), right.drained()), joined, make_delta(self.combined(units)))
+
+    @staticmethod
+    def _by_key(value: ZSetValue, at: Key, on: Key) -> dict[Any, list[Entry]]:
+        """Group a delta by key. Rows without a place or a key are under None."""
+        found: dict[Any, list[Entry]] = {}
+        for f in (at, on):
+            evaluate_ahead(f, value.elements_list())
+        for row, weight in value.all_units():
+            place = row if at is None else canonical_element(at(row))
+            key = () if on is None else canonical_element(on(row))
+            nothing = place is None or key is None or (type(key) is tuple and any(part is None for part in key))
+            found.setdefault(None if nothing else key, []).append((place, row, weight))
+        return found
+
+    def _match(self, rights: Entries, at: Any) -> Any:
+        """Return the right row that matches this place; None if there is none."""
+        index = bisect_right(rights, order_key(at), key=place_of) - 1
+        if self.forward:
+            first = present(rights, bisect_left(rights, order_key(at), key=place_of), 1)
+            if first is None:
+                return None
+            index = bisect_right(rights, place_of(first), key=place_of) - 1
+        found = present(rights, index, -1)
+        return None if found is None else found[1]
+
+    def _touched(self, stored: Entries, delta: Any, after: Entries) -> list[Entry]:
+        """Return the stored left rows that may have another match after this delta of the right side."""
+        found: set[int] = set()
+        for place in {order_key(at): None for at, _, _ in delta}:
+            if self.forward:
+                below = present(after, bisect_left(after, place, key=place_of) - 1, -1)
+                low = 0 if below is None else bisect_right(stored, place_of(below), key=place_of)
+                high = bisect_right(stored, place, key=place_of)
+            else:
+                above = present(after, bisect_right(after, place, key=place_of), 1)
+                low = bisect_left(stored, place, key=place_of)
+                high = len(stored) if above is None else bisect_left(stored, place_of(above), key=place_of)
+            found |= set(range(low, high))
+        return [stored[index] for index in sorted(found)]
+
+
+def place_of(entry: Entry) -> Any:
+    return order_key(entry[0])
+
+
+def present(entries: Entries, index: int, step: int) -> Entry | None:
+    """Return the first row with a positive weight from an index on, in steps of 1 or -1."""
+    while 0 <= index < len(entries):
+        if entries[index][2] > 0:
+            return entries[index]
+        index += step
+    return None
+
+
+def _rank(entry: Entry) -> Any:
+    return order_key(entry[0]), order_key(entry[1])
+
+
+def merge_entries(entries: Entries, delta: Any) -> Entries:
+    """Return sorted rows with those of a delta: weights of equal rows are added, and rows without weight dropped."""
+    found = list(entries)
+    for at, row, weight in delta:
+        index = bisect_left(found, _rank((at, row, 0)), key=_rank)
+        if index < len(found) and found[index][1] == row:
+            weight += found.pop(index)[2]
+        if weight:
+            found.insert(index, (at, row, weight))
+    return tuple(found)
