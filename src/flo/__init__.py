@@ -72,6 +72,7 @@ from flo.core.errors import (
     ThresholdError,
     TypeMismatch,
     UnknownNameError,
+    UnknownVerbError,
     UnusedInputError,
 )
 from flo.core.event_loop import ByHand, FirstEnabled, RandomSchedule, RoundRobin
@@ -185,6 +186,7 @@ __all__ = [
     "TypeMismatch",
     "Unbounded",
     "UnknownNameError",
+    "UnknownVerbError",
     "UnusedInputError",
     "Value",
     "Versioned",

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 import flo
-from tests.api import refused_programs
+from tests.api import refused_programs, refused_relations
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 PROGRAMS = {
     name: function
-    for name, function in vars(refused_programs).items()
-    if inspect.isfunction(function) and function.__module__ == refused_programs.__name__ and name[0] != "_"
+    for module in (refused_programs, refused_relations)
+    for name, function in vars(module).items()
+    if inspect.isfunction(function) and function.__module__ == module.__name__ and name[0] != "_"
 }
 
 

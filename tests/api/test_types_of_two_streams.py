@@ -97,7 +97,7 @@ def test_keys_that_are_never_equal_are_refused(join: str, left: Any, right: Any)
 def test_columns_are_keys_too() -> None:
     bids = stream(flo.ZSet(Bid))
     bids.join(bids, "auction", "auction")
-    with pytest.raises(flo.TypeMismatch, match="keys of type int never equal keys of type str"):
+    with pytest.raises(flo.TypeMismatch, match="never equal: `auction`, int, and `note`, str"):
         bids.join(bids, "auction", "note")
 
 
@@ -113,8 +113,8 @@ TOGETHER: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
 }
 RELATED: list[tuple[Any, Any]] = [
     (int, int), (int, bool), (int, float), (int, Decimal), (int, int | None), (int, int | str), (int, Any), (Cat, Dog),
-    (Cat, Animal), (Bid, tuple[int, str]), (RowDict, OnlyAuction), (Literal["a"], Literal["b"]), (UserId, OrderId),
-    (int | None, str | None), (int, object), (T, str), (flo.rows(pa.schema([("auction", pa.int64())])), Bid),
+    (Cat, Animal), (Bid, tuple[int, str]), (Literal["a"], Literal["b"]), (UserId, OrderId),
+    (int | None, str | None), (int, object), (T, str),
     (str, "Bid"), (tuple[int, str], tuple[int | None, str]), (Box[int], Box[str]),
 ]  # fmt: skip
 UNRELATED: list[tuple[Any, Any]] = [
@@ -122,6 +122,18 @@ UNRELATED: list[tuple[Any, Any]] = [
     (tuple[int, str], tuple[int, int]), (int | float, str), (UserId, str), (Literal["a"], int),
     (frozenset[int], frozenset[str]),
 ]  # fmt: skip
+
+
+OTHER_COLUMNS: list[tuple[Any, Any]] = [(RowDict, OnlyAuction), (flo.rows(pa.schema([("auction", pa.int64())])), Bid)]
+
+
+@pytest.mark.parametrize("verb", ["union of z-sets", "union of bags", "union of sets", "minus"])
+@pytest.mark.parametrize(("left", "right"), OTHER_COLUMNS, ids=["dicts", "tuples"])
+def test_rows_with_other_columns_are_not(verb: str, left: Any, right: Any) -> None:
+    collection, put = TOGETHER[verb]
+    for one, other in ((left, right), (right, left)):
+        with pytest.raises(flo.TypeMismatch, match="needs two streams with the same columns"):
+            pair(collection(one), collection(other), put)
 
 
 @pytest.mark.parametrize("verb", TOGETHER)

@@ -10,6 +10,8 @@ from decimal import Decimal
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
+import narwhals as nw
+
 import flo
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -217,6 +219,34 @@ ANY: dict[str, Verb] = {
     "threshold": lambda g: (
         g.open.enumerate().map(typed(lambda p: p[0], tuple[int, g.T], int)).fold_lattice(flo.Max(int)).threshold(2)
     ),
+    "select": lambda g: [
+        g.rows.select("1", "2"),
+        g.rows.with_columns(next=nw.col("2") + 1).rename({"0": "key"}).drop("1"),
+        g.rows.select(key="1").filter(~nw.col("key").is_null()),
+    ],
+    "group_by": lambda g: [
+        g.rows.group_by(key="0").agg(n=flo.count(), values=flo.count("1"), different=flo.count_distinct("1")),
+        g.rows.agg(n=flo.count("0"), different=flo.count_distinct("1"), all=flo.sum("2")),
+    ],
+    "rollup": lambda g: [
+        g.rows.rollup("0").agg(n=flo.count(), level=flo.grouping_id()),
+        g.rows.cube("0").agg(different=flo.count_distinct("1")),
+        g.rows.grouping_sets(["1"], ["0"]).agg(all=flo.sum("2")),
+    ],
+    "join of rows": lambda g: [
+        g.rows.select(key="0", place="2").join(g.rows.select(key="1", at="2"), on="key", how=how, nulls_equal=alike)
+        for how, alike in (("inner", False), ("left", True), ("full", False), ("semi", True), ("anti", False))
+    ],
+    "set operations": lambda g: [
+        verb(g.rows.select(key="0"), g.rows.filter(nw.col("2") > 3).select(key="1"))
+        for verb in (
+            lambda a, b: a.union_distinct(b),
+            lambda a, b: a.except_(b),
+            lambda a, b: a.except_(b, all=True),
+            lambda a, b: a.intersect(b),
+            lambda a, b: a.intersect(b, all=True),
+        )
+    ],
     "tee nested": lambda g: g.open.batch(2).zip(g.open.batch(3)).nest(lambda a, b: (a.count(), b.last())),
 }
 ORDERED: dict[str, Verb] = {
@@ -233,6 +263,9 @@ ORDERED: dict[str, Verb] = {
         greatest.event_when_above(g.kind.values[0]),
         greatest.map_monotone(typed(lambda x: x is not None, g.T, bool), flo.Or, monotone="true of every value"),
     ],
+    "ordered aggregates": lambda g: g.rows.group_by(parity=nw.col("2") % 2).agg(
+        least=flo.min("0"), greatest=flo.max("0"), at=flo.arg_max("2", by="1"), first=flo.first("0", order_by="1")
+    ),
     "top": lambda g: [
         g.zset.top(3, g.same()),
         g.rows.top(2, g.at(1), g.at(0)),
@@ -258,6 +291,9 @@ NUMBERS: dict[str, Verb] = {
     "sum_by": lambda g: [g.rows.sum_by(g.at(0), g.at(1)), g.rows.sum_by(g.at(0), g.at(2))],
     "avg": lambda g: g.zset.avg(),
     "avg_by": lambda g: g.rows.avg_by(g.at(0), g.at(1)),
+    "numeric aggregates": lambda g: g.rows.agg(
+        all=flo.sum("0", where=nw.col("2") > 2), mean=flo.avg("1"), once=flo.sum_distinct("0")
+    ),
 }
 
 

@@ -11,6 +11,8 @@ from typing import Any, get_overloads
 import pytest
 
 import flo
+from flo.api import aggregates, group_by, row_verbs
+from flo.api.group_by import aggregated
 from flo.api.scope import StreamBase
 from flo.api.stream import Stream
 from tests.engines.families import Family, build_programs
@@ -79,6 +81,28 @@ def test_on_every_collection_that_it_takes(monkeypatch: pytest.MonkeyPatch) -> N
     taken = {(name, of) for name, verb in verbs().items() for of in collections_of(verb)}
     assert len(taken) > 90
     assert sorted(taken - called) == []
+
+
+def test_every_aggregate_is_in_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of groups that every verb makes, and of all rows."""
+    used: set[tuple[str, str]] = set()
+
+    def noted(stream: Any, keys: Any, given: dict[str, Any], sets: Any = None) -> Any:
+        used.update((spec.kind, "sets" if sets else "groups" if keys else "all rows") for spec in given.values())
+        return aggregated(stream, keys, given, sets)
+
+    for module in (group_by, row_verbs):
+        monkeypatch.setattr(module, "aggregated", noted)
+    for family in FAMILIES:
+        build_programs(family.programs)
+    kinds = {name for name, made in vars(aggregates).items() if returns_aggregate(made)}
+    assert len(kinds) > 25
+    assert kinds - {kind for kind, _ in used} == set()
+    assert {of for _, of in used} == {"groups", "all rows", "sets"}
+
+
+def returns_aggregate(made: Any) -> bool:
+    return inspect.isfunction(made) and made.__annotations__.get("return") == "AggregateSpec"
 
 
 def test_a_verb_without_a_program_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

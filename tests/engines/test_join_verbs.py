@@ -45,12 +45,16 @@ def join_of_whole_rows(p: Program) -> None:
 
 
 @FAMILY.program
-def join_on_a_column(p: Program) -> None:
+def join_into_columns(p: Program) -> None:
     orders, customers = both_sides(p)
-    pairs = orders.join(customers, "customer", "name")
-    p.expect(pairs, {(TEA, ANN): 1}, {(TEA, MOVED): 1, (CAKE, MOVED): 1}, {(NUTS, BOB): 1})
     cities = orders.join(customers, "customer", "name", {"city": "city", "price": nw.col("price") * 10})
     p.expect(cities.map(("city", "price")), {("Oslo", 20): 1}, {(None, 20): 1, (None, 40): 1}, {("Rome", 30): 1})
+    p.expect(
+        orders.join(orders, "customer", into=("price", "price_right")).filter(lambda pair: pair[0] != pair[1]),
+        {},
+        {(2, 4): 1, (4, 2): 1},
+        {(2, 4): 1, (4, 2): 1},
+    )
 
 
 @FAMILY.program
@@ -63,17 +67,6 @@ def join_by_functions(p: Program) -> None:
         lambda order, customer: (customer.city, order.price),
     )
     p.expect(cities, {("Oslo", 2): 1}, {(None, 2): 1, (None, 4): 1}, {("Rome", 3): 1})
-
-
-@FAMILY.program
-def join_on_two_columns(p: Program) -> None:
-    """None is equal to None, as in Python."""
-    left, right = (
-        p.input(flo.ZSet[Customer], {CLEO: 1}, {BOB: 1}),
-        p.input(flo.ZSet[Customer], {CLEO: 2, ANN: 1}, {BOB: 1}),
-    )
-    found = left.join(right, ("name", "city"), ("name", "city"))
-    p.expect(found, {(CLEO, CLEO): 2}, {(CLEO, CLEO): 2, (BOB, BOB): 1})
 
 
 @FAMILY.program

@@ -101,7 +101,7 @@ def test_explain_says_what_runs_row_by_row() -> None:
     flow = flo.Flow("explained")
     flow.output("selected", orders_of(flow).select("shop", total=lambda r: r.price * r.qty))
     assert "1 row by row in Python" in flow.on(flo.here).explain()
-    assert "total: lambda r: r.price * r.qty" in flow.explain()
+    assert "total=lambda r: r.price * r.qty" in flow.explain()
 
 
 def test_types_are_annotated_or_derived() -> None:

@@ -111,7 +111,7 @@ def test_long_expressions_are_told_apart():
     assert one == Expression(long, (ORDER,))
     assert hash(one) == hash(Expression(long, (ORDER,)))
     assert len(one.__name__) <= 80
-    assert one.__name__ == other.__name__
+    assert one.__name__[2:70] == other.__name__[3:71]
     assert identity(one) != identity(other)
     lowering = Lowering()
     assert lowering(one) != lowering(other)
@@ -193,13 +193,13 @@ def test_other_verbs_with_columns():
 REFUSED = {
     "a column that is not there": (
         lambda rows: rows.map("prize"),
-        "`f` of `map` is the column `prize`, which `rows` does not have",
+        "`f` of `map` gets the column `prize`, which `rows` does not have",
         "user, price, count, note",
     ),
     "one that an expression names": (
         lambda rows: rows.filter(nw.col("prize") > 3),
-        "prize",
-        "user: string, price: int64",
+        "`keep` of `filter` reads the column `prize`, which `rows` does not have",
+        "expression",
     ),
     "a sum": (lambda rows: rows.map(nw.col("price").sum()), "from one row", "on other rows"),
     "a running sum": (lambda rows: rows.map(nw.col("price").cum_sum()), "from one row", "on other rows"),
@@ -219,15 +219,15 @@ REFUSED = {
         "from one row",
         "`str.to_datetime` without a format infers one from other rows",
     ),
-    "types that do not go together": (lambda rows: rows.map(nw.col("user") + 1), "does not fit its rows", "string"),
+    "types that do not go together": (lambda rows: rows.map(nw.col("user") + 1), "cannot be computed", "string"),
     "a filter that gives no truth": (
         lambda rows: rows.filter("price"),
-        "`keep` of `filter` must be columns of type bool; got int",
-        "given",
+        "`keep` of `filter` must be true or false; got int",
+        'filter(nw.col("price") > …)',
     ),
     "weights that are no integers": (
         lambda rows: rows.map_weights(nw.col("weight") * 0.5),
-        "`f` of `map_weights` must be columns of type int; got float",
+        "`f` of `map_weights` must be of type int; got float",
         "weight",
     ),
     "no function of rows": (lambda rows: rows.flat_map("user"), "`f` of `flat_map` must be a function", "given"),

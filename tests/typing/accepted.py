@@ -123,7 +123,11 @@ assert_type(orders.aggregate_by("user", of="price", finish=str), flo.Stream[flo.
 assert_type(orders.count_by("user"), flo.Stream[flo.ZSet[tuple[Any, int]], flo.Unbounded])
 assert_type(orders.count_distinct_by("user", of="price"), flo.Stream[flo.ZSet[tuple[Any, int]], flo.Unbounded])
 assert_type(orders.avg_by("user", of="price"), flo.Stream[flo.ZSet[tuple[Any, float]], flo.Unbounded])
-assert_type(orders.join(orders, on="user", other_on="user"), flo.Stream[flo.ZSet[tuple[Order, Order]], flo.Unbounded])
+assert_type(orders.join(orders, on="user", other_on="user"), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(
+    orders.join(orders, on=lambda o: o.user, other_on="user"),
+    flo.Stream[flo.ZSet[tuple[Order, Order]], flo.Unbounded],
+)
 assert_type(
     orders.join(orders, on="user", other_on="user", into={"k": "user", "s": nw.col("price") + nw.col("price_right")}),
     flo.Stream[flo.ZSet[Any], flo.Unbounded],
@@ -168,6 +172,48 @@ some = flow.input("some", flo.Set[int], bounded=True)
 assert_type(some.intersection(some).difference(some), flo.Stream[flo.Set[int], flo.Bounded])
 assert_type(largest.union(largest).above(3), flo.Stream[flo.LVar[flo.Or], flo.Unbounded])
 
+
+class Shop(NamedTuple):
+    user: str
+    city: str
+
+
+shops = flow.input("shops", flo.ZSet[Shop], bounded=True)
+bag_of_orders = flow.input("bag_of_orders", flo.Bag[Order])
+set_of_orders = flow.input("set_of_orders", flo.Set[Order], bounded=True)
+assert_type(orders.select("user", total=nw.col("price") * 2), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(orders.select(["user", "price"]), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(orders.with_columns(twice=lambda order: order.price * 2), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(ended_orders.with_columns(twice=nw.col("price") * 2), flo.Stream[flo.Sequence[Any], flo.Bounded])
+assert_type(bag_of_orders.drop("price"), flo.Stream[flo.Bag[Any], flo.Unbounded])
+assert_type(set_of_orders.rename({"user": "who"}, price="cents"), flo.Stream[flo.Set[Any], flo.Bounded])
+assert_type(
+    orders.group_by("user", dear=nw.col("price") > 3).agg(n=flo.count()), flo.Stream[flo.ZSet[Any], flo.Unbounded]
+)
+assert_type(shops.group_by(lambda shop: shop.city).agg(n=flo.count()), flo.Stream[flo.ZSet[Any], flo.Bounded])
+assert_type(orders.rollup("user").agg(all=flo.sum("price")), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(orders.cube("user", "price").agg(n=flo.count()), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(
+    orders.grouping_sets(["user"], "price", []).agg(n=flo.count(), level=flo.grouping_id()),
+    flo.Stream[flo.ZSet[Any], flo.Unbounded],
+)
+assert_type(shops.agg(n=flo.count(), best=flo.arg_max("user", by="city")), flo.Stream[flo.ZSet[Any], flo.Bounded])
+assert_type(orders.join(shops, on="user"), flo.Stream[flo.ZSet[Any], flo.Unbounded | flo.Bounded])
+assert_type(orders.join(orders, on=["user", nw.col("price")], how="left"), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(
+    orders.join(
+        orders, on="user", other_on="user", how="full", where=nw.col("price") > 3, suffix="_2", nulls_equal=True
+    ),
+    flo.Stream[flo.ZSet[Any], flo.Unbounded],
+)
+assert_type(orders.join(orders, how="cross"), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(orders.join(orders, on="user", how="semi"), flo.Stream[flo.ZSet[Order], flo.Unbounded])
+assert_type(orders.join(orders, on="user", how="anti"), flo.Stream[flo.ZSet[Order], flo.Unbounded])
+assert_type(bag_of_orders.join(bag_of_orders, on="user"), flo.Stream[flo.Bag[Any], flo.Unbounded])
+assert_type(set_of_orders.join(set_of_orders, on="user"), flo.Stream[flo.Set[Any], flo.Bounded])
+assert_type(orders.union_distinct(orders), flo.Stream[flo.ZSet[Order], flo.Unbounded])
+assert_type(orders.except_(orders, all=True), flo.Stream[flo.ZSet[Order], flo.Unbounded])
+assert_type(orders.intersect(orders), flo.Stream[flo.ZSet[Order], flo.Unbounded])
 assert_type(flow.table("kept", Order, key="user"), flo.Stream[flo.ZSet[Order], flo.Unbounded])
 assert_type(flow.table("ended", Order, key=["user"], bounded=True), flo.Stream[flo.ZSet[Order], flo.Bounded])
 assert_type(orders.explode("items"), flo.Stream[flo.ZSet[Any], flo.Unbounded])

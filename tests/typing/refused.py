@@ -48,3 +48,16 @@ some.union(words)  # refused
 numbers.union(lines)  # refused
 numbers.merge(lines)  # refused
 words.union(words.map(len))  # refused
+numbers.group_by("a")  # refused
+words.agg(n=flo.count())  # refused
+open_numbers.rollup("a")  # refused
+some.union_distinct(some)  # refused
+rows.select(3)  # refused
+rows.with_columns(twice=3)  # refused
+rows.drop(3)  # refused
+rows.group_by("a").agg(n=3)  # refused
+rows.join(rows, on="a", how="outer")  # refused
+rows.join(rows, on="a", suffix=3)  # refused
+rows.join(rows, how="left")  # refused
+rows.join(rows, on=abs, other_on=abs, how="left")  # refused
+numbers.join(numbers, on="a")  # refused

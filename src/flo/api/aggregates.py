@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.labels import label
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,37 @@ class AggregateSpec:
     range: tuple[Any, Any] | None = None
 
     def __repr__(self) -> str:
-        parts = [repr(argument) for argument in self.arguments]
-        parts += [repr(option) for option in self.options]
+        parts = [_shown(argument) for argument in self.arguments]
+        parts += [_shown(option) for option in self.options]
         for name in ("where", "order_by", "rows", "range"):
             if (given := getattr(self, name)) is not None:
-                parts.append(f"{name}={given!r}")
+                parts.append(f"{name}={_shown(given)}")
         return f"flo.{self.kind}({', '.join(parts)})"
+
+    def described(self) -> str:
+        """Return the aggregate for `explain`: `sum(price, where=qty > 2)`."""
+        parts = [_named(argument) for argument in self.arguments]
+        parts += [_shown(option) for option in self.options if not _is_default(option)]
+        parts += [] if self.order_by is None else [f"order_by={_named(self.order_by)}"]
+        parts += [] if self.where is None else [f"where={_named(self.where)}"]
+        return f"{self.kind}({', '.join(parts)})"
+
+
+def _is_default(option: Any) -> bool:
+    return option is None or option is False or (isinstance(option, tuple) and not option)
+
+
+def _named(given: Any) -> str:
+    return given if isinstance(given, str) else _shown(given)
+
+
+def _shown(given: Any) -> str:
+    """Return an argument as the user wrote it."""
+    if hasattr(given, "_nodes"):
+        from flo.columns.readable import readable
+
+        return readable(given)
+    return label(given) if callable(given) else repr(given)
 
 
 def count(of: Any = None, *, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:

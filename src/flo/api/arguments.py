@@ -97,8 +97,7 @@ def is_narrowed(stream: Any, kind: Any) -> bool:
     No annotation tells what a filter leaves, and computed columns are nullable as far as is known.
     """
     return stream is not None and any(
-        (isinstance(vertex.operator, Filter) or _has_columns(vertex.operator))
-        and any(kind_of(output) == kind for output in vertex.outputs)
+        isinstance(vertex.operator, Filter) and any(kind_of(output) == kind for output in vertex.outputs)
         for vertex in _before(stream)
     )
 

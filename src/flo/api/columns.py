@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, TypeAlias, TypeVar
 
+from flo.api.column_errors import expect_known_columns, say_misfit
 from flo.api.scope import StreamBase, name_input
 from flo.core.elements import type_name
-from flo.core.errors import FloError, Origin, TypeMismatch, brief
+from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.values.keyed import Keyed
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ else:
 T = TypeVar("T")
 Asked: TypeAlias = "Callable[[T], Any] | Columns"
 """A function of rows whose result type does not affect the type of the verb's result."""
+COLUMNS = "columns"
+"""The parameter of verbs that take columns as such, by position or by name."""
 WEIGHTS: Any = object()
 """The weight of a row, as the second argument of a function."""
 
@@ -99,13 +102,19 @@ def bind_columns(verb: str, parameter: str, given: Any, rows: tuple[Any, ...], g
         layouts = tuple(_layout(verb, parameter, row) for row in rows)
         expression = _make_expression(verb, parameter, given, layouts)
         if gives is not None and gives not in (expression.kind, *getattr(expression.kind, "__args__", ())):
+            wanted = "true or false" if gives is bool else f"of type {gives.__name__}"
             raise TypeMismatch(
-                f"`{parameter}` of `{verb}` must be columns of type {gives.__name__}; got {type_name(expression.kind)}",
-                facts=(("given", brief(expression)),),
+                f"`{parameter}` of `{verb}` must be {wanted}; got {type_name(expression.kind)}",
+                facts=(("expression", expression.__name__), ("{input}", streams[0].type.described())),
+                instead=((f"{verb}(nw.col({_example(given)}) > …)", "a comparison"),) if gives is bool else (),
             )
     except FloError as error:
         raise name_input(error, streams[error.index or 0]).located(Origin.here()) from None
     return expression
+
+
+def _example(given: Any) -> str:
+    return f'"{given}"' if isinstance(given, str) else "…"
 
 
 def _layout(verb: str, parameter: str, row: Any) -> Layout:
@@ -160,17 +169,12 @@ def _make_expression(verb: str, parameter: str, given: Any, layouts: tuple[Layou
     from flo.columns.expression import Expression
 
     known = Expression.names_of(layouts)
-    parts = given.values() if hasattr(given, "values") else given if isinstance(given, tuple) else (given,)
-    for part in parts:
-        if isinstance(part, str) and part not in known:
-            raise TypeMismatch(
-                f"`{parameter}` of `{verb}` is the column `{part}`, which {{input}} does not have",
-                facts=(("columns", ", ".join(known)),),
-            )
+    subject, owner = f"`{parameter}` of `{verb}`", "neither side has" if len(layouts) > 1 else "{input} does not have"
+    expect_known_columns(f"`{verb}`" if parameter == COLUMNS else subject, given, known, owner)
     try:
         expression = Expression(given, layouts)
     except FloError as error:
-        error.facts = ((f"{verb}({parameter}=…)", brief(given)), *error.facts)
+        say_misfit(error, f"`{verb}`" if parameter == COLUMNS else subject, given)
         raise
     return expression
 

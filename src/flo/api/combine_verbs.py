@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 from flo.api.aligning import align_rows
 from flo.api.arguments import expect_keys, expect_kind, expect_no_argument, expect_optional
 from flo.api.columns import Asked, Columns
-from flo.api.joins import expect_how, is_column_key, join_rows
+from flo.api.joins import expect_how, expect_plain_join, is_column_join, is_column_key, join_rows
 from flo.api.scope import B_co, C_co, StreamBase, Wider
 from flo.core.collection import Collection
 from flo.core.nested import Nested
@@ -41,6 +41,8 @@ E = TypeVar("E", bound=Collection)
 B = TypeVar("B", bound=Unbounded)
 B2 = TypeVar("B2", bound=Unbounded)
 
+Keys: TypeAlias = "Columns | list[Any]"
+"""The columns that rows are joined on."""
 Unordered: TypeAlias = Bag[Any] | Set[Any] | ZSet[Any] | LVar[Any]
 
 RE_KEY = (("stream.entries().key_by(…).join(…)", "joins on another key"),)
@@ -81,6 +83,61 @@ class CombineVerbs(StreamBase[C_co, B_co]):
             case _:
                 return this._then(UnionSequences(), other)
 
+    @overload
+    def join(
+        self: CombineVerbs[Set[T], B],
+        other: Stream[Set[U], B2],
+        on: Keys,
+        other_on: Keys | None = None,
+        *,
+        where: Columns | None = None,
+        suffix: str = "_right",
+        nulls_equal: bool = False,
+    ) -> Stream[Set[Any], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[Bag[T], B],
+        other: Stream[Bag[U], B2],
+        on: Keys,
+        other_on: Keys | None = None,
+        *,
+        where: Columns | None = None,
+        suffix: str = "_right",
+        nulls_equal: bool = False,
+    ) -> Stream[Bag[Any], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Keys,
+        other_on: Keys | None = None,
+        *,
+        how: Literal["inner", "left", "right", "full"] = "inner",
+        where: Columns | None = None,
+        suffix: str = "_right",
+        nulls_equal: bool = False,
+    ) -> Stream[ZSet[Any], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Keys,
+        other_on: Keys | None = None,
+        *,
+        how: Literal["semi", "anti"],
+        where: Columns | None = None,
+        suffix: str = "_right",
+        nulls_equal: bool = False,
+    ) -> Stream[ZSet[T], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        *,
+        how: Literal["cross"],
+        where: Columns | None = None,
+        suffix: str = "_right",
+    ) -> Stream[ZSet[Any], B | B2]: ...
     @overload
     def join(self: CombineVerbs[Set[T], B], other: Stream[Set[tuple[T, U]], B2]) -> Stream[Set[U], B | B2]: ...
     @overload
@@ -183,14 +240,17 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         give the edges' destinations; z-sets join on whole elements; keyed streams join on their keys.
         """
         expect_kind("join", self, Set, Bag, ZSet, Keyed, instead=joinable(self.collection))
-        if expect_how(how) == "cross" or (into is None and is_column_key(on)):
+        if expect_how(how) == "cross" or (into is None and is_column_join(on, other_on)):
             return join_rows(self, other, on, other_on, how, where, suffix, nulls_equal)
+        expect_plain_join(on, how, where, suffix, nulls_equal)
         if isinstance(self.collection, Keyed):
             into = expect_optional("join", "into", into, self, other, columns=False)
             for parameter, key in (("on", on), ("other_on", other_on)):
                 expect_no_argument("join", parameter, key, "keyed streams join on their keys", RE_KEY)
             return self._then(KeyedJoin(into), other)
         into = expect_optional("join", "into", into, self, other)
+        if other_on is None and is_column_key(on):
+            on = other_on = tuple(on) if isinstance(on, list) else on
         on, other_on = expect_keys("join", on, other_on, self, other)
         match self.collection:
             case Bag():

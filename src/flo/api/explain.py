@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,11 @@ from flo.core.term import ATOMS
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
+
+
+_INNER = re.compile(r"==\d+=|==(?=present|…)|=(?=set\b)")
+"""Parts of the names that `agg` gives to the columns it adds."""
+_ARGUMENT = re.compile(r"==(?=\d)")
 
 
 def explain_flow(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> str:
@@ -64,7 +70,7 @@ def describe_operator(operator: Operator) -> str:
             given.append(repr(value))
         elif callable(value):
             given.append(label(value))
-    return f"{operator.name}({', '.join(given)})" if given else operator.name
+    return _ARGUMENT.sub("#", _INNER.sub("", f"{operator.name}({', '.join(given)})")) if given else operator.name
 
 
 def _fresh(name: str, taken: set[str]) -> str:

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.aligning import retype
 from flo.api.arguments import expect_kind
+from flo.api.column_errors import expect_known_columns
 from flo.api.columns import bind_columns
 from flo.api.ordering import bind_order
 from flo.api.projections import bind_rows, is_column_function
-from flo.api.row_names import expect_new_name, named_columns
+from flo.api.row_names import columns_of, expect_new_name, named_columns
 from flo.api.scope import name_input
 from flo.core.elements import type_name
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.errors import FloError, Origin, TypeMismatch, brief
+from flo.core.stream_type import Unbounded
 from flo.core.structural import Source
 from flo.values.operators.elementwise import Map
 from flo.values.operators.group_by import Aggregated, GroupBy
@@ -29,12 +31,13 @@ from flo.values.weighted import ZSet
 if TYPE_CHECKING:
     from flo.api.stream import Stream
 
+B = TypeVar("B", bound=Unbounded)
 ARGUMENT = "=="
 """The names of the argument columns begin with this; no column of a user does."""
 SET, PRESENT = "=set", f"{ARGUMENT}present"
 
 
-class Grouped:
+class Grouped(Generic[B]):
     """Rows in groups, made by `group_by`, `rollup`, `cube` or `grouping_sets`. `agg` computes a row for each group."""
 
     def __init__(self, stream: Any, keys: dict[str, Any], sets: tuple[tuple[str, ...], ...] | None, verb: str) -> None:
@@ -43,16 +46,20 @@ class Grouped:
     def __repr__(self) -> str:
         return f"<{self._verb} {', '.join(self._keys)} of {self._stream!r}>"
 
-    def agg(self, **aggregates: AggregateSpec) -> Stream[Any, Any]:
+    def agg(self, **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
         """Return a row for each group: its columns, and a column for each aggregate."""
-        found: Stream[Any, Any] = aggregated(self._stream, self._keys, aggregates, self._sets)
+        found: Stream[ZSet[Any], B] = aggregated(self._stream, self._keys, aggregates, self._sets)
         return found
 
 
-def group_rows(stream: Any, verb: str, columns: tuple[Any, ...], named: Mapping[str, Any], sets: Any = None) -> Grouped:
+def group_rows(
+    stream: Any, verb: str, columns: tuple[Any, ...], named: Mapping[str, Any], sets: Any = None
+) -> Grouped[Any]:
     """Return the rows in groups. Raises if they are not a z-set or there are no columns."""
     expect_kind(verb, stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
     keys = named_columns(verb, columns, named, stream)
+    for each in keys.values():
+        expect_known_here(f"`{verb}`", each, stream)
     if not keys:
         raise TypeMismatch(
             f"`{verb}` must get at least one column",
@@ -60,6 +67,14 @@ def group_rows(stream: Any, verb: str, columns: tuple[Any, ...], named: Mapping[
             where=Origin.here(),
         )
     return Grouped(stream, keys, sets(tuple(keys)) if sets else None, verb)
+
+
+def expect_known_here(subject: str, given: Any, stream: Any) -> None:
+    """Raise if a column is unknown to the stream; functions and what is no column are judged later."""
+    try:
+        expect_known_columns(subject, given, columns_of(stream, "agg"))
+    except FloError as error:
+        raise name_input(error, stream).located(Origin.here()) from None
 
 
 def rollup_sets(keys: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -110,6 +125,7 @@ def aggregated(
                 found.aggregator,
                 tuple(places[each] for each in spec.arguments),
                 None if where is None else places[where],
+                aggregates[name].described(),
             )
         )
     result = rows._then_named("agg", GroupBy(len(plan.keys), tuple(columns), row_type(fields)))
@@ -130,7 +146,10 @@ def _expect_aggregates(keys: Mapping[str, Any], aggregates: Mapping[str, Any]) -
         if not isinstance(spec, AggregateSpec):
             raise TypeMismatch(
                 f"`{name}` of `agg` must be an aggregate; got {brief(spec)}",
-                instead=((f"{name}=flo.sum(…)", "or flo.count(), flo.max(…) and others"),),
+                instead=(
+                    (f"{name}=flo.sum({spec!r})" if isinstance(spec, str) else f"{name}=flo.sum(…)", "or another"),
+                    (f"{name}=flo.count()", "counts rows"),
+                ),
                 where=Origin.here(),
             )
         if spec.rows is not None or spec.range is not None:
@@ -150,11 +169,16 @@ class _Plan:
         self.columns: dict[str, Any] = dict(keys)
         self._names: dict[Any, str] = {}
         self._called: dict[str, str] = {}
+        self._given: dict[str, AggregateSpec] = {}
+        self._shown: dict[str, str] = {}
         self._kinds: dict[str, Any] = {}
         self._directions: dict[str, tuple[bool, ...]] = {}
 
     def add(self, name: str, spec: AggregateSpec) -> AggregateSpec:
         """Return the aggregate with its arguments and condition as names of columns."""
+        self._given[name], self._shown[name] = spec, f"`{name}={spec!r}` of `agg`"
+        for each in (*spec.arguments, *(() if spec.where is None else (spec.where,))):
+            expect_known_here(self._shown[name], each, self.stream)
         arguments = [self._column(name, each) for each in spec.arguments]
         if spec.order_by is not None:
             ordered, self._directions[name] = self._ordered(spec.order_by)
@@ -233,8 +257,9 @@ class _Plan:
 
         if spec.where is not None and Kind.of(self._kinds[spec.where]).plain is not bool:
             problem = TypeMismatch(
-                f"`where` of `{name}=flo.{spec.kind}(…)` must be true or false; got "
-                f"{type_name(self._kinds[spec.where])}"
+                f"`where` in {self._shown[name]} must be true or false; got {type_name(self._kinds[spec.where])}",
+                facts=(("{input}", self.stream.type.described()),),
+                instead=(("where=nw.col(…) > …", "a comparison"),),
             )
             raise name_input(problem, self.stream).located(Origin.here())
         kinds = tuple(self._kinds[each] for each in spec.arguments)
@@ -242,13 +267,20 @@ class _Plan:
             found = aggregate_of(spec.kind, spec.options, kinds, self._directions.get(name, ()))
         except TypeError as error:
             problem = TypeMismatch(
-                f"`{name}=flo.{spec.kind}(…)` of `agg` cannot be computed: {error}",
+                f"{self._shown[name]} cannot be computed: {error}",
                 facts=(("{input}", self.stream.type.described()),),
+                instead=_as_numbers(self._given[name]) if "numbers" in str(error) else (),
             )
             raise name_input(problem, self.stream).located(Origin.here()) from None
         always = spec.kind in ("count", "count_distinct", "collect")
         restricted = spec.where is not None or self.whole
         return found if always or not restricted else Found(found.aggregator, or_none(found.kind))
+
+
+def _as_numbers(spec: AggregateSpec) -> tuple[tuple[str, str], ...]:
+    """Return how to make numbers of a column."""
+    of = spec.arguments[0]
+    return ((f'flo.{spec.kind}(nw.col("{of}").cast(nw.Float64))', "if the texts are numbers"),) * isinstance(of, str)
 
 
 def _or_none(kind: Any) -> Any:

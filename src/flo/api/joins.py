@@ -8,13 +8,16 @@ asked to be equal to each other. All of it is composed of the joins, filters and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, get_args
 
 from flo.api.aligning import retype
 from flo.api.arguments import expect_kind
 from flo.api.columns import Perhaps, bind_columns, is_expression, kind_of
 from flo.api.row_names import columns_of, expect_column
+from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.type_relations import overlaps
 from flo.values.operators.bags import BagJoin
 from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.sets import SetJoin
@@ -22,16 +25,31 @@ from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, 
 from flo.values.operators.zsets import Distinct, Plus
 from flo.values.weighted import Bag, Set, ZSet
 
-HOW = ("inner", "left", "right", "full", "semi", "anti", "cross")
 RIGHT = "_right"
+MEANT = {"outer": "full", "full_outer": "full", "fullouter": "full", "left_outer": "left", "leftouter": "left"}
+"""Names from other libraries."""
+MEANING = {
+    "inner": "pairs of rows with equal keys",
+    "left": "pairs, and rows of the left without a partner",
+    "right": "pairs, and rows of the right without a partner",
+    "full": "pairs, and rows of both sides without a partner",
+    "semi": "rows of the left with a partner",
+    "anti": "rows of the left without a partner",
+    "cross": "all pairs",
+}
+HOW = tuple(MEANING)
 
 
 def expect_how(how: Any) -> str:
     """Return the kind of join. Raises if there is none of this name."""
     if how in HOW:
         return str(how)
+    plain = str(how).lower().replace("_", "").replace("outer", "").removeprefix("left")
+    meant = MEANT.get(str(how).lower()) or next(iter(get_close_matches(plain, HOW, n=1)), None)
     raise TypeMismatch(
-        f"`how` of `join` must be one of {', '.join(map(repr, HOW))}; got {brief(how)}", where=Origin.here()
+        f"`how` of `join` must be one of {', '.join(map(repr, HOW))}; got {brief(how)}",
+        instead=((f'how="{meant}"', MEANING[meant]),) if meant else (),
+        where=Origin.here(),
     )
 
 
@@ -39,6 +57,33 @@ def is_column_key(on: Any) -> bool:
     """Return whether a key is given as columns: a name, an expression, or a list or tuple of these."""
     parts = tuple(on) if isinstance(on, (list, tuple)) else (on,)
     return bool(parts) and all(is_expression(part) and not isinstance(part, (tuple, dict)) for part in parts)
+
+
+def is_column_join(on: Any, other_on: Any) -> bool:
+    """Return whether both keys are given as columns, or the only one is."""
+    return is_column_key(on) and (other_on is None or is_column_key(other_on))
+
+
+def expect_plain_join(on: Any, how: str, where: Any, suffix: str, nulls_equal: bool) -> None:
+    """Raise if a join of pairs gets an argument that only joins of rows have."""
+    if on is None and how != "inner":
+        raise _no_keys(how)
+    for name, given, usual in (
+        ("how", how, "inner"),
+        ("where", where, None),
+        ("suffix", suffix, RIGHT),
+        ("nulls_equal", nulls_equal, False),
+    ):
+        if given is not usual and given != usual:
+            raise TypeMismatch(
+                f"`join` takes `{name}` only if both keys are columns, and without `into`",
+                facts=((name, brief(given)),),
+                instead=(
+                    (f'join(other, on="id", {name}=…)', "rows with the columns of both"),
+                    ("left_join(…), full_join(…), semi_join(…), anti_join(…)", "pairs, by functions"),
+                ),
+                where=Origin.here(),
+            )
 
 
 @dataclass(frozen=True)
@@ -145,6 +190,7 @@ def join_rows(
         for key in keys:
             if isinstance(key, str):
                 expect_column(stream, "join", key, columns_of(stream, "join"))
+    _expect_comparable(sides)
     apart = not nulls_equal and how != "cross" and sides.may_be_null()
     if how == "right":
         swapped = Sides(right, left, sides.other_on, sides.on, suffix)
@@ -158,6 +204,42 @@ def join_rows(
     return _inner(sides, where, apart)
 
 
+def _expect_comparable(sides: Sides) -> None:
+    """Raise if two keys have types whose values are never equal."""
+    from flo.columns.aggregate_types import Kind
+    from flo.columns.readable import readable
+
+    for one, other, left, right in zip(sides.on, sides.other_on, *map(_kinds_of, sides.keys()), strict=True):
+        kinds = Kind.of(left).plain, Kind.of(right).plain
+        if type(None) not in kinds and not overlaps(*kinds):
+            shown = [f"`{readable(key)}`, {type_name(kind)}" for key, kind in ((one, left), (other, right))]
+            raise TypeMismatch(
+                f"`join` compares keys that are never equal: {shown[0]}, and {shown[1]}",
+                facts=(
+                    ("left", ", ".join(columns_of(sides.left, "join"))),
+                    ("right", ", ".join(columns_of(sides.right, "join"))),
+                ),
+                instead=(
+                    ("on=…, other_on=…", "two columns of one type"),
+                    ("nw.col(…).cast(…)", "converts one of them"),
+                ),
+                where=Origin.here(),
+            )
+
+
+def _kinds_of(key: Any) -> tuple[Any, ...]:
+    """Return the types of the columns of a key."""
+    return get_args(key.kind) if isinstance(key.given, tuple) else (key.kind,)
+
+
+def _no_keys(how: str) -> TypeMismatch:
+    return TypeMismatch(
+        "`join` must get the columns to join `on`",
+        instead=((f'join(other, on="id", how="{how}")', MEANING[how]), ('join(other, how="cross")', MEANING["cross"])),
+        where=Origin.here(),
+    )
+
+
 def _expect_arguments(on: Any, how: str, where: Any, suffix: Any, left: Any) -> None:
     if how == "cross" and on is not None:
         raise TypeMismatch(
@@ -166,11 +248,7 @@ def _expect_arguments(on: Any, how: str, where: Any, suffix: Any, left: Any) -> 
             where=Origin.here(),
         )
     if how != "cross" and on is None:
-        raise TypeMismatch(
-            "`join` must get the columns to join `on`",
-            instead=(('join(other, on="id")', "rows with equal ids"), ("join(other, how='cross')", "all pairs")),
-            where=Origin.here(),
-        )
+        raise _no_keys(how)
     if not isinstance(suffix, str) or not suffix:
         raise TypeMismatch(f"`suffix` of `join` must be a non-empty string; got {brief(suffix)}", where=Origin.here())
     if how != "inner":

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flo.api.arguments import expect_function
-from flo.api.columns import bind_columns, is_expression, kind_of
+from flo.api.columns import COLUMNS, bind_columns, is_expression, kind_of
 from flo.api.scope import name_input
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
@@ -32,13 +32,13 @@ def bind_rows(verb: str, given: Mapping[str, Any], stream: Any, called: Mapping[
                 where=Origin.here(),
             )
     if not any(map(is_column_function, given.values())):
-        return bind_columns(verb, "columns", dict(given), (stream,))
+        return _bind_each(verb, dict(given), stream, names)
     from flo.columns.layout import Layout
     from flo.columns.projection import Projection
 
     columns = {name: each for name, each in given.items() if not is_column_function(each)}
     if columns:
-        bind_columns(verb, "columns", columns, (stream,))  # raises if they do not fit
+        _bind_each(verb, columns, stream, names)  # raises if they do not fit
     layout = Layout.of(kind_of(stream))
     assert layout is not None, "rows have columns"
     parts = {
@@ -49,6 +49,17 @@ def bind_rows(verb: str, given: Mapping[str, Any], stream: Any, called: Mapping[
         return Projection(parts, layout)
     except FloError as error:
         raise name_input(error, stream).located(Origin.here()) from None
+
+
+def _bind_each(verb: str, given: dict[str, Any], stream: Any, names: Mapping[str, str]) -> Any:
+    """Return the rows of these columns. An error is about the first column that does not fit."""
+    try:
+        return bind_columns(verb, COLUMNS, given, (stream,))
+    except FloError:
+        for name, each in given.items():
+            unnamed = isinstance(each, str) and each == names[name]
+            bind_columns(verb, COLUMNS if unnamed else names[name], each, (stream,))
+        raise
 
 
 def _typed(verb: str, name: str, function: Any, stream: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flo.api.arguments import expect_kind
+from flo.api.column_errors import unknown_column
 from flo.api.columns import kind_of
 from flo.api.scope import StreamBase, name_input
 from flo.core.errors import Origin, TypeMismatch, brief
@@ -31,9 +32,7 @@ def columns_of(stream: StreamBase[Any, Any], verb: str) -> tuple[str, ...]:
 
 def expect_column(stream: StreamBase[Any, Any], verb: str, name: str, known: tuple[str, ...]) -> None:
     if name not in known:
-        error = TypeMismatch(
-            f"`{verb}` gets the column `{name}`, which {{input}} does not have", facts=(("columns", ", ".join(known)),)
-        )
+        error = unknown_column(f"`{verb}`", name, known)
         raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
 
 
@@ -50,7 +49,12 @@ def named_columns(verb: str, given: tuple[Any, ...], named: Mapping[str, Any], s
 
 def expect_new_name(verb: str, name: str, found: Mapping[str, Any]) -> str:
     if name in found:
-        raise TypeMismatch(f"`{verb}` gets the column `{name}` twice", where=Origin.here())
+        raise TypeMismatch(
+            f"`{verb}` gets the column `{name}` twice",
+            facts=(("columns", ", ".join(found)),),
+            instead=((f"{name}_2=…", "another name"),),
+            where=Origin.here(),
+        )
     return name
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_kind
@@ -22,7 +22,8 @@ from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.errors import Origin, TypeMismatch
 from flo.core.stream_type import Unbounded
 from flo.values.operators.elementwise import Map
-from flo.values.weighted import ZSet
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, Set, ZSet
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
@@ -32,16 +33,52 @@ B = TypeVar("B", bound=Unbounded)
 
 
 class RowVerbs(StreamBase[C_co, B_co]):
-    def select(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Stream[Any, B_co]:
+    @overload
+    def select(
+        self: RowVerbs[Sequence[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
+    ) -> Stream[Sequence[Any], B]: ...
+    @overload
+    def select(self: RowVerbs[Bag[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Stream[Bag[Any], B]: ...
+    @overload
+    def select(self: RowVerbs[Set[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Stream[Set[Any], B]: ...
+    @overload
+    def select(
+        self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
+    ) -> Stream[ZSet[Any], B]: ...
+    def select(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Any:
         """Return rows with these columns: names, expressions, `name=expression`, and `name=function` of the row."""
         return _project(self, "select", named_columns("select", columns, named, self))
 
-    def with_columns(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Stream[Any, B_co]:
+    @overload
+    def with_columns(
+        self: RowVerbs[Sequence[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
+    ) -> Stream[Sequence[Any], B]: ...
+    @overload
+    def with_columns(
+        self: RowVerbs[Bag[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
+    ) -> Stream[Bag[Any], B]: ...
+    @overload
+    def with_columns(
+        self: RowVerbs[Set[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
+    ) -> Stream[Set[Any], B]: ...
+    @overload
+    def with_columns(
+        self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]
+    ) -> Stream[ZSet[Any], B]: ...
+    def with_columns(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Any:
         """Return the rows with more columns, or with columns replaced."""
         own = {name: name for name in columns_of(self, "with_columns")}
         return _project(self, "with_columns", own | named_columns("with_columns", columns, named, self))
 
-    def drop(self, *columns: str) -> Stream[Any, B_co]:
+    @overload
+    def drop(self: RowVerbs[Sequence[Any], B], *columns: str) -> Stream[Sequence[Any], B]: ...
+    @overload
+    def drop(self: RowVerbs[Bag[Any], B], *columns: str) -> Stream[Bag[Any], B]: ...
+    @overload
+    def drop(self: RowVerbs[Set[Any], B], *columns: str) -> Stream[Set[Any], B]: ...
+    @overload
+    def drop(self: RowVerbs[ZSet[Any], B], *columns: str) -> Stream[ZSet[Any], B]: ...
+    def drop(self, *columns: str) -> Any:
         """Return the rows without these columns."""
         own = columns_of(self, "drop")
         for name in columns:
@@ -51,7 +88,23 @@ class RowVerbs(StreamBase[C_co, B_co]):
             raise TypeMismatch("`drop` must leave at least one column", where=Origin.here())
         return _project(self, "drop", left)
 
-    def rename(self, columns: Mapping[str, str] | None = None, /, **named: str) -> Stream[Any, B_co]:
+    @overload
+    def rename(
+        self: RowVerbs[Sequence[Any], B], columns: Mapping[str, str] | None = None, /, **named: str
+    ) -> Stream[Sequence[Any], B]: ...
+    @overload
+    def rename(
+        self: RowVerbs[Bag[Any], B], columns: Mapping[str, str] | None = None, /, **named: str
+    ) -> Stream[Bag[Any], B]: ...
+    @overload
+    def rename(
+        self: RowVerbs[Set[Any], B], columns: Mapping[str, str] | None = None, /, **named: str
+    ) -> Stream[Set[Any], B]: ...
+    @overload
+    def rename(
+        self: RowVerbs[ZSet[Any], B], columns: Mapping[str, str] | None = None, /, **named: str
+    ) -> Stream[ZSet[Any], B]: ...
+    def rename(self, columns: Mapping[str, str] | None = None, /, **named: str) -> Any:
         """Return the rows with columns renamed: `{"old": "new"}` or `old="new"`."""
         own, new = columns_of(self, "rename"), {**(columns or {}), **named}
         for name in new:
@@ -63,28 +116,28 @@ class RowVerbs(StreamBase[C_co, B_co]):
             given[new.get(name, name)] = name
         return _project(self, "rename", given)
 
-    def group_by(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Grouped:
+    def group_by(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]:
         """Put rows into groups with equal columns; `agg` computes a row for each. Null is a value like others here."""
         return group_rows(self, "group_by", columns, named)
 
-    def rollup(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Grouped:
+    def rollup(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]:
         """Group by all columns, by all but the last, and so on to one group of all rows; columns left out are null."""
         return group_rows(self, "rollup", columns, named, rollup_sets)
 
-    def cube(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Grouped:
+    def cube(self: RowVerbs[ZSet[T], B], *columns: Asked[T] | list[Any], **named: Asked[T]) -> Grouped[B]:
         """Group by every subset of the columns; columns left out are null."""
         return group_rows(self, "cube", columns, named, cube_sets)
 
-    def grouping_sets(self, *sets: list[str] | tuple[str, ...] | str) -> Grouped:
+    def grouping_sets(self: RowVerbs[ZSet[Any], B], *sets: list[str] | tuple[str, ...] | str) -> Grouped[B]:
         """Group by each of these lists of columns; columns left out are null."""
         found = expect_sets(sets)
         columns = tuple(dict.fromkeys(name for some in found for name in some))
         return group_rows(self, "grouping_sets", columns, {}, lambda keys: tuple(found))
 
-    def agg(self: RowVerbs[ZSet[T], B], **aggregates: AggregateSpec) -> Stream[Any, B]:
+    def agg(self: RowVerbs[ZSet[Any], B], **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
         """Return one row with aggregates of all rows, also before any row has come."""
         expect_kind("agg", self, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
-        found: Stream[Any, B] = aggregated(self, {}, aggregates)
+        found: Stream[ZSet[Any], B] = aggregated(self, {}, aggregates)
         return found
 
 

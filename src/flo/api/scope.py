@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from flo.core.collection import Collection
-from flo.core.errors import FloError, NameTakenError, Origin, ScopeError, TypeMismatch, brief
+from flo.core.errors import FloError, NameTakenError, Origin, ScopeError, TypeMismatch, UnknownVerbError, brief
 from flo.core.operator import Operator, expect_name
 from flo.core.stream_type import StreamType, StreamTypes, Unbounded
 from flo.verify.functions.obligations import obligations
@@ -180,8 +180,14 @@ def unknown_verb(kind: type, name: str) -> AttributeError:
     verbs = [each for each in dir(kind) if not each.startswith("_")]
     close = get_close_matches(name, verbs, n=1, cutoff=0.75)
     meant = MEANT.get(name) or (f"{close[0]}(…)" if close else None)
-    hint = f"; use `{meant}`" if meant else f"; there are {', '.join(verbs)}" if not name.startswith("_") else ""
-    return AttributeError(f"a stream has no verb `{name}`{hint}", name=name)
+    if name.startswith("_"):
+        return AttributeError(f"a stream has no attribute `{name}`", name=name)
+    return UnknownVerbError(
+        f"a stream has no verb `{name}`",
+        facts=() if meant else (("verbs", ", ".join(verbs)),),
+        instead=((meant, "the verb for this" if name in MEANT else "the closest name"),) if meant else (),
+        where=Origin.here(),
+    )
 
 
 C_co = TypeVar("C_co", bound=Collection, covariant=True)

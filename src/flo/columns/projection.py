@@ -11,6 +11,7 @@ from typing import Any
 from flo.columns.cell import fields_of
 from flo.columns.expression import Expression, expression_text
 from flo.columns.layout import Layout
+from flo.columns.readable import readable
 from flo.columns.row_types import row_type
 from flo.core.elements import returned_type
 from flo.core.labels import identity, label
@@ -30,7 +31,7 @@ class Projection:
         self.columns = Expression(columns, (layout,)) if columns else None
         self.inputs = (layout,)
         self.text = _text(given, identity)
-        shown = _text(given, label)
+        shown = ", ".join(_shown(name, each) for name, each in given.items())
         self.__name__ = shown if len(shown) <= 80 else f"{shown[:79]}…"
         known = (fields_of(self.columns.kind) if self.columns is not None else None) or {}
         of_functions = {name: returned_type(f) for name, f in self.functions.items()}
@@ -66,6 +67,10 @@ class Projection:
 
     def __repr__(self) -> str:
         return self.__name__
+
+
+def _shown(name: str, given: Any) -> str:
+    return f"{name}={label(given)}" if callable(given) else readable({name: given})
 
 
 def _text(given: Mapping[str, Any], named: Callable[[Any], str]) -> str:

@@ -14,7 +14,7 @@ from datetime import date, datetime
 from functools import reduce
 from operator import add, and_, eq, floordiv, ge, gt, le, lt, mod, mul, ne, or_, sub, truediv
 from types import FunctionType
-from typing import Any
+from typing import Any, get_args
 
 import narwhals as nw
 
@@ -23,7 +23,7 @@ from flo.columns.expression import Expression
 from flo.columns.function_types import Declared, Known, _Body
 from flo.columns.known_types import Unclear
 from flo.columns.layout import VALUE, Layout
-from flo.core.elements import returned_type
+from flo.core.elements import returned_type, type_name
 from flo.core.errors import FloError
 
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {ast.Add: add, ast.Sub: sub, ast.Mult: mul}
@@ -56,19 +56,28 @@ class TracedExpression(Expression):
 
 def traced(function: Any, element: Any) -> TracedExpression | None:
     """Return the function of such elements as columns; None if it cannot be one."""
-    layout = Layout.of(element)
     plain = function.__wrapped__ if isinstance(function, Declared) else function
-    if layout is None or not isinstance(plain, FunctionType) or isinstance(function, Expression):
+    if Layout.of(element) is None or not isinstance(plain, FunctionType) or isinstance(function, Expression):
         return None
-    kind = returned_type(function)
     try:
-        given = _Translation(plain, element, layout).columns()
-        found = TracedExpression(given, (layout,), None if kind is Any else kind, plain)
-        own, declared = Expression(given, (layout,)), Layout.of(found.kind)
+        return expect_traced(function, element)
     except (Unclear, FloError, TypeError, ValueError, OverflowError):
         return None
-    fits = declared is not None and own.layout.schema.types == declared.schema.types
-    return found if fits and not any(field.nullable for field in own.schema) else None
+
+
+def expect_traced(function: Any, element: Any) -> TracedExpression:
+    """Return the function of such elements as columns. Raises, with the reason, if it cannot be one."""
+    layout, kind = Layout.of(element), returned_type(function)
+    assert layout is not None, "elements have columns"
+    plain: Any = function.__wrapped__ if isinstance(function, Declared) else function
+    given = _Translation(plain, element, layout).columns()
+    found = TracedExpression(given, (layout,), None if kind is Any else kind, plain)
+    own, declared = Expression(given, (layout,)), Layout.of(found.kind)
+    if declared is None or own.layout.schema.types != declared.schema.types:
+        raise Unclear("columns have another type than its results")
+    if any(field.nullable for field in own.schema):
+        raise Unclear("columns may be null where Python raises")
+    return found
 
 
 class _Translation(_Body):
@@ -107,7 +116,10 @@ class _Translation(_Body):
         return self.column(body)
 
     def _thing(self, node: ast.expr) -> Any:
-        found = self.value(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        try:
+            found = self.value(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        except Unclear:
+            return None
         return found.thing if isinstance(found, Known) else None
 
     def _is_row(self, node: ast.expr) -> bool:
@@ -157,21 +169,28 @@ class _Translation(_Body):
         if name not in self.layout.names:
             raise Unclear(f"there is no column `{name}`")
         cell = self.layout.cells[self.layout.names.index(name)]
-        if cell.nullable or cell.kind not in _LITERALS:
-            raise Unclear(f"`{name}` may be None, or Python has other rules for it")
+        if cell.nullable:
+            raise Unclear(f"`{name}` may be None")
+        if cell.kind not in _LITERALS:
+            raise Unclear(f"Python has other rules for `{name}`, {type_name(cell.kind)}")
         return nw.col(name)
 
     def _literal(self, node: ast.expr) -> Any:
-        found = self.value(node)
+        try:
+            found = self.value(node)
+        except Unclear:
+            found = None
         if isinstance(found, Known) and type(found.thing) in _LITERALS:
             zoned = isinstance(found.thing, datetime) and found.thing.tzinfo is not None
             if not zoned and (type(found.thing) is not int or -(2**63) <= found.thing < 2**63):
                 return nw.lit(found.thing)
-        raise Unclear(f"`{ast.unparse(node)}` has no column")
+        raise Unclear(f"columns may compute `{ast.unparse(node)}` in another way")
 
     def _exact(self, node: ast.expr) -> Any:
         """Return the type, if it is certain."""
         kind = self.kind(node)
+        if type(None) in get_args(kind):
+            raise Unclear(f"`{ast.unparse(node)}` may be None")
         if kind not in _LITERALS:
             raise Unclear(f"`{ast.unparse(node)}` is not a plain value")
         return kind
@@ -192,8 +211,10 @@ class _Translation(_Body):
         return _DIVISIONS[type(sign)](self.column(left), self.column(right))
 
     def _compared(self, left: ast.expr, sign: ast.cmpop, right: ast.expr) -> Any:
+        if isinstance(sign, (ast.Is, ast.IsNot)):
+            raise Unclear(f"`{ast.unparse(left)}` may be None")
         if type(sign) not in _COMPARISONS:
-            raise Unclear("a comparison that columns do not have")
+            raise Unclear("it has a comparison that columns do not have")
         one, other = self._exact(left), self._exact(right)
         numbers = {one, other} <= {int, float}
         alike = one is other and (one in _ORDERED or (one is bool and isinstance(sign, (ast.Eq, ast.NotEq))))
@@ -202,4 +223,4 @@ class _Translation(_Body):
         return _COMPARISONS[type(sign)](self.column(left), self.column(right))
 
 
-__all__ = ["TracedExpression", "traced"]
+__all__ = ["TracedExpression", "expect_traced", "traced"]

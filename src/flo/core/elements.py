@@ -37,6 +37,33 @@ def find_mismatch(values: Iterable[Any], kind: Any) -> int | None:
     return next((position for position, value in enumerate(values) if not test(value)), None)
 
 
+def find_null(values: Iterable[Any], kind: Any) -> tuple[int, str, Any] | None:
+    """Return where a row has None in a field that has none: its position, the field and its type; None if nowhere."""
+    required = _required_fields(kind) if isinstance(kind, type) else ()
+    if not required:
+        return None
+    named = issubclass(kind, tuple)
+    for position, value in enumerate(values):
+        if named and None not in value:
+            continue
+        for name, part in required:
+            if getattr(value, name, 0) is None:
+                return position, name, part
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _required_fields(kind: type) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a row that do not accept None, with their types."""
+    names = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else ()
+    try:
+        hints = typing.get_type_hints(kind, include_extras=True)
+        names = names or getattr(kind, "_fields", ())
+        return tuple((name, hints[name]) for name in names if name in hints and not belongs(None, hints[name]))
+    except Exception:  # unresolvable annotations
+        return ()
+
+
 def returned_type(function: Any) -> Any:
     """Return the declared return type of a function; Any if it has none."""
     try:

@@ -197,6 +197,10 @@ class UnknownNameError(FloError):
     """The flow has no input, output or function of that name."""
 
 
+class UnknownVerbError(FloError, AttributeError):
+    """A stream has no verb of that name."""
+
+
 class ElementError(FloError):
     """An element does not belong to its stream's declared type."""
 

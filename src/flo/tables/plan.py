@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import pyarrow as pa
 
 from flo.api.explain import describe_operator
+from flo.columns.projection import Projection
+from flo.columns.rewriting import plain_function, suggest_columns, why_row_by_row
 from flo.core.collection import Form, FormedValue
 from flo.core.graph import Graph, Node, Parallel, Sequential
+from flo.core.labels import label
 from flo.core.operator import Operator
 from flo.core.persistent import Elements, PersistentMap
 from flo.core.structural import Wire
+from flo.tables.functions import by_columns
 from flo.tables.keyed import KeyedRows
 from flo.tables.operator import OnTables
 from flo.tables.operators.weights import Partners
@@ -21,6 +25,7 @@ from flo.tables.state.trace import Trace
 from flo.tables.translate import ToColumns, ToValues
 from flo.tables.values import Rows
 from flo.values.lvar import LVarValue
+from flo.values.operators.zset_aggregates import Aggregator
 
 TABLES, BY_ROW, VALUES, CONVERSION = "on tables", "on tables, row by row in Python", "on values", "conversion"
 ONE_VALUE = "on one value"
@@ -87,13 +92,79 @@ def _keeps(operator: Operator) -> Iterator[str]:
             yield f"{field.name}: a trace" + (f" of {value.rows:,} rows" if value.rows else "")
         elif type(value) is tuple and value and all(isinstance(each, Trace) for each in value):
             rows, _ = _size(value)
-            yield f"{field.name}: {len(value)} traces" + (f" of {rows:,} rows" if rows else "")
+            yield f"{field.name}: {'a trace' if len(value) == 1 else f'{len(value)} traces'}" + (
+                f" of {rows:,} rows" if rows else ""
+            )
         elif isinstance(value, (PersistentMap, Elements)):
             yield f"{field.name}: Python values" + (f", {len(value):,}" if value else "")
         elif isinstance(value, pa.Table):
             yield f"{field.name}: a table" + (f" of {value.num_rows:,} rows" if value.num_rows else "")
         elif isinstance(value, OnTables):  # the operator that runs for every key
             yield from _keeps(value)
+
+
+@dataclass(frozen=True)
+class Called:
+    """A function that is called for every row: why, and the columns to write instead, if there are any."""
+
+    verb: str
+    function: Any
+    why: str
+    instead: str | None
+    where: str
+
+    def lines(self) -> Iterator[str]:
+        """The text below the table."""
+        yield f"  {self.verb}({label(self.function)})   {self.why}   {self.where}".rstrip()
+        if self.instead is not None:
+            yield f"    write {self.verb}({self.instead})"
+
+
+def called_by_row(planned: Planned) -> Iterator[Called]:
+    """The functions of an operator that are called for every row."""
+    operator = planned.node.operator
+    if planned.how != BY_ROW or not isinstance(operator, OnTables):
+        return
+    origin = planned.node.origin
+    verb, where = (origin.verb if origin else "") or operator.like.name, str(origin or "")
+    for name, function in _functions(operator.like):
+        if isinstance(function, Projection):
+            for column, each in function.functions.items():
+                found = _called(verb, each, operator.inputs[0], where)
+                yield replace(found, instead=found.instead and f"{column}={found.instead}")
+        elif not by_columns(function):
+            side = 1 if name == "other_on" else 0
+            if name in ("f", "keep", "by", "of", "key", "on", "other_on", "time"):
+                found = _called(verb, function, operator.inputs[side], where)
+                yield found if name in ("f", "keep") else replace(found, instead=_keyword(name, found.instead))
+            else:
+                yield Called(verb, plain_function(function), "it takes more than one row", None, where)
+
+
+def _keyword(name: str, instead: str | None) -> str | None:
+    return None if instead is None else f"…, {name}={instead}"
+
+
+def _called(verb: str, function: Any, of: Any, where: str) -> Called:
+    element = getattr(of, "element", Any)
+    plain = plain_function(function)
+    return Called(verb, plain, why_row_by_row(function, element), suggest_columns(function, element), where)
+
+
+def _functions(holder: Any) -> Iterator[tuple[str, Any]]:
+    """The user's functions in an operator and its aggregator, by name."""
+    for field in fields(holder):
+        part = getattr(holder, field.name)
+        if isinstance(part, Aggregator):
+            yield from _functions(part)
+        elif callable(part) and not isinstance(part, type):
+            yield field.name, part
+
+
+def explain_calls(planned: Iterable[Planned]) -> list[str]:
+    """Why operators run row by row, and what to write instead; nothing if none does."""
+    lines = [line for each in planned for called in called_by_row(each) for line in called.lines()]
+    return ["row by row in Python, because", *lines] if lines else []
 
 
 def _parts(operator: Operator) -> Iterator[Any]:
@@ -137,6 +208,7 @@ def _size(part: Any) -> tuple[int, int]:
 
 def explain_plan(name: str, graph: Graph) -> str:
     """The text of `explain`: a line for each operator, and a summary."""
+    planned = list(plan(graph))
     rows = [
         (
             "  " * each.depth + describe_operator(each.operator),
@@ -144,13 +216,14 @@ def explain_plan(name: str, graph: Graph) -> str:
             "; ".join(each.keeps),
             str(each.node.origin or ""),
         )
-        for each in plan(graph)
+        for each in planned
     ]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     lines = [f"flow {name}, in this process"]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append(("  " + "   ".join([*cells, row[3]])).rstrip())
+    lines += explain_calls(planned)
     counts = {how: sum(row[1] == how for row in rows) for how in (TABLES, BY_ROW, VALUES, ONE_VALUE, CONVERSION)}
     one = f"{counts[ONE_VALUE]} on one value, " if counts[ONE_VALUE] else ""
     lines.append(

@@ -8,12 +8,13 @@ from flo.api.explain import describe_operator
 from flo.core.graph import Node
 from flo.spark.plan.stages import KEY, KEYS, WINDOW, Delivery, Plan
 from flo.tables.operators.windows import WindowTables
+from flo.tables.plan import explain_calls
 from flo.tables.plan import plan as operators
 
 ROW = tuple[str, str, str, str]
 NATIVE = "native, in Catalyst"
 SHUFFLES = {KEYS: "shuffled by its keys", WINDOW: "shuffled by window, and the clock to all"}
-WIDEST = 36
+WIDEST = 56
 """How many characters of an operator are shown."""
 
 
@@ -39,6 +40,13 @@ def explain_plan(name: str, plan: Plan, inputs: list[str], outputs: list[str], s
         for row in rows:
             cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
             lines.append(("    " + "   ".join([*cells, row[3]])).rstrip())
+    planned = [
+        each
+        for _, vertex in plan.vertices
+        if id(vertex.operator) not in native
+        for each in operators(Node(None, vertex.operator, vertex.origin))
+    ]
+    lines += [f"  {line}" for line in explain_calls(planned)]
     return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ of its rows is not zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from flo.core.operator import Deltas, Operator
@@ -30,6 +30,8 @@ class Aggregated(Lowerable):
     places: tuple[int, ...] = ()
     where: int | None = None
     """The column that says which rows count: those in which it is true."""
+    text: str = field(default="", compare=False, repr=False)
+    """The aggregate as the user wrote it, for `explain`."""
 
     def lower(self, lower: Lowering) -> Term:
         return Call("aggregated", (lower(self.aggregator), self.places, self.where))
@@ -72,10 +74,11 @@ class GroupBy(Unary):
 
     @property
     def described(self) -> str:
-        """The columns of the group, and those of the aggregates."""
-        columns = getattr(self.row, "_columns", getattr(self.row, "_fields", ()))
-        group, others = ", ".join(columns[: self.keys]), ", ".join(columns[self.keys :])
-        return f"{group}: {others}" if group else others
+        """The groups and the aggregates, by name, for `explain`."""
+        names = getattr(self.row, "_columns", getattr(self.row, "_fields", ()))
+        keys, named = names[: self.keys], zip(names[self.keys :], self.aggregates, strict=False)
+        parts = [f"{name}={each.text or each.aggregator.name}" for name, each in named]
+        return f"{', '.join(key for key in keys if key[0] != '=') or 'all rows'}: {', '.join(parts)}"
 
     @property
     def empty(self) -> tuple[int, tuple[Any, ...]]:
