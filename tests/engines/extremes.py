@@ -247,6 +247,14 @@ ANY: dict[str, Verb] = {
             lambda a, b: a.intersect(b, all=True),
         )
     ],
+    "over": lambda g: [
+        g.rows.over("0", order_by="1").with_columns(place=flo.row_number(), last=flo.lag("1"), n=flo.count()),
+        g.rows.limit(4, offset=1, order_by=["1"]),
+    ],
+    "join_asof": lambda g: g.rows.join_asof(g.rows.filter(nw.col("2") % 2 == 0), on="2", by="0"),
+    "explode": lambda g: g.rows.map(
+        typed(lambda row: (row[2], (row[0], row[1])), tuple[g.T, g.T, int], tuple[int, tuple[g.T, ...]])
+    ).explode("1"),
     "tee nested": lambda g: g.open.batch(2).zip(g.open.batch(3)).nest(lambda a, b: (a.count(), b.last())),
 }
 ORDERED: dict[str, Verb] = {
