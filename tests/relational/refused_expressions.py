@@ -33,7 +33,7 @@ REFUSED: dict[str, str] = {
     'c("who").struct.field("size")': "has no field `size` here; there are name, age",
     'c("a").list.get(0)': "`list.get` must get a list; got int64",
     'c("items").list.contains("x")': "with 'x'",
-    'c("who").cast(nw.Int64)': "`cast` does not support `who` (struct<name: string not null, age: int64 not null>)",
+    'c("who").cast(nw.Int64)': "age: int64 not null>) with Int64",
     'flo.hash("items")': "`hash` must get numbers, texts, bytes, bools, dates, times or durations; got list<",
     'flo.md5("a")': "`md5` must get a text or bytes; got int64",
     'c("a").sum()': "`sum` depends on other rows",

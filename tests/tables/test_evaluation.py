@@ -127,6 +127,26 @@ def test_sums_within_lists():
         total(mixed._replace(items=(HIGH, 1)))
 
 
+def test_lists_as_arrow_may_store_them():
+    """Parts of longer columns, and nulls that have items in their place."""
+    hidden = pa.ListArray.from_arrays([0, 2, 4, 5], [1, 2, 3, 4, 7], mask=pa.array([False, True, False]))
+    parts = pa.array([[9, 9], [3, 1, None, 2], None, [], [5, 4]]).slice(1)
+    items = nw.col("items").list
+
+    def found(lists: pa.Array, given: nw.Expr) -> list[Any]:
+        return evaluation.evaluate(given, evaluation.Rows.of(pa.table({"items": lists}))).data.to_pylist()
+
+    assert found(hidden, items.sort(descending=True)) == [[2, 1], None, [7]]
+    assert found(hidden, items.contains(3)) == [False, None, False]
+    assert found(hidden, items.contains(7)) == [False, None, True]
+    assert found(hidden, items.get(0)) == [1, None, 7]
+    assert found(parts, items.sort()) == [[None, 1, 2, 3], None, [], [4, 5]]
+    assert found(parts, items.sort(nulls_last=True)) == [[1, 2, 3, None], None, [], [4, 5]]
+    assert found(parts, items.get(1)) == [1, None, None, 4]
+    assert found(parts, items.contains(1)) == [True, None, False, False]
+    assert found(pa.array([[2.0, math.nan, None, -1.0]]), items.sort(descending=True))[0][2:] == [2.0, -1.0]
+
+
 def test_integers_of_38_digits():
     """Sums of integers: the columns that `sum_by` gives."""
 

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from flo.columns import arithmetic, times
 from flo.columns.arithmetic import Data
+from flo.columns.indices import Indices
 from flo.core.errors import ElementError
 
 
@@ -124,9 +125,15 @@ def _split_part(data: pa.Array, separator: str, index: int) -> pa.Array:
     return pc.if_else(pc.is_null(data), pa.scalar(None, found.type), pc.fill_null(found, ""))
 
 
+def _lengths(lists: pa.Array) -> Indices:
+    """Return how many items of the flattened lists each has: null has none, whatever Arrow stores in its place."""
+    counts: Indices = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return counts
+
+
 def element_at(lists: pa.Array, index: int) -> pa.Array:
     """Return the item of each list at an index, which counts from the end if it is negative; null out of range."""
-    counts = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    counts = _lengths(lists)
     starts = np.cumsum(counts) - counts
     places = starts + (index if index >= 0 else counts + index)
     there = (index < counts) if index >= 0 else (-index <= counts)
@@ -145,18 +152,19 @@ def sorted_lists(data: pa.Array, *, descending: bool, nulls_last: bool) -> pa.Ar
     """Sort the items of each list. NaN is the greatest number, and nulls come first unless `nulls_last`."""
     if not _is_list(data.type):
         raise TypeError(f"`list.sort` must get a list; got {data.type}")
-    items, which = data.flatten(), pc.list_parent_indices(data)
+    items, counts = data.flatten(), _lengths(data)
+    which = np.repeat(np.arange(len(data)), counts)
     direction = "descending" if descending else "ascending"
-    columns = {"which": which, "null": pc.is_null(items), "item": items}
+    columns = {"which": pa.array(which), "null": pc.is_null(items), "item": items}
     keys = [("which", "ascending"), ("null", "ascending" if nulls_last else "descending"), ("item", direction)]
     if pa.types.is_floating(items.type):
         columns["nan"] = pc.is_nan(items)
         keys.insert(2, ("nan", direction))
     order = pc.sort_indices(pa.table(columns), keys)
-    counts = pc.fill_null(pc.list_value_length(data), 0)
-    ends = pc.cumulative_sum(pc.cast(counts, pa.int32()))
-    offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
-    return pa.ListArray.from_arrays(offsets, items.take(order), type=data.type, mask=data.is_null())
+    large = pa.types.is_large_list(data.type)
+    offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int64() if large else pa.int32())
+    made = pa.LargeListArray if large else pa.ListArray
+    return made.from_arrays(offsets, items.take(order), type=data.type, mask=data.is_null())
 
 
 @_on_arrays
@@ -165,9 +173,9 @@ def list_contains(data: pa.Array, item: Any) -> pa.Array:
     if not _is_list(data.type):
         raise TypeError(f"`list.contains` must get a list; got {data.type}")
     equal = arithmetic.comparison("equal")(data.flatten(), arithmetic.literal(item))
-    which = pc.list_parent_indices(data).filter(pc.fill_null(equal, False))
+    which = np.repeat(np.arange(len(data)), _lengths(data))
     found = np.zeros(len(data), bool)
-    found[which.to_numpy()] = True
+    found[which[pc.fill_null(equal, False).to_numpy(zero_copy_only=False)]] = True
     return pa.array(found, mask=data.is_null().to_numpy(zero_copy_only=False))
 
 
