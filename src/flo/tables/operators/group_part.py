@@ -69,6 +69,8 @@ class Delta:
     groups: Run | None = None
     known: dict[Any, Any] = field(default_factory=dict, compare=False)
     """What was computed of it, for the next one who asks."""
+    read: tuple[dict[Any, Any], dict[Any, Any]] = field(default_factory=lambda: ({}, {}), compare=False)
+    """What keepers have read of its groups already, before and after it: see `Reading.once`."""
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
         if what not in self.known:
