@@ -265,7 +265,12 @@ def test_moments(seed: int) -> None:
         return flow
 
     agree(
-        build, SALES, {"by_shop": query(MOMENTS, "shop, ", "GROUP BY shop"), "whole": query(MOMENTS)}, seed=seed, size=6
+        build,
+        SALES,
+        {"by_shop": query(MOMENTS, "shop, ", "GROUP BY shop"), "whole": query(MOMENTS)},
+        seed=seed,
+        steps=8,
+        size=5,
     )
 
 

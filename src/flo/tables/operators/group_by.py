@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,9 @@ from flo.tables.state.trace import alike, with_weights
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.group_by import GroupBy
+
+State: TypeAlias = tuple[Sums, dict[Keeper, Traces], dict[Any, Any]]
+"""Sums and traces before or after a delta, and what was read of them already."""
 
 
 @final
@@ -107,7 +110,7 @@ class GroupByTables(OnTables[GroupBy]):
             run = run_of_sums(groups.table, groups.keys, sums)
         totals = self.totals if self.totals.runs else Totals(run.columns)
         before = totals.known(groups)
-        changed = self._changed(groups, (before, old), (plus(before, sums), new))
+        changed = self._changed(groups, (before, old, delta.read[0]), (plus(before, sums), new, delta.read[1]))
         every = tuple(trace for traces in new.values() for trace in traces)
         return replace(self, totals=totals.extended(run), traces=every), (self.emitted(changed),)
 
@@ -118,9 +121,7 @@ class GroupByTables(OnTables[GroupBy]):
         ends = np.cumsum([keeper.traces for keeper in self._keepers])
         return {keeper: self.traces[end - keeper.traces : end] for keeper, end in zip(self._keepers, ends, strict=True)}
 
-    def _changed(
-        self, groups: Run, before: tuple[Sums, dict[Keeper, Traces]], after: tuple[Sums, dict[Keeper, Traces]]
-    ) -> pa.Table | None:
+    def _changed(self, groups: Run, before: State, after: State) -> pa.Table | None:
         """The rows that are no longer right with weight -1, and the new ones."""
         old, new = (self._results(groups, *state) for state in (before, after))
         was, exists = before[0][WEIGHT] != 0, after[0][WEIGHT] != 0
@@ -132,12 +133,12 @@ class GroupByTables(OnTables[GroupBy]):
         rows = pa.concat_tables([take_rows(old, gone), take_rows(new, come)])
         return with_weights(rows, np.repeat([-1, 1], [len(gone), len(come)]))
 
-    def _results(self, groups: Run, sums: Sums, traces: dict[Keeper, Traces]) -> pa.Table:
+    def _results(self, groups: Run, sums: Sums, traces: dict[Keeper, Traces], read: dict[Any, Any]) -> pa.Table:
         """The output rows of groups, some of which may not exist."""
         schema = layout_of(self.outputs[0]).schema
         own = groups.table.select(list(self._group))
         columns = [column.combine_chunks() for column in own.columns]
-        reading = Reading(groups, sums, self._places, traces, lambda place: self._name(own, place))
+        reading = Reading(groups, sums, self._places, traces, lambda place: self._name(own, place), read)
         for part, field in zip(self._parts, list(schema)[len(columns) :], strict=True):
             found = part.results(reading)
             columns.append(found if found.type == field.type else found.cast(field.type))

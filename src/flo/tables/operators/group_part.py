@@ -71,6 +71,8 @@ class Delta:
     """For each row the number of its group."""
     known: dict[Any, Any] = field(default_factory=dict, compare=False)
     """What was computed of it, for the next one who asks."""
+    read: tuple[dict[Any, Any], dict[Any, Any]] = field(default_factory=lambda: ({}, {}), compare=False)
+    """What keepers have read of its groups already, before and after it: see `Reading.once`."""
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
         if what not in self.known:

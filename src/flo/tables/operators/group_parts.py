@@ -202,18 +202,18 @@ class Ordered(Keeper):
         if not run.rows:
             return (rows, *heads), {}
         groups = groups_in(run)
-        moved = [
-            self._moved(head, [*rows.runs, run], groups, backwards)
-            for head, backwards in zip(heads, self.ends, strict=True)
-        ]
+        read = delta.read if _are_all(groups, delta.groups) else ({}, {})
+        moved = [self._moved(end, head, [*rows.runs, run], groups, read) for end, head in enumerate(heads, start=1)]
         return (rows.extended(run), *moved), {}
 
-    def _moved(self, heads: Trace, runs: list[Run], groups: Run, backwards: bool) -> Trace:
+    def _moved(self, end: int, heads: Trace, runs: list[Run], groups: Run, read: tuple[Any, Any]) -> Trace:
         """The first or last rows with those of a delta, which is the last run."""
+        backwards = self.ends[end - 1]
         order, columns = self.order(backwards), runs[-1].columns
         old = heads_of(heads, groups)
         begin = Known.of(runs[-1], old, groups, order).begin(order)
         new = leading(runs, groups, 1, order, begin, backwards=backwards)
+        read[0][self, end], read[1][self, end] = old, new
         parts = [
             with_weights(head.table, np.multiply(head.times, sign))
             for head, sign in ((old, -1), (new, 1))
@@ -222,6 +222,14 @@ class Ordered(Keeper):
         if not parts:
             return heads
         return replace(heads, columns=columns).extended(run_of(consolidate_table(pa.concat_tables(parts)), columns))
+
+
+def _are_all(some: Run, groups: Run | None) -> bool:
+    """Whether these are all groups of a delta, in the same order."""
+    if groups is None or some.rows != groups.rows:
+        return False
+    numbers = groups.keys.numbers
+    return bool((some.keys.numbers == numbers).all() and (numbers[1:] != numbers[:-1]).all())
 
 
 def orders_for(wanted: list[Wanted]) -> list[Ordered]:
