@@ -39,7 +39,7 @@ from flo.tables.operators.weights import find_flips
 from flo.tables.state.keys import Keys, extended
 from flo.tables.state.limbs import Limbs, limbs_in
 from flo.tables.state.order import Order, comparisons
-from flo.tables.state.ranked import Known, Ranked, groups_in, heads_of, leading, ranked_run
+from flo.tables.state.ranked import Ranked, Span, begin_of, first_rows, groups_in, heads_of, ranked_run
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
 from flo.tables.state.trace import Trace, added, consolidate_table, together, weight_overflow, with_weights
@@ -203,16 +203,18 @@ class Ordered(Keeper):
             return (rows, *heads), {}
         groups = groups_in(run)
         read = delta.read if _are_all(groups, delta.groups) else ({}, {})
-        moved = [self._moved(end, head, [*rows.runs, run], groups, read) for end, head in enumerate(heads, start=1)]
+        spans = [Span.of(each, groups) for each in (*rows.runs, run)]
+        moved = [self._moved(end, head, spans, groups, read) for end, head in enumerate(heads, start=1)]
         return (rows.extended(run), *moved), {}
 
-    def _moved(self, end: int, heads: Trace, runs: list[Run], groups: Run, read: tuple[Any, Any]) -> Trace:
+    def _moved(self, end: int, heads: Trace, spans: list[Span], groups: Run, read: tuple[Any, Any]) -> Trace:
         """The first or last rows with those of a delta, which is the last run."""
-        backwards = self.ends[end - 1]
-        order, columns = self.order(backwards), runs[-1].columns
+        backwards, run = self.ends[end - 1], spans[-1].run
+        order, columns = self.order(backwards), run.columns
         old = heads_of(heads, groups)
-        begin = Known.of(runs[-1], old, groups, order).begin(order)
-        new = leading(runs, groups, 1, order, begin, backwards=backwards)
+        begin = begin_of(run, old, groups, order, backwards)
+        ranges = [span._replace(backwards=backwards).since(begin, order) for span in spans]
+        new = first_rows(ranges, groups, 1, order)
         read[0][self, end], read[1][self, end] = old, new
         parts = [
             with_weights(head.table, np.multiply(head.times, sign))

@@ -74,6 +74,24 @@ def groups_in(run: Run) -> Run:
     return Run(run.columns, Keys(run.keys.numbers[firsts], run.keys.exact), take_rows(keys, firsts))
 
 
+def begin_of(delta: Run, old: Leading | None, groups: Run, order: Order, backwards: bool) -> pa.Array:
+    """For each group, the first value of the first order column at which it may have changed: that of the delta, or the
+    old head. With `backwards` the delta is sorted in the opposite of the order."""
+    numbers = delta.keys.numbers
+    starts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
+    if not delta.keys.exact or len(starts) != groups.rows:
+        return Known.of(delta, old, groups, order).begin(order)
+    ends = np.append(starts[1:], delta.rows) - 1
+    values = one_chunk(delta.table[order.columns[0]]).take(pa.array(ends if backwards else starts))
+    if old is None:
+        return values
+    heads = one_chunk(old.table[order.columns[0]])
+    earlier = order.before(heads, values.take(pa.array(old.groups)))
+    chosen = np.arange(groups.rows)
+    chosen[old.groups[earlier]] = groups.rows + np.flatnonzero(earlier)
+    return pa.concat_arrays([values, heads]).take(pa.array(chosen))
+
+
 class Leading(NamedTuple):
     """The first rows of groups: the group and the weight of each."""
 
@@ -121,21 +139,13 @@ class Known(NamedTuple):
 
 
 def leading(
-    runs: list[Run],
-    groups: Run,
-    count: int,
-    order: Order,
-    begin: pa.Array,
-    ties: int | None = None,
-    backwards: bool = False,
+    runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Array, ties: int | None = None
 ) -> Leading | None:
     """The first `count` rows of each group, searched from `begin` on; None if there are no rows.
 
-    With `ties`, rows that are equal to the last of them in so many columns of the order follow it. With `backwards`,
-    the runs are sorted in the opposite of the order, and are read from the end.
+    With `ties`, rows that are equal to the last of them in so many columns of the order follow it.
     """
-    spans = [Span.of(run, groups, backwards).since(begin, order) for run in runs]
-    return _first_rows(spans, groups, count, order, ties)
+    return first_rows([Span.of(run, groups).since(begin, order) for run in runs], groups, count, order, ties)
 
 
 def nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> Leading | None:
@@ -150,10 +160,10 @@ def nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> Leadin
     groups = queries.table.select(list(queries.columns)).rename_columns(list(columns))
     queries = Run(columns, queries.keys, groups)
     spans = [Span.of(run, queries).since(at, order, worth=0) for run in runs]
-    return _first_rows(spans, queries, 1, order)
+    return first_rows(spans, queries, 1, order)
 
 
-def _first_rows(spans: list[Span], groups: Run, count: int, order: Order, ties: int | None = None) -> Leading | None:
+def first_rows(spans: list[Span], groups: Run, count: int, order: Order, ties: int | None = None) -> Leading | None:
     """The first `count` rows of each group in these ranges."""
     undecided, window, found = np.ones(groups.rows, bool), max(count, 1), []
     while undecided.any():
@@ -189,11 +199,12 @@ class Span(NamedTuple):
     starts: Indices
     ends: Indices
     backwards: bool = False
+    """Whether the run is sorted in the opposite of the order, and is read from the end."""
 
     @classmethod
-    def of(cls, run: Run, groups: Run, backwards: bool = False) -> Span:
+    def of(cls, run: Run, groups: Run) -> Span:
         found, starts, counts = run.find(groups.keys.numbers)
-        return cls(run, found, starts, starts + counts, backwards)
+        return cls(run, found, starts, starts + counts)
 
     def since(self, begin: pa.Array, order: Order, worth: int = WORTH_A_SEARCH) -> Span:
         """The ranges without rows before `begin`, as far as a search pays off: in ranges of more rows than `worth`."""
