@@ -581,3 +581,15 @@ def join_asof_by_an_unknown_column():
     customers = flow.input("customers", flo.ZSet[Customer])
     bids = flow.input("bids", flo.ZSet[Bid])
     customers.join_asof(bids, on="at", other_on="price", by="id")
+
+
+def two_changes_of_a_key_without_an_order():
+    """As the rows of a micro-batch come."""
+    from flo.tables.operators.upserts import expect_once
+    from flo.tables.values import rows_of
+
+    flow = flo.Flow("shop")
+    flow.table("customers", Customer, key=["id", "name"])
+    (customers,) = flow._scope.inputs
+    changes = customers.collection.value([Customer(2, "Bob", 1), Customer(1, "Ann", 1), flo.delete(1, "Ann")])
+    expect_once(customers.collection, rows_of(customers.collection, changes).table)
