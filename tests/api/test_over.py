@@ -288,7 +288,7 @@ REFUSED = {
     ),
     "no column": (
         lambda rows: rows.over("kee").with_columns(a=flo.rank()),
-        "`partition_by` of `over` is the column `kee`",
+        "`partition_by` of `over` gets the column `kee`",
     ),
     "no order": (lambda rows: rows.over("key", 3), "`order_by` of `over` must be columns"),
     "no number": (lambda rows: rows.over().with_columns(a=flo.sum("key")), "adds one number per row"),

@@ -377,7 +377,7 @@ def test_a_result_of_another_type_than_was_derived() -> None:
     rate: Any = 2
 
     flow = flo.Flow("changed")
-    flow.output("out", flow.input("x", flo.Sequence[int]).map(lambda v: v * rate))
+    flow.output("out", flow.input("x", flo.Sequence[int]).map(lambda v: v**1 * rate))
     program = flow.on(flo.here)
     rate = "x"
     with pytest.raises(flo.FunctionError, match="must return int, derived from its source"):
