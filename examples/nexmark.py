@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
-from functools import reduce
 from inspect import signature
 from typing import Any, TypeAlias
 
@@ -73,11 +72,17 @@ def q4(auctions: Rows, bids: Rows) -> Rows:
     return closing.group_by(id="category").agg(final=flo.avg("price"))
 
 
+def earlier(rows: Rows, by: str) -> Rows:
+    """The same rows in windows that start earlier."""
+    return rows.with_columns(starttime=start.dt.offset_by(f"-{by}"))
+
+
 def q5(bids: Rows) -> Rows:
     """The auctions with the most bids in the last ten seconds, every two seconds."""
     panes = bids.group_by("auction", starttime=time.dt.truncate("2s")).agg(num=flo.count())
-    hops = [panes.with_columns(starttime=start.dt.offset_by(f"-{back}s")) for back in range(0, 10, 2)]
-    counts = reduce(lambda some, more: some.union(more), hops).group_by("auction", "starttime").agg(num=flo.sum("num"))
+    two = panes.union(earlier(panes, "2s"))
+    five = two.union(earlier(two, "4s")).union(earlier(panes, "8s"))
+    counts = five.group_by("auction", "starttime").agg(num=flo.sum("num"))
     return counts.top(1, by="starttime", order_by=flo.desc("num"), with_ties=True).select("auction", "num")
 
 
