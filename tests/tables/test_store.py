@@ -192,7 +192,7 @@ def test_the_state_of_another_program(tmp_path: Path) -> None:
     saved(tmp_path)
     text = refused(tmp_path, program(other_user_of))
     assert "the state belongs to another program" in text
-    assert "user_of" in text
+    assert "join_zsets(user, " in text
     assert "other_user_of" in text
 
 
