@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 REFUSED: dict[str, str] = {
-    'c("prize") + 1': "there is no column `prize`",
+    'c("prize") + 1': "the column `prize`, which",
     'c("s") < 1': "`<` does not support `s` (string) and 1 (int64)",
     'c("at") == "2024-01-01"': "`==` does not support `at` (timestamp[us]) and '2024-01-01' (string)",
     'c("at") < c("z")': "`<` does not support `at` (timestamp[us]) and `z` (timestamp[us, tz=Europe/Berlin])",

@@ -119,18 +119,6 @@ def least() -> flo.Flow:
     return flow
 
 
-@pytest.mark.parametrize("given", [[Row("a", 3), Row("a", None)], [Row("a", None), Row("a", 3)]])
-def test_numbers_that_cannot_be_compared(given: list[Row]) -> None:
-    """In either order nothing arrives."""
-    for loop in (least().loop(), least().on(flo.here).loop(), least().on(flo.here).loop(on_error="divert")):
-        pushed(loop, rows=[Row("b", 1)])
-        with pytest.raises(flo.FloError):
-            pushed(loop, rows=given)
-        assert len(loop.peek("least")) == 1
-        pushed(loop, rows=[Row("a", 3)])
-        assert len(loop.peek("least")) == 2
-
-
 @given(
     st.lists(st.integers(0, 3).map(lambda n: POISON if n == 3 else n), max_size=8),
     st.integers(1, 3),
@@ -154,19 +142,6 @@ def test_which_rows_are_diverted(numbers: list[int], at_once: int, rng: random.R
         return on_tables(loop)[0], sorted(map(str, aside))
 
     assert diverted(numbers, len(numbers) + 1) == diverted(rng.sample(numbers, len(numbers)), at_once)
-
-
-def test_rows_of_which_none_is_to_blame_by_itself() -> None:
-    """With a 3 there already, it is the row without a number; without it, no row is."""
-    for rows, aside in ([Row("a", None), Row("a", 5)], 1), ([Row("a", 5), Row("a", None)], 1):
-        loop = least().on(flo.here).loop(on_error="divert")
-        loop.push(rows=[Row("a", 3)])
-        loop.push(rows=rows)
-        assert loop.diverted["rows"]["row"].to_pylist() == [str(Row("a", None))] * aside
-        with pytest.raises(flo.FloError, match="several rows together"):
-            loop.push(rows=[Row("b", 0), Row("b", 1), Row("b", None), Row("c", 1)])
-        assert loop.diverted["rows"].num_rows == aside
-        assert loop.pull("least").num_rows == 1
 
 
 def test_a_file_or_an_iterator_that_fails_half_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

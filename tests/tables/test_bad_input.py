@@ -202,7 +202,7 @@ class Basket(NamedTuple):
     [
         (Basket(Order(None, 1), ()), "`id` must be int64 without nulls; got None"),  # type: ignore[arg-type]
         (Basket(Order(1, 1), (1, None)), "`item` must be int64 without nulls; got None"),  # type: ignore[arg-type]
-        (Basket(None, ()), "`first` must be struct"),  # type: ignore[arg-type]
+        (Basket(None, ()), "is None; expected Order"),  # type: ignore[arg-type]
     ],
 )
 def test_none_in_a_field_that_has_no_nulls(bad: Basket, reason: str) -> None:

@@ -111,7 +111,7 @@ def test_long_expressions_are_told_apart():
     assert one == Expression(long, (ORDER,))
     assert hash(one) == hash(Expression(long, (ORDER,)))
     assert len(one.__name__) <= 80
-    assert one.__name__[2:70] == other.__name__[3:71]
+    assert one.__name__[:70] == other.__name__[:70]
     assert identity(one) != identity(other)
     lowering = Lowering()
     assert lowering(one) != lowering(other)

@@ -275,7 +275,7 @@ def test_row_types_of_schemas_and_typed_dicts() -> None:
     assert flow.on(flo.here).run(people=people)["names"].to_pylist() == [{"value": "Ann", "_weight": 2}]
     with pytest.raises(flo.TypeMismatch, match=r"flo\.rows\(Person\)"):
         through(pa.Table.from_pylist(people), flo.Sequence[Person])
-    with pytest.raises(flo.TypeMismatch, match="must get an Arrow schema"):
+    with pytest.raises(flo.TypeMismatch, match="must get a schema of Arrow"):
         flo.rows(3)
 
 

@@ -14,8 +14,10 @@ from dataclasses import replace
 from operator import is_
 from typing import Any, TypeAlias
 
+from flo.columns.cell import fields_of
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
+from flo.columns.row_types import row_type
 from flo.columns.traced import TracedExpression
 from flo.core.dag import Dag, Stream, Vertex
 from flo.core.graph import Graph
@@ -86,7 +88,7 @@ def _calls(*keys: Expression) -> bool:
 def _is_rows(stream: Stream) -> bool:
     of = stream.type.collection
     layout = Layout.of(of.element) if isinstance(of, ElementCollection) else None
-    return isinstance(of, ZSet) and layout is not None and layout.form != "value"
+    return isinstance(of, ZSet) and layout is not None and bool(fields_of(of.element))
 
 
 def _narrowed(f: Expression, wanted: Needed) -> Expression:
@@ -102,9 +104,6 @@ def _narrowed(f: Expression, wanted: Needed) -> Expression:
 
 def _row_of(row: Any, names: tuple[str, ...]) -> Any:
     """Return the row type with some of the columns of another."""
-    from flo.columns.cell import fields_of
-    from flo.columns.row_types import row_type
-
     fields = fields_of(row) or {}
     return row_type({name: fields[name] for name in names})
 

@@ -52,6 +52,12 @@ class TracedExpression(Expression):
     def __init__(self, given: Any, inputs: tuple[Layout, ...], kind: Any, function: Any) -> None:
         super().__init__(given, inputs, kind)
         self.function = function
+        self.__name__ = function.__name__  # a program names the function, as if it were called
+        self.__qualname__ = function.__qualname__
+
+    @property
+    def __code__(self) -> Any:
+        return self.function.__code__
 
 
 def traced(function: Any, element: Any) -> TracedExpression | None:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.cell import Cell
-from flo.columns.expression import Expression
+from flo.columns.expression import Expression, calling
 from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
 from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type
@@ -263,6 +263,7 @@ class CountDistinctTables(ByGroup[Aggregate]):
         grown = replace(self, values=self.values.extended(values), counts=self.counts.extended(moved))
         return grown, (self.emitted(with_weights(rows, np.repeat([-1, 1], [len(old), len(new)]))),)
 
+    @calling
     def _different(self, table: pa.Table) -> pa.Table:
         """The values, or bytes that are equal where values of a type nobody declared are."""
         f, of = _counted(self.like), self.inputs[0]
