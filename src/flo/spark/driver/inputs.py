@@ -125,7 +125,7 @@ def describe_source(name: str, frame: DataFrame, entry: Entry, position: str | N
 
 def _position_column(name: str, of: Any, frame: DataFrame, position: str | None) -> str | None:
     """The column that gives the position of a row: the one named, or for a sequence the offset of its source."""
-    if position is None and shape_of(of.element) is not None:
+    if position is None and shape_of(getattr(of, "element", None)) is not None:
         return None  # a table: changes of different keys need no order
     if is_ordered(of) and position is None and {PARTITION, OFFSET} <= set(frame.columns):
         return OFFSET
