@@ -52,6 +52,7 @@ def _mark(item: pytest.Item) -> None:
     fixtures, engine = getattr(item, "fixturenames", ()), _engine(item)
     if "spark" in fixtures or engine == "spark":
         item.add_marker("spark")
+        item.own_markers[:] = [mark for mark in item.own_markers if mark.name != "xdist_group"]  # of another worker
         item.add_marker(pytest.mark.xdist_group("spark"))
     elif "yard" in fixtures:
         item.add_marker(pytest.mark.xdist_group("chaos"))  # sessions of their own, one after the other
