@@ -41,6 +41,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Groups the tests by the sessions of Spark that they share, and leaves out those that are not asked for."""
     for item in items:
         _mark(item)
+    _mark_long(items)
     if not config.option.thorough:  # `make test` runs a sample of each
         left_out = [item for item in items if item.get_closest_marker("thorough")]
         config.hook.pytest_deselected(items=left_out)
@@ -61,6 +62,25 @@ def _mark(item: pytest.Item) -> None:
     sample = item.get_closest_marker("sampled")
     if sample and engine in sample.kwargs and item.callspec.id.partition("-")[2] not in sample.kwargs[engine]:
         item.add_marker("thorough")
+
+
+LONG = (
+    *("engines/test_extreme_values.py", "api/test_join_asof.py", "api/test_over.py", "api/test_top.py"),
+    *("spark/test_rescale.py", "spark/test_state.py", "spark/test_spread.py", "spark/test_programs.py"),
+    *("relational/test_group_by.py", "relational/test_joins.py", "relational/test_random_programs.py"),
+    *("tables/test_per_key.py", "tables/test_per_key_windows.py", "tables/test_consolidation.py", "test_nexmark.py"),
+    *("verify/test_options.py", "verify/test_prove.py", "api/test_refusals.py", "tables/test_laws.py"),
+)
+"""Files of which `make check` runs every fifth test."""
+
+
+def _mark_long(items: list[pytest.Item]) -> None:
+    seen: Counter[Path] = Counter()
+    for item in items:
+        if item.path.as_posix().endswith(LONG) and item.get_closest_marker("slow") is None:
+            seen[item.path] += 1
+            if seen[item.path] % 5 != 1:
+                item.add_marker("slow")
 
 
 def _engine(item: pytest.Item) -> str | None:

@@ -121,7 +121,7 @@ def test_late_rows_are_a_table() -> None:
 
 def test_explain_says_what_runs_how() -> None:
     text = joined().on(flo.here).explain()
-    assert "join_zsets(user, id)   on tables   " in text
+    assert "join_zsets(user_of, id_of)   on tables   " in text
     assert "left: a trace; right: a trace" in text
     assert "row by row in Python" in text.splitlines()[-1]
     loop = joined().on(flo.here).loop()

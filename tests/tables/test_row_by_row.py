@@ -113,7 +113,7 @@ def test_below_the_table() -> None:
     assert sum("on tables, row by row in Python" in line for line in table) == 3
     grouped = "group_by(shop: n=count(), revenue=sum(half, where=qty > 1))"
     assert any(grouped in line and "row by row" not in line for line in table)
-    assert any("filter(qty > 1)" in line and "row by row" not in line for line in table)
+    assert any("filter(lambda s: s.qty > 1)" in line and "row by row" not in line for line in table)
     shown = {line if line.startswith("    ") else line.rpartition("   ")[0] for line in reasons}
     assert shown == {
         "  map(with_statements)   it has statements",
