@@ -148,7 +148,7 @@ AGGREGATES: dict[str, tuple[Any, str, Any]] = {
     ),
     "first": (
         flo.first("price", order_by=[flo.desc("qty"), "item"]),
-        FIRST.format(of="price", order="qty DESC, item, price NULLS FIRST", where=""),
+        FIRST.format(of="price", order="qty DESC, item, price", where=" FILTER (price IS NOT NULL)"),
         None,
     ),
     "last": (
@@ -166,6 +166,11 @@ AGGREGATES: dict[str, tuple[Any, str, Any]] = {
     "all_ordered": (
         flo.collect("qty", order_by=flo.desc("item"), where=HOT),
         "list(qty ORDER BY item DESC, qty) FILTER (qty > 1)",
+        tuple,
+    ),
+    "by_price": (
+        flo.collect("item", order_by=flo.desc("price", nulls_last=True)),
+        "list(item ORDER BY price DESC NULLS LAST, item)",
         tuple,
     ),
     "joined": (flo.string_agg("item", "-"), "string_agg(item, '-' ORDER BY item)", None),

@@ -155,12 +155,12 @@ def arg_max(of: Any, by: Any, *, where: Any = None) -> AggregateSpec:
 
 
 def first(of: Any, *, order_by: Any = None, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
-    """Return the value in the first row of an order, which may be null."""
+    """Return the first value of an order that is not null."""
     return AggregateSpec("first", (of,), where, order_by=order_by, rows=rows, range=range)
 
 
 def last(of: Any, *, order_by: Any = None, where: Any = None, rows: Any = None, range: Any = None) -> AggregateSpec:
-    """Return the value in the last row of an order, which may be null."""
+    """Return the last value of an order that is not null."""
     return AggregateSpec("last", (of,), where, order_by=order_by, rows=rows, range=range)
 
 

@@ -240,9 +240,9 @@ class Part(ABC):
     @property
     def which(self) -> Chosen:
         """The rows that count."""
-        skips = self.of.aggregator.skips_nulls
-        nullable = zip(self.names, self.cells, strict=True)
-        return Chosen(self.where, tuple(name for name, cell in nullable if skips and cell.nullable))
+        required = self.of.aggregator.required(len(self.names))
+        columns = zip(self.names[:required], self.cells[:required], strict=True)
+        return Chosen(self.where, tuple(name for name, cell in columns if cell.nullable))
 
     @property
     def selective(self) -> bool:

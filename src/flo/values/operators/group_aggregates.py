@@ -35,7 +35,10 @@ class Aggregator(Lowerable, ABC):
     name: ClassVar[str]
     empty: ClassVar[Any]
     """The state of a group without values."""
-    skips_nulls: ClassVar[bool] = True
+
+    def required(self, count: int) -> int:
+        """Return how many of its arguments, from the first on, must not be None for a row to count."""
+        return count
 
     @abstractmethod
     def added(self, state: Any, units: Units) -> Any:
@@ -292,14 +295,13 @@ class FirstOf(Aggregator):
     by: tuple[int, ...] = (0,)
     descending: tuple[bool, ...] = (False,)
     nulls: bool = False
-    """Whether rows with a None count too, which comes before all values."""
+    """Whether rows count in which another argument than the first is None. It comes before all values."""
 
     name = "first_of"
     empty = NO_RANKING
 
-    @property
-    def skips_nulls(self) -> bool:  # type: ignore[override]
-        return not self.nulls
+    def required(self, count: int) -> int:
+        return 1 if self.nulls else count
 
     def added(self, state: Ranking, units: Units) -> Ranking:
         order = Order(lambda arguments: tuple(arguments[place] for place in self.by), self.descending, self.name)
@@ -360,6 +362,9 @@ class InOrder(OfValues):
     """An aggregate of values in an order: by the arguments after the first, each in a direction, then by the first."""
 
     descending: tuple[bool, ...] = ()
+
+    def required(self, count: int) -> int:
+        return 1
 
     def of_values(self, present: list[tuple[Arguments, int]]) -> Any:
         down = (*self.descending, False)

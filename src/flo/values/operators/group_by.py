@@ -41,9 +41,8 @@ class Aggregated(Lowerable):
         if self.where is not None:
             units = [unit for unit in units if unit[0][self.where]]
         given = [(tuple(row[place] for place in self.places), weight) for row, weight in units]
-        if self.aggregator.skips_nulls:
-            given = [unit for unit in given if None not in unit[0]]
-        return self.aggregator.added(state, given)
+        required = self.aggregator.required(len(self.places))
+        return self.aggregator.added(state, [unit for unit in given if None not in unit[0][:required]])
 
 
 register("aggregated", Aggregated)
