@@ -5,6 +5,7 @@ python -m tests.relational.expressions_table     writes the page
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, get_args
 
@@ -132,7 +133,8 @@ def type_text(example: Example) -> str:
     kind = bound(example, Row).layout.cells[0].kind
     while get_args(kind) and hasattr(kind, "__metadata__"):
         kind = get_args(kind)[0]
-    return "Row" if hasattr(kind, "_columns") else type_name(kind).replace("datetime.", "")
+    text = "Row" if hasattr(kind, "_columns") else type_name(kind).replace("datetime.", "")
+    return re.sub(r"Optional\[([^\[\]]*)\]", r"\1 | None", text)  # equal types are written in two ways
 
 
 def null_text(example: Example) -> str:
