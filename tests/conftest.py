@@ -53,8 +53,9 @@ def _mark(item: pytest.Item) -> None:
     fixtures, engine = getattr(item, "fixturenames", ()), _engine(item)
     if "spark" in fixtures or engine == "spark":
         item.add_marker("spark")
-        item.own_markers[:] = [mark for mark in item.own_markers if mark.name != "xdist_group"]  # of another worker
-        item.add_marker(pytest.mark.xdist_group("spark"))
+        item.own_markers[:] = [mark for mark in item.own_markers if mark.name != "xdist_group"]
+        here = "spark" in item.path.parent.parts  # two sessions, so that both workers have one
+        item.add_marker(pytest.mark.xdist_group("spark" if here else "spark elsewhere"))
     elif "yard" in fixtures:
         item.add_marker(pytest.mark.xdist_group("chaos"))  # sessions of their own, one after the other
     if "spark" in fixtures or engine in ("tasks", "spark"):
@@ -90,7 +91,7 @@ def _engine(item: pytest.Item) -> str | None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    """One Spark session for all tests, in one process: the others of a parallel run have none."""
+    """One Spark session for all tests of a process."""
     from flo.spark.session import embedded
 
     with pytest.MonkeyPatch.context() as patch:  # workers have imported what all tests need before they are forked
