@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from flo.tables.state.limbs import Limbs, added_pieces, limbs_in
-from flo.tables.state.products import Product
+from flo.tables.state.limbs import Limbs, Product, added_pieces, limbs_in
 from flo.values.exact import to_float
 
 FLOATS = [0.0, -0.0, 5e-324, 1e308, -1.7e308, 2.2e-308, 0.1, math.nan, math.inf, -math.inf]

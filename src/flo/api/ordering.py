@@ -156,9 +156,9 @@ def _expect_order(verb: str, parameter: str, key: SortKey, bound: Any, stream: A
 
 
 def _is_null(of: Any) -> Any:
-    from flo.columns.orderable import null_flag
+    from flo.columns.building import column
 
-    return null_flag(of)
+    return column(of).is_null()
 
 
 def _any_column(stream: Any) -> Any:
@@ -170,7 +170,7 @@ def _any_column(stream: Any) -> Any:
 
 def _has_order(kind: Any) -> bool:
     """Return whether all values of a type have an order, as far as the type says."""
-    from flo.columns.orderable import is_orderable
+    from flo.columns.known_types import is_orderable
 
     return is_orderable(kind)
 

@@ -71,7 +71,7 @@ class RowsOver(Generic[B]):
         return self._added(made)
 
     def _added(self, functions: dict[str, WindowFunction], verb: str = "over") -> Stream[ZSet[Any], B]:
-        from flo.columns.widened import Widened
+        from flo.columns.projection import Widened
 
         layout = self.order.key.inputs[0]
         into = Widened(layout, {name: each.result_type(layout.element) for name, each in functions.items()})

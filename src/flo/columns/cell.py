@@ -12,7 +12,7 @@ from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
 from operator import index
-from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NewType, Optional, Union, get_args, get_origin
 from uuid import UUID
 
 import pyarrow as pa
@@ -52,6 +52,11 @@ class Cell:
     among: tuple[Any, ...] | None = None
     """The only values, as Arrow stores them, if the type enumerates them."""
     hashable: bool = True
+
+    @property
+    def annotation(self) -> Any:
+        """The Python type, with None if the column may be null."""
+        return self.kind if not self.nullable or self.kind is type(None) else Optional[self.kind]  # noqa: UP045
 
     @property
     def wide(self) -> bool:

@@ -262,7 +262,7 @@ class Expression:
     def kind(self) -> Any:
         """The Python type of the results."""
         own = {
-            called[name]: _or_none(cell.kind) if cell.nullable else cell.kind
+            called[name]: cell.annotation
             for called, layout in zip(self.arguments, self.inputs, strict=True)
             for name, cell in zip(layout.names, layout.cells, strict=True)
         }
@@ -399,7 +399,10 @@ class Expression:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Expression):
             return NotImplemented
-        return self is other or (self.text, self.inputs, self.kind) == (other.text, other.inputs, other.kind)
+        return self is other or (
+            (self.text, self.inputs, self.kind) == (other.text, other.inputs, other.kind)
+            and self.arguments == other.arguments  # the same name may stand for a column of either row
+        )
 
     def __hash__(self) -> int:
         return hash(self.text)

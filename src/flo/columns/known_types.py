@@ -8,10 +8,12 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from enum import Enum
 from functools import partial
 from itertools import product
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin, is_typeddict
+from uuid import UUID
 
 from flo.columns.cell import fields_of
 from flo.core.elements import type_name
@@ -79,6 +81,28 @@ def describe_type(kind: Any) -> str:
 
 def _split(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+_ORDERED = (int, float, bool, str, bytes, date, datetime, time, timedelta, Decimal, UUID, NoneType, None)
+
+
+def is_orderable(kind: Any) -> bool:
+    """Return whether any two values of a type compare in every engine, None included."""
+    if isinstance(kind, NewType):
+        return is_orderable(kind.__supertype__)
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return is_orderable(parts[0])
+    if origin in (Union, UnionType):
+        rest = [part for part in parts if part is not NoneType]
+        return len(rest) == 1 and is_orderable(rest[0])
+    if origin is Literal:
+        return len({type(part) for part in parts}) == 1
+    if origin is tuple:
+        return all(is_orderable(part) for part in parts if part is not ...)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return issubclass(kind, (int, str))
+    return kind in _ORDERED
 
 
 _INTS = {bool, int}

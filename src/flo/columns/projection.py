@@ -1,4 +1,5 @@
-"""Projections: functions that make a row of a row, where some columns are Python functions of the row.
+"""Functions that make a row of a row: a projection, some columns of which are Python functions of the row, and a row
+with the results of an operator as more columns.
 
 Columns and expressions are evaluated together, on whole columns where rows are tables; functions row by row.
 """
@@ -64,6 +65,47 @@ class Projection:
 
     def __hash__(self) -> int:
         return hash(self.text)
+
+    def __repr__(self) -> str:
+        return self.__name__
+
+
+class Widened:
+    """A function of a row and more values that makes the row with these as named columns.
+
+    A new column with the name of an old one replaces it, in its place; the others follow in their order.
+    """
+
+    def __init__(self, layout: Layout, more: dict[str, Any]) -> None:
+        own = dict(zip(layout.names, (cell.annotation for cell in layout.cells), strict=True))
+        self.inputs = layout
+        self.more = tuple(more)
+        self.returns = row_type({**own, **more})  # read by `returned_type`
+        self.names = tuple(own | more)
+        self.__name__ = f"with_columns({', '.join(self.more)})"
+        places = {name: len(layout.names) + place for place, name in enumerate(self.more)}
+        self._places = tuple(places.get(name, place) for place, name in enumerate(layout.names)) + tuple(
+            place for name, place in places.items() if name not in own
+        )
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The columns of the row that are passed on."""
+        return tuple(name for name in self.inputs.names if name not in self.more)
+
+    def __call__(self, row: Any, results: tuple[Any, ...]) -> Any:
+        values = [*(column[0] for column in self.inputs.split([row])), *results]
+        return self.returns(*(values[place] for place in self._places))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Widened) and (self.inputs, self.returns, self.more) == (
+            other.inputs,
+            other.returns,
+            other.more,
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.__name__)
 
     def __repr__(self) -> str:
         return self.__name__

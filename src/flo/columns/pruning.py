@@ -142,7 +142,7 @@ class _Pruned:
                 operator = Map(_rebound(_narrowed(f, wanted), (_layout(inputs[0]),)))
             case Filter(Expression() as keep) if read != (None,):
                 operator = Filter(_rebound(keep, (_layout(inputs[0]),)))
-            case Plus() | Minus() if wanted is not None:
+            case Plus() | Minus() if read != (None, None):
                 inputs = [self._project(stream, wanted, vertex) for stream in inputs]
         self.changed |= operator is not vertex.operator
         outputs = self._apply(operator, inputs, vertex)

@@ -45,19 +45,19 @@ _LITERALS = (bool, int, float, str, date, datetime)
 
 
 class TracedExpression(Expression):
-    """A function of rows that is computed as columns. `function` is called for rows that columns cannot compute."""
+    """A function of rows that is computed as columns. `traced_from` is called for rows that columns cannot compute."""
 
-    function: Any
+    traced_from: Any
 
     def __init__(self, given: Any, inputs: tuple[Layout, ...], kind: Any, function: Any) -> None:
         super().__init__(given, inputs, kind)
-        self.function = function
+        self.traced_from = function
         self.__name__ = function.__name__  # a program names the function, as if it were called
         self.__qualname__ = function.__qualname__
 
     @property
     def __code__(self) -> Any:
-        return self.function.__code__
+        return self.traced_from.__code__
 
 
 def traced(function: Any, element: Any) -> TracedExpression | None:

@@ -23,7 +23,7 @@ def label(function: Any) -> str:
 
 def identity(function: Any) -> str:
     """Return the text that identifies a function when a state is restored: its name, or the source of a lambda."""
-    function = getattr(function, "function", function)  # of one that runs as columns
+    function = getattr(function, "traced_from", function)  # of one that runs as columns
     name = getattr(function, "__qualname__", "")
     if name and "<lambda>" not in name:
         return str(name)

@@ -51,7 +51,7 @@ def applied(f: Callable[..., Any], collections: Collections, *tables: pa.Table) 
         except ElementError:
             if not isinstance(f, TracedExpression):
                 raise
-            f = Declared(f.function, f.kind)  # Python may compute what columns cannot
+            f = Declared(f.traced_from, f.kind)  # Python may compute what columns cannot
     if isinstance(f, Projection):
         return _projected(f, collections[0], tables[0])
     results = row_by_row(f, collections, *tables)

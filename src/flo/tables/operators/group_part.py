@@ -20,8 +20,7 @@ import pyarrow.compute as pc
 from flo.columns.cell import Cell
 from flo.columns.indices import Indices, one_chunk
 from flo.tables.state.keys import Keys
-from flo.tables.state.limbs import has_digits
-from flo.tables.state.products import Product
+from flo.tables.state.limbs import Product, has_digits
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Summed, Sums, digits_of
 from flo.tables.state.trace import Trace, with_weights
@@ -283,10 +282,6 @@ def has_sums(kind: pa.DataType) -> bool:
     """Whether the numbers of such a column can be summed."""
     summed = pa.types.is_boolean(kind) or has_digits(kind)
     return summed and not (pa.types.is_decimal(kind) and kind.scale < 0)
-
-
-def kind_of(cell: Cell) -> Any:
-    return cell.kind | None if cell.nullable else cell.kind
 
 
 def scattered(array: pa.Array, places: Indices, count: int) -> pa.Array:

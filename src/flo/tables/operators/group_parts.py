@@ -30,7 +30,6 @@ from flo.tables.operators.group_part import (
     Traces,
     filled,
     has_sums,
-    kind_of,
     or_null,
     scattered,
 )
@@ -54,7 +53,7 @@ PRESENT, SUM = "present", "sum"
 
 @final
 @dataclass(frozen=True)
-class Different(Keeper):
+class DistinctValues(Keeper):
     """Keeps the weight of each value of some columns, and gives sums over the values that are present."""
 
     names: tuple[str, ...]
@@ -119,8 +118,8 @@ class DistinctPart(Part):
     def _adds(self) -> bool:
         return isinstance(self.of.aggregator, on_values.SumDistinctOf)
 
-    def keeper(self) -> Different:
-        return Different(self.names, self.which)
+    def keeper(self) -> DistinctValues:
+        return DistinctValues(self.names, self.which)
 
     def summands(self) -> tuple[Summand, ...]:
         return tuple(Own(self.keeper(), name) for name in ((PRESENT, SUM) if self._adds else (PRESENT,)))
@@ -145,7 +144,7 @@ class Wanted:
 
     @property
     def layout(self) -> Layout | None:
-        return Layout.of(tuple[tuple(map(kind_of, self.cells))])  # type: ignore[misc]
+        return Layout.of(tuple[tuple(cell.annotation for cell in self.cells)])  # type: ignore[misc]
 
     @property
     def backwards(self) -> bool:
@@ -274,7 +273,7 @@ class FirstPart(Part):
 
 @final
 @dataclass(frozen=True)
-class Kept(Keeper):
+class GroupValues(Keeper):
     """Keeps the values of each group."""
 
     names: tuple[str, ...]
@@ -323,10 +322,10 @@ class ValuesPart(Part):
 
     @property
     def _layout(self) -> Layout | None:
-        return Layout.of(tuple[tuple(kind_of(self.cells[place]) for place in self._by)])  # type: ignore[misc]
+        return Layout.of(tuple[tuple(self.cells[place].annotation for place in self._by)])  # type: ignore[misc]
 
-    def keeper(self) -> Kept:
-        return Kept(self.names, self.which)
+    def keeper(self) -> GroupValues:
+        return GroupValues(self.names, self.which)
 
     def results(self, reading: Reading) -> pa.Array:
         keeper, groups = self.keeper(), reading.groups

@@ -22,7 +22,6 @@ from flo.tables.operators.group_part import (
     Summand,
     Times,
     has_sums,
-    kind_of,
     or_null,
     scattered,
 )
@@ -204,6 +203,6 @@ class FinishedPart(Part):
             finish.prepare(totals)
         found = called(finish, totals)
         expect_declared(finish, found)
-        layout = Layout.of(kind_of(self.cell))
+        layout = Layout.of(self.cell.annotation)
         assert layout is not None
         return scattered(layout.as_array(written(found, layout.element)), there, reading.groups.rows)

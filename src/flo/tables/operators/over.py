@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from flo.columns.cell import cell_of
 from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
-from flo.columns.widened import Widened
+from flo.columns.projection import Widened
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes

@@ -137,7 +137,9 @@ def _comparison(kind: Any, raw: bool) -> Comparison | None:
         return Comparison(lambda array: own_numbers(array.cast(pa.binary())))
     if origin is list or (origin is tuple and parts[-1] is ...):
         inner = comparison(parts[0], raw or origin is list)
-        return inner and Comparison(lambda array: _of_lists(inner, array), lambda array: _in_lists(inner, array))
+        return inner and Comparison(
+            lambda array: rank_lists(inner.numbers, array), lambda array: _in_lists(inner, array)
+        )
     if isinstance(kind, type) and issubclass(kind, Enum):
         return _enum(kind)
     return _struct(_parts(kind, raw))
@@ -209,10 +211,10 @@ def _struct(parts: tuple[Comparison | None, ...]) -> Comparison | None:
     return Comparison(numbers, inside)
 
 
-def _of_lists(inner: Comparison, array: pa.Array) -> Numbers:
-    """Ranks of lists, compared item by item. A prefix comes first."""
+def rank_lists(numbers: Callable[[pa.Array], Numbers], array: pa.Array) -> Numbers:
+    """Ranks of lists, compared item by item by the numbers of items. A prefix comes first."""
     lengths = np.asarray(pc.list_value_length(array)).astype(np.int64)
-    items = dense([inner.numbers(array.flatten())]) + np.uint64(1)
+    items = dense([numbers(array.flatten())]) + np.uint64(1)
     begins = np.cumsum(lengths) - lengths
     found = np.zeros(len(array), np.uint64)
     for index in range(int(lengths.max(initial=0))):

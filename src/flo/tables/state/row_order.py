@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from flo.columns.indices import Numbers, one_chunk
-from flo.tables.state.order import dense, own_numbers
+from flo.tables.state.order import dense, own_numbers, rank_lists
 
 
 def order_numbers(column: pa.Array | pa.ChunkedArray) -> Numbers:
@@ -25,7 +24,7 @@ def _numbers(array: pa.Array) -> Numbers:
     if pa.types.is_struct(kind):
         return dense([order_numbers(part) for part in array.flatten()])
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return _of_lists(array)
+        return rank_lists(order_numbers, array)
     if pa.types.is_fixed_size_binary(kind):
         array = array.cast(pa.binary())
     if pa.types.is_decimal256(kind):
@@ -33,20 +32,6 @@ def _numbers(array: pa.Array) -> Numbers:
         places = {value: place for place, value in enumerate(sorted(set(values)))}
         return np.array([places[value] for value in values], np.uint64)
     return own_numbers(array)
-
-
-def _of_lists(array: pa.Array) -> Numbers:
-    """Ranks of lists, compared item by item. A prefix comes first."""
-    lengths = np.asarray(pc.list_value_length(array)).astype(np.int64)
-    items = dense([order_numbers(array.flatten())]) + np.uint64(1)
-    begins = np.cumsum(lengths) - lengths
-    found = np.zeros(len(array), np.uint64)
-    for place in range(int(lengths.max(initial=0))):
-        there = lengths > place
-        each = np.zeros(len(array), np.uint64)
-        each[there] = items[begins[there] + place]
-        found = dense([found, each])
-    return found
 
 
 def row_numbers(table: pa.Table, names: tuple[str, ...]) -> Numbers:

@@ -16,8 +16,7 @@ import pyarrow as pa
 from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
 from flo.core.errors import ElementError
 from flo.tables.state.keys import Keys
-from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, added_pieces, limbs_of, summed
-from flo.tables.state.products import Product
+from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, Product, added_pieces, limbs_of, summed
 from flo.tables.state.run import Run, merged, pairs
 from flo.tables.state.trace import Trace, added, alike, fitting, text_of
 from flo.tables.values import WEIGHT

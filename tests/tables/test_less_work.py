@@ -1,0 +1,174 @@
+"""Less work on tables: drop unread columns, run equal operators once, share traces, run functions as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import pytest
+
+import flo
+from flo.columns.expression import Expression
+from flo.columns.layout import Layout
+from flo.columns.traced import traced
+from flo.core.labels import identity
+from flo.tables.operators.joins import JoinTables
+from tests.tables.harness import forms
+
+
+class Sale(NamedTuple):
+    shop: int
+    item: str
+    price: int
+    note: str
+
+
+class Shop(NamedTuple):
+    shop: int
+    city: str
+    note: str
+
+
+SALES = [Sale(1, "tea", 3, "x"), Sale(1, "tea", 3, "y"), Sale(2, "cup", 2**62, "x")]
+SHOPS = [Shop(1, "Oslo", "a"), Shop(2, "Bergen", "b")]
+
+
+def streams() -> tuple[flo.Flow, Any, Any]:
+    flow = flo.Flow("less")
+    return flow, flow.input("sales", flo.ZSet[Sale]), flow.input("shops", flo.ZSet[Shop])
+
+
+def joins(flow: flo.Flow) -> list[JoinTables]:
+    """The joins of the program on tables, after all data has arrived."""
+    loop = flow.on(flo.here).loop()
+    inputs = {"sales": SALES, "shops": SHOPS}
+    loop.push(**{name: inputs[name] for name in loop._inputs if name in inputs})
+    loop.run()
+    return [each for each in forms(loop._loop.graph) if isinstance(each, JoinTables)]
+
+
+def test_a_join_keeps_the_columns_that_are_read() -> None:
+    flow, sales, shops = streams()
+    flow.output("out", sales.join(shops, on="shop").group_by("city").agg(n=flo.count(), most=flo.max("price")))
+    (join,) = joins(flow)
+    assert [set(run.table.column_names) - {"±"} for run in join.left] == [{"shop", "price"}]
+    assert [set(run.table.column_names) - {"±"} for run in join.right] == [{"shop", "city"}]
+    found = flow.on(flo.here).run(sales=SALES, shops=SHOPS)["out"].to_pylist()
+    assert {row["city"]: (row["n"], row["most"]) for row in found} == {"Oslo": (2, 3), "Bergen": (1, 2**62)}
+
+
+@pytest.mark.parametrize("how", ["semi", "anti", "left", "full"])
+def test_a_side_of_which_presence_matters_keeps_all_columns(how: Any) -> None:
+    """Rows +1 and -1 that differ in an unread column must not cancel out: one of them is present."""
+    flow, sales, shops = streams()
+    flow.output("out", sales.join(shops, on="shop", how=how).select("item"))
+    given = {"sales": {SALES[0]: 1}, "shops": {Shop(1, "Oslo", "a"): 1, Shop(1, "Oslo", "b"): -1}}
+    loops = flow.loop(), flow.on(flo.here).loop(negative="allow")
+    for loop in loops:
+        loop.push(**given)
+        loop.run()
+    on_values, on_tables = (loop.result()["out"] for loop in loops)
+    assert sorted((row["item"], row["_weight"]) for row in on_tables.to_pylist()) == sorted(
+        (row.item, weight) for row, weight in on_values.items()
+    )
+
+
+def test_equal_operators_on_equal_streams_run_once() -> None:
+    flow, sales, shops = streams()
+    for name in ("one", "other"):
+        flow.output(name, sales.join(shops, on="shop").group_by("city").agg(n=flo.count()))
+    assert len(joins(flow)) == 1
+
+
+def test_operators_that_differ_run_each() -> None:
+    flow, sales, shops = streams()
+    flow.output("one", sales.join(shops.filter(nw.col("city") == "Oslo"), on="shop"))
+    flow.output("other", sales.join(shops.filter(nw.col("city") == "Bergen"), on="shop"))
+    assert len(joins(flow)) == 2
+
+
+def test_expressions_of_other_columns_with_one_name_differ() -> None:
+    """`x_right` is a column of the second row, or of the first one."""
+
+    class One(NamedTuple):
+        k: int
+        x_right: int
+
+    class Other(NamedTuple):
+        k: int
+        x: int
+
+    left, right = Layout.of(One), Layout.of(Other)
+    assert left is not None
+    assert right is not None
+    plain = Expression("x_right", (left, right))
+    second = Expression(
+        "x_right", (left, right), None, ({"k": "k", "x_right": "own"}, {"k": "k_right", "x": "x_right"})
+    )
+    assert plain != second
+    assert plain == Expression("x_right", (left, right))
+
+
+def test_joins_on_one_stream_and_key_share_a_trace() -> None:
+    flow, sales, shops = streams()
+    others = flow.input("others", flo.ZSet[Shop])
+    flow.output("one", sales.join(shops, on="shop"))
+    flow.output("other", sales.join(others, on="shop", suffix="_2"))
+    loop = flow.on(flo.here).loop()
+    for number in range(6):
+        loop.push(sales=[Sale(number, "tea", number, "z")] * 5, shops=SHOPS, others=SHOPS)
+        loop.run()
+    one, other = (each for each in forms(loop._loop.graph) if isinstance(each, JoinTables))
+    assert list(map(id, one.left)) == list(map(id, other.left))
+    assert not set(map(id, one.right)) & set(map(id, other.right))
+
+
+LIMIT = 3
+FUNCTIONS: list[Callable[[Any], Any]] = [
+    lambda s: s.price * 2,
+    lambda s: s.price > LIMIT and not s.item.startswith("c"),
+    lambda s: s.price if s.item == "tea" else -s.price,
+    lambda s: (s.price // 7, s.price % 7),
+    lambda s: Shop(s.shop, s.item, s.note),
+    lambda s: s.price * 4 // 4,
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=range(len(FUNCTIONS)))
+def test_a_function_that_runs_as_columns_gives_the_same(function: Callable[[Any], Any]) -> None:
+    """Also where an integer leaves 64 bits and comes back."""
+    found = traced(function, Sale)
+    assert found is not None
+    assert (found.__name__, identity(found)) == (function.__name__, identity(function))
+    flow = flo.Flow("traced")
+    flow.output("out", flow.input("sales", flo.Sequence[Sale]).map(function))
+    sales = SALES[:2] if function is FUNCTIONS[0] else SALES
+    assert [tuple(row.values()) if len(row) > 1 else row["value"] for row in rows(flow, sales)] == [
+        tuple(each) if isinstance(each, tuple) else each for each in map(function, sales)
+    ]
+
+
+def rows(flow: flo.Flow, sales: list[Sale]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = flow.on(flo.here).run(sales=sales)["out"].to_pylist()
+    return found
+
+
+class Maybe(NamedTuple):
+    n: int | None
+    x: float
+
+
+UNCLEAR: list[Callable[[Any], Any]] = [
+    lambda m: m.n is None,
+    lambda m: (m.n or 0) + 1,
+    lambda m: m.x / m.x,
+    lambda m: isinstance(m.x, int),
+    lambda m: round(m.x),
+    lambda m: m.x // 2,
+]
+
+
+@pytest.mark.parametrize("function", UNCLEAR, ids=range(len(UNCLEAR)))
+def test_a_function_of_which_columns_might_compute_something_else_is_called(function: Callable[[Any], Any]) -> None:
+    assert traced(function, Maybe) is None
