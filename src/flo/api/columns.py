@@ -89,8 +89,13 @@ def is_expression(given: Any) -> bool:
 
 
 def _is_column(given: Any) -> bool:
-    narwhals = sys.modules.get("narwhals")  # loaded if there is an expression
-    return isinstance(given, str) or (narwhals is not None and isinstance(given, narwhals.Expr))
+    if isinstance(given, str):
+        return True
+    evaluation = sys.modules.get("flo.columns.evaluation")  # loaded if there is an expression
+    narwhals = sys.modules.get("narwhals")
+    return (narwhals is not None and isinstance(given, narwhals.Expr)) or (
+        evaluation is not None and isinstance(given, evaluation.ColumnFunction)
+    )
 
 
 def bind_columns(verb: str, parameter: str, given: Any, rows: tuple[Any, ...], gives: type | None = None) -> Any:

@@ -12,6 +12,7 @@ not listed as null-preserving may return null.
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -75,6 +76,24 @@ class Rows:
         return Rows(some, pc.sum(mask, min_count=0).as_py(), self.schema, self.calls)
 
 
+class ColumnFunction(ABC):
+    """An expression in another language than Narwhals, such as Spark SQL, as a part of column expressions."""
+
+    @abstractmethod
+    def evaluate(self, rows: Rows) -> Value:
+        """Return the result for every row."""
+
+    @property
+    @abstractmethod
+    def reads(self) -> frozenset[str]:
+        """The columns that are read."""
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """The expression as text; different expressions have different texts."""
+
+
 def nodes_of(expression: nw.Expr) -> tuple[Any, ...]:
     """Return the nodes of an expression. This is a private attribute of Narwhals; a test detects if it changes."""
     return tuple(expression._nodes)
@@ -95,8 +114,10 @@ def every_node(expression: nw.Expr) -> Iterator[Any]:
                 yield from every_node(given)
 
 
-def looks_elsewhere(expression: nw.Expr) -> str | None:
+def looks_elsewhere(expression: nw.Expr | ColumnFunction) -> str | None:
     """Return the first function that needs other rows, with the reason; None if there is none."""
+    if isinstance(expression, ColumnFunction):
+        return None
     for node in every_node(expression):
         if node.kind.name not in OF_EACH_ROW:
             return f"`{node.name}` depends on other rows"
@@ -105,7 +126,9 @@ def looks_elsewhere(expression: nw.Expr) -> str | None:
     return None
 
 
-def columns_read(expression: nw.Expr, schema: pa.Schema) -> set[str]:
+def columns_read(expression: nw.Expr | ColumnFunction, schema: pa.Schema) -> set[str]:
+    if isinstance(expression, ColumnFunction):
+        return set(expression.reads)
     return {name for node in every_node(expression) if node.kind.name in COLUMNS for name in _named(node, schema)}
 
 
@@ -137,8 +160,10 @@ def output_name(expression: nw.Expr) -> str | None:
     return name
 
 
-def evaluate(expression: nw.Expr, rows: Rows) -> Value:
+def evaluate(expression: nw.Expr | ColumnFunction, rows: Rows) -> Value:
     """Return the result of an expression with one column."""
+    if isinstance(expression, ColumnFunction):
+        return expression.evaluate(rows)
     found = _results(expression, rows)
     if len(found) != 1:
         raise TypeError(f"the expression must return one column; it returns {len(found)}")

@@ -20,7 +20,16 @@ import narwhals as nw
 import pyarrow as pa
 
 from flo.columns.arithmetic import is_wide
-from flo.columns.evaluation import Call, Rows, arguments_of, columns_read, evaluate, looks_elsewhere, nodes_of
+from flo.columns.evaluation import (
+    Call,
+    ColumnFunction,
+    Rows,
+    arguments_of,
+    columns_read,
+    evaluate,
+    looks_elsewhere,
+    nodes_of,
+)
 from flo.columns.layout import VALUE, Layout
 from flo.columns.node_functions import Value, broadcast
 from flo.columns.one_row import column_at, computed_by_python, reader
@@ -57,7 +66,7 @@ def is_row_fault(error: Exception) -> bool:
     return False
 
 
-Column: TypeAlias = str | nw.Expr
+Column: TypeAlias = str | nw.Expr | ColumnFunction
 Columns: TypeAlias = Column | tuple[Column, ...] | Mapping[str, Column]
 """Anything that can be used as a function of rows."""
 RIGHT = "_right"
@@ -125,7 +134,7 @@ class Expression:
         self._memory = _Memory()
 
     @cached_property
-    def columns(self) -> tuple[tuple[str, nw.Expr], ...]:
+    def columns(self) -> tuple[tuple[str, nw.Expr | ColumnFunction], ...]:
         """The columns of the result, by name."""
         return tuple((name, nw.col(each) if isinstance(each, str) else each) for name, each in self._named.items())
 
@@ -267,7 +276,7 @@ class Expression:
             for name, cell in zip(layout.names, layout.cells, strict=True)
         }
         fields = {
-            field.name: own[given] if isinstance(given, str) else self._computed_type(field)
+            field.name: own[given] if isinstance(given, str) else self._computed_type(field, given)
             for field, given in zip(self.schema, self._named.values(), strict=True)
         }
         if isinstance(self.given, Mapping):
@@ -276,11 +285,11 @@ class Expression:
             return tuple[tuple(fields.values())]  # type: ignore[misc]
         return fields[VALUE]
 
-    def _computed_type(self, field: pa.Field) -> Any:
+    def _computed_type(self, field: pa.Field, given: Any) -> Any:
         """Return the type of a computed column. Sums of integers and decimals share an Arrow type: it is an integer
         unless a decimal was read."""
         read = [cell for layout in self.inputs for cell in layout.cells if cell.arrow == field.type]
-        if is_wide(field.type) and all(cell.wide for cell in read):
+        if is_wide(field.type) and all(cell.wide for cell in read) and not isinstance(given, ColumnFunction):
             return _or_none(Int128) if field.nullable else Int128
         return python_type(field)
 
@@ -444,7 +453,7 @@ def _getter_of(layout: Layout, name: str) -> Callable[[Any], Any]:
 def _widened(arrow: pa.DataType, given: Any) -> pa.DataType:
     """Make computed integers `int`: their width is an implementation detail."""
     narrow = pa.types.is_integer(arrow) and not pa.types.is_uint64(arrow)
-    return pa.int64() if narrow and not isinstance(given, str) else arrow
+    return pa.int64() if narrow and not isinstance(given, (str, ColumnFunction)) else arrow
 
 
 def expression_text(given: Any) -> str:
@@ -456,6 +465,8 @@ def expression_text(given: Any) -> str:
             return f"({', '.join(map(expression_text, given))})"
         case Mapping():
             return f"{{{', '.join(f'{name}: {expression_text(each)}' for name, each in given.items())}}}"
+        case ColumnFunction():
+            return given.text
         case nw.Expr():
             return ".".join(map(_node_text, nodes_of(given)))
         case _:

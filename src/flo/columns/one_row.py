@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import narwhals as nw
 
 from flo.columns.cell import Cell
-from flo.columns.evaluation import arguments_of, nodes_of
+from flo.columns.evaluation import ColumnFunction, arguments_of, nodes_of
 from flo.columns.node_functions import RENAMES
 
 Compute: TypeAlias = Callable[[list[Any]], Any]
@@ -66,7 +66,7 @@ def column_at(place: int, cell: Cell) -> Known:
     return Known(operator.itemgetter(place), cell.kind)
 
 
-def computed_by_python(expression: nw.Expr, columns: Columns) -> Known | None:
+def computed_by_python(expression: nw.Expr | ColumnFunction, columns: Columns) -> Known | None:
     """Return what Python computes for an expression of these columns; None if it might compute something else."""
     try:
         return _translated(expression, columns)
@@ -75,6 +75,8 @@ def computed_by_python(expression: nw.Expr, columns: Columns) -> Known | None:
 
 
 def _translated(given: Any, columns: Columns) -> Known:
+    if isinstance(given, ColumnFunction):
+        raise Unsure
     if not isinstance(given, nw.Expr):
         return _literal(given)
     first, *more = nodes_of(given)

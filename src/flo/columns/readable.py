@@ -7,7 +7,7 @@ from typing import Any
 
 import narwhals as nw
 
-from flo.columns.evaluation import arguments_of, nodes_of
+from flo.columns.evaluation import ColumnFunction, arguments_of, nodes_of
 from flo.columns.strict import INFIX
 
 _CHAINED = ("+", "*", "and", "or")
@@ -23,6 +23,8 @@ def readable(given: Any) -> str:
         return f"({', '.join(map(readable, given))})"
     if isinstance(given, Mapping):
         return ", ".join(_named(name, each) for name, each in given.items())
+    if isinstance(given, ColumnFunction):
+        return given.text
     return _text(given)[0] if isinstance(given, nw.Expr) else repr(given)
 
 

@@ -1,0 +1,196 @@
+"""Turns the plan of a query into operators: each relation becomes a stream of rows with its columns.
+
+The verbs of relations do the work: `join`, `group_by`, `over`, `limit`. Expressions that are keys or arguments are
+computed first, as columns whose names begin with `==`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from flo.api.columns import kind_of
+from flo.api.joins import RIGHT, join_rows
+from flo.columns.expression import Expression
+from flo.columns.layout import Layout
+from flo.sql import functions as _functions  # noqa: F401  # fills FUNCTIONS
+from flo.sql import plan
+from flo.sql.aggregates import Aggregates
+from flo.sql.catalyst import Unsupported
+from flo.sql.nodes import FUNCTIONS, Node, column, literal, replace_nodes
+from flo.sql.plan import Named, Relation
+from flo.sql.windows import add_windows
+from flo.values.operators.elementwise import Filter, Map
+
+HIDDEN = "=="
+CONTROL = ("AttributeReference", "Literal", "CaseWhen", "If", "And", "Or", "Coalesce", "ScalarSubquery")
+
+
+def compile_query(relation: Relation, inputs: Mapping[str, Any], names: tuple[str, ...] | None = None) -> Any:
+    """Return the stream of a query's rows over these streams. `names` are those of the columns, as the user has them."""
+    compiler = Compiler(dict(inputs))
+    found = compiler.stream(relation)
+    given = (
+        {name: each for name, each in zip(names or (), relation.columns, strict=True)}
+        if names
+        else {each.column: each for each in relation.columns}
+    )
+    return compiler.project(found, given)
+
+
+class Compiler:
+    """Makes streams of relations."""
+
+    def __init__(self, inputs: dict[str, Any]) -> None:
+        self.inputs = inputs
+        self._made: dict[Relation, Any] = {}
+        self._subqueries = 0
+
+    def stream(self, relation: Relation) -> Any:
+        """Return the stream of a relation; equal relations share one."""
+        if relation not in self._made:
+            make = getattr(self, f"_{type(relation).__name__.lower()}")
+            self._made[relation] = make(relation)
+        return self._made[relation]
+
+    # Rows
+
+    def project(self, stream: Any, given: Mapping[str, Node]) -> Any:
+        """Return the rows with these columns."""
+        stream, given = self._with_subqueries(stream, dict(given))
+        for node in given.values():
+            expect_computable(node)
+        layout = Layout.of(kind_of(stream))
+        assert layout is not None
+        if tuple(given) == layout.names and all(node.is_column and node.column == name for name, node in given.items()):
+            return stream
+        columns = {name: node.column if node.is_column else node for name, node in given.items()}
+        return stream._then_named("sql", Map(Expression(columns, (layout,))))
+
+    def extended(self, stream: Any, more: Mapping[str, Node]) -> Any:
+        """Return the rows with more columns."""
+        return self.project(stream, {**own_columns(stream), **more}) if more else stream
+
+    def filtered(self, stream: Any, condition: Node) -> Any:
+        own = own_columns(stream)
+        stream, given = self._with_subqueries(stream, {"condition": condition})
+        expect_computable(given["condition"])
+        layout = Layout.of(kind_of(stream))
+        assert layout is not None
+        found = stream._then_named("sql", Filter(Expression(given["condition"], (layout,))))
+        return self.project(found, own)
+
+    def _with_subqueries(self, stream: Any, given: dict[str, Node]) -> tuple[Any, dict[str, Node]]:
+        """Return the rows with the value of each scalar subquery as a column, and the expressions that read it."""
+        asked = dict.fromkeys(each for node in given.values() for each in plan.subqueries(node))
+        found: dict[Node, Node] = {}
+        for node in asked:
+            self._subqueries += 1
+            name, relation = f"{HIDDEN}subquery{self._subqueries}", node.option("relation")
+            rows = self.project(self.stream(relation), {name: relation.columns[0], f"{name}_key": _ZERO})
+            stream = self.extended(stream, {f"{HIDDEN}key": _ZERO})
+            stream = join_rows(stream, rows, f"{HIDDEN}key", f"{name}_key", "left", None, RIGHT, False)
+            found[node] = column(name, node.type, True)
+        return stream, {name: replace_nodes(node, found) for name, node in given.items()}
+
+    # Relations
+
+    def _scan(self, relation: plan.Scan) -> Any:
+        stream = self.inputs[relation.name]
+        pairs = zip(relation.columns, relation.source, strict=True)
+        return self.project(stream, {new.column: column(old, new.type, new.nullable) for new, old in pairs})
+
+    def _project(self, relation: plan.Project) -> Any:
+        return self.project(self.stream(relation.below), {each.column.column: each.given for each in relation.given})
+
+    def _filter(self, relation: plan.Filter) -> Any:
+        return self.filtered(self.stream(relation.below), relation.condition)
+
+    def _union(self, relation: plan.Union) -> Any:
+        names = [each.column for each in relation.columns]
+        parts = [
+            self.project(self.stream(part), dict(zip(names, part.columns, strict=True))) for part in relation.parts
+        ]
+        return _united(parts)
+
+    def _expand(self, relation: plan.Expand) -> Any:
+        below, names = self.stream(relation.below), [each.column for each in relation.columns]
+        return _united([self.project(below, dict(zip(names, each, strict=True))) for each in relation.projections])
+
+    def _limit(self, relation: plan.Limit) -> Any:
+        from flo.api.ordering import asc, desc
+
+        below = self.stream(relation.below)
+        if relation.count is None and not relation.offset:
+            return below
+        keys = {f"{HIDDEN}order{place}": each.by for place, each in enumerate(relation.order)}
+        rows = self.extended(below, keys)
+        order = [
+            (desc if each.descending else asc)(name, nulls_last=each.nulls_last)
+            for name, each in zip(keys, relation.order, strict=True)
+        ]
+        if relation.count is None:
+            skipped = rows.limit(relation.offset, order_by=order or None)
+            return self.project(rows.minus(skipped), _by_name(relation.columns))
+        found = rows.limit(relation.count, offset=relation.offset, order_by=order or None)
+        return self.project(found, _by_name(relation.columns))
+
+    def _aggregate(self, relation: plan.Aggregate) -> Any:
+        groups = {
+            each.column if each.is_column else f"{HIDDEN}group{place}": each
+            for place, each in enumerate(dict.fromkeys(relation.groups))
+        }
+        aggregates = Aggregates(len(groups))
+        results = {each.column.column: aggregates.result(each.given) for each in relation.given}
+        rows = self.project(self.stream(relation.below), {**groups, **aggregates.arguments})
+        if not aggregates.specs and groups:
+            found = rows.distinct()
+        elif groups:
+            found = rows.group_by(*groups).agg(**aggregates.specs)
+        else:
+            found = rows.agg(**aggregates.specs)
+        known = {node: column(name, node.type, node.nullable) for name, node in groups.items()}
+        return self.project(found, {name: replace_nodes(node, known) for name, node in results.items()})
+
+    def _window(self, relation: plan.Window) -> Any:
+        return add_windows(self, self.stream(relation.below), relation)
+
+    def _join(self, relation: plan.Join) -> Any:
+        from flo.sql.joins import join_relations
+
+        return join_relations(self, relation)
+
+
+_ZERO = literal(0, pa.int32())
+
+
+def own_columns(stream: Any) -> dict[str, Node]:
+    """Return the columns of a stream's rows."""
+    layout = Layout.of(kind_of(stream))
+    assert layout is not None
+    return {
+        name: column(name, cell.arrow, cell.nullable) for name, cell in zip(layout.names, layout.cells, strict=True)
+    }
+
+
+def _by_name(columns: tuple[Node, ...]) -> dict[str, Node]:
+    return {each.column: each for each in columns}
+
+
+def _united(parts: list[Any]) -> Any:
+    found = parts[0]
+    for part in parts[1:]:
+        found = found.union(part)
+    return found
+
+
+def expect_computable(node: Node) -> None:
+    """Raise if a part of an expression cannot be computed on columns."""
+    for each in node.walk():
+        if each.name not in CONTROL and each.name not in FUNCTIONS:
+            raise Unsupported(each.name, "Flo does not compute this function", each.text)
+
+
+__all__ = ["Compiler", "Named", "compile_query", "own_columns"]

@@ -1,0 +1,131 @@
+"""Joins of Spark SQL: equal keys, which may be null-safe, and what is left of the condition.
+
+`NOT IN` is a join of its own: a row is left out if its key is null and there are rows on the other side, or if a key of
+the other side is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from flo.api.joins import RIGHT, join_rows
+from flo.sql import plan
+from flo.sql.nodes import Node, column, literal
+from flo.sql.plan import Relation
+
+ZERO = literal(0, pa.int32())
+
+
+def join_relations(compiler: Any, relation: plan.Join) -> Any:
+    """Return the stream of a join."""
+    if relation.how == "existence":
+        return _existence(compiler, relation)
+    key = _null_aware_key(relation)
+    if key is not None:
+        return _not_in(compiler, relation, *key)
+    left, right = compiler.stream(relation.left), compiler.stream(relation.right)
+    found = _joined(compiler, relation, left, right, relation.how)
+    return compiler.project(found, {each.column: each for each in relation.columns})
+
+
+def _joined(compiler: Any, relation: plan.Join, left: Any, right: Any, how: str) -> Any:
+    pairs, rest = _split(relation)
+    names = [f"==key{place}" for place in range(len(pairs))]
+    safe = [kind == "EqualNullSafe" for _, _, kind in pairs]
+    one = {f"{name}_left": each[0] for name, each in zip(names, pairs, strict=True)}
+    other = {f"{name}_right": each[1] for name, each in zip(names, pairs, strict=True)}
+    if any(safe) and not all(safe):
+        plain = [pair for pair, null_safe in zip(pairs, safe, strict=True) if not null_safe]
+        one["==side_left"] = _side([each[0] for each in plain], 1)
+        other["==side_right"] = _side([each[1] for each in plain], 2)
+    if not one:
+        one, other = {"==key_left": ZERO}, {"==key_right": ZERO}
+    left, right = compiler.extended(left, one), compiler.extended(right, other)
+    return join_rows(left, right, list(one), list(other), how, rest, RIGHT, any(safe))
+
+
+def _side(keys: list[Node], side: int) -> Node:
+    """Return 0, or the number of the side if a key is null: such rows match nothing."""
+    null = Node("IsNull", pa.bool_(), False, (keys[0],))
+    for key in keys[1:]:
+        null = Node("Or", pa.bool_(), False, (null, Node("IsNull", pa.bool_(), False, (key,))))
+    return Node("If", pa.int32(), False, (null, literal(side, pa.int32()), ZERO))
+
+
+def conjuncts(condition: Node | None) -> Iterator[Node]:
+    """Yield the parts of a condition that must all hold."""
+    if condition is None:
+        return
+    if condition.name == "And":
+        for child in condition.children:
+            yield from conjuncts(child)
+    else:
+        yield condition
+
+
+def _split(relation: plan.Join) -> tuple[list[tuple[Node, Node, str]], Node | None]:
+    """Return the pairs of keys that must be equal, and the rest of the condition."""
+    left, right = (frozenset(each.column for each in side.columns) for side in (relation.left, relation.right))
+    pairs: list[tuple[Node, Node, str]] = []
+    rest: Node | None = None
+    for part in conjuncts(relation.condition):
+        keys = _keys(part, left, right)
+        if keys is not None:
+            pairs.append((*keys, part.name))
+        else:
+            rest = part if rest is None else Node("And", pa.bool_(), rest.nullable or part.nullable, (rest, part))
+    return pairs, rest
+
+
+def _keys(part: Node, left: frozenset[str], right: frozenset[str]) -> tuple[Node, Node] | None:
+    if part.name not in ("EqualTo", "EqualNullSafe"):
+        return None
+    one, other = part.children
+    if not one.reads or not other.reads or plan.subqueries(part):
+        return None
+    if one.reads <= left and other.reads <= right:
+        return one, other
+    return (other, one) if one.reads <= right and other.reads <= left else None
+
+
+def _null_aware_key(relation: plan.Join) -> tuple[Node, Node] | None:
+    """Return the keys of NOT IN: an anti join on `a = b OR (a = b) IS NULL`."""
+    condition = relation.condition
+    if relation.how != "anti" or condition is None or condition.name != "Or":
+        return None
+    equal, null = condition.children
+    if null.name != "IsNull" or null.children[0] != equal:
+        return None
+    left, right = (frozenset(each.column for each in side.columns) for side in (relation.left, relation.right))
+    return _keys(equal, left, right)
+
+
+def _not_in(compiler: Any, relation: plan.Join, key: Node, other: Node) -> Any:
+    left = compiler.extended(compiler.stream(relation.left), {"==key": key, "==all": ZERO})
+    right = compiler.project(compiler.stream(relation.right), {"==other": other, "==every": ZERO})
+    mine, theirs = column("==key", key.type, True), column("==other", other.type, True)
+    nulls = compiler.filtered(right, Node("IsNull", pa.bool_(), False, (theirs,)))
+    known = compiler.filtered(left, Node("IsNotNull", pa.bool_(), False, (mine,)))
+    found = join_rows(known, right, "==key", "==other", "anti", None, RIGHT, False)
+    found = join_rows(found, nulls, "==all", "==every", "anti", None, RIGHT, False)
+    unknown = compiler.filtered(left, Node("IsNull", pa.bool_(), False, (mine,)))
+    alone = join_rows(unknown, right, "==all", "==every", "anti", None, RIGHT, False)
+    return compiler.project(found.union(alone), {each.column: each for each in relation.columns})
+
+
+def _existence(compiler: Any, relation: plan.Join) -> Any:
+    """Return the rows of the left with a column that says whether there is a partner."""
+    left, right = compiler.stream(relation.left), compiler.stream(relation.right)
+    own, exists = {each.column: each for each in relation.left.columns}, relation.columns[-1].column
+    parts = []
+    for how, value in (("semi", True), ("anti", False)):
+        found = _joined(compiler, relation, left, right, how)
+        parts.append(compiler.project(found, {**own, exists: literal(value, pa.bool_())}))
+    return parts[0].union(parts[1])
+
+
+def output_columns(relation: Relation) -> dict[str, Node]:
+    return {each.column: each for each in relation.columns}

@@ -1,0 +1,189 @@
+"""Expressions of Spark SQL as trees: the classes of Catalyst, with their types, evaluated on Arrow columns.
+
+A node has the name of its class in Catalyst, and the type and nullability that Catalyst derived. Which classes are
+evaluated here, on which types, is listed in `flo.sql.functions`. Everything else is left to Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.columns.evaluation import ColumnFunction, Rows
+from flo.columns.node_functions import Value, broadcast
+from flo.core.errors import ElementError
+
+Data: TypeAlias = pa.Array | pa.Scalar
+Compute: TypeAlias = "Callable[[Node, list[Data]], Data]"
+FUNCTIONS: dict[str, Compute] = {}
+"""For a class of Catalyst, what computes it from its operands."""
+
+
+class SqlError(ElementError):
+    """An error that Spark raises for a row in ANSI mode: `condition` is the name that Spark gives it."""
+
+    def __init__(self, condition: str, summary: str) -> None:
+        super().__init__(f"[{condition}] {summary}")
+        self.condition = condition
+
+
+@dataclass(frozen=True)
+class Node(ColumnFunction):
+    """An expression of Catalyst. A column has the class `AttributeReference`, and its name as option."""
+
+    name: str
+    type: pa.DataType
+    nullable: bool
+    children: tuple[Node, ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def option(self, name: str, default: Any = None) -> Any:
+        return dict(self.options).get(name, default)
+
+    @property
+    def ansi(self) -> bool:
+        """Whether errors are raised; otherwise the result is null."""
+        return bool(self.option("mode") == "ANSI")
+
+    @property
+    def column(self) -> str:
+        """The name of a column."""
+        return str(self.option("column"))
+
+    @property
+    def is_column(self) -> bool:
+        return self.name == "AttributeReference"
+
+    def walk(self) -> Iterator[Node]:
+        """Yield this node and all below it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        return frozenset(node.column for node in self.walk() if node.is_column)
+
+    @cached_property
+    def text(self) -> str:
+        if self.is_column:
+            return self.column
+        parts = [child.text for child in self.children]
+        if self.name == "Literal":
+            return f"{self.option('value')!r}"
+        shown = [f"{name}={value!r}" for name, value in self.options]
+        return f"{self.name}({', '.join([*parts, *shown])})" + (f": {self.type}" if self.name == "Cast" else "")
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def evaluate(self, rows: Rows) -> Value:
+        return Value(evaluate(self, rows), self.nullable, self.text)
+
+
+def column(name: str, kind: pa.DataType, nullable: bool) -> Node:
+    return Node("AttributeReference", kind, nullable, (), (("column", name),))
+
+
+def literal(value: Any, kind: pa.DataType) -> Node:
+    return Node("Literal", kind, value is None, (), (("value", value),))
+
+
+def replace_nodes(node: Node, found: dict[Node, Node]) -> Node:
+    """Return the expression with some of its parts replaced."""
+    if node in found:
+        return found[node]
+    children = tuple(replace_nodes(child, found) for child in node.children)
+    return node if children == node.children else Node(node.name, node.type, node.nullable, children, node.options)
+
+
+def evaluate(node: Node, rows: Rows) -> Data:
+    """Return the results for every row; one value if it is the same for all."""
+    match node.name:
+        case "AttributeReference":
+            return rows.column(node.column).data
+        case "Literal":
+            return pa.scalar(node.option("value"), node.type)
+        case "CaseWhen" | "If":
+            return _choose(node, list(node.children), rows)
+        case "And" | "Or":
+            return _combine(node, rows)
+        case "Coalesce":
+            return _first_present(node, rows)
+    return FUNCTIONS[node.name](node, [evaluate(child, rows) for child in node.children])
+
+
+def as_array(data: Data, count: int) -> pa.Array:
+    return broadcast(data, count)
+
+
+def _choose(node: Node, parts: list[Node], rows: Rows) -> Data:
+    """CASE: each branch is evaluated only on the rows that reach it, as an error in another row does not count."""
+    if len(parts) == 1:
+        return evaluate(parts[0], rows)
+    if not parts:
+        return pa.scalar(None, node.type)
+    condition, then, *other = parts
+    mask = as_array(pc.fill_null(evaluate(condition, rows), False), rows.count)
+    return _by_mask(mask, rows, lambda some: evaluate(then, some), lambda some: _choose(node, other, some), node.type)
+
+
+def _by_mask(
+    mask: pa.Array,
+    rows: Rows,
+    where: Callable[[Rows], Data],
+    elsewhere: Callable[[Rows], Data],
+    kind: pa.DataType,
+) -> pa.Array:
+    """Return `where` of the rows in the mask and `elsewhere` of the others."""
+    some = pc.sum(mask, min_count=0).as_py() if len(mask) else 0
+    if rows.count and some == rows.count:
+        return as_array(where(rows), rows.count)
+    if rows.count and not some:
+        return as_array(elsewhere(rows), rows.count)
+    others = pc.invert(mask)
+    parts = [
+        as_array(each(rows.only(one)), count)
+        for each, one, count in ((where, mask, some), (elsewhere, others, rows.count - some))
+    ]
+    first, second = (pc.subtract(pc.cumulative_sum(pc.cast(one, pa.int64())), 1) for one in (mask, others))
+    places = pc.if_else(mask, first, pc.add(second, some))
+    return pa.concat_arrays([part if part.type == kind else part.cast(kind) for part in parts]).take(places)
+
+
+def _combine(node: Node, rows: Rows) -> Data:
+    """AND, OR: the right side is not evaluated where the left decides."""
+    kleene = pc.and_kleene if node.name == "And" else pc.or_kleene
+    left = evaluate(node.children[0], rows)
+    try:
+        return kleene(left, evaluate(node.children[1], rows))
+    except ElementError:
+        decided = pc.equal(left, pa.scalar(node.name == "Or"))
+        mask = as_array(pc.fill_null(decided, False), rows.count)
+        right = _by_mask(
+            mask,
+            rows,
+            lambda some: pa.scalar(node.name == "Or"),
+            lambda some: evaluate(node.children[1], some),
+            pa.bool_(),
+        )
+        return kleene(as_array(left, rows.count), right)
+
+
+def _first_present(node: Node, rows: Rows) -> Data:
+    try:
+        return pc.coalesce(*(evaluate(child, rows) for child in node.children))
+    except ElementError:
+        first, *others = node.children
+        found = as_array(evaluate(first, rows), rows.count)
+        if not others:
+            return found
+        rest = Node(node.name, node.type, node.nullable, tuple(others))
+        return _by_mask(
+            pc.is_valid(found), rows, lambda some: evaluate(first, some), lambda some: evaluate(rest, some), node.type
+        )

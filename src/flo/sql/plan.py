@@ -1,0 +1,154 @@
+"""A query as Catalyst planned it, in Python: relations, and the columns that each of them has.
+
+Columns have names that are unique in the plan: that of the user, with a number where it occurs again. Names and order
+only depend on the query, so a query planned twice has the same plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from flo.sql.nodes import Node
+
+Columns: TypeAlias = tuple[Node, ...]
+"""Columns of a relation: nodes of the class `AttributeReference`."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """An expression, and the column that has its result."""
+
+    column: Node
+    given: Node
+
+
+@dataclass(frozen=True)
+class Order:
+    """A key of an order."""
+
+    by: Node
+    descending: bool
+    nulls_last: bool
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A part of a plan that has rows."""
+
+    columns: Columns
+
+
+@dataclass(frozen=True)
+class Scan(Relation):
+    """The rows of an input. `source` has the input's own names of the columns."""
+
+    name: str
+    source: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Constant(Relation):
+    """Rows that are written in the query."""
+
+    rows: tuple[tuple[object, ...], ...]
+
+
+@dataclass(frozen=True)
+class Project(Relation):
+    below: Relation
+    given: tuple[Named, ...]
+
+
+@dataclass(frozen=True)
+class Filter(Relation):
+    below: Relation
+    condition: Node
+
+
+@dataclass(frozen=True)
+class Join(Relation):
+    """A join. `how` is inner, left, right, full, semi, anti or existence."""
+
+    left: Relation
+    right: Relation
+    how: str
+    condition: Node | None
+
+
+@dataclass(frozen=True)
+class Aggregate(Relation):
+    below: Relation
+    groups: tuple[Node, ...]
+    given: tuple[Named, ...]
+
+
+@dataclass(frozen=True)
+class Window(Relation):
+    below: Relation
+    given: tuple[Named, ...]
+    partition: tuple[Node, ...]
+    order: tuple[Order, ...]
+
+
+@dataclass(frozen=True)
+class Union(Relation):
+    parts: tuple[Relation, ...]
+
+
+@dataclass(frozen=True)
+class Expand(Relation):
+    """Each row several times, with other values."""
+
+    below: Relation
+    projections: tuple[tuple[Node, ...], ...]
+
+
+@dataclass(frozen=True)
+class Generate(Relation):
+    """Several rows for each row."""
+
+    below: Relation
+    generator: Node
+    outer: bool
+    made: Columns
+
+
+@dataclass(frozen=True)
+class Limit(Relation):
+    """The first rows in an order, after some that are skipped. `count` is None without a limit."""
+
+    below: Relation
+    order: tuple[Order, ...]
+    count: int | None
+    offset: int = 0
+
+
+def subqueries(node: Node) -> list[Node]:
+    return [each for each in node.walk() if each.name == "ScalarSubquery"]
+
+
+def scans(relation: Relation) -> set[str]:
+    """Return the names of the inputs that a relation reads."""
+    found = {relation.name} if isinstance(relation, Scan) else set()
+    for part in vars(relation).values():
+        for each in part if isinstance(part, tuple) else (part,):
+            if isinstance(each, Relation):
+                found |= scans(each)
+            for node in _nodes_in(each):
+                for query in subqueries(node):
+                    found |= scans(query.option("relation"))
+    return found
+
+
+def _nodes_in(part: object) -> list[Node]:
+    match part:
+        case Node():
+            return [part]
+        case Named():
+            return [part.given]
+        case Order():
+            return [part.by]
+        case tuple():
+            return [node for each in part for node in _nodes_in(each)]
+    return []
