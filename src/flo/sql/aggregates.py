@@ -59,7 +59,7 @@ class Aggregates:
             case "Sum":
                 (of,) = function.children
                 kind = "sum_distinct" if distinct else "sum"
-                total = self._add(kind, (self._argument(of),), where, _sum_type(of.type), nullable=True)
+                total = self._add(kind, (self._argument(of),), where, sum_type(of.type), nullable=True)
                 return Node("SumResult", function.type, True, (total,), function.options)
             case "Average":
                 return self._average(function, where, distinct)
@@ -71,9 +71,9 @@ class Aggregates:
                 (of,) = function.children[:1]
                 return self._add("min", (self._argument(of),), where, function.type, nullable=True)
             case "MaxBy" | "MinBy":
-                of, by = map(self._argument, function.children)
+                value, by = map(self._argument, function.children)
                 kind = "arg_max" if function.name == "MaxBy" else "arg_min"
-                return self._add(kind, (of, by), where, function.type, nullable=True)
+                return self._add(kind, (value, by), where, function.type, nullable=True)
             case _ if function.name in MOMENTS and not distinct:
                 names = tuple(map(self._argument, function.children))
                 return self._add(MOMENTS[function.name], names, where, pa.float64(), nullable=True)
@@ -92,7 +92,7 @@ class Aggregates:
     def _average(self, function: Node, where: str | None, distinct: bool) -> Node:
         (of,) = function.children
         name = self._argument(of)
-        total = self._add("sum_distinct" if distinct else "sum", (name,), where, _sum_type(of.type), nullable=True)
+        total = self._add("sum_distinct" if distinct else "sum", (name,), where, sum_type(of.type), nullable=True)
         count = self._add("count_distinct" if distinct else "count", (name,), where, pa.int64(), nullable=False)
         return Node("AverageResult", function.type, True, (total, count), function.options)
 
@@ -114,7 +114,7 @@ class Aggregates:
         return column(self._made[asked], result, nullable)
 
 
-def _sum_type(kind: pa.DataType) -> pa.DataType:
+def sum_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_floating(kind):
         return pa.float64()
     return pa.decimal128(38, kind.scale if pa.types.is_decimal(kind) else 0)

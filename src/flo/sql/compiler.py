@@ -15,6 +15,8 @@ from flo.api.columns import kind_of
 from flo.api.joins import RIGHT, join_rows
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
+from flo.columns.row_types import row_type_of
+from flo.core.structural import Source
 from flo.sql import functions as _functions  # noqa: F401  # fills FUNCTIONS
 from flo.sql import plan
 from flo.sql.aggregates import Aggregates
@@ -23,19 +25,18 @@ from flo.sql.nodes import FUNCTIONS, Node, column, literal, replace_nodes
 from flo.sql.plan import Named, Relation
 from flo.sql.windows import add_windows
 from flo.values.operators.elementwise import Filter, Map
+from flo.values.weighted import ZSet
 
 HIDDEN = "=="
 CONTROL = ("AttributeReference", "Literal", "CaseWhen", "If", "And", "Or", "Coalesce", "ScalarSubquery")
 
 
 def compile_query(relation: Relation, inputs: Mapping[str, Any], names: tuple[str, ...] | None = None) -> Any:
-    """Return the stream of a query's rows over these streams. `names` are those of the columns, as the user has them."""
+    """Return the stream of a query's rows over these streams. `names` are the names that the user gave the columns."""
     compiler = Compiler(dict(inputs))
     found = compiler.stream(relation)
     given = (
-        {name: each for name, each in zip(names or (), relation.columns, strict=True)}
-        if names
-        else {each.column: each for each in relation.columns}
+        dict(zip(names, relation.columns, strict=True)) if names else {each.column: each for each in relation.columns}
     )
     return compiler.project(found, given)
 
@@ -58,7 +59,8 @@ class Compiler:
     # Rows
 
     def project(self, stream: Any, given: Mapping[str, Node]) -> Any:
-        """Return the rows with these columns."""
+        """Return the rows with these columns; rows without columns have one that nobody reads."""
+        given = given or {f"{HIDDEN}row": _ZERO}
         stream, given = self._with_subqueries(stream, dict(given))
         for node in given.values():
             expect_computable(node)
@@ -101,6 +103,16 @@ class Compiler:
         stream = self.inputs[relation.name]
         pairs = zip(relation.columns, relation.source, strict=True)
         return self.project(stream, {new.column: column(old, new.type, new.nullable) for new, old in pairs})
+
+    def _constant(self, relation: plan.Constant) -> Any:
+        """Rows of the query itself, which are there from the start."""
+        fields = [pa.field(each.column, each.type, each.nullable) for each in relation.columns]
+        rows, values = row_type_of(pa.schema(fields or [pa.field(f"{HIDDEN}row", pa.int32(), False)])), relation.rows
+        kind: ZSet[Any] = ZSet(rows)
+        scope = next(iter(self.inputs.values())).scope
+        given = kind.value([rows(*each) if fields else rows(0) for each in values]).fix()
+        (stream,) = scope.apply(Source(kind, given), verb="sql")
+        return stream
 
     def _project(self, relation: plan.Project) -> Any:
         return self.project(self.stream(relation.below), {each.column.column: each.given for each in relation.given})

@@ -1,4 +1,4 @@
-"""Arithmetic of Spark SQL: integers are checked in ANSI mode and wrap otherwise, division by zero is an error or null."""
+"""Arithmetic of Spark SQL: integers are checked in ANSI mode; division by zero is an error, or null otherwise."""
 
 from __future__ import annotations
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.sql.nodes import FUNCTIONS, Data, Node
+from flo.sql.nodes import FUNCTIONS, Compute, Data, Node
 
 
-def _part(name: str) -> object:
+def _part(name: str) -> Compute:
     function = getattr(pc, name)
     return lambda node, operands: pc.cast(function(operands[0]), node.type)
 
 
-def _add_days(sign: int) -> object:
+def _add_days(sign: int) -> Compute:
     def compute(node: Node, operands: list[Data]) -> Data:
         days, more = (pc.cast(each, pa.int32()) for each in operands)
         found = pc.add(days, more) if sign > 0 else pc.subtract(days, more)
@@ -37,4 +37,4 @@ FUNCTIONS.update(
         "DateSub": _add_days(-1),
         "DateDiff": _days_between,
     }
-)  # type: ignore[arg-type]
+)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.sql.nodes import FUNCTIONS, Data, Node
+from flo.sql.nodes import FUNCTIONS, Compute, Data, Node
 
 
 def _substring(node: Node, operands: list[Data]) -> Data:
@@ -77,8 +77,23 @@ def _concat(node: Node, operands: list[Data]) -> Data:
     return pc.binary_join_element_wise(*operands, pa.scalar("", pa.string()), null_handling="emit_null")
 
 
+def _cased(name: str) -> Compute:
+    """Upper and lower case: letters beyond ASCII may become several."""
+    function, python = getattr(pc, f"ascii_{name}"), getattr(str, name)
+
+    def compute(node: Node, operands: list[Data]) -> Data:
+        plain = pc.string_is_ascii(operands[0])
+        if isinstance(plain, pa.Scalar) or not pc.all(pc.fill_null(plain, True), min_count=0).as_py():
+            return _by_row(python, operands, node.type)
+        return function(operands[0])
+
+    return compute
+
+
 FUNCTIONS.update(
     {
+        "Upper": _cased("upper"),
+        "Lower": _cased("lower"),
         "Substring": _substring,
         "Like": _like,
         "StartsWith": _find("starts_with"),
