@@ -36,7 +36,7 @@ from flo.api.aggregates import (
     var_samp,
 )
 from flo.api.body import Loop
-from flo.api.flow import Flow, Here, register_engine
+from flo.api.flow import Flow, Here, register_engine, register_sql
 from flo.api.functions import greatest, hash, least, md5, regexp_extract, sha256, split_part, try_cast
 from flo.api.ordering import asc, desc
 from flo.api.running import FlowLoop, Result
@@ -113,6 +113,13 @@ def _on_spark(flow: Flow, session: Any) -> object:
     return OnSpark(flow, session)
 
 
+def _sql(text: str, streams: Any) -> Any:
+    from flo.sql.query import sql_stream
+
+    return sql_stream(text, streams)
+
+
+register_sql(_sql)
 register_engine(lambda place: isinstance(place, Here), _on_tables)
 register_engine(lambda place: type(place).__module__.startswith("pyspark."), _on_spark)
 here = Here(_progress)

@@ -39,11 +39,17 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound=Collection)
 T = TypeVar("T")
 _engines: list[tuple[Callable[[Any], bool], Callable[[Any, Any], Any]]] = []
+_sql: list[Callable[[str, Mapping[str, Any]], Any]] = []
 
 
 def register_engine(is_place: Callable[[Any], bool], run_on: Callable[[Flow, Any], Any]) -> None:
     """Register an engine: `is_place` decides whether it can run on a place, and `run_on` runs a flow there."""
     _engines.append((is_place, run_on))
+
+
+def register_sql(make_stream: Callable[[str, Mapping[str, Any]], Any]) -> None:
+    """Register what makes a stream of a query."""
+    _sql.append(make_stream)
 
 
 class Here:
@@ -135,6 +141,13 @@ class Flow:
             error.input_name = error.input_name or "`constant`"
             raise error.located(Origin.here()) from None
         return stream
+
+    def sql(self, text: str, /, **streams: Stream[Any, Any]) -> Stream[ZSet[Any], Unbounded]:
+        """Return the rows of a query of Spark SQL over z-sets of rows, which it calls by their names.
+
+        Spark plans the query, so it must be installed; the result is maintained by Flo, and can be retracted."""
+        found: Stream[ZSet[Any], Unbounded] = _sql[0](text, streams)
+        return found
 
     def output(self, name: str, stream: Stream[Any, Any]) -> None:
         """Make a stream an output of the program."""

@@ -9,13 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from flo.api import aggregates as flo
-from flo.sql.catalyst import Unsupported
-from flo.sql.functions import decimals
-from flo.sql.functions.arithmetic import overflow
-from flo.sql.nodes import FUNCTIONS, Data, Node, column, literal
+from flo.sql.catalyst import UnsupportedQueryError
+from flo.sql.nodes import Node, column, literal
 
 MOMENTS = {
     "StddevSamp": "stddev_samp",
@@ -77,7 +74,7 @@ class Aggregates:
             case _ if function.name in MOMENTS and not distinct:
                 names = tuple(map(self._argument, function.children))
                 return self._add(MOMENTS[function.name], names, where, pa.float64(), nullable=True)
-        raise Unsupported(function.name, "Flo does not maintain this aggregate", given.text)
+        raise UnsupportedQueryError(function.name, "Flo does not maintain this aggregate", given.text)
 
     def _count(self, function: Node, where: str | None, distinct: bool) -> Node:
         asked = [each for each in function.children if each.nullable or distinct]
@@ -118,28 +115,3 @@ def sum_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_floating(kind):
         return pa.float64()
     return pa.decimal128(38, kind.scale if pa.types.is_decimal(kind) else 0)
-
-
-def _sum_result(node: Node, operands: list[Data]) -> Data:
-    (total,), kind = operands, node.type
-    if total.type == kind or pa.types.is_floating(kind):
-        return total if total.type == kind else pc.cast(total, kind)
-    if pa.types.is_decimal(kind):
-        return decimals.fit(total, node)
-    try:
-        return pc.cast(total, kind)
-    except pa.ArrowInvalid:
-        raise overflow(kind) from None
-
-
-def _average_result(node: Node, operands: list[Data]) -> Data:
-    total, count = operands
-    kind = node.type
-    there = pc.if_else(pc.equal(count, 0), pa.scalar(None, pa.int64()), count)
-    if pa.types.is_floating(kind):
-        return pc.divide(pc.cast(total, pa.float64(), safe=False), pc.cast(there, pa.float64()))
-    return decimals.divide(node, total, pc.cast(there, pa.decimal128(20, 0)))
-
-
-FUNCTIONS["SumResult"] = _sum_result
-FUNCTIONS["AverageResult"] = _average_result

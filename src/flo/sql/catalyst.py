@@ -1,7 +1,7 @@
 """Reads Catalyst's optimised plan of a query through py4j.
 
 A query is planned over stand-ins of its inputs: relations without rows that the optimiser neither folds nor refuses in
-subqueries. What cannot be read raises `Unsupported`, with the node, the expression and the reason.
+subqueries. What cannot be read raises `UnsupportedQueryError`, with the node, the expression and the reason.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from flo.columns.row_types import _type_of_spark
+from flo.core.errors import FloError
 from flo.sql import plan
 from flo.sql.nodes import Node, column, literal
 from flo.sql.plan import Named, Order, Relation
@@ -40,12 +41,16 @@ MODES = ("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder",
 """Classes that have an evaluation mode: ANSI, LEGACY or TRY."""
 
 
-class Unsupported(Exception):
-    """A part of a query that cannot be maintained."""
+class UnsupportedQueryError(FloError):
+    """A query that cannot be maintained: the node of its plan, the expression, the reason, and how to rewrite it."""
 
-    def __init__(self, node: str, reason: str, expression: str = "", instead: str = "") -> None:
-        super().__init__(f"{node}: {reason}" + (f" ({expression})" if expression else ""))
-        self.node, self.reason, self.expression, self.instead = node, reason, expression, instead
+    def __init__(self, node: str, reason: str, expression: str = "", instead: tuple[str, str] | None = None) -> None:
+        super().__init__(
+            f"the query cannot be maintained: {reason}",
+            facts=(("node", node), *((("expression", expression),) if expression else ())),
+            instead=() if instead is None else (instead,),
+        )
+        self.node = node
 
 
 def stand_in(spark: Any, name: str, schema: Any) -> int:
@@ -56,16 +61,9 @@ def stand_in(spark: Any, name: str, schema: Any) -> int:
     return int(leaf.rdd().id())
 
 
-def read_query(spark: Any, text: str, inputs: Mapping[int, str]) -> Relation:
-    """Return the plan of a query. `inputs` has the names of stand-ins by their numbers."""
-    excluded = ",".join(RULES + rule for rule in EXCLUDED)
-    before = spark.conf.get("spark.sql.optimizer.excludedRules", "")
-    spark.conf.set("spark.sql.optimizer.excludedRules", excluded)
-    try:
-        optimised = spark.sql(text)._jdf.queryExecution().optimizedPlan()
-    finally:
-        spark.conf.set("spark.sql.optimizer.excludedRules", before)
-    return _Reader(dict(inputs)).relation(optimised)
+def read_frame(frame: Any, inputs: Mapping[int, str]) -> Relation:
+    """Return the optimised plan of a DataFrame. `inputs` has the names of stand-ins by their numbers."""
+    return _Reader(dict(inputs)).relation(frame._jdf.queryExecution().optimizedPlan())
 
 
 def _seq(scala: Any) -> list[Any]:
@@ -90,7 +88,7 @@ def _type(jvm_type: Any) -> pa.DataType:
     try:
         return arrow_type(text)
     except TypeError:
-        raise Unsupported("type", f"the type {json.loads(text)!r} has no column") from None
+        raise UnsupportedQueryError("type", f"the type {json.loads(text)!r} has no column") from None
 
 
 @dataclass
@@ -104,7 +102,7 @@ class _Reader:
         name = node.nodeName()
         read = getattr(self, f"_{name.lower()}", None)
         if read is None:
-            raise Unsupported(name, "Flo does not maintain this node", node.simpleString(80))
+            raise UnsupportedQueryError(name, "Flo does not maintain this node", node.simpleString(80))
         found: Relation = read(node)
         return found
 
@@ -116,7 +114,7 @@ class _Reader:
     def _logicalrdd(self, node: Any) -> Relation:
         name = self.inputs.get(node.rdd().id())
         if name is None:
-            raise Unsupported("LogicalRDD", "it is none of the inputs")
+            raise UnsupportedQueryError("LogicalRDD", "it is none of the inputs")
         output = _seq(node.output())
         columns = tuple(self._new(each) for each in output)
         return plan.Scan(columns, name, tuple(each.name() for each in output))
@@ -127,7 +125,7 @@ class _Reader:
     def _localrelation(self, node: Any) -> Relation:
         columns = tuple(self._new(each) for each in _seq(node.output()))
         if node.data().size():
-            raise Unsupported("LocalRelation", "rows written in the query are not maintained yet")
+            raise UnsupportedQueryError("LocalRelation", "rows written in the query are not maintained yet")
         return plan.Constant(columns, ())
 
     def _project(self, node: Any) -> Relation:
@@ -147,7 +145,7 @@ class _Reader:
             return plan.Join((*left.columns, self._new(node.joinType().exists())), left, right, "existence", condition)
         how = JOINS.get(node.joinType().sql())
         if how is None:
-            raise Unsupported("Join", f"a join of type {kind} is not maintained")
+            raise UnsupportedQueryError("Join", f"a join of type {kind} is not maintained")
         condition = self.expression(node.condition().get()) if node.condition().isDefined() else None
         columns = (
             left.columns
@@ -251,10 +249,10 @@ class _Reader:
         if name == "AttributeReference":
             known = self.names.get(given.exprId().id())
             if known is None:
-                raise Unsupported("AttributeReference", f"the column {given.name()} is unknown")
+                raise UnsupportedQueryError("AttributeReference", f"the column {given.name()} is unknown")
             return column(known.column, known.type, given.nullable())
         if not given.deterministic():
-            raise Unsupported(name, "its result is different each time it is computed", given.sql())
+            raise UnsupportedQueryError(name, "its result is different each time it is computed", given.sql())
         if name == "Literal":
             return literal(_value(given), _type(given.dataType()))
         if name == "Alias":
@@ -334,7 +332,7 @@ def _bound(given: Any) -> Any:
         return _value(given)
     if name == "UnaryMinus" and given.child().getClass().getSimpleName() == "Literal":
         return -_value(given.child())
-    raise Unsupported("WindowFrame", "a bound must be a constant", given.sql())
+    raise UnsupportedQueryError("WindowFrame", "a bound must be a constant", given.sql())
 
 
 def _items(scala_set: Any) -> list[Any]:
@@ -364,4 +362,4 @@ def _plain(value: Any, jvm_type: Any) -> Any:
         return datetime.datetime(1970, 1, 1, tzinfo=zone) + datetime.timedelta(microseconds=int(value))
     if isinstance(value, (bool, int, float, str, bytes, bytearray)):
         return value
-    raise Unsupported("Literal", f"a constant of type {name} cannot be read", value.toString())
+    raise UnsupportedQueryError("Literal", f"a constant of type {name} cannot be read", value.toString())

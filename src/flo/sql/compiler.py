@@ -13,18 +13,19 @@ import pyarrow as pa
 
 from flo.api.columns import kind_of
 from flo.api.joins import RIGHT, join_rows
-from flo.columns.expression import Expression
+from flo.columns.expression import WEIGHTS, Expression
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type_of
 from flo.core.structural import Source
 from flo.sql import functions as _functions  # noqa: F401  # fills FUNCTIONS
 from flo.sql import plan
 from flo.sql.aggregates import Aggregates
-from flo.sql.catalyst import Unsupported
+from flo.sql.catalyst import UnsupportedQueryError
 from flo.sql.nodes import FUNCTIONS, Node, column, literal, replace_nodes
 from flo.sql.plan import Named, Relation
 from flo.sql.windows import add_windows
 from flo.values.operators.elementwise import Filter, Map
+from flo.values.operators.zsets import MapWeights
 from flo.values.weighted import ZSet
 
 HIDDEN = "=="
@@ -166,6 +167,25 @@ class Compiler:
         known = {node: column(name, node.type, node.nullable) for name, node in groups.items()}
         return self.project(found, {name: replace_nodes(node, known) for name, node in results.items()})
 
+    def _generate(self, relation: plan.Generate) -> Any:
+        """explode, posexplode and the like: a row for each item; replicaterows: a row several times."""
+        below, generator = self.stream(relation.below), relation.generator
+        if generator.name == "ReplicateRows":
+            count, *columns = generator.children
+            names = [each.column for each in relation.made]
+            rows = self.project(below, {"==count": count, **dict(zip(names, columns, strict=True))})
+            layout = Layout.of(kind_of(rows))
+            assert layout is not None
+            times = Expression(
+                Node("Times", pa.int64(), False, (column("==count", pa.int64(), True), WEIGHT)), (layout, WEIGHTS)
+            )
+            return self.project(rows._then_named("sql", MapWeights(times)), _by_name(relation.columns))
+        if generator.name == "Explode" and pa.types.is_list(generator.children[0].type):
+            (made,) = relation.made
+            rows = self.extended(below, {made.column: generator.children[0]})
+            return self.project(rows.explode(made.column, keep_empty=relation.outer), _by_name(relation.columns))
+        raise UnsupportedQueryError("Generate", f"Flo does not maintain {generator.name}", generator.text)
+
     def _window(self, relation: plan.Window) -> Any:
         return add_windows(self, self.stream(relation.below), relation)
 
@@ -176,6 +196,7 @@ class Compiler:
 
 
 _ZERO = literal(0, pa.int32())
+WEIGHT = column("weight", pa.int64(), False)
 
 
 def own_columns(stream: Any) -> dict[str, Node]:
@@ -202,7 +223,7 @@ def expect_computable(node: Node) -> None:
     """Raise if a part of an expression cannot be computed on columns."""
     for each in node.walk():
         if each.name not in CONTROL and each.name not in FUNCTIONS:
-            raise Unsupported(each.name, "Flo does not compute this function", each.text)
+            raise UnsupportedQueryError(each.name, "Flo does not compute this function", each.text)
 
 
 __all__ = ["Compiler", "Named", "compile_query", "own_columns"]

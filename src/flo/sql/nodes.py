@@ -6,6 +6,7 @@ evaluated here, on which types, is listed in `flo.sql.functions`. Everything els
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -115,7 +116,14 @@ def evaluate(node: Node, rows: Rows) -> Data:
             return _combine(node, rows)
         case "Coalesce":
             return _first_present(node, rows)
-    return FUNCTIONS[node.name](node, [evaluate(child, rows) for child in node.children])
+    return function_of(node.name)(node, [evaluate(child, rows) for child in node.children])
+
+
+def function_of(name: str) -> Compute:
+    """Return what computes a class of Catalyst. Raises KeyError if nothing does."""
+    if not FUNCTIONS:
+        importlib.import_module("flo.sql.functions")  # a task has only imported this module
+    return FUNCTIONS[name]
 
 
 def as_array(data: Data, count: int) -> pa.Array:

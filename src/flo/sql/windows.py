@@ -11,7 +11,7 @@ from flo.api.ordering import asc, desc
 from flo.api.window_functions import WindowSpec
 from flo.sql import plan
 from flo.sql.aggregates import sum_type
-from flo.sql.catalyst import Unsupported
+from flo.sql.catalyst import UnsupportedQueryError
 from flo.sql.nodes import Node, column
 
 RANKS = {
@@ -61,7 +61,7 @@ class _Windows:
         where = None
         if function.name == "AggregateExpression":
             if function.option("distinct"):
-                raise Unsupported("WindowExpression", "DISTINCT is not maintained in a window", function.text)
+                raise UnsupportedQueryError("WindowExpression", "DISTINCT is not maintained in a window", function.text)
             function, *condition = function.children
             where = self._argument(condition[0]) if condition else None
         if function.name in RANKS:
@@ -76,7 +76,7 @@ class _Windows:
             case "Count":
                 asked = [each for each in function.children if each.nullable]
                 if len(asked) > 1:
-                    raise Unsupported("Count", "several columns are not counted in a window", function.text)
+                    raise UnsupportedQueryError("Count", "several columns are not counted in a window", function.text)
                 return self._framed("count", asked, where, frame, pa.int64(), nullable=False)
             case "Sum":
                 of = function.children[0]
@@ -95,7 +95,7 @@ class _Windows:
                     return self._framed(name, [of], where, frame, function.type)
                 spec = WindowSpec(f"{name}_value", self._argument(of), (), **{frame[0]: frame[1:]})
                 return self._add(spec, function.type)
-        raise Unsupported(function.name, "Flo does not maintain this window function", function.text)
+        raise UnsupportedQueryError(function.name, "Flo does not maintain this window function", function.text)
 
     def _neighbour(self, function: Node) -> Node:
         of, distance, default = function.children
@@ -144,5 +144,5 @@ def _constant(given: Node) -> Any:
     if given.name == "UnaryMinus":
         return -_constant(given.children[0])
     if given.name != "Literal":
-        raise Unsupported("WindowExpression", "it needs a constant", given.text)
+        raise UnsupportedQueryError("WindowExpression", "it needs a constant", given.text)
     return given.option("value")
