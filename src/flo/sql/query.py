@@ -60,7 +60,7 @@ def planning_session() -> Iterator[Any]:
         yield spark
     finally:
         SparkSession._instantiatedSession = active
-        spark._jsparkSession.setActiveSession(active._jsparkSession)  # type: ignore[attr-defined]
+        spark._jsparkSession.setActiveSession(active._jsparkSession)
 
 
 def _planned(spark: Any, text: str) -> Any:
