@@ -13,6 +13,7 @@ from flo.columns.expression import Expression
 from flo.columns.layout import Layout
 from flo.columns.traced import traced
 from flo.core.labels import identity
+from flo.tables.operators.elementwise import MapTables
 from flo.tables.operators.joins import JoinTables
 from tests.tables.harness import forms
 
@@ -172,3 +173,39 @@ UNCLEAR: list[Callable[[Any], Any]] = [
 @pytest.mark.parametrize("function", UNCLEAR, ids=range(len(UNCLEAR)))
 def test_a_function_of_which_columns_might_compute_something_else_is_called(function: Callable[[Any], Any]) -> None:
     assert traced(function, Maybe) is None
+
+
+def maps(flow: flo.Flow) -> list[MapTables]:
+    """The projections of the program on tables."""
+    return [each for each in forms(flow.on(flo.here).loop()._loop.graph) if isinstance(each, MapTables)]
+
+
+def test_projections_one_after_the_other_are_one() -> None:
+    flow = flo.Flow("less")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    renamed = sales.select("shop", cost="price").rename({"cost": "value"})
+    flow.output("out", renamed.with_columns(double=nw.col("value") * 2).select("double", place="shop"))
+    (fused,) = maps(flow)
+    assert fused.like.f.reads == (("shop", "price"),)
+    found = flow.on(flo.here).run(sales=SALES[:2])["out"].to_pylist()
+    assert found == [{"double": 6, "place": 1, "_weight": 2}]
+
+
+@pytest.mark.parametrize("reads_both", [True, False])
+def test_what_is_computed_once_is_not_computed_twice(reads_both: bool) -> None:
+    flow = flo.Flow("less")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    doubled = sales.select("shop", double=nw.col("price") * 2)
+    flow.output("out", doubled.select(one="double", other="double" if reads_both else "shop"))
+    assert len(maps(flow)) == 1 + reads_both
+    found = flow.on(flo.here).run(sales=SALES[:1])["out"].to_pylist()
+    assert found == [{"one": 6, "other": 6 if reads_both else 1, "_weight": 1}]
+
+
+def test_a_column_by_two_names_is_read_by_the_next_projection() -> None:
+    flow = flo.Flow("less")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    twice = sales.select(a="price", b="price")
+    flow.output("out", twice.select(sum=nw.col("a") + nw.col("b")))
+    found = flow.on(flo.here).run(sales=SALES[:1])["out"].to_pylist()
+    assert found == [{"sum": 6, "_weight": 1}]

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from flo.columns.cell import fields_of
 from flo.columns.expression import Expression
+from flo.columns.fusing import fuse_projections
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
 from flo.columns.traced import TracedExpression
@@ -34,10 +35,12 @@ Needed: TypeAlias = "frozenset[str] | None"
 
 
 def prune_columns(graph: Graph, types: StreamTypes) -> Graph:
-    """Return the graph with unread columns dropped before joins, and with what is computed twice computed once."""
+    """Return the graph with unread columns dropped before joins, with what is computed twice computed once, and with
+    projections fused."""
     dag = Dag.of(graph, types)
     pruned = _Pruned(dag, _needed(dag))
-    return pruned.dag.graph() if pruned.changed else graph
+    fused = fuse_projections(pruned.dag)
+    return pruned.dag.graph() if pruned.changed or fused else graph
 
 
 def _needed(dag: Dag) -> dict[Stream, Needed]:

@@ -1,0 +1,86 @@
+"""Fuses consecutive projections of rows into one, and drops those that change nothing.
+
+Verbs are composed of others, which project rows again and again. A projection that only selects or renames columns is
+taken into the one before it, or into the one behind it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from flo.columns.expression import Expression
+from flo.columns.traced import TracedExpression
+from flo.core.dag import Dag, Stream, Vertex
+from flo.values.operators.elementwise import Map
+
+
+def fuse_projections(dag: Dag) -> bool:
+    """Fuse the projections of a DAG, and return whether there was something to fuse."""
+    makers = {stream: vertex for vertex in dag.vertices for stream in vertex.outputs}
+    readers = Counter([*(stream for vertex in dag.vertices for stream in vertex.inputs), *dag.outputs])
+    changed = False
+    for vertex in dag.vertices:
+        f = _projection(vertex)
+        while f is not None and (maker := makers.get(vertex.inputs[0])) is not None:
+            before = _projection(maker)
+            fused = None if before is None else _fused(f, before, readers[vertex.inputs[0]] == 1)
+            if fused is None:
+                break
+            readers[vertex.inputs[0]] -= 1
+            readers[maker.inputs[0]] += 1
+            vertex.operator, vertex.inputs, f, changed = Map(fused), maker.inputs, fused, True
+    if changed:
+        _drop_unread(dag, readers)
+    return changed
+
+
+def _projection(vertex: Vertex) -> Expression | None:
+    """Return the expression of a vertex that makes rows of named columns; None if it does something else."""
+    match vertex.operator:
+        case Map(Expression() as f) if isinstance(f.given, Mapping) and not isinstance(f, TracedExpression):
+            return f
+    return None
+
+
+def _fused(f: Expression, before: Expression, only_reader: bool) -> Expression | None:
+    """Return f after another projection as one; None if that would compute something twice, or has no names."""
+    if _selects(f) and (only_reader or _selects(before)):
+        column_of = {called: name for name, called in f.arguments[0].items()}
+        asked = Counter(column_of[each] for each in f.given.values())
+        if all(count == 1 or isinstance(before.given[name], str) for name, count in asked.items()):
+            given = {name: before.given[column_of[each]] for name, each in f.given.items()}
+            return Expression(given, before.inputs, f.kind, before.arguments)
+    if not _selects(before):
+        return None
+    column_of = {called: name for name, called in before.arguments[0].items()}
+    read = {column_of[before.given[name]]: f.arguments[0][name] for name in f.reads[0]}
+    if len(read) < len(f.reads[0]):  # one column by two names
+        return None
+    taken = set(read.values())
+    called = {name: read.get(name) or _new_name(name, taken) for name in before.inputs[0].names}
+    return Expression(f.given, before.inputs, f.kind, (called,))
+
+
+def _selects(f: Expression) -> bool:
+    """Return whether it only selects columns."""
+    return all(isinstance(each, str) for each in f.given.values())
+
+
+def _new_name(name: str, taken: set[str]) -> str:
+    """Return a name for a column that is not read, and note that it is taken."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _drop_unread(dag: Dag, readers: Counter[Stream]) -> None:
+    """Drop projections that nothing reads any more."""
+    kept: list[Vertex] = []
+    for vertex in reversed(dag.vertices):
+        if _projection(vertex) is not None and not readers[vertex.outputs[0]]:
+            readers[vertex.inputs[0]] -= 1
+        else:
+            kept.append(vertex)
+    dag.vertices = kept[::-1]
