@@ -57,22 +57,32 @@ def stand_in(spark: Any, name: str, schema: Any) -> int:
     """Register a relation without rows under a name, and return its number."""
     frame = spark.createDataFrame(spark.sparkContext.emptyRDD(), schema)
     frame.createOrReplaceTempView(name)
-    (leaf,) = _leaves(frame._jdf.queryExecution().analyzed())
+    (leaf,) = leaves_of(frame._jdf.queryExecution().analyzed())
     return int(leaf.rdd().id())
 
 
-def read_frame(frame: Any, inputs: Mapping[int, str]) -> Relation:
+@dataclass(frozen=True)
+class Query:
+    """A query that was planned: its relation, and the nodes of Catalyst that inputs are projected and filtered by."""
+
+    relation: Relation
+    native: dict[Relation, Any]
+
+
+def read_frame(frame: Any, inputs: Mapping[int, str]) -> Query:
     """Return the optimised plan of a DataFrame. `inputs` has the names of stand-ins by their numbers."""
-    return _Reader(dict(inputs)).relation(frame._jdf.queryExecution().optimizedPlan())
+    reader = _Reader(dict(inputs))
+    relation = reader.relation(frame._jdf.queryExecution().optimizedPlan())
+    return Query(relation, reader.native)
 
 
-def _seq(scala: Any) -> list[Any]:
+def items_of(scala: Any) -> list[Any]:
     return [scala.apply(place) for place in range(scala.size())]
 
 
-def _leaves(node: Any) -> list[Any]:
-    below = _seq(node.children())
-    return [leaf for each in below for leaf in _leaves(each)] if below else [node]
+def leaves_of(node: Any) -> list[Any]:
+    below = items_of(node.children())
+    return [leaf for each in below for leaf in leaves_of(each)] if below else [node]
 
 
 @lru_cache(maxsize=4096)
@@ -97,6 +107,7 @@ class _Reader:
     names: dict[int, Node] = field(default_factory=dict)
     """Columns by their number in Catalyst."""
     taken: dict[str, int] = field(default_factory=dict)
+    native: dict[Relation, Any] = field(default_factory=dict)
 
     def relation(self, node: Any) -> Relation:
         name = node.nodeName()
@@ -104,6 +115,8 @@ class _Reader:
         if read is None:
             raise UnsupportedQueryError(name, "Flo does not maintain this node", node.simpleString(80))
         found: Relation = read(node)
+        if plan.is_stateless(found):
+            self.native[found] = node
         return found
 
     def _below(self, node: Any) -> Relation:
@@ -115,7 +128,7 @@ class _Reader:
         name = self.inputs.get(node.rdd().id())
         if name is None:
             raise UnsupportedQueryError("LogicalRDD", "it is none of the inputs")
-        output = _seq(node.output())
+        output = items_of(node.output())
         columns = tuple(self._new(each) for each in output)
         return plan.Scan(columns, name, tuple(each.name() for each in output))
 
@@ -123,14 +136,14 @@ class _Reader:
         return plan.Constant((), ((),))
 
     def _localrelation(self, node: Any) -> Relation:
-        columns = tuple(self._new(each) for each in _seq(node.output()))
+        columns = tuple(self._new(each) for each in items_of(node.output()))
         if node.data().size():
             raise UnsupportedQueryError("LocalRelation", "rows written in the query are not maintained yet")
         return plan.Constant(columns, ())
 
     def _project(self, node: Any) -> Relation:
         below = self._below(node)
-        given = tuple(self._named(each) for each in _seq(node.projectList()))
+        given = tuple(self._named(each) for each in items_of(node.projectList()))
         return plan.Project(tuple(each.column for each in given), below, given)
 
     def _filter(self, node: Any) -> Relation:
@@ -138,7 +151,7 @@ class _Reader:
         return plan.Filter(below.columns, below, self.expression(node.condition()))
 
     def _join(self, node: Any) -> Relation:
-        left, right = (self.relation(each) for each in _seq(node.children()))
+        left, right = (self.relation(each) for each in items_of(node.children()))
         kind = node.joinType().toString()
         if kind.startswith("ExistenceJoin"):
             condition = self.expression(node.condition().get()) if node.condition().isDefined() else None
@@ -159,39 +172,39 @@ class _Reader:
 
     def _aggregate(self, node: Any) -> Relation:
         below = self._below(node)
-        groups = tuple(self.expression(each) for each in _seq(node.groupingExpressions()))
-        given = tuple(self._named(each) for each in _seq(node.aggregateExpressions()))
+        groups = tuple(self.expression(each) for each in items_of(node.groupingExpressions()))
+        given = tuple(self._named(each) for each in items_of(node.aggregateExpressions()))
         return plan.Aggregate(tuple(each.column for each in given), below, groups, given)
 
     def _window(self, node: Any) -> Relation:
         below = self._below(node)
-        given = tuple(self._named(each) for each in _seq(node.windowExpressions()))
-        partition = tuple(self.expression(each) for each in _seq(node.partitionSpec()))
-        order = tuple(self._order(each) for each in _seq(node.orderSpec()))
+        given = tuple(self._named(each) for each in items_of(node.windowExpressions()))
+        partition = tuple(self.expression(each) for each in items_of(node.partitionSpec()))
+        order = tuple(self._order(each) for each in items_of(node.orderSpec()))
         return plan.Window((*below.columns, *(each.column for each in given)), below, given, partition, order)
 
     def _windowgrouplimit(self, node: Any) -> Relation:
         return self._below(node)  # a filter above has the same effect
 
     def _union(self, node: Any) -> Relation:
-        parts = tuple(self.relation(each) for each in _seq(node.children()))
-        return plan.Union(tuple(self._new(each) for each in _seq(node.output())), parts)
+        parts = tuple(self.relation(each) for each in items_of(node.children()))
+        return plan.Union(tuple(self._new(each) for each in items_of(node.output())), parts)
 
     def _expand(self, node: Any) -> Relation:
         below = self._below(node)
-        projections = tuple(tuple(map(self.expression, _seq(each))) for each in _seq(node.projections()))
-        return plan.Expand(tuple(self._known_or_new(each) for each in _seq(node.output())), below, projections)
+        projections = tuple(tuple(map(self.expression, items_of(each))) for each in items_of(node.projections()))
+        return plan.Expand(tuple(self._known_or_new(each) for each in items_of(node.output())), below, projections)
 
     def _generate(self, node: Any) -> Relation:
         below = self._below(node)
         generator = self.expression(node.generator())
-        made = tuple(self._new(each) for each in _seq(node.generatorOutput()))
-        columns = tuple(self._known_or_new(each) for each in _seq(node.output()))
+        made = tuple(self._new(each) for each in items_of(node.generatorOutput()))
+        columns = tuple(self._known_or_new(each) for each in items_of(node.output()))
         return plan.Generate(columns, below, generator, node.outer(), made)
 
     def _sort(self, node: Any) -> Relation:
         below = self._below(node)
-        return plan.Limit(below.columns, below, tuple(self._order(each) for each in _seq(node.order())), None)
+        return plan.Limit(below.columns, below, tuple(self._order(each) for each in items_of(node.order())), None)
 
     def _globallimit(self, node: Any) -> Relation:
         return self._limited(node)
@@ -260,7 +273,7 @@ class _Reader:
         if name == "ScalarSubquery":
             below = self.relation(given.plan())
             return Node(name, _type(given.dataType()), True, (), (("relation", below),))
-        children = tuple(self.expression(each) for each in _seq(given.children()) if not _is_frame(each))
+        children = tuple(self.expression(each) for each in items_of(given.children()) if not _is_frame(each))
         options = tuple(self._options(name, given))
         kind = pa.null() if name in ("SortOrder", "WindowSpecDefinition") else _type(given.dataType())
         return Node(

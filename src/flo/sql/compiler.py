@@ -32,9 +32,16 @@ HIDDEN = "=="
 CONTROL = ("AttributeReference", "Literal", "CaseWhen", "If", "And", "Or", "Coalesce", "ScalarSubquery")
 
 
-def compile_query(relation: Relation, inputs: Mapping[str, Any], names: tuple[str, ...] | None = None) -> Any:
-    """Return the stream of a query's rows over these streams. `names` are the names that the user gave the columns."""
-    compiler = Compiler(dict(inputs))
+def compile_query(
+    relation: Relation,
+    inputs: Mapping[str, Any],
+    names: tuple[str, ...] | None = None,
+    made: Mapping[Relation, Any] | None = None,
+) -> Any:
+    """Return the stream of a query's rows over these streams.
+
+    `names` are the names that the user gave the columns. `made` has the streams of relations that exist already."""
+    compiler = Compiler(dict(inputs), made or {})
     found = compiler.stream(relation)
     given = (
         dict(zip(names, relation.columns, strict=True)) if names else {each.column: each for each in relation.columns}
@@ -45,9 +52,9 @@ def compile_query(relation: Relation, inputs: Mapping[str, Any], names: tuple[st
 class Compiler:
     """Makes streams of relations."""
 
-    def __init__(self, inputs: dict[str, Any]) -> None:
+    def __init__(self, inputs: dict[str, Any], made: Mapping[Relation, Any]) -> None:
         self.inputs = inputs
-        self._made: dict[Relation, Any] = {}
+        self._made: dict[Relation, Any] = dict(made)
         self._subqueries = 0
 
     def stream(self, relation: Relation) -> Any:

@@ -131,14 +131,7 @@ def subqueries(node: Node) -> list[Node]:
 def scans(relation: Relation) -> set[str]:
     """Return the names of the inputs that a relation reads."""
     found = {relation.name} if isinstance(relation, Scan) else set()
-    for part in vars(relation).values():
-        for each in part if isinstance(part, tuple) else (part,):
-            if isinstance(each, Relation):
-                found |= scans(each)
-            for node in _nodes_in(each):
-                for query in subqueries(node):
-                    found |= scans(query.option("relation"))
-    return found
+    return found.union(*map(scans, relations_in(relation)))
 
 
 def _nodes_in(part: object) -> list[Node]:
@@ -152,3 +145,28 @@ def _nodes_in(part: object) -> list[Node]:
         case tuple():
             return [node for each in part for node in _nodes_in(each)]
     return []
+
+
+def is_stateless(relation: Relation) -> bool:
+    """Return whether it is an input, or made of one by projections and filters alone."""
+    match relation:
+        case Scan():
+            return True
+        case Project():
+            nodes = [each.given for each in relation.given]
+        case Filter():
+            nodes = [relation.condition]
+        case _:
+            return False
+    return not any(map(subqueries, nodes)) and is_stateless(relation.below)
+
+
+def relations_in(relation: Relation) -> list[Relation]:
+    """Return the relations that one is made of, those of its subqueries included."""
+    found: list[Relation] = []
+    for part in vars(relation).values():
+        for each in part if isinstance(part, tuple) else (part,):
+            if isinstance(each, Relation):
+                found.append(each)
+            found += [query.option("relation") for node in _nodes_in(each) for query in subqueries(node)]
+    return found

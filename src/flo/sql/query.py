@@ -32,10 +32,10 @@ def sql_stream(text: str, streams: Mapping[str, Any]) -> Any:
             )
         with planning_session() as spark:
             inputs = {stand_in(spark, name, _schema(name, stream)): name for name, stream in streams.items()}
-            frame = _planned(spark, text)
-            relation = read_frame(frame, inputs)
+            frame = planned(spark, text)
+            relation = read_frame(frame, inputs).relation
             names = tuple(frame.columns)
-        _expect_distinct(names)
+        expect_distinct(names)
         read = scans(relation)
         return compile_query(relation, {name: stream for name, stream in streams.items() if name in read}, names)
     except FloError as error:
@@ -43,12 +43,12 @@ def sql_stream(text: str, streams: Mapping[str, Any]) -> Any:
 
 
 @contextmanager
-def planning_session() -> Iterator[Any]:
+def planning_session(active: Any = None) -> Iterator[Any]:
     """Yield a session to plan in: a copy of the active one, whose views and settings can be changed."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    active = SparkSession.getActiveSession()
+    active = active or SparkSession.getActiveSession()
     if active is None:
         if SparkContext._active_spark_context is not None:
             active = SparkSession.builder.getOrCreate()
@@ -63,7 +63,8 @@ def planning_session() -> Iterator[Any]:
         spark._jsparkSession.setActiveSession(active._jsparkSession)
 
 
-def _planned(spark: Any, text: str) -> Any:
+def planned(spark: Any, text: str) -> Any:
+    """Return the DataFrame of a query. Raises if Spark rejects it."""
     from pyspark.errors import PySparkException
 
     try:
@@ -88,7 +89,8 @@ def _schema(name: str, stream: Any) -> Any:
         raise TypeMismatch(f"the rows of `{name}` have a column that Spark SQL has no type for: {error}") from None
 
 
-def _expect_distinct(names: tuple[str, ...]) -> None:
+def expect_distinct(names: tuple[str, ...]) -> None:
+    """Raise if two columns of a query have the same name."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise TypeMismatch(
