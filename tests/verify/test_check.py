@@ -223,7 +223,7 @@ def test_a_function_that_never_returns_is_stopped() -> None:
     with pytest.raises(flo.LawError) as caught:
         flo.verify.check(Map(endless), flo.Sequence[int], examples={int: [2]}, seconds=0.2)
     shown = str(caught.value)
-    assert "a function was given up after 0.2 s of processor time: it had not returned" in shown
+    assert "a function was aborted after 0.2 s of processor time: it had not returned" in shown
     assert "endless(x=2)" in shown
     assert "([2],)" in shown
     assert "test_check.py" in shown

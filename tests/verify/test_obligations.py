@@ -173,7 +173,7 @@ def endless(a: int, x: int) -> int:
 
 def test_a_function_that_never_returns_does_not_hang_the_build() -> None:
     with pytest.raises(
-        flo.LawError, match="the function of `fold` was given up after 1 s of processor time: it had not returned"
+        flo.LawError, match="the function of `fold` was aborted after 1 s of processor time: it had not returned"
     ) as caught:
         bag().fold(0, endless)
     assert "0, 0" in str(caught.value)

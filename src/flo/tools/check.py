@@ -20,8 +20,8 @@ from flo.tools.diagnostics import Diagnostic, of_fault, of_report, of_timeout, r
 from flo.tools.load import Target, find_target, isolated, load
 from flo.tools.subjects import EXAMPLES, KINDS, Skipped, Subject, find_subjects
 from flo.verify import check
-from flo.verify.effort import SECONDS, WORK
-from flo.verify.time_limit import TimeLimit, TimeUp
+from flo.verify.effort import WORK
+from flo.verify.time_limit import SECONDS, TimeLimit, TimeUp
 
 ABOUT = """\
 Imports each file, and checks every flow in it: those at module level, and those returned by a function

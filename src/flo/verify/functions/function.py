@@ -184,7 +184,11 @@ def check_lattice(lattice: Lattice[Any], effort: Effort) -> Report:
         limits.append("no values but ⊥ were found: give some with examples={lattice: […]}")
 
     def admissible(values: tuple[Any, ...]) -> Iterable[tuple[Any, ...]]:
-        return () if effort.given.values else product(*(values_above(lattice, [value]) for value in values))
+        return (
+            ()
+            if effort.given.values
+            else product(*(values_above(lattice, [value], effort.seconds) for value in values))
+        )
 
     trials = Trials(str(lattice), problems, effort, limits, admissible, where, name)
     return trials.report(law.LATTICE_LAWS)

@@ -179,7 +179,7 @@ def _endless_error(obligation: Obligation, verdict: Endless) -> LawError:
     subject = obligation.subject
     name, what = (join_name(subject), "join") if isinstance(subject, Lattice) else (label(subject), "function")
     return LawError(
-        f"the {what} of `{obligation.operator}` was given up {verdict.spent}: it had not returned",
+        f"the {what} of `{obligation.operator}` was aborted {verdict.spent}: it had not returned",
         facts=((what, name), ("given", ", ".join(map(repr, verdict.values))[:80]), *place),
     )
 

@@ -24,7 +24,7 @@ from flo.verify.time_limit import TimeLimit, TimeUp
 
 if TYPE_CHECKING:
     from flo.verify.solver.prove import Verdict
-from flo.verify.time_limit import TRY_SECONDS, copy_if_mutable
+from flo.verify.time_limit import copy_if_mutable
 
 LEAVE_ARGUMENTS = "give a new value, and leave the arguments as they are"
 LONG = 400
@@ -215,7 +215,7 @@ class Trials:
 
     def attempt(self, equation: Equation, values: tuple[Any, ...]) -> Violation | None:
         self.effort.meter.done += 1
-        with TimeLimit(TRY_SECONDS):
+        with TimeLimit(self.effort.seconds):
             return find_violation(equation, values)
 
     def _try_small(self) -> Violation | None:
@@ -343,9 +343,9 @@ def group_by_domains(problems: list[Problem]) -> list[list[Problem]]:
 def timeout_error(subject: str, up: TimeUp, where: Origin | None) -> FloError:
     place = (("stopped at", f"{up.where}   {up.where.text}".rstrip()),) if up.where else ()
     return FunctionError(
-        f"`{subject}` was given up {up.spent}: it had not returned",
+        f"`{subject}` was aborted {up.spent}: it had not returned",
         facts=(("given", ", ".join(map(brief, up.given))), *place),
-        instead=suggest_examples(up.given),
+        instead=((f"check(…, seconds={12 * up.seconds:g})", "if it is only slow"), *suggest_examples(up.given)),
         where=where,
     )
 

@@ -240,7 +240,7 @@ class Phases:
             given = () if self.current.last_input is None else (("input", brief(self.current.last_input.data)),)
             facts = [("function", functions), *given, *facts]
         return LawError(
-            f"a function was given up {up.spent}: it had not returned",
+            f"a function was aborted {up.spent}: it had not returned",
             facts=tuple(facts),
             instead=(
                 (f"check(…, seconds={12 * self.effort.seconds:g})", "if it is only slow"),
