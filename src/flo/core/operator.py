@@ -49,9 +49,9 @@ class Operator(Lowerable, ABC):
     type_rule: ClassVar[str] = ""
     """The name of the typing rule, if it differs from the operator's name."""
     row_by_row: ClassVar[bool] = False
-    """Whether it does the same to each element, wherever the others are: then a stream can be spread before it."""
+    """Whether it does the same to each element, regardless of the others: then its input can be spread over shards."""
     retracts: ClassVar[bool] = True
-    """Whether a z-set that it gives may take rows back though those that it reads do not."""
+    """Whether its output may have retractions although its inputs have none."""
     shares_flag: ClassVar[bool] = False
     """Whether all inputs have the same boundedness X in the operator's type."""
 

@@ -39,10 +39,10 @@ from flo.spark.driver.inputs import BoundInput, NativePrefix, bind_input, descri
 from flo.spark.driver.micro_batches import MicroBatches
 from flo.spark.driver.query import Query
 from flo.spark.driver.shipping import resolve_annotations, ship
-from flo.spark.driver.sinks import DIVERTED, Given, Sink, expect_columns, expect_weights, sink_of
+from flo.spark.driver.sinks import DIVERTED, OutputChanges, Sink, expect_columns, expect_weights, sink_of
 from flo.spark.driver.views import View
 from flo.spark.plan.explain import explain_plan
-from flo.spark.plan.planning import planned
+from flo.spark.plan.planning import plan_stages
 from flo.spark.plan.retractions import Cause, retractions
 from flo.spark.plan.stages import MOST_SHARDS
 from flo.spark.session import export_s3_settings, hold_settings, snapshot, task_settings
@@ -79,7 +79,7 @@ class OnSpark:
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
         for function in names(self._graph).values():
             resolve_annotations(function)
-        self._plan = planned(self._graph, types)
+        self._plan = plan_stages(self._graph, types)
         self._types = types
         self._output_types = dict(zip((*flow._outputs, *flow._late()), wanted, strict=True))
 
@@ -118,7 +118,8 @@ class OnSpark:
                 raise CheckpointError(f"the checkpoint must be a folder; {folder!r} is a file")
             export_s3_settings(self._spark, folder)
             planned_outputs = self._planned_outputs(
-                {name: sink.how for name, sink in sinks.items()}, {name: sink.staged() for name, sink in sinks.items()}
+                {name: sink.how for name, sink in sinks.items()},
+                {name: sink.staging_path() for name, sink in sinks.items()},
             )
             for output in planned_outputs:
                 expect_columns(output)
@@ -183,12 +184,12 @@ class OnSpark:
             batches.commit_micro_batch(outcome)  # so that views can be read
             diverted = {
                 f"{name}{DIVERTED}": snapshot(
-                    Given.of_diverted(self._spark, folder, name, outcome, batches.shards).frame()
+                    OutputChanges.of_diverted(self._spark, folder, name, outcome, batches.shards).frame()
                 )
                 for name in (self._inputs if divert else ())
             }
             return diverted | {
-                each.name: snapshot(Given.of(self._spark, folder, each, outcome, batches.shards).frame())
+                each.name: snapshot(OutputChanges.of(self._spark, folder, each, outcome, batches.shards).frame())
                 if each.how == PARTS
                 else View(folder, each.name, 0, batches).value()
                 for each in outputs

@@ -143,7 +143,7 @@ def check_subject(
             report = check(made, examples=examples, work=work, seconds=seconds, seed=seed)
             return list(of_report(report, file, subject.line))
     except TimeUp as up:
-        return [of_timeout(up, f"`{subject.name}`", file, subject.line, ("a loop that ends", "whatever it waits for"))]
+        return [of_timeout(up, f"`{subject.name}`", file, subject.line, ("a loop that ends", ""))]
     except SystemExit as end:
         return [Diagnostic("error", file, subject.line, f"`{subject.name}` ends Python: SystemExit({end.code!r})")]
     except Exception as fault:

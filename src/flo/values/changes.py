@@ -183,7 +183,7 @@ class TableShape:
             if value is None:
                 raise ElementError(
                     f"has null in `{name}`, a column of {what}",
-                    instead=((f"[row for row in rows if row.{name} is not None]", f"null is no value of {what}"),),
+                    instead=((f"[row for row in rows if row.{name} is not None]", f"nulls are not allowed in {what}"),),
                 )
             if not belongs(value, kind):
                 raise ElementError(

@@ -159,7 +159,7 @@ def _expect_same_program(before: Description, ours: Description) -> None:
     for their, our in zip(before["stages"], ours["stages"], strict=False):
         expect_same(_stage_lines(their), _stage_lines(our))
     if len(before["stages"]) != len(ours["stages"]):
-        raise CheckpointError("the checkpoint has other stages: another version of Flo has planned them")
+        raise CheckpointError("the checkpoint has other stages: it was written by another version of Flo")
 
 
 def _stage_lines(stage: Description) -> tuple[str, ...]:

@@ -339,12 +339,12 @@ def times_of(time: Any, collections: Collections, table: pa.Table, origin: Any) 
         return _of_moments(time, row_by_row(time, collections, table), origin)
     column = one_chunk(applied(time, collections, table)[VALUE])
     if column.null_count:
-        raise NoTime("a time is null, or no number")
+        raise NoTime("a time is null or not a number")
     kind = column.type
     if pa.types.is_floating(kind):
         found = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
         if not np.isfinite(found).all():
-            raise NoTime("a time is null, or no number")
+            raise NoTime("a time is null or not a number")
         return 0, found
     if pa.types.is_integer(kind):
         return 0, column.cast(pa.int64()).to_numpy(zero_copy_only=False)
@@ -357,6 +357,6 @@ def _of_moments(time: Any, moments: list[Any], origin: Any) -> tuple[Any, Times]
     """Of datetimes with or without a zone: what a Python function gives is known only when it comes."""
     expect_declared(time, moments)
     if None in moments:
-        raise NoTime("a time is null, or no number")
+        raise NoTime("a time is null or not a number")
     origin = origin_of(moments[0]) if origin is None else origin
     return origin, np.array([offset_of(moment, origin) // MICROSECOND for moment in moments], np.int64)

@@ -77,7 +77,7 @@ class InOrder(ByGroup[G]):
         return replace(self, rows=kept.extended(delta), heads=heads), (self.emitted(consolidate_table(shown)),)
 
     def _refused(self, group: int, groups: Run, delta: Run, old: Leading | None) -> None:
-        """What the namesake raises where it compares rows of the group that cannot be compared."""
+        """Raises as on values, where the operator compares rows of the group that cannot be compared."""
         one = chosen(groups, np.array([group]))
         before, units = (self._units([(run, pairs(one, run)[1]) for run in runs]) for runs in (self.rows, [delta]))
         top = [] if old is None else self._elements(old.table, np.flatnonzero(old.groups == group), old.times)
@@ -106,7 +106,7 @@ class InOrder(ByGroup[G]):
 
     @property
     def ranking(self) -> ValueOrder:
-        """The order of the namesake."""
+        """The order of the operator on values."""
         raise NotImplementedError
 
     def delta(self, table: pa.Table) -> tuple[Run, Order]:
@@ -350,6 +350,6 @@ class SortTables(OnTables[Sort]):
         return replace(self.rows, columns=self.keys, order=order, once=isinstance(of, Set))
 
     def _refuse(self, table: pa.Table) -> None:
-        """What Python raises where it compares keys that cannot be compared."""
+        """Raises as on values, where Python compares keys that cannot be compared."""
         of, elements = of_elements(self.inputs[0]), elements_of(self.inputs[0], table)
         self.like._sorted(of.value_class.of(elements if is_ordered(of) else [(each, 1) for each in elements]))

@@ -204,8 +204,8 @@ class FormOfEveryKey(WithForm[Operator]):
         return super().consume_steps(values, onwards=onwards)
 
     def _consume_streams(self, value: KeyedStreams, *, onwards: bool) -> Iterator[Step]:
-        """All streams; if the operator raises, those of each key before the first at fault, and then what the namesake
-        raises."""
+        """Consumes all streams. If the operator raises, it consumes those of each key before the first at fault, then
+        raises as on values."""
         try:
             operator, outputs = self.take_in(value)
         except Exception as error:

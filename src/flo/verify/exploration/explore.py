@@ -198,7 +198,7 @@ def _refusal(broken: BrokenStep) -> LawError:
     what = f"the step `{broken.move.name}`"
     endless = broken.role in ("stuck", "measure")
     return LawError(
-        f"{what} may be taken for ever: {broken.reason}" if endless else f"{what} breaks a law: {broken.reason}",
+        f"{what} can be taken forever: {broken.reason}" if endless else f"{what} breaks a law: {broken.reason}",
         instead=(("flo.verify.check(operator)", "shows the law that the operator breaks"),),
         where=Origin.here(),
     )

@@ -263,7 +263,7 @@ class Trials:
             found = self._confirm(problem, verdict.arguments) if isinstance(verdict, Refuted) else None
             if found is not None:
                 return found
-            reason = "the solver's counterexample does not count" if isinstance(verdict, Refuted) else verdict.reason
+            reason = "the solver's counterexample is not allowed" if isinstance(verdict, Refuted) else verdict.reason
             self.limits.append(f"{problem.equation.law}: not proved, {reason}")
         self.proved = not unproved and bool(self.problems)
         return self._try_random(unproved)
@@ -273,9 +273,9 @@ class Trials:
 
         kinds = [domain.kind for domain in problem.domains]
         if None in kinds:
-            return Unknown("as the types of its values are not known")
+            return Unknown("because the types of its values are unknown")
         if self.effort.is_used_up():
-            return Unknown("as all the work was done before")
+            return Unknown("because the budget was used up before")
         verdict = prove(problem.for_solver or problem.equation.sides, kinds)
         if verdict == Proved():  # for all values of the types: the accumulators must stay in theirs
             staying = (

@@ -67,9 +67,9 @@ class Phases:
         many = sum(subject.cut_short for subject in self.subjects)
         limits = [*self.limits, *([f"{many:,} inputs have too many states, and were not all explored"] if many else [])]
         if self.refused:
-            limits.append(f"{len(self.refused):,} inputs were refused: {self.refused[0].summary}")
+            limits.append(f"{len(self.refused):,} inputs were rejected: {self.refused[0].summary}")
         if self.faults:
-            limits.append(f"inputs were passed over on which {self.faults[0].summary}")
+            limits.append(f"inputs were skipped: {self.faults[0].summary}")
         return Strength(
             exhaustive=self.exhaustive,
             up_to=self.up_to,
