@@ -85,6 +85,8 @@ def test_sinks(spark, tmp_path, capsys):
             "forgotten": "noop",
         },
     )
+    assert repr(query) == f"<Query {flow.name!r}, version 2, ended>"
+    assert repr(flow.on(spark)) == f"<Flow {flow.name!r}, on Spark: start(…), run(…), explain()>"
     tables = query.changes("sums")
     assert len(tables) == 3
     assert added(tables) == EXPECTED

@@ -1,4 +1,4 @@
-"""What is wrong with a call in a column expression whatever the rows are: known when the program is built.
+"""Rejects calls in column expressions that fail on any rows, when the program is built.
 
 Types that a function does not support, regular expressions and formats that are invalid, times with a zone beside
 times without one, negative powers of integers. The error names the function, its operands and their types.
@@ -63,7 +63,7 @@ def _described(operand: Value) -> str:
 
 
 def expect_sound(node: Any, operands: list[Value]) -> None:
-    """Raise if a call fails or means nothing whatever the rows are."""
+    """Raise if a call fails, or means nothing, on any rows."""
     if node.name in COMPARISONS or node.name in ("is_between", "__sub__"):
         _expect_zones(node, operands)
     if node.name in FORMATS:

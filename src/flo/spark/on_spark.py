@@ -83,6 +83,9 @@ class OnSpark:
         self._types = types
         self._output_types = dict(zip((*flow._outputs, *flow._late()), wanted, strict=True))
 
+    def __repr__(self) -> str:
+        return f"<Flow {self._flow.name!r}, on Spark: start(…), run(…), explain()>"
+
     def start(
         self,
         inputs: Mapping[str, DataFrame],

@@ -70,6 +70,11 @@ class Query:
             threading.Thread(target=self._wait_for_end, daemon=True).start()
             self._wait_for_sources()
 
+    def __repr__(self) -> str:
+        state = "running" if self.active else "ended" if self._query.exception() is None else "failed"
+        version = f", version {self.progress[-1].version}" if self.progress else ""
+        return f"<Query {self.name!r}{version}, {state}>"
+
     def _wait_for_sources(self) -> None:
         """Waits until the sources have started. Until then they read the settings of the user's session."""
         try:
