@@ -14,7 +14,7 @@ import pytest
 import flo
 from flo.spark import SparkSink
 from flo.spark.driver.sinks import Callback, Changes, Console, Memory, Nowhere, OutputChanges, Sink, ViewSink
-from flo.spark.plan.retractions import Cause, retractions
+from flo.spark.plan.retractions import Cause, find_retractions
 from flo.spark.tasks.shard_record import ShardRecord
 from flo.tables.io.files import WEIGHTS
 from flo.tables.io.fitting import table_of
@@ -84,7 +84,7 @@ def causes(verb: Callable[[Pairs, Pairs], Any], weighted: bool = False) -> Cause
     flow.output("read", a.union(b))
     given = Cause("a") if weighted else None
     types = tuple(each.type for each in flow._scope.inputs)
-    return retractions(flow.graph(), types, [given, None])[0]
+    return find_retractions(flow.graph(), types, [given, None])[0]
 
 
 @pytest.mark.parametrize("name", ADDING)
@@ -104,7 +104,7 @@ def test_what_takes_back(name: str) -> None:
 
 def outputs_of(flow: flo.Flow) -> list[Cause | None]:
     types = tuple(each.type for each in flow._scope.inputs)
-    return retractions(flow.graph(), types, [None] * len(types))
+    return find_retractions(flow.graph(), types, [None] * len(types))
 
 
 def test_collections_that_only_grow() -> None:

@@ -47,7 +47,7 @@ FORMATS = {
 }
 
 
-def unsupported(node: Any, operands: list[Value]) -> TypeError:
+def unsupported_error(node: Any, operands: list[Value]) -> TypeError:
     """Return the error of a function that does not support the types of its operands."""
     name = SIGNS.get(node.name, node.name)
     given = " and ".join(map(_described, operands))
@@ -83,7 +83,7 @@ def _expect_zones(node: Any, operands: list[Value]) -> None:
     """Raise if only some of the times have a zone."""
     moments = [each for each in operands if pa.types.is_timestamp(each.data.type)]
     if len({each.data.type.tz is None for each in moments}) > 1:
-        raise unsupported(node, operands)
+        raise unsupported_error(node, operands)
 
 
 def _expect_format(name: str, form: Any) -> None:

@@ -19,7 +19,7 @@ from flo.tables.functions import ALL, beside
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import Totals, run_of_sums
-from flo.tables.state.trace import Trace, alike, fitting
+from flo.tables.state.trace import Trace, add_checked, alike
 from flo.tables.streams import NUMBER, STREAM, numbers
 from flo.tables.values import WEIGHT
 
@@ -99,14 +99,14 @@ class Counts(Lowerable):
     def known(self, groups: Run) -> Indices:
         if groups is ONE:
             return np.array([self.one])
-        return by_groups(self.each, groups).known(groups)[WEIGHT]
+        return key_by_groups(self.each, groups).known(groups)[WEIGHT]
 
     def added(self, groups: Run, counts: Indices) -> Counts:
         """With so many more of each of these groups."""
         if groups is ONE:
-            return Counts(int(fitting(np.array([self.one]), counts)[0]))
+            return Counts(int(add_checked(np.array([self.one]), counts)[0]))
         delta = run_of_sums(groups.table, groups.keys, {WEIGHT: counts})
-        return Counts(0, by_groups(self.each, groups).extended(delta))
+        return Counts(0, key_by_groups(self.each, groups).extended(delta))
 
     def lower(self, lower: Lowering) -> Term:
         return Call("counts", (self.one, lower(self.each)))
@@ -115,7 +115,7 @@ class Counts(Lowerable):
 register("counts", Counts)
 
 
-def by_groups(trace: T, groups: Run) -> T:
+def key_by_groups(trace: T, groups: Run) -> T:
     """A trace that is kept by the columns of these groups."""
     return replace(trace, columns=groups.columns)
 

@@ -24,10 +24,10 @@ from flo.tables.io.diverted import DivertedRows, OnError
 from flo.tables.io.feeding import Feeder
 from flo.tables.io.fitting import expect_no_negative_weights, table_of
 from flo.tables.keyed import KeyedColumns
-from flo.tables.operator import columnar, plain
+from flo.tables.operator import to_table_type, to_value_type
 from flo.tables.plan import explain_plan, state_size
 from flo.tables.streams import StreamColumns, has_columns
-from flo.tables.translate import convert_streams, translated
+from flo.tables.translate import convert_streams, translate_graph
 from flo.tables.values import Columns, Rows
 from flo.values.keyed import Keyed
 
@@ -69,8 +69,8 @@ class OnHere:
         types: StreamTypes = tuple(_input_type(stream.type) for stream in self._inputs.values())
         values = tuple(stream.type for stream in self._inputs.values())
         typed = derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late()))
-        graph, outputs = translated(prune_columns(typed, values), types)
-        wanted = tuple(o if isinstance(o.collection, KeyedColumns) else _as_table(plain(o)) for o in outputs)
+        graph, outputs = translate_graph(prune_columns(typed, values), types)
+        wanted = tuple(o if isinstance(o.collection, KeyedColumns) else _as_table(to_value_type(o)) for o in outputs)
         between = convert_streams(outputs, wanted)
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
         self._types, self._output_types = types, wanted
@@ -259,7 +259,7 @@ def _input_type(stream: StreamType) -> StreamType:
 
 def _as_table(stream: StreamType) -> StreamType:
     """The type of an input or output on tables. Keyed streams are plain Python."""
-    return (None if isinstance(stream.collection, Keyed) else columnar(stream)) or stream
+    return (None if isinstance(stream.collection, Keyed) else to_table_type(stream)) or stream
 
 
 def expect_one_of(name: str, given: Any, options: Any) -> Any:

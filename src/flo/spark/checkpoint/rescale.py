@@ -34,9 +34,9 @@ from flo.tables.checkpoint.store import Store, Storing
 from flo.tables.functions import KEY as COMPUTED
 from flo.tables.keyed import KEY
 from flo.tables.operator import Cut, OnTables, Part, Placement, operators_on_tables
-from flo.tables.operators.weights import chosen
+from flo.tables.operators.weights import select_rows
 from flo.tables.state.keys import Keys, keys_of
-from flo.tables.state.run import Run, merged, run_of
+from flo.tables.state.run import Run, merge_runs, run_of
 from flo.tables.state.totals import Totals
 from flo.tables.values import WEIGHT
 
@@ -157,7 +157,7 @@ class _Cutting:
         for old, each in enumerate(given):
             for term, left in zip(*each.args[1:], strict=True) if each is not None else ():
                 run = self._run(old, term)
-                live = chosen(run, np.arange(run.rows - left, run.rows))
+                live = select_rows(run, np.arange(run.rows - left, run.rows))
                 part = self._slice(shard, live, (PANE,))
                 parts += [part] if part.rows else []
         return Call("panes", ((), tuple(map(self.new[shard], parts)), tuple(part.rows for part in parts)))
@@ -253,7 +253,7 @@ class _Cutting:
             runs = [self._run(old, run) for run in (each.args[1] if each is not None else ())]
             columns.append([part for run in runs if (part := self._slice(shard, run, key)).rows])
         beside = [[run for run in runs if run is not None] for runs in itertools.zip_longest(*columns)]
-        whole = [Totals(runs[0].columns).joined(runs) if some.name == "totals" else merged(runs) for runs in beside]
+        whole = [Totals(runs[0].columns).joined(runs) if some.name == "totals" else merge_runs(runs) for runs in beside]
         return Call(some.name, (some.args[0], tuple(self.new[shard](run) for run in whole)))
 
     def _run(self, shard: int, term: Any) -> Run:

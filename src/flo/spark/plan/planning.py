@@ -18,7 +18,19 @@ from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
 from flo.core.structural import EmitOnce
 from flo.spark.plan.spread import spread_of
-from flo.spark.plan.stages import KEY, KEYS, ONE, POSITION, STAY, WINDOW, Delivery, Entry, Plan, Stage, in_order
+from flo.spark.plan.stages import (
+    KEY,
+    KEYS,
+    ONE,
+    POSITION,
+    STAY,
+    WINDOW,
+    Delivery,
+    Entry,
+    Plan,
+    Stage,
+    must_be_in_one_place,
+)
 from flo.tables.keyed import KeyedColumns
 from flo.tables.operator import OnTables, Placement
 from flo.tables.values import Columns, layout_of
@@ -37,7 +49,7 @@ def takes_streams_apart(vertex: Vertex) -> bool:
     one_by_one = isinstance(vertex.operator, OnTables) and vertex.operator.stream_by_stream
     of = vertex.outputs[0].type.collection
     nested = isinstance(of.base if isinstance(of, Form) else of, Nested)
-    return one_by_one and (nested or not in_order(vertex.outputs[0]))
+    return one_by_one and (nested or not must_be_in_one_place(vertex.outputs[0]))
 
 
 def is_keyed(stream: Stream) -> bool:
@@ -120,7 +132,7 @@ class _Planner:
         """Runs the operator in all shards, each on its own windows."""
         for stream in vertex.outputs:
             self.level[stream], self.alone[stream] = level, False
-        self.scattered.update(filter(in_order, vertex.outputs))
+        self.scattered.update(filter(must_be_in_one_place, vertex.outputs))
         self.vertices.append((level, replace(vertex, inputs=(given,))))
 
     def _put_by_rows(self, vertex: Vertex) -> None:
@@ -129,10 +141,10 @@ class _Planner:
             wanted = Placement.ONE_PLACE
         by_keys = bool(vertex.inputs) and all(map(self._goes_by_keys, vertex.inputs))
         operator = vertex.operator
-        in_source = self._from_source(vertex) and in_order(vertex.inputs[0])
+        in_source = self._from_source(vertex) and must_be_in_one_place(vertex.inputs[0])
         if in_source and isinstance(operator, OnTables) and operator.keeps_positions:
             vertex = replace(vertex, operator=replace(operator, keys=(POSITION,)))
-        elif not by_keys and any(in_order(stream) and not is_keyed(stream) for stream in vertex.outputs):
+        elif not by_keys and any(must_be_in_one_place(stream) and not is_keyed(stream) for stream in vertex.outputs):
             wanted = Placement.ONE_PLACE
         if any(self.level[s] == 0 and isinstance(s.type.collection, Nested) for s in vertex.inputs):
             wanted = Placement.ONE_PLACE  # all rows of a micro-batch are one inner stream
@@ -211,7 +223,7 @@ class _Planner:
 
     def _deliver_output(self, stream: Stream) -> Stream:
         """Delivers an output of the program to the next stage, which passes it on."""
-        ordered, level = in_order(stream), self.level[stream] + 1
+        ordered, level = must_be_in_one_place(stream), self.level[stream] + 1
         found = self._deliver(stream, level, ONE if ordered else STAY)
         self.level[found], self.alone[found] = level, ordered
         return found

@@ -39,7 +39,7 @@ def can_cancel(of: Collection) -> bool:
     return isinstance(of.inner if isinstance(of, Keyed) else of, ZSet)
 
 
-def retractions(graph: Graph, types: StreamTypes, inputs: Sequence[Cause | None]) -> list[Cause | None]:
+def find_retractions(graph: Graph, types: StreamTypes, inputs: Sequence[Cause | None]) -> list[Cause | None]:
     """Returns for every output the first operator or input on the way to it that retracts rows; None if none does."""
     dag = Dag.of(graph, types)
     found: dict[Stream, Cause | None] = {}
@@ -58,11 +58,11 @@ def _causes(vertex: Vertex, before: list[Cause | None]) -> list[Cause | None]:
     """Returns the causes of the outputs of an operator, given those of its inputs."""
     operator, types = vertex.operator, tuple(stream.type for stream in vertex.inputs)
     if isinstance(operator, PerKey) and operator.graph is not None:
-        return retractions(operator.graph, inner_types(operator, types), before)
+        return find_retractions(operator.graph, inner_types(operator, types), before)
     if isinstance(operator, Nest):
         inner = types[0].collection
         assert isinstance(inner, Nested)
-        return [_first(retractions(operator.graph, inner.inner, before * len(inner.inner)))]
+        return [_first(find_retractions(operator.graph, inner.inner, before * len(inner.inner)))]
     if isinstance(operator, Source) and isinstance(operator.value, ZSetValue):
         below = any(weight < 0 for _, weight in operator.value.all_units())
     else:

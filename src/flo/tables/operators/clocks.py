@@ -25,9 +25,9 @@ from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
-from flo.tables.functions import Collections, applied, beside, elements_of, row_by_row
+from flo.tables.functions import Collections, apply_function, beside, elements_of, row_by_row
 from flo.tables.groups import Groups
-from flo.tables.operators.weights import chosen
+from flo.tables.operators.weights import select_rows
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Latest
 from flo.values.event_time import EPOCH, UTC_EPOCH, offset_of, origin_of
@@ -186,7 +186,7 @@ class ClockPerKey(Latest, Clock):
             return self
         rows = rows.set_column(rows.schema.get_field_index(OVER), OVER, pa.array(np.ones(len(indices), bool)))
         order = np.argsort(indices)
-        return self.extended(Run(keys.columns, chosen(keys, np.sort(indices)).keys, take_rows(rows, order)))
+        return self.extended(Run(keys.columns, select_rows(keys, np.sort(indices)).keys, take_rows(rows, order)))
 
 
 class Axis(ABC):
@@ -337,7 +337,7 @@ def times_of(time: Any, collections: Collections, table: pa.Table, origin: Any) 
     by_row = not isinstance(time, Expression)
     if by_row and pa.types.is_temporal(Layout.of(returned_type(time)).cells[0].arrow):  # type: ignore[union-attr]
         return _of_moments(time, row_by_row(time, collections, table), origin)
-    column = one_chunk(applied(time, collections, table)[VALUE])
+    column = one_chunk(apply_function(time, collections, table)[VALUE])
     if column.null_count:
         raise NoTime("a time is null or not a number")
     kind = column.type

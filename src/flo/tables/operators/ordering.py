@@ -31,10 +31,10 @@ from flo.tables.functions import (
 from flo.tables.groups import keys_by, rows_of
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
 from flo.tables.operators.aggregates import ByGroup, G, aggregate_of
-from flo.tables.operators.weights import chosen, weights_of
+from flo.tables.operators.weights import select_rows, weights_of
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.order import Order, comparisons, shown_alike
-from flo.tables.state.ranked import Known, Leading, Ranked, groups_in, heads_of, leading, ranked_run
+from flo.tables.state.ranked import Known, Leading, Ranked, find_leading, groups_in, heads_of, ranked_run
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, added, alike, consolidate_table, text_of, with_weights
@@ -64,7 +64,7 @@ class InOrder(ByGroup[G]):
         known = Known.of(delta, old, groups, order)
         for group in order.not_compared(*known):
             self._refused(group, groups, delta, old)
-        new = leading([*kept.runs, delta], groups, self.count, order, known.begin(order), self.ties)
+        new = find_leading([*kept.runs, delta], groups, self.count, order, known.begin(order), self.ties)
         parts = [
             with_weights(head.table, np.multiply(head.times, sign))
             for head, sign in ((old, -1), (new, 1))
@@ -78,7 +78,7 @@ class InOrder(ByGroup[G]):
 
     def _refused(self, group: int, groups: Run, delta: Run, old: Leading | None) -> None:
         """Raises as on values, where the operator compares rows of the group that cannot be compared."""
-        one = chosen(groups, np.array([group]))
+        one = select_rows(groups, np.array([group]))
         before, units = (self._units([(run, pairs(one, run)[1]) for run in runs]) for runs in (self.rows, [delta]))
         top = [] if old is None else self._elements(old.table, np.flatnonzero(old.groups == group), old.times)
         ranking = Ranking(PersistentMap(before), tuple(top))

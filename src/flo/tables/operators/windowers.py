@@ -33,7 +33,7 @@ from flo.tables.operators.clocks import (
 )
 from flo.tables.state.panes import Panes
 from flo.tables.state.run import Run
-from flo.values.event_time import place
+from flo.values.event_time import find_window
 from flo.values.operators.sequences import Batch
 from flo.values.operators.windows import Sliding, Tumbling
 
@@ -174,7 +174,7 @@ class Grid(Windower):
         if times.dtype == np.int64:
             return times // self.slide
         if times.dtype == object:
-            return np.array([place(time, self.slide) for time in times], object)
+            return np.array([find_window(time, self.slide) for time in times], object)
         windows = (times // self.slide).astype(np.int64)
         windows -= self.start(windows) > times
         return windows + (self.start(windows + 1) <= times)

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, arranged, bisect_ranges, ranges, take_rows
+from flo.columns.indices import Indices, bisect_ranges, ranges, sort_indices, take_rows
 from flo.core.term import Call, Lowering, Term
 from flo.tables.state.keys import Keys, same
 from flo.tables.state.run import Run
@@ -151,7 +151,7 @@ class Panes(Trace):
         if not found:
             return None
         table = pa.concat_tables([run.table for run in found])
-        return take_rows(table, arranged(table[ARRIVAL].to_numpy()))
+        return take_rows(table, sort_indices(table[ARRIVAL].to_numpy()))
 
     def table(self) -> pa.Table | None:
         """All rows that its runs hold, as they came; under keys with those that are gone."""
@@ -184,7 +184,7 @@ def _none_gone(keys: Run) -> tuple[Any, Any]:
 
 def in_time_order(times: Any) -> Indices:
     """The places of the times in their order, equal ones as they stand."""
-    return arranged(times) if times.dtype == np.int64 else np.argsort(times, kind="stable")
+    return sort_indices(times) if times.dtype == np.int64 else np.argsort(times, kind="stable")
 
 
 def _tidied(run: Run, left: int, bounds: Bounds) -> tuple[Run, int]:
