@@ -130,7 +130,7 @@ class Cut(Enum):
     BY_ROW = "by row"
     """Sorted by row: the rows of another part, which is sorted by key."""
     BY_STREAM = "by stream"
-    """Whatever holds rows has the columns of the key of a keyed stream."""
+    """All rows in the state have the key columns of a keyed stream."""
     BY_WINDOW = "by window"
     SAME = "the same everywhere"
     """Holds no rows."""
@@ -235,7 +235,7 @@ class OnTables(Operator, Generic[Op]):
         )
 
     def with_origins(self, like: Self) -> Self:
-        """Also restores the types, which a stored state does not have."""
+        """Adds origins, and restores the types, which a stored state does not have."""
         return replace(self, like=like.like, inputs=like.inputs, outputs=like.outputs, keys=like.keys)
 
     @classmethod
@@ -260,7 +260,7 @@ class OnTables(Operator, Generic[Op]):
         return self, (None,) * len(self.outputs)
 
     def has_ended(self, groups: Run) -> Any:
-        """Which of these groups the operator has ended by itself, before the end of their input, as `take` does."""
+        """Returns which of these groups the operator has ended before their input has, as `take(n)` does."""
         raise NotImplementedError(self.name)
 
     def consume_all(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
@@ -281,7 +281,7 @@ class OnTables(Operator, Generic[Op]):
         return None
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        """These columns of the first input as columns of the output, where it has them."""
+        """Returns the output columns that are these columns of the first input; None if it does not have them."""
         return None
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:

@@ -44,7 +44,7 @@ NUMBER = pa.field(STREAM, pa.int64(), nullable=False)
 @final
 @dataclass(frozen=True, eq=False)
 class Streams(TableValue):
-    """So many tuples of inner streams that have ended: a table for each place of the tuple, rows by stream."""
+    """Complete inner streams, or tuples of them: one table for each component of the tuple, with rows by stream."""
 
     of: Nested[*tuple[Any, ...]]
     count: int
@@ -269,7 +269,7 @@ def has_stream_columns(of: Collection) -> bool:
 
 
 def keyed_form(of: Keyed[Any, Any]) -> Collection | None:
-    """What an operator on tables gives a keyed stream; None if there are no columns. An LVar stays one value."""
+    """Returns the type that an operator on tables gives a keyed stream; None if it has no columns."""
     if isinstance(of.inner, LVar):
         return of
     if has_key_columns(of):

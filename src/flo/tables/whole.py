@@ -156,7 +156,7 @@ def run_whole(graph: Graph, given: Wholes) -> Wholes:
 
 
 def sort_by_stream(whole: Whole) -> Whole:
-    """Rows by stream, and those of a set once."""
+    """Sorts rows by stream; rows of a set occur once."""
     table = whole.table
     if isinstance(whole.of, Set):
         order, firsts = alike(table.drop_columns([WEIGHT]))
@@ -168,7 +168,7 @@ def sort_by_stream(whole: Whole) -> Whole:
 
 
 def bounds(whole: Whole) -> Indices:
-    """Where the rows of each stream begin, and where the last ones end."""
+    """Returns where the rows of each stream begin, and where the last ones end."""
     return np.searchsorted(whole.streams, np.arange(whole.count + 1))
 
 

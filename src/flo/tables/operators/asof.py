@@ -159,7 +159,7 @@ class AsOfTables(OnTables[AsOfJoin]):
             yield run, np.unique(np.concatenate(found))
 
     def _in_group(self, run: Run, places: Indices, changed: Run, owners: Indices) -> Any:
-        """Which of these rows have the key of a changed row, and not another with the same number."""
+        """Returns which of these rows have the key of a changed row, and not only the same key number."""
         if run.keys.exact and changed.keys.exact:
             return np.ones(len(places), bool)
         ours = take_rows(run.table.select(list(run.columns)), places)
@@ -167,7 +167,7 @@ class AsOfTables(OnTables[AsOfJoin]):
         return same(list(ours.columns), list(theirs.columns))
 
     def _beyond(self, run: Run, places: Indices, after: list[Run], begin: pa.Array, order: Order) -> Any:
-        """Which of these rows have a match that comes before a value in the order of the right side."""
+        """Returns which of these rows have a match before a value, in the order of the right side."""
         rows = _chosen(run, places)
         found = find_nearest(after, rows, one_chunk(rows.table[self._order(0).columns[0]]), order)
         beyond = np.zeros(len(places), bool)
@@ -218,7 +218,7 @@ def _at_column(at: Any, of: Collection) -> str:
 
 @register_in(FORMS, AsOfJoin)
 def asof_join(like: AsOfJoin, inputs: StreamTypes) -> Operator | None:
-    """Where keys and places are columns of the same types on both sides."""
+    """Returns the form of an as-of join, if keys and compared columns have the same types on both sides."""
     left, right = (stream.collection for stream in inputs)
     if (like.on is None) is not (like.other_on is None):
         return None

@@ -90,7 +90,7 @@ class Reading:
         return found if self.known.all() else np.where(groups.beside(self.known), found, largest)
 
     def moved(self, latest: Times, zoned: bool, closed: Any) -> Reading:
-        """After a row of each group."""
+        """Returns the clock after a row of each group."""
         count = len(latest)
         return Reading(np.ones(count, bool), latest, np.full(count, zoned), closed, np.zeros(count, bool))
 
@@ -190,7 +190,7 @@ class ClockPerKey(Latest, Clock):
 
 
 class Axis(ABC):
-    """What time is: how the time of a row is found, and where the watermark is."""
+    """A time axis: computes the times of rows, and the watermark from the largest time."""
 
     kind: type
     """What times are counted in: int, float, or timedelta for microseconds."""
@@ -199,11 +199,11 @@ class Axis(ABC):
 
     @abstractmethod
     def times(self, groups: Groups, before: Reading) -> tuple[bool, Times]:
-        """(whether the times have a zone, the times of the rows)."""
+        """Returns whether the times have a zone, and the times of the rows."""
 
     @abstractmethod
     def watermark(self, latest: Times) -> Times:
-        """Where the watermark is when these are the largest times. Windows that end there, or before, close."""
+        """Returns the watermark for these largest times. Windows that end at it or before it close."""
 
     def marks(self, groups: Groups, reached: Times) -> Times | None:
         """The watermark at each row, where rows can be late; `reached` is the largest time so far."""
@@ -220,7 +220,7 @@ class Axis(ABC):
         return times if largest / smallest < EXACT else times.astype(object)
 
     def bounds(self, moments: Times) -> Times:
-        """Moments as times; one before all times, or behind them, is the first of them, or the last."""
+        """Converts moments to times; moments outside of the range of times become the first or the last time."""
         if self.kind is float:
             return moments.astype(np.float64)
         if moments.dtype == object:
@@ -333,7 +333,7 @@ def microseconds(duration: Any) -> Any:
 
 
 def times_of(time: Any, collections: Collections, table: pa.Table, origin: Any) -> tuple[Any, Times]:
-    """(the origin, the times of the rows from there)."""
+    """Returns the origin of time, and the times of the rows from there."""
     by_row = not isinstance(time, Expression)
     if by_row and pa.types.is_temporal(Layout.of(returned_type(time)).cells[0].arrow):  # type: ignore[union-attr]
         return _of_moments(time, row_by_row(time, collections, table), origin)
@@ -354,7 +354,7 @@ def times_of(time: Any, collections: Collections, table: pa.Table, origin: Any) 
 
 
 def _of_moments(time: Any, moments: list[Any], origin: Any) -> tuple[Any, Times]:
-    """Of datetimes with or without a zone: what a Python function gives is known only when it comes."""
+    """Converts datetimes, with or without a zone: the type of a Python function does not say which."""
     expect_declared(time, moments)
     if None in moments:
         raise NoTime("a time is null or not a number")

@@ -58,7 +58,7 @@ NO_PARTNERS = Partners()
 
 @dataclass(frozen=True)
 class JoinedByKey(OnTables[J]):
-    """What all joins share: both sides by key, and an end when both have ended."""
+    """The base of all joins: both sides by key, and an end when both have ended."""
 
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
@@ -81,7 +81,8 @@ class JoinedByKey(OnTables[J]):
         return None if must_be_coded(*ons, *self.inputs) else plain_columns(ons[index], self.inputs[index])
 
     def by_key(self, *tables: pa.Table) -> list[Run]:
-        """What arrived on each side, without rows that cancel out: every row is paired with all of its key."""
+        """Returns the deltas of both sides by key. Rows that cancel out are dropped: each would be paired with all
+        rows of its key."""
         return [consolidate_run(self.side(index, table)) for index, table in enumerate(tables)]
 
     def side(self, index: int, table: pa.Table) -> Run:
@@ -95,7 +96,7 @@ class JoinedByKey(OnTables[J]):
         return select_matching(delta, other) if self.ended_side == 1 - index else delta
 
     def grown(self, trace: Trace, index: int, delta: Run) -> Trace:
-        """What is kept of a side with a delta: nothing more is, when the other has ended."""
+        """Returns the trace of a side after a delta. When the other side has ended, nothing more is kept."""
         return trace if self.ended_side == 1 - index else trace.extended(delta)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
@@ -103,7 +104,7 @@ class JoinedByKey(OnTables[J]):
 
 
 def key_functions(like: Pairing | SemiJoin | AntiJoin, inputs: tuple[Collection, ...]) -> tuple[Key, Key]:
-    """What gives the keys of both sides; the edges of a set join have theirs in their first column."""
+    """Returns the key functions of both sides; in a join of sets of edges, the key is the first column."""
     if isinstance(like, SetJoin) and like.other_on is None:
         return like.on, _first_column(inputs[1])
     return like.on, like.other_on
@@ -210,7 +211,7 @@ def _count(*tables: pa.Table | None) -> int:
 
 
 def _unpacked(layout: Layout, array: pa.Array) -> pa.Table:
-    """A column of elements as the columns of their layout."""
+    """Splits a column of elements into the columns of their layout."""
     arrays = [array] if layout.form == "value" else array.flatten()
     return pa.Table.from_arrays(arrays, schema=layout.schema)
 
@@ -253,7 +254,7 @@ P = TypeVar("P", bound=Pairing, covariant=True)
 
 @dataclass(frozen=True)
 class Paired(JoinedByKey[P]):
-    """Makes a row of two."""
+    """The base of joins that make one row of two."""
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return Joined.of(self).passed(columns)
@@ -335,7 +336,7 @@ def shown(delta: Run, trace: Trace, partners: Partners, moved: Run, *, having: b
 @final
 @dataclass(frozen=True)
 class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
-    """semi_join and anti_join: of the right side nothing is kept but what tells which keys it has."""
+    """semi_join and anti_join. Of the right side, only what is needed to know its keys is kept."""
 
     left: Trace = kept(NOTHING, Cut.BY_KEY)
     right: Partners = kept(NO_PARTNERS, Cut.BY_KEY)

@@ -255,7 +255,7 @@ def per_key(operator: PerKey, given: Wholes, outputs: Outputs) -> Wholes:
 
 
 def _back(result: Whole, keys: pa.Table, count: int, of: Collection) -> Whole:
-    """Puts the rows of each key's stream under the number of the stream and the key."""
+    """Adds the number of the stream and the key to the rows of each key's stream."""
     prefix = take_rows(keys, result.streams)
     columns = [*prefix.columns, *result.rows().columns]
     fields = [NUMBER, *list(prefix.schema)[1:], *list(result.rows().schema)]

@@ -161,7 +161,7 @@ def _uses_tables(graph: Graph) -> bool:
 
 @register_in(CHOICES, ReadDefer, Source)
 def emitted(like: ReadDefer | Source, inputs: StreamTypes) -> Choice | None:
-    """A constant is converted to a table once."""
+    """Returns the delta of a constant, which is converted to a table once."""
     wanted = to_table_types(StreamType(like.collection, bounded=True)).collection
     return (), replace(like, collection=wanted, value=tables_of(like.collection, like.value))
 
@@ -173,7 +173,7 @@ def moved(like: Operator, inputs: StreamTypes) -> Choice | None:
 
 @register_in(CHOICES, NestOnce)
 def nest_once(like: NestOnce, inputs: StreamTypes) -> Choice | None:
-    """Of the second input only the number of its inner streams matters."""
+    """Repeats the first input for each inner stream of the second, whose content does not matter."""
     stream, driver = inputs
     return (to_table_types(stream), driver if isinstance(driver.collection, Nested) else to_table_types(driver)), like
 
@@ -345,7 +345,7 @@ class ZipStreams(OnTables[NestedZip]):
 
 @register_in(CHOICES, NestedZip)
 def zip_nested(like: NestedZip, inputs: StreamTypes) -> Choice | None:
-    """At once if all inner streams are complete."""
+    """Zips all inner streams at once, if they are complete."""
     whole = all(isinstance(stream.collection, StreamColumns) for stream in inputs)
     return (inputs, ZipStreams(like)) if whole else moved(like, inputs)
 

@@ -101,7 +101,7 @@ class InOrder(ByGroup[G]):
 
     @property
     def ties(self) -> int | None:
-        """In how many columns of the order rows are equal that share a rank; None if they share none."""
+        """How many columns of the order must be equal for rows to share a rank; None if no rows share one."""
         return None
 
     @property
@@ -283,7 +283,7 @@ class Arranged(Trace):
         )
 
     def sorted(self, table: pa.Table, groups: Indices, in_parts: bool = False) -> tuple[Indices, Indices | None]:
-        """(the rows by group and in order, each once if they have weights; their weights, if they have)."""
+        """Returns the rows by group and in order, and their weights. Rows with weights occur once."""
         assert self.order is not None
         if WEIGHT not in table.column_names:
             compared = zip(self.order.comparisons, self.order.columns, strict=True)

@@ -192,9 +192,9 @@ class OverTables(OnTables[Over]):
         )
 
     def _before(self, near: Near, changed: Changed, kept: Indices, numbers: Indices) -> Before | None:
-        """What stands before the stretches of partitions, one of each: in the runs, and among the rows read.
+        """Returns what precedes the stretches, one for each partition, in the runs and among the rows read.
 
-        None if a row there was retracted in another run than it came in: then it is not known what is the least."""
+        None if one of these rows was retracted in another run than it came in: then the least is unknown."""
         count = int(numbers[-1]) + 1
         firsts = np.searchsorted(numbers, np.arange(count))
         groups = changed.owners[kept[firsts]]  # anchors are by group, and so are stretches
@@ -296,7 +296,7 @@ class OverTables(OnTables[Over]):
         return consolidate_table(with_weights(shown, weights))
 
     def _read(self, function: WindowFunction, table: pa.Table) -> Read | None:
-        """What a function reads of the rows."""
+        """Returns the values that a function reads from the rows."""
         if function.kind in NUMBERING:
             return None
         of = self.inputs[0]
@@ -420,7 +420,7 @@ def _different(
 
 @register_in(FORMS, Over)
 def over(like: Over, inputs: StreamTypes) -> Operator | None:
-    """Where columns have the order that Python gives the keys, and the functions run on columns."""
+    """Returns the form of `over`, if columns are ordered as in Python, and the functions run on columns."""
     of = inputs[0].collection
     layout, key = layout_of(of), result_layout(like.key, of)
     if not comparisons(key) or not all(_runs_on_columns(function, of) for function in like.functions):

@@ -263,7 +263,7 @@ class FormOfEveryKey(WithForm[Operator]):
         return replace(self.reset(), form=self.form.reset()), tuple(outputs)
 
     def _ended_by_all(self, values: tuple[KeyedRows, ...]) -> tuple[Self, pa.Table]:
-        """What is said of keys: all inputs say which are there, so one is enough; all must say that a key has ended."""
+        """Returns the announcements of keys: new ones of the first input, as all announce the same, and ends in all."""
         first = values[0].keys
         new = first.filter(pc.invert(first[ENDED]))
         gone = pa.concat_tables([value.keys.filter(value.keys[ENDED]).select(list(self.keys)) for value in values])
@@ -275,7 +275,7 @@ class FormOfEveryKey(WithForm[Operator]):
         return replace(self, ends=self.ends.extended(delta)), pa.concat_tables([new, ended])
 
     def _ended_by_itself(self, form: OnTables[Operator], table: pa.Table, said: pa.Table) -> pa.Table:
-        """What is said of keys, with the ends that the operator has just made, and without ends of what had ended."""
+        """Returns the announcements of keys, with the ends that the operator has just made, and no earlier ones."""
         known, parts = Groups.of(said.filter(said[ENDED]), self.keys).keys, [said.filter(pc.invert(said[ENDED]))]
         parts.append(announce_keys(select_rows(known, np.flatnonzero(~form.has_ended(known))).table, ended=True))
         if table.num_rows:
@@ -285,8 +285,8 @@ class FormOfEveryKey(WithForm[Operator]):
         return pa.concat_tables(parts)
 
     def _closed(self, form: OnTables[Operator], said: pa.Table) -> tuple[Self, Any, pa.Table, Deltas]:
-        """(with what is said of keys, the operator when those that have ended are closed, what is said then, and what
-        was due)."""
+        """Closes the keys that have ended. Returns this operator, its form, the announcements of keys, and the last
+        outputs."""
         new = said.filter(pc.invert(said[ENDED])).select(list(self.keys))
         opened = self.open.extended(run_of(with_weights(new, np.ones(new.num_rows, np.int64)), self.keys))
         gone = Groups.of(said.filter(said[ENDED]), self.keys).keys
@@ -299,7 +299,7 @@ class FormOfEveryKey(WithForm[Operator]):
         return replace(self, open=left), after, said, last
 
     def _delta(self, index: int, delta: Any, said: pa.Table) -> Delta:
-        """An output of the operator, with what is said of keys."""
+        """Returns an output of the operator, with the announcements of keys."""
         of: Any = self.outputs[index]
         if isinstance(of.inner, LVar):
             return _lvars(of, delta, said)
@@ -314,7 +314,7 @@ class FormOfEveryKey(WithForm[Operator]):
 
 
 def _parts(value: KeyedStreams, faulty: Indices) -> tuple[KeyedStreams, KeyedStreams]:
-    """What does not come behind a stream at fault of the same key, and what does. That a key is there, all may know."""
+    """Splits streams: those before the first at fault of the same key, with all new keys, and the rest."""
     whose = pa.concat_tables([value.owners, value.keys.select(value.owners.column_names)])
     order, firsts = alike(whose)  # of a key, ends come behind streams
     marked = np.zeros(len(order), np.int64)
@@ -354,7 +354,7 @@ def _lvars(of: Keyed[Any, Any], delta: LVars | None, said: pa.Table) -> KeyedVal
 
 @register_in(FORMS, PerKey)
 def per_key(like: PerKey, inputs: StreamTypes) -> Graph | None:
-    """Where operators of the body have forms for every key. The others run on values, in a `per_key` of their own."""
+    """Translates a `per_key` whose operators have forms. The other operators run on values, in a `per_key` each."""
     if not all(has_key_columns(stream.collection) for stream in inputs):
         return None
     schemas = {str(key_schema(stream.collection)) for stream in inputs}

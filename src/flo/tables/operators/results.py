@@ -44,7 +44,7 @@ class ResultTables(OnTables[Op]):
 
     @abstractmethod
     def added(self, groups: Groups) -> Self:
-        """With these rows."""
+        """Returns the operator after these rows."""
 
     @abstractmethod
     def results(self, groups: Run) -> pa.Table | None:
@@ -70,7 +70,7 @@ def weights_beside(table: pa.Table) -> Indices:
 @final
 @dataclass(frozen=True)
 class CountTables(ResultTables[Count]):
-    """How many elements there were."""
+    """Counts elements."""
 
     counts: Counts = field(default=Counts())
 

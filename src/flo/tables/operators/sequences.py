@@ -57,7 +57,7 @@ class PositionTables(OnTables[Op]):
     counts: Counts = field(default=Counts())
 
     def placed(self, table: pa.Table) -> tuple[Self, Groups, Indices]:
-        """(the operator after these rows, the rows by group, the position of each row)."""
+        """Returns the operator after these rows, the rows by group, and the position of each row."""
         groups = Groups.of(table, self.keys)
         before = groups.beside(self.counts.known(groups.keys))
         after = replace(self, counts=self.counts.added(groups.keys, groups.counts))

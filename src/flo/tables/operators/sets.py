@@ -49,7 +49,7 @@ class Remembering(Stateless[Op]):
 @final
 @dataclass(frozen=True)
 class DistinctTables(Remembering[Distinct | Positive]):
-    """distinct of z-sets, and their positive part: what is there depends on the weight of each row."""
+    """distinct of z-sets, and their positive part: a row is present if its weight is positive."""
 
     rows: Trace = kept(NOTHING, Cut.BY_KEY)
 
@@ -68,7 +68,7 @@ class DistinctTables(Remembering[Distinct | Positive]):
 @final
 @dataclass(frozen=True)
 class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
-    """to_bag and to_zset of sets, and distinct of sequences: rows that were not there before, as they came."""
+    """to_bag and to_zset of sets, and distinct of sequences: emits rows when they first arrive, in order."""
 
     seen: Trace = kept(NOTHING, Cut.BY_KEY)
 
@@ -96,7 +96,7 @@ class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
 @final
 @dataclass(frozen=True)
 class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
-    """zset_to_bag and zset_to_set: at the end, and never with weights below zero."""
+    """zset_to_bag and zset_to_set: emits rows at the end; negative weights are an error."""
 
     rows: Trace = kept(NOTHING, Cut.BY_KEY)
 
@@ -127,7 +127,8 @@ class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
 @final
 @dataclass(frozen=True)
 class IntersectionTables(Remembering[Intersection]):
-    """Rows that are new on one side, and there on the other. When one side has ended, the other is not remembered."""
+    """intersection: emits rows that are new on one side and present on the other. When a side has ended, rows of the
+    other are no longer kept."""
 
     left: Trace = kept(NOTHING, Cut.BY_KEY)
     right: Trace = kept(NOTHING, Cut.BY_KEY)

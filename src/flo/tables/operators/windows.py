@@ -72,9 +72,9 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         return (closed, self.emitted(late, 1)) if len(self.outputs) > 1 else (closed,)
 
     def added(self, groups: Groups, own: Any = None) -> tuple[Self, Streams | None, pa.Table | None]:
-        """(the operator after these rows, the windows that have closed, the rows that are late).
+        """Returns the operator after these rows, the windows that have closed, and the late rows.
 
-        Where only some rows are its `own`, the others move the clock, and nothing else.
+        If only some rows are its `own`, the others only move the clock.
         """
         windower = self.windower
         axis, clock = windower.axis, self.clock or new_clock(self.keys)
@@ -121,7 +121,7 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         return windower.gone(reading), reading.over
 
     def _kept(self, rows: pa.Table, times: Times) -> pa.Table:
-        """Rows as they wait."""
+        """Returns rows with the columns that waiting rows need."""
         return rows.select([*self.keys, *self._names])
 
     @property
@@ -166,7 +166,7 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         return replace(whole, owners=take_rows(groups.keys.table, ids)) if self.keys else whole
 
     def _streams(self, rows: pa.Table, streams: Indices, closing: Closing, windows: Indices) -> Streams:
-        """Whole windows: their rows, which window each is in, and their numbers."""
+        """Returns the windows as whole inner streams."""
         tables = [add_stream_numbers(rows, streams)]
         of: Any = self.outputs[0]
         if getattr(self.like, "bounds", False):
@@ -200,7 +200,7 @@ def _by_window(ids: Indices, windows: Indices) -> tuple[Indices, Indices, Indice
 
 
 def _take(table: pa.Table, indices: Indices) -> pa.Table:
-    """These rows; where they stand one after the other, without a copy."""
+    """Takes rows; adjacent ones without a copy."""
     count = len(indices)
     if indices[-1] - indices[0] == count - 1 and bool(np.all(np.diff(indices) == 1)):
         return table.slice(int(indices[0]), count)

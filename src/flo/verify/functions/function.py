@@ -195,7 +195,7 @@ def check_lattice(lattice: Lattice[Any], effort: Effort) -> Report:
 
 
 def _lattice_problem(equation: Equation, domain: Domain) -> Problem:
-    """For the solver every value is ⊥ ⊔ v: not all values of the type must belong to the lattice."""
+    """Returns the problem with ⊥ ⊔ v for every v, for the solver: not all values of the type are in the lattice."""
     left, right = (re.sub(r"\b[abc]\b", r"join(bottom(), \g<0>)", side) for side in (equation.left, equation.right))
     above = replace(equation, left=left, right=right)
     return Problem(equation, (domain,) * len(equation.variables), above.sides)
