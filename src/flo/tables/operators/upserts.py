@@ -62,7 +62,7 @@ register("current", lambda columns=(), runs=(): Current(tuple(columns), tuple(ru
 
 @dataclass(frozen=True)
 class OfChanges(OnTables[Upsert]):
-    """Changes by their key. The old row of a key is taken back, and the new one inserted."""
+    """Changes by their key. The old row of a key is retracted, and the new one inserted."""
 
     placement = Placement.BY_KEY
     grouping = Grouping.ANY

@@ -151,7 +151,8 @@ class Exploration:
     def __str__(self) -> str:
         how = "every schedule and every cut" if self.complete else f"at random, seed {self.seed}"
         found = "one outcome" if self.ok else f"{len(self.outcomes)} outcomes"
-        line = f"{found} in {self.schedules:,} schedules over {self.states:,} states ({how})"
+        schedules = "one schedule" if self.schedules == 1 else f"{self.schedules:,} schedules"
+        line = f"{found} in {schedules} over {self.states:,} states ({how})"
         return line if self.counterexample is None else f"{line}\n{self.counterexample}"
 
 
