@@ -201,7 +201,9 @@ def _violation_error(obligation: Obligation, verdict: Violation) -> LawError:
         return LawError(f"the function of {operator} changes its arguments: `{name}`", facts=verdict.facts)
     if isinstance(obligation.subject, Lattice):
         lattice = obligation.subject
-        return LawError(f"`{lattice}` is not a lattice: {law.name} does not hold", facts=verdict.facts, instead=instead)
+        return LawError(
+            f"`{lattice}` is not a lattice: it breaks the law that {law.name}", facts=verdict.facts, instead=instead
+        )
     if law == laws.A_FUNCTION:
         return _random_error(operator, name, verdict.facts)
     return _LAW_ERRORS[law](obligation, verdict, operator, name)
