@@ -171,9 +171,9 @@ def _wrong(operator: Operator, count: int, step: Any) -> str | None:
             return f"must give its {side} as a tuple; got {brief(values)}"
         if len(values) != expected:
             return f"must give {expected} {side}; got {len(values)}"
-        stranger = next((value for value in values if not isinstance(value, kinds)), Value)
-        if stranger is not Value:
-            return f"must give collection values as its {side}; got {brief(stranger)}"
+        wrong = next((value for value in values if not isinstance(value, kinds)), Value)
+        if wrong is not Value:
+            return f"must give collection values as its {side}; got {brief(wrong)}"
     return None
 
 

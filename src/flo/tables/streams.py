@@ -100,7 +100,7 @@ class Streams(TableValue):
         return self.count + (self.end is End.ARRIVED)
 
     def value(self) -> NestedValue:
-        """The same value of the `values` instance."""
+        """The same value as Python values."""
         return self._inside(lambda rows: rows.value())
 
     def one_by_one(self) -> NestedValue:

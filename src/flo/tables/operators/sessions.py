@@ -173,7 +173,7 @@ class Merging:
         self.horizon = end if self.horizon is None else max(self.horizon, end)
 
     def take(self, times: Times, kept: Times, marks: Times) -> Indices:
-        """Takes rows in, in turns: between two rows behind the watermark, all rows at once. Gives those that are late.
+        """Adds rows, and returns those that are late. Rows between two that are behind the watermark are added at once.
 
         A row that is not behind the watermark is never late, and cannot follow a session that has closed: of such rows,
         it does not matter when in a delta each one comes. So they are sorted, and only what they amount to, [first,

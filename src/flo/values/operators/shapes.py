@@ -69,12 +69,12 @@ def expect_declared(f: Any, results: list[Any]) -> None:
 
 def expect_all_of_type(f: Any, results: list[Any], kind: Any) -> None:
     """Raise unless the results have this type."""
-    stranger = find_mismatch(results, kind)
-    if stranger is not None:
+    wrong = find_mismatch(results, kind)
+    if wrong is not None:
         said = type_name(returned_type(f))
         derived = getattr(f, "derived", False)
         how = "derived from its source; annotate it if that is wrong" if derived else "its declared return type"
-        raise TypeError(f"the function must return {said}, {how}; got {brief(results[stranger])}")
+        raise TypeError(f"the function must return {said}, {how}; got {brief(results[wrong])}")
 
 
 ElementKind: TypeAlias = type[ElementValue]
