@@ -304,7 +304,7 @@ class GraphLaws:
         except FloError as error:
             return error.summary, left
         except Exception as error:  # such as an error in a constructor
-            return f"it is restored with {type(error).__name__}: {error}", left
+            return f"restoring it raised {type(error).__name__}: {error}", left
         if not are_equal(restored, graph):
             one, other = cut_to_difference((left, f"left {format_expression(restored)}"))
             if one == other:
