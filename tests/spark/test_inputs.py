@@ -277,7 +277,7 @@ def test_what_cannot_be_bound_is_refused_with_the_users_line(spark, tmp_path):
     assert "no input called `sale`" in refused(spark, flow, {"sale": sales})
     assert "no output called `share`" in refused(spark, flow, {"sales": sales}, {"share": "noop"})
     assert "`sales diverted`" in refused(spark, flow, {"sales": sales}, {"sales diverted": "noop"})
-    assert "must be given a sink" in refused(spark, flow, {"sales": sales}, {"shares": "nowhere"})
+    assert "must have a sink" in refused(spark, flow, {"sales": sales}, {"shares": "nowhere"})
     assert "has no DataFrame" in refused(spark, flow, {})
     assert "needs a DataFrame; got list" in refused(spark, flow, {"sales": [1]})
     assert "on_error" in refused(spark, flow, {"sales": sales}, on_error="drop")

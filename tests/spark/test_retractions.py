@@ -1,4 +1,4 @@
-"""Which outputs take rows back, and which sinks may be given them."""
+"""Which outputs retract rows, and which sinks accept them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 
 import flo
 from flo.spark import SparkSink
-from flo.spark.driver.sinks import Called, Changes, Console, Given, Memory, Nowhere, Sink, ViewSink
-from flo.spark.plan.retractions import Cause, retractions
+from flo.spark.driver.sinks import Callback, Changes, Console, Memory, Nowhere, OutputChanges, Sink, ViewSink
+from flo.spark.plan.retractions import Cause, find_retractions
 from flo.spark.tasks.shard_record import ShardRecord
 from flo.tables.io.files import WEIGHTS
 from flo.tables.io.fitting import table_of
@@ -84,7 +84,7 @@ def causes(verb: Callable[[Pairs, Pairs], Any], weighted: bool = False) -> Cause
     flow.output("read", a.union(b))
     given = Cause("a") if weighted else None
     types = tuple(each.type for each in flow._scope.inputs)
-    return retractions(flow.graph(), types, [given, None])[0]
+    return find_retractions(flow.graph(), types, [given, None])[0]
 
 
 @pytest.mark.parametrize("name", ADDING)
@@ -104,7 +104,7 @@ def test_what_takes_back(name: str) -> None:
 
 def outputs_of(flow: flo.Flow) -> list[Cause | None]:
     types = tuple(each.type for each in flow._scope.inputs)
-    return retractions(flow.graph(), types, [None] * len(types))
+    return find_retractions(flow.graph(), types, [None] * len(types))
 
 
 def test_collections_that_only_grow() -> None:
@@ -179,7 +179,7 @@ def test_what_is_derived_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_every_sink_says_whether_it_keeps_weights() -> None:
-    keeping = [ViewSink(), Nowhere(), Called(print), Console(), Memory(), Changes("x")]
+    keeping = [ViewSink(), Nowhere(), Callback(print), Console(), Memory(), Changes("x")]
     assert all(sink.keeps_weight for sink in keeping)
     assert not Sink().keeps_weight
     for name in ("parquet", "orc", "json", "csv", "avro", "delta", "iceberg", "jdbc", "Parquet"):
@@ -212,14 +212,17 @@ def test_a_sink_that_cannot_take_back_is_refused(spark: Any, tmp_path: Path) -> 
     with pytest.raises(flo.TypeMismatch) as caught:
         start(plain, "pages", SparkSink("kafka", {"kafka.sasl.jaas.config": "secret"}))
     said = str(caught.value)
-    assert 'the output `pages` takes rows back, and its sink SparkSink("kafka") cannot' in said
+    assert (
+        'the output `pages` retracts rows, but its sink SparkSink("kafka") would write each retraction as one more row'
+        in said
+    )
     assert "count_by" in said
     assert 'flow.output("pages", hits' in said
     assert "test_retractions.py" in said
     assert "flo.spark.Changes(path)" in said
     assert "keeps_weight=True" not in said, "kafka has no column for it"
     assert "secret" not in said
-    with pytest.raises(flo.TypeMismatch, match="the output `messages` takes rows back") as caught:
+    with pytest.raises(flo.TypeMismatch, match="the output `messages` retracts rows") as caught:
         start(weighted, "messages", SparkSink("some.company.Queue"))
     assert "its DataFrame has a column `_weight`" in str(caught.value)
     assert 'SparkSink("some.company.Queue", …, keeps_weight=True)' in str(caught.value)
@@ -269,7 +272,7 @@ class Writer:
 
 def written(sink: SparkSink, checkpoint: str, version: int = 3) -> dict[str, Any]:
     writer = Writer()
-    given = Given(None, "/a/path", "sums", version, 2, pa.schema([]), (), checkpoint=checkpoint)  # type: ignore[arg-type]
+    given = OutputChanges(None, "/a/path", "sums", version, 2, pa.schema([]), (), checkpoint=checkpoint)  # type: ignore[arg-type]
     sink.take(SimpleNamespace(**vars(given), frame=lambda: writer))  # type: ignore[arg-type]
     return writer.given
 

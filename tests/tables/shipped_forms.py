@@ -17,9 +17,9 @@ from flo.core.operator import Operator, Values
 from flo.core.semantics import finish
 from flo.core.stream_type import StreamTypes
 from flo.core.typing import initial
-from flo.tables.operator import given, in_tables
+from flo.tables.operator import to_output_type, to_table_types
 from flo.tables.operators.windowers import WINDOWERS
-from flo.tables.translate import CHOICES, ToColumns, ToValues, translated, values_of
+from flo.tables.translate import CHOICES, ToColumns, ToValues, translate_graph, values_of
 from flo.tables.whole import WHOLE
 from flo.values.keyed import Keyed
 from flo.values.operators.bags import Count, FoldUnordered, Sort, Sum
@@ -135,9 +135,9 @@ def outcome(graph: Graph, types: StreamTypes, data: Input) -> Values:
 def tried(case: Case) -> Iterator[Tried]:
     """On all types that the operator takes, and in all ways in which these can be tables."""
     for types in case.signatures():
-        ways = (tuple(given(stream) or stream for stream in types), tuple(map(in_tables, types)))
+        ways = (tuple(to_output_type(stream) or stream for stream in types), tuple(map(to_table_types, types)))
         for tables in dict.fromkeys(ways):
-            form = translated(Node(None, case.operator), tables)[0]
+            form = translate_graph(Node(None, case.operator), tables)[0]
             moved = type(case.operator) in CHOICES and (tables != types or not types)  # the same, and given tables
             converted = any(isinstance(node.operator, (ToColumns, ToValues)) for node in nodes(form))
             if (moved or form != Node(None, case.operator)) and not converted:

@@ -17,10 +17,10 @@ from flo.core.graph import Graph, Node, nodes
 from flo.core.nest import Nest
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType
-from flo.tables.operator import OnTables, given
+from flo.tables.operator import OnTables, to_output_type
 from flo.tables.operators.sets import NewTables
 from flo.tables.state.trace import with_weights
-from flo.tables.streams import StreamColumns, Streams, numbered
+from flo.tables.streams import StreamColumns, Streams, add_stream_numbers
 from flo.tables.translate import CHOICES, FORMS
 from flo.tables.values import Columns, Rows
 from flo.tables.whole import WHOLE
@@ -166,7 +166,7 @@ class ByCut(Faulty):
     name = "by_cut_tables"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        whole = numbered(table, np.zeros(table.num_rows, np.int64))
+        whole = add_stream_numbers(table, np.zeros(table.num_rows, np.int64))
         return self, (Streams(self.outputs[0], 1, (whole,)), None)
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
@@ -248,7 +248,7 @@ class Waiting(Faulty):
     ],
 )
 def test_a_form_that_breaks_a_law_is_seen(kind: Any, like: Operator, over: Any, law: laws.Law) -> None:
-    stream = given(StreamType(over, bounded=kind is Unending))
+    stream = to_output_type(StreamType(over, bounded=kind is Unending))
     report = check(kind(like), stream, most=2, tries=0)
     assert report.counterexample is not None
     assert report.counterexample.law == law
@@ -256,7 +256,7 @@ def test_a_form_that_breaks_a_law_is_seen(kind: Any, like: Operator, over: Any, 
 
 def test_a_counterexample_can_be_pasted() -> None:
     """With the form, its types and plain data."""
-    report = check(Forgetful(SequenceDistinct()), given(StreamType(INTS, bounded=False)), most=2, tries=0)
+    report = check(Forgetful(SequenceDistinct()), to_output_type(StreamType(INTS, bounded=False)), most=2, tries=0)
     line = report.counterexample.reproduce  # type: ignore[union-attr]
     found: dict[str, Any] = {"Forgetful": Forgetful, "flo": flo}
     *imports, expression = line.split("; ")
@@ -267,7 +267,7 @@ def test_a_counterexample_can_be_pasted() -> None:
 
 def test_a_namesake_that_differs_is_seen() -> None:
     types = (StreamType(INTS, bounded=False),)
-    tables = (given(types[0]),)
+    tables = (to_output_type(types[0]),)
     Tried(Case(SequenceDistinct(), (INTS,)), types, tables, Node(None, NewTables(SequenceDistinct()))).agree(most=2)
     wrong = Tried(Case(Map(successor), (INTS,)), types, tables, Node(None, NewTables(SequenceDistinct())))
     with pytest.raises(AssertionError):

@@ -160,7 +160,7 @@ def test_a_lattice_of_which_no_values_are_known_says_so() -> None:
 def test_a_lattice_class_of_ones_own_is_tried_when_an_lvar_of_it_is_read() -> None:
     flow = flo.Flow()
     sums = flow.input("sums", flo.LVar(flo.MapUnion(str, flo.Lattice.of(0, add))))
-    with pytest.raises(flo.LawError, match="is not a lattice: the join is idempotent does not hold"):
+    with pytest.raises(flo.LawError, match="is not a lattice: it breaks the law that the join is idempotent"):
         sums.above({"a": 1})
 
 

@@ -38,22 +38,25 @@ def total(a: int, x: int) -> int:
 @pytest.mark.parametrize(
     ("build", "says"),
     [
-        (lambda: bag().fold(0, last), "`fold` over a Bag needs a commutative function, and `last` is not"),
+        (lambda: bag().fold(0, last), "`fold` over a Bag needs a commutative function; `last` is not"),
         (lambda: bag(flo.Set[int]).fold(0, last), "`fold` over a Set needs a commutative function"),
         (lambda: bag().fold(0, lambda a, x: a + (x if x < 100 else -a)), "f(f(0, 1), 100) = 0"),
-        (lambda: bag().fold(0, lambda a, x: a + random.random()), "needs a function that gives one result"),
+        (
+            lambda: bag().fold(0, lambda a, x: a + random.random()),
+            "needs a function that always returns the same result",
+        ),
         (lambda: bag(flo.ZSet[int]).map_weights(lambda x, w: abs(w)), "additive in the weight"),
         (lambda: bag(flo.ZSet[int]).map_weights(lambda x, w: w if w < 50 else 50), "additive in the weight"),
         (lambda: bag(flo.LVar[flo.Max[int]]).map_monotone(lambda x: -x, flo.Max(int)), "needs a monotone function"),
         (
             lambda: bag(flo.ZSet[str]).aggregate_by(len, lambda row: row, lambda n: n),
-            "`aggregate_by` adds what `lambda row: row` gives",
+            "`aggregate_by` adds the results of `lambda row: row`",
         ),
         (
             lambda: bag(flo.ZSet[int]).aggregate_by(abs, lambda row: row + random.random(), lambda n: n),
-            "`aggregate_by` needs a function that gives one result",
+            "`aggregate_by` needs a function that always returns the same result",
         ),
-        (lambda: bag(flo.Bag[list[int]]).fold(0, lambda a, row: row.append(a) or a), "changes what it is given"),
+        (lambda: bag(flo.Bag[list[int]]).fold(0, lambda a, row: row.append(a) or a), "changes its arguments"),
     ],
 )
 def test_what_breaks_a_law_is_refused_on_the_users_line(build: Callable[[], Any], says: str) -> None:
@@ -173,7 +176,7 @@ def endless(a: int, x: int) -> int:
 
 def test_a_function_that_never_returns_does_not_hang_the_build() -> None:
     with pytest.raises(
-        flo.LawError, match="the function of `fold` was given up after 1 s of processor time: it had not returned"
+        flo.LawError, match="the function of `fold` was aborted after 1 s of processor time: it had not returned"
     ) as caught:
         bag().fold(0, endless)
     assert "0, 0" in str(caught.value)

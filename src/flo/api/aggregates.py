@@ -206,7 +206,7 @@ def mode(of: Any, *, where: Any = None) -> AggregateSpec:
 def linear(of: Any, finish: Any, *, where: Any = None) -> AggregateSpec:
     """Return finish(totals) of an aggregate of your own.
 
-    `of` gives numbers for each row, which are added, and subtracted when the row is taken back: a column or function, a
+    `of` gives numbers for each row, which are added, and subtracted when the row is retracted: a column or function, a
     tuple of these, a dict of these, or a function that returns a tuple. `finish` gets the totals in the same shape; it
     is a function, or an expression of them. Rows in which a number is null are skipped.
     """

@@ -1,4 +1,4 @@
-"""Two streams of rows with the same columns as one type of rows, whatever classes they came from."""
+"""Two streams of rows with the same columns as one type of rows, regardless of their classes."""
 
 from __future__ import annotations
 

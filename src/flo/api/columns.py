@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, TypeAlias, TypeVar
 
-from flo.api.column_errors import expect_known_columns, say_misfit
+from flo.api.column_errors import expect_known_columns, explain_misfit
 from flo.api.scope import StreamBase, name_input
 from flo.core.elements import type_name
 from flo.core.errors import FloError, Origin, TypeMismatch
@@ -174,7 +174,7 @@ def _make_expression(verb: str, parameter: str, given: Any, layouts: tuple[Layou
     try:
         expression = Expression(given, layouts)
     except FloError as error:
-        say_misfit(error, f"`{verb}`" if parameter == COLUMNS else subject, given)
+        explain_misfit(error, f"`{verb}`" if parameter == COLUMNS else subject, given)
         raise
     return expression
 

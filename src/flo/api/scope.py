@@ -17,7 +17,7 @@ from flo.core.errors import FloError, NameTakenError, Origin, ScopeError, TypeMi
 from flo.core.operator import Operator, expect_name
 from flo.core.stream_type import StreamType, StreamTypes, Unbounded
 from flo.verify.functions.obligations import obligations
-from flo.verify.functions.refusals import expect
+from flo.verify.functions.rejections import expect
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream

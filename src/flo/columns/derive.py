@@ -13,7 +13,7 @@ from typing import Any, Optional, TypeAlias, get_args, is_typeddict
 from flo.columns.function_types import Declared, constant_type, result_type
 from flo.columns.known_types import Unclear, describe_type, is_fixed_tuple, items_of, union_of
 from flo.columns.layout import Layout
-from flo.columns.traced import traced
+from flo.columns.traced import trace_function
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import Origin, TypeMismatch
 from flo.core.graph import Graph, Node, Parallel, Sequential
@@ -112,7 +112,7 @@ def _tracing(operator: Any, inputs: StreamTypes) -> Any:
             names = {"on": elements[0], "other_on": elements[1]}
         case _:
             return operator
-    found = {name: traced(getattr(operator, name, None), element) for name, element in names.items()}
+    found = {name: trace_function(getattr(operator, name, None), element) for name, element in names.items()}
     return replace(operator, **{name: each for name, each in found.items() if each is not None})
 
 

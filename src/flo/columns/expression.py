@@ -20,7 +20,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from flo.columns.arithmetic import is_wide
-from flo.columns.evaluation import Call, Rows, arguments_of, columns_read, evaluate, looks_elsewhere, nodes_of
+from flo.columns.evaluation import Call, Rows, arguments_of, columns_read, evaluate, find_use_of_other_rows, nodes_of
 from flo.columns.layout import VALUE, Layout
 from flo.columns.node_functions import Value, broadcast
 from flo.columns.one_row import column_at, computed_by_python, reader
@@ -250,7 +250,7 @@ class Expression:
     def _expect_of_each_row(self) -> None:
         """Raise if the expression reads other rows: sums, ranks, shifts and the like."""
         for _, each in self.columns:
-            reason = looks_elsewhere(each)
+            reason = find_use_of_other_rows(each)
             if reason is not None:
                 raise LawError(
                     "an expression must compute its result from one row; this one reads other rows",

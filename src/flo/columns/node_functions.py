@@ -1,4 +1,4 @@
-"""What the functions of column expressions compute, by the name of their node, and whether their results can be null.
+"""The functions of column expressions, by the name of their node, and whether their results can be null.
 
 A function gets its node, with the options, and its operands. Functions that are not listed in `OWN` are computed by
 Narwhals; those that are not listed in `NULLABLE` can return null.

@@ -1,4 +1,4 @@
-"""What is wrong with a call in a column expression whatever the rows are: known when the program is built.
+"""Rejects calls in column expressions that fail on any rows, when the program is built.
 
 Types that a function does not support, regular expressions and formats that are invalid, times with a zone beside
 times without one, negative powers of integers. The error names the function, its operands and their types.
@@ -47,7 +47,7 @@ FORMATS = {
 }
 
 
-def unsupported(node: Any, operands: list[Value]) -> TypeError:
+def unsupported_error(node: Any, operands: list[Value]) -> TypeError:
     """Return the error of a function that does not support the types of its operands."""
     name = SIGNS.get(node.name, node.name)
     given = " and ".join(map(_described, operands))
@@ -63,7 +63,7 @@ def _described(operand: Value) -> str:
 
 
 def expect_sound(node: Any, operands: list[Value]) -> None:
-    """Raise if a call fails or means nothing whatever the rows are."""
+    """Raise if a call fails, or means nothing, on any rows."""
     if node.name in COMPARISONS or node.name in ("is_between", "__sub__"):
         _expect_zones(node, operands)
     if node.name in FORMATS:
@@ -83,7 +83,7 @@ def _expect_zones(node: Any, operands: list[Value]) -> None:
     """Raise if only some of the times have a zone."""
     moments = [each for each in operands if pa.types.is_timestamp(each.data.type)]
     if len({each.data.type.tz is None for each in moments}) > 1:
-        raise unsupported(node, operands)
+        raise unsupported_error(node, operands)
 
 
 def _expect_format(name: str, form: Any) -> None:

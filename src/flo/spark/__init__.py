@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flo.spark.driver.sinks import Changes, Memory, Sink, SparkSink
+from flo.spark.driver.sinks import Changes, Memory, OutputChanges, Sink, SparkSink
 from flo.spark.driver.views import View
 
-__all__ = ["Changes", "Memory", "Sink", "SparkSink", "View"]
+__all__ = ["Changes", "Memory", "OutputChanges", "Sink", "SparkSink", "View"]

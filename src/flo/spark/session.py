@@ -178,6 +178,6 @@ def read_frame(spark: SparkSession, schema: pa.Schema, read: Reader, pieces: Seq
     return numbers.mapInArrow(ReadTask(read, tuple(pieces), sent), of)
 
 
-def snapshot(frame: DataFrame) -> DataFrame:
+def hold_on_executors(frame: DataFrame) -> DataFrame:
     """The rows as they are now, held by executors. The files that they came from may be removed."""
     return frame.localCheckpoint()

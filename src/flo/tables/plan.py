@@ -17,7 +17,7 @@ from flo.core.labels import label
 from flo.core.operator import Operator
 from flo.core.persistent import Elements, PersistentMap
 from flo.core.structural import Wire
-from flo.tables.functions import by_columns
+from flo.tables.functions import runs_on_columns
 from flo.tables.keyed import KeyedRows
 from flo.tables.operator import OnTables
 from flo.tables.operators.weights import Partners
@@ -132,7 +132,7 @@ def called_by_row(planned: Planned) -> Iterator[Called]:
             for column, each in function.functions.items():
                 found = _called(verb, each, operator.inputs[0], where)
                 yield replace(found, instead=found.instead and f"{column}={found.instead}")
-        elif not by_columns(function):
+        elif not runs_on_columns(function):
             side = 1 if name == "other_on" else 0
             if name in ("f", "keep", "by", "of", "key", "on", "other_on", "time"):
                 found = _called(verb, function, operator.inputs[side], where)

@@ -171,7 +171,7 @@ class TableShape:
             )
         if self.order is not None and self.order not in others:
             raise ElementError(
-                f"does not say when: `{self.name}` is ordered by `{self.order}`",
+                f"must have `{self.order}`, which orders the changes of `{self.name}`",
                 instead=((f"flo.delete({', '.join(self.key)}, {self.order}=…)", "with the order column"),),
             )
         return self._expect_leading([*key, *([others[self.order]] if self.order is not None else [])])
@@ -183,7 +183,7 @@ class TableShape:
             if value is None:
                 raise ElementError(
                     f"has null in `{name}`, a column of {what}",
-                    instead=((f"[row for row in rows if row.{name} is not None]", f"null is no value of {what}"),),
+                    instead=((f"[row for row in rows if row.{name} is not None]", f"nulls are not allowed in {what}"),),
                 )
             if not belongs(value, kind):
                 raise ElementError(

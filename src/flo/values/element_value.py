@@ -112,8 +112,8 @@ class ElementCollection(Collection, Generic[T_co]):
         if not isinstance(value, self.value_class):
             return f"a {value.kind} is not a {self}"
         elements = value.elements_list()
-        stranger = find_mismatch(elements, self.element)
-        return None if stranger is None else f"{elements[stranger]!r} is not of type {type_name(self.element)}"
+        wrong = find_mismatch(elements, self.element)
+        return None if wrong is None else f"{elements[wrong]!r} is not of type {type_name(self.element)}"
 
     def accepts(self, other: Collection) -> bool:
         return type(other) is type(self) and accepts(self.element, other.element)

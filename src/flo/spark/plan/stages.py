@@ -89,7 +89,7 @@ class Plan:
         return [each for each in self.deliveries if each.stream == stream]
 
 
-def in_order(stream: Stream | Delivery) -> bool:
+def must_be_in_one_place(stream: Stream | Delivery) -> bool:
     """Whether a stream must not be spread over shards: its rows are ordered, or it has no rows."""
     of = getattr(stream.type.collection, "base", stream.type.collection)
     of = of.inner if isinstance(of, Keyed) else of

@@ -137,7 +137,7 @@ def _key_numbers(delivery: Delivery, table: pa.Table) -> Numbers:
 
 def _window_numbers(delivery: Delivery, table: pa.Table) -> tuple[Numbers, Any]:
     assert isinstance(delivery.by, SpreadWindows)
-    return delivery.by.sent(table)
+    return delivery.by.route_rows(table)
 
 
 def without_end(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The columnar forms of the operators, a module for each family."""
+"""The forms of operators on tables, a module for each family."""
 
 from flo.tables.operators import (  # noqa: F401
     aggregates,

@@ -23,22 +23,22 @@ from flo.core.collection import Collection
 from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import called, elements_of, key_layout, keyed, plain_columns, with_key, written
+from flo.tables.functions import called, elements_of, key_layout, plain_columns, sort_by_key, with_key, written
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
 from flo.tables.operators.elementwise import like_rows
 from flo.tables.operators.weights import (
     NOTHING,
     Partners,
-    chosen,
     drop_side,
-    matching,
     multiply_weights,
     new_rows,
+    select_matching,
+    select_rows,
     weights_of,
 )
-from flo.tables.state.keys import comparable, keys_of
+from flo.tables.state.keys import are_comparable, keys_of
 from flo.tables.state.run import Run, pairs
-from flo.tables.state.trace import Trace, consolidated
+from flo.tables.state.trace import Trace, consolidate_run
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of, of_elements
 from flo.values.operators.bags import BagJoin
@@ -58,7 +58,7 @@ NO_PARTNERS = Partners()
 
 @dataclass(frozen=True)
 class JoinedByKey(OnTables[J]):
-    """What all joins share: both sides by key, and an end when both have ended."""
+    """The base of all joins: both sides by key, and an end when both have ended."""
 
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
@@ -81,21 +81,22 @@ class JoinedByKey(OnTables[J]):
         return None if must_be_coded(*ons, *self.inputs) else plain_columns(ons[index], self.inputs[index])
 
     def by_key(self, *tables: pa.Table) -> list[Run]:
-        """What arrived on each side, without rows that cancel out: every row is paired with all of its key."""
-        return [consolidated(self.side(index, table)) for index, table in enumerate(tables)]
+        """Returns the deltas of both sides by key. Rows that cancel out are dropped: each would be paired with all
+        rows of its key."""
+        return [consolidate_run(self.side(index, table)) for index, table in enumerate(tables)]
 
     def side(self, index: int, table: pa.Table) -> Run:
         """Rows of one side by key."""
         ons = key_functions(self.like, self.inputs)
         coded = must_be_coded(*ons, *self.inputs)
-        return keyed(table, ons[index], self.inputs[index], coded=coded, beside=self.keys)
+        return sort_by_key(table, ons[index], self.inputs[index], coded=coded, beside=self.keys)
 
     def relevant(self, delta: Run, index: int, other: Trace) -> Run:
         """The rows of a side that may ever have a partner: when the other has ended, those of its keys."""
-        return matching(delta, other) if self.ended_side == 1 - index else delta
+        return select_matching(delta, other) if self.ended_side == 1 - index else delta
 
     def grown(self, trace: Trace, index: int, delta: Run) -> Trace:
-        """What is kept of a side with a delta: nothing more is, when the other has ended."""
+        """Returns the trace of a side after a delta. When the other side has ended, nothing more is kept."""
         return trace if self.ended_side == 1 - index else trace.extended(delta)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
@@ -103,7 +104,7 @@ class JoinedByKey(OnTables[J]):
 
 
 def key_functions(like: Pairing | SemiJoin | AntiJoin, inputs: tuple[Collection, ...]) -> tuple[Key, Key]:
-    """What gives the keys of both sides; the edges of a set join have theirs in their first column."""
+    """Returns the key functions of both sides; in a join of sets of edges, the key is the first column."""
     if isinstance(like, SetJoin) and like.other_on is None:
         return like.on, _first_column(inputs[1])
     return like.on, like.other_on
@@ -125,7 +126,9 @@ def must_be_coded(on: Key, other_on: Key, left: Collection, right: Collection) -
 
 
 def _comparable(one: Cell, other: Cell) -> bool:
-    return comparable(one.arrow, other.arrow) and (one.kind == other.kind or (one.read is None and other.read is None))
+    return are_comparable(one.arrow, other.arrow) and (
+        one.kind == other.kind or (one.read is None and other.read is None)
+    )
 
 
 @dataclass(frozen=True)
@@ -208,7 +211,7 @@ def _count(*tables: pa.Table | None) -> int:
 
 
 def _unpacked(layout: Layout, array: pa.Array) -> pa.Table:
-    """A column of elements as the columns of their layout."""
+    """Splits a column of elements into the columns of their layout."""
     arrays = [array] if layout.form == "value" else array.flatten()
     return pa.Table.from_arrays(arrays, schema=layout.schema)
 
@@ -251,7 +254,7 @@ P = TypeVar("P", bound=Pairing, covariant=True)
 
 @dataclass(frozen=True)
 class Paired(JoinedByKey[P]):
-    """Makes a row of two."""
+    """The base of joins that make one row of two."""
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return Joined.of(self).passed(columns)
@@ -320,11 +323,11 @@ def shown(delta: Run, trace: Trace, partners: Partners, moved: Run, *, having: b
     """How the rows of a side change that have a partner, or that have none: what arrived, and what was there before
     under keys that come and go."""
     which = partners.there(delta) if having else partners.absent(delta)
-    parts = [chosen(delta, which).table]
+    parts = [select_rows(delta, which).table]
     for run in trace:
         keys, rows = pairs(moved, run)
         signs = weights_of(moved)[keys] * (1 if having else -1)
-        parts.append(chosen(run, rows, weights_of(run)[rows] * signs).table)
+        parts.append(select_rows(run, rows, weights_of(run)[rows] * signs).table)
     parts = [part for part in parts if part.num_rows]
     return pa.concat_tables(parts) if parts else None
 
@@ -333,7 +336,7 @@ def shown(delta: Run, trace: Trace, partners: Partners, moved: Run, *, having: b
 @final
 @dataclass(frozen=True)
 class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
-    """semi_join and anti_join: of the right side nothing is kept but what tells which keys it has."""
+    """semi_join and anti_join. Of the right side, only what is needed to know its keys is kept."""
 
     left: Trace = kept(NOTHING, Cut.BY_KEY)
     right: Partners = kept(NO_PARTNERS, Cut.BY_KEY)

@@ -31,10 +31,10 @@ from flo.tables.functions import (
 from flo.tables.groups import keys_by, rows_of
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
 from flo.tables.operators.aggregates import ByGroup, G, aggregate_of
-from flo.tables.operators.weights import chosen, weights_of
+from flo.tables.operators.weights import select_rows, weights_of
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.order import Order, comparisons, shown_alike
-from flo.tables.state.ranked import Known, Leading, Ranked, groups_in, heads_of, leading, ranked_run
+from flo.tables.state.ranked import Known, Leading, Ranked, find_leading, groups_in, heads_of, ranked_run
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, added, alike, consolidate_table, text_of, with_weights
@@ -64,7 +64,7 @@ class InOrder(ByGroup[G]):
         known = Known.of(delta, old, groups, order)
         for group in order.not_compared(*known):
             self._refused(group, groups, delta, old)
-        new = leading([*kept.runs, delta], groups, self.count, order, known.begin(order), self.ties)
+        new = find_leading([*kept.runs, delta], groups, self.count, order, known.begin(order), self.ties)
         parts = [
             with_weights(head.table, np.multiply(head.times, sign))
             for head, sign in ((old, -1), (new, 1))
@@ -77,8 +77,8 @@ class InOrder(ByGroup[G]):
         return replace(self, rows=kept.extended(delta), heads=heads), (self.emitted(consolidate_table(shown)),)
 
     def _refused(self, group: int, groups: Run, delta: Run, old: Leading | None) -> None:
-        """What the namesake raises where it compares rows of the group that cannot be compared."""
-        one = chosen(groups, np.array([group]))
+        """Raises as on values, where the operator compares rows of the group that cannot be compared."""
+        one = select_rows(groups, np.array([group]))
         before, units = (self._units([(run, pairs(one, run)[1]) for run in runs]) for runs in (self.rows, [delta]))
         top = [] if old is None else self._elements(old.table, np.flatnonzero(old.groups == group), old.times)
         ranking = Ranking(PersistentMap(before), tuple(top))
@@ -101,12 +101,12 @@ class InOrder(ByGroup[G]):
 
     @property
     def ties(self) -> int | None:
-        """In how many columns of the order rows are equal that share a rank; None if they share none."""
+        """How many columns of the order must be equal for rows to share a rank; None if no rows share one."""
         return None
 
     @property
     def ranking(self) -> ValueOrder:
-        """The order of the namesake."""
+        """The order of the operator on values."""
         raise NotImplementedError
 
     def delta(self, table: pa.Table) -> tuple[Run, Order]:
@@ -283,7 +283,7 @@ class Arranged(Trace):
         )
 
     def sorted(self, table: pa.Table, groups: Indices, in_parts: bool = False) -> tuple[Indices, Indices | None]:
-        """(the rows by group and in order, each once if they have weights; their weights, if they have)."""
+        """Returns the rows by group and in order, and their weights. Rows with weights occur once."""
         assert self.order is not None
         if WEIGHT not in table.column_names:
             compared = zip(self.order.comparisons, self.order.columns, strict=True)
@@ -350,6 +350,6 @@ class SortTables(OnTables[Sort]):
         return replace(self.rows, columns=self.keys, order=order, once=isinstance(of, Set))
 
     def _refuse(self, table: pa.Table) -> None:
-        """What Python raises where it compares keys that cannot be compared."""
+        """Raises as on values, where Python compares keys that cannot be compared."""
         of, elements = of_elements(self.inputs[0]), elements_of(self.inputs[0], table)
         self.like._sorted(of.value_class.of(elements if is_ordered(of) else [(each, 1) for each in elements]))

@@ -62,7 +62,7 @@ register("current", lambda columns=(), runs=(): Current(tuple(columns), tuple(ru
 
 @dataclass(frozen=True)
 class OfChanges(OnTables[Upsert]):
-    """Changes by their key. The old row of a key is taken back, and the new one inserted."""
+    """Changes by their key. The old row of a key is retracted, and the new one inserted."""
 
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
@@ -192,7 +192,7 @@ def expect_once(of: Collection, table: pa.Table) -> None:
         f"two changes of {{input}} with the key {shown[:120]} came in one micro-batch, whose rows have no order",
         facts=(("key", ", ".join(shape.key)),),
         instead=(
-            (f'flow.table("{shape.name}", …, order_by="at")', "a column of which the largest value counts"),
+            (f'flow.table("{shape.name}", …, order_by="at")', "the change with the largest value wins"),
             (f'order={{"{shape.name}": "at"}}', "a column that increases from change to change"),
         ),
     )

@@ -89,7 +89,7 @@ class Comparison:
         """Numbers in the order of values with nulls, which come first."""
         if not array.null_count:
             return self.of_values(array)
-        there = dense([self.of_values(array.drop_null())])
+        there = rank_densely([self.of_values(array.drop_null())])
         numbers = np.zeros(len(array), np.uint64)
         numbers[np.asarray(array.is_valid())] = there + np.uint64(1)
         return numbers
@@ -202,7 +202,7 @@ def _struct(parts: tuple[Comparison | None, ...]) -> Comparison | None:
         return None
 
     def numbers(array: pa.Array) -> Numbers:
-        return dense([part.numbers(column) for part, column in zip(known, array.flatten(), strict=True)])
+        return rank_densely([part.numbers(column) for part, column in zip(known, array.flatten(), strict=True)])
 
     def inside(array: pa.Array) -> npt.NDArray[np.bool_]:
         each = [part.doubtful(column) for part, column in zip(known, array.flatten(), strict=True)]
@@ -214,14 +214,14 @@ def _struct(parts: tuple[Comparison | None, ...]) -> Comparison | None:
 def rank_lists(numbers: Callable[[pa.Array], Numbers], array: pa.Array) -> Numbers:
     """Ranks of lists, compared item by item by the numbers of items. A prefix comes first."""
     lengths = np.asarray(pc.list_value_length(array)).astype(np.int64)
-    items = dense([numbers(array.flatten())]) + np.uint64(1)
+    items = rank_densely([numbers(array.flatten())]) + np.uint64(1)
     begins = np.cumsum(lengths) - lengths
     found = np.zeros(len(array), np.uint64)
     for index in range(int(lengths.max(initial=0))):
         there = lengths > index
         each = np.zeros(len(array), np.uint64)
         each[there] = items[begins[there] + index]
-        found = dense([found, each])
+        found = rank_densely([found, each])
     return found
 
 
@@ -232,7 +232,7 @@ def _in_lists(inner: Comparison, array: pa.Array) -> npt.NDArray[np.bool_]:
     return running[ends] > running[ends - lengths]  # type: ignore[no-any-return]
 
 
-def dense(columns: list[Numbers]) -> Numbers:
+def rank_densely(columns: list[Numbers]) -> Numbers:
     """Dense ranks of rows of numbers, from 0."""
     order = np.lexsort(columns[::-1])
     new = [np.concatenate([[False], column[order][1:] != column[order][:-1]])[: len(order)] for column in columns]

@@ -138,7 +138,7 @@ class Known(NamedTuple):
         return one_chunk(self.table[order.columns[0]]).take(pa.array(self.in_order[firsts]))
 
 
-def leading(
+def find_leading(
     runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Array, ties: int | None = None
 ) -> Leading | None:
     """The first `count` rows of each group, searched from `begin` on; None if there are no rows.
@@ -148,7 +148,7 @@ def leading(
     return first_rows([Span.of(run, groups).since(begin, order) for run in runs], groups, count, order, ties)
 
 
-def nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> Leading | None:
+def find_nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> Leading | None:
     """For each query, the first row of its group that is not before a value; None if there are no rows.
 
     A query has the columns of a group, under any names, and `at` its value of the first order column. Groups may occur

@@ -198,7 +198,7 @@ def run_of(table: pa.Table, columns: tuple[str, ...], keys: Keys | None = None) 
     return Run(columns, Keys(keys.numbers[order], keys.exact), take_rows(table, order))
 
 
-def merged(runs: list[Run]) -> Run:
+def merge_runs(runs: list[Run]) -> Run:
     """Merges runs into one. Among rows with equal keys, those of earlier runs come first."""
     if len(runs) == 1:
         return runs[0]

@@ -17,8 +17,8 @@ from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
 from flo.core.errors import ElementError
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, Product, added_pieces, limbs_of, summed
-from flo.tables.state.run import Run, merged, pairs
-from flo.tables.state.trace import Trace, added, alike, fitting, text_of
+from flo.tables.state.run import Run, merge_runs, pairs
+from flo.tables.state.trace import Trace, add_checked, added, alike, text_of
 from flo.tables.values import WEIGHT
 
 Sums: TypeAlias = dict[str, Indices]
@@ -35,7 +35,7 @@ class Totals(Trace):
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         if len(runs) == 1:  # which has every key once
             return drop_zeros(runs[0])
-        whole = merged(_with_all_columns(runs, self.columns))
+        whole = merge_runs(_with_all_columns(runs, self.columns))
         keys = whole.table.select(list(self.columns))
         order, firsts = alike(keys, whole.keys)
         counts = np.diff(firsts, append=len(order))
@@ -64,7 +64,7 @@ class Totals(Trace):
             for name in run.table.column_names if len(ours) else ():
                 if name not in self.columns:
                     column = sums.setdefault(name, np.zeros(groups.rows, np.int64))
-                    column[ours] = fitting(column[ours], numbers_in(run.table, name)[theirs])
+                    column[ours] = add_checked(column[ours], numbers_in(run.table, name)[theirs])
         sums.setdefault(WEIGHT, np.zeros(groups.rows, np.int64))
         return normalize(sums)
 
@@ -165,7 +165,7 @@ def _named(place: int, limbs: Limbs) -> Sums:
 def plus(one: Sums, other: Sums) -> Sums:
     """The elementwise sums of both."""
     nothing = np.zeros(len(one[WEIGHT]), np.int64)
-    return normalize({name: fitting(one.get(name, nothing), other.get(name, nothing)) for name in one | other})
+    return normalize({name: add_checked(one.get(name, nothing), other.get(name, nothing)) for name in one | other})
 
 
 def take_sums(sums: Sums, indices: Indices) -> Sums:

@@ -28,7 +28,7 @@ from flo.core.data import canonical_text
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Keys, has_fixed_width, keys_of, same
-from flo.tables.state.run import Run, merged, pairs
+from flo.tables.state.run import Run, merge_runs, pairs
 from flo.tables.state.sharing import Sharing
 from flo.tables.values import WEIGHT
 
@@ -77,7 +77,7 @@ class Trace(Lowerable):
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         """Merges runs into one, and combines the rows that belong together."""
-        return consolidated(merged(runs), fully)
+        return consolidate_run(merge_runs(runs), fully)
 
     def consolidated(self) -> Self:
         """The same trace in at most one run, with every row once."""
@@ -121,7 +121,7 @@ def _identical(one: Run, other: Run) -> bool:
     return one is other or (one.rows == other.rows and one.name == other.name)
 
 
-def consolidated(run: Run, fully: bool = False) -> Run:
+def consolidate_run(run: Run, fully: bool = False) -> Run:
     """Consolidates equal rows of a run: adds their weights, and drops rows whose sum is zero.
 
     Rows that were only inserted need no comparison. So only rows with a key that has a negative weight are
@@ -245,7 +245,7 @@ def added(weights: Indices, firsts: Indices) -> Indices:
     return sums
 
 
-def fitting(one: Indices, other: Indices) -> Indices:
+def add_checked(one: Indices, other: Indices) -> Indices:
     """The elementwise sums. Raises if one does not fit 64 bits."""
     sums = one + other
     if (((one ^ sums) & (other ^ sums)) < 0).any():
@@ -361,7 +361,7 @@ class Latest(Trace):
     term = "latest"
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
-        whole = merged(runs)
+        whole = merge_runs(runs)
         order, firsts = alike(whole.table.select(list(self.columns)), whole.keys)
         if len(firsts) == whole.rows:
             return whole

@@ -1,6 +1,6 @@
 """Obligations: the laws that operators require of the functions and lattices that they hold.
 
-When a program is built, `refusals` tries each on a few values, and refuses a function that breaks a law.
+When a program is built, `rejections` tries each on a few values, and rejects a function that breaks a law.
 `check_obligation` tries them within a given budget, also where the user claims that they hold.
 """
 

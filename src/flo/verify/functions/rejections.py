@@ -1,4 +1,4 @@
-"""Refuses, when a program is built, a function or lattice that breaks a law its operator requires.
+"""Rejects, when a program is built, a function or lattice that breaks a law its operator requires.
 
 It is tried on a few values with bounded work, and the result is remembered.
 """
@@ -155,12 +155,12 @@ OFTEN = 16
 
 
 def expect(obligation: Obligation) -> None:
-    """Refuse a function or lattice that a few values break, unless the user claims that the laws hold."""
+    """Reject a function or lattice that breaks a law on a few values, unless the user claims that the laws hold."""
     verdict = try_quickly(obligation) if obligation.claim is None else None
     if verdict is not None:
-        refused = _ERRORS[type(verdict)](obligation, verdict)
-        if refused is not None:
-            raise refused
+        error = _ERRORS[type(verdict)](obligation, verdict)
+        if error is not None:
+            raise error
 
 
 def _untried_error(obligation: Obligation, verdict: Untried) -> LawError | None:
@@ -179,7 +179,7 @@ def _endless_error(obligation: Obligation, verdict: Endless) -> LawError:
     subject = obligation.subject
     name, what = (join_name(subject), "join") if isinstance(subject, Lattice) else (label(subject), "function")
     return LawError(
-        f"the {what} of `{obligation.operator}` was given up {verdict.spent}: it had not returned",
+        f"the {what} of `{obligation.operator}` was aborted {verdict.spent}: it had not returned",
         facts=((what, name), ("given", ", ".join(map(repr, verdict.values))[:80]), *place),
     )
 
@@ -188,7 +188,7 @@ def _not_numbers(obligation: Obligation, verdict: NotNumbers) -> LawError | None
     if Any in obligation.kinds:  # the elements were a guess
         return None
     return LawError(
-        f"`{obligation.operator}` adds what `{label(obligation.subject)}` gives: {verdict.summary}",
+        f"`{obligation.operator}` adds the results of `{label(obligation.subject)}`: {verdict.summary}",
         facts=verdict.facts,
         instead=(("lambda row: (row.price, 1)", "a number, or a tuple of numbers"),),
     )
@@ -198,18 +198,20 @@ def _violation_error(obligation: Obligation, verdict: Violation) -> LawError:
     law, name = verdict.equation.law, label(obligation.subject)
     operator, instead = f"`{obligation.operator}`", ((law.instead, ""),) if law.instead else ()
     if verdict.changed:
-        return LawError(f"the function of {operator} changes what it is given: `{name}`", facts=verdict.facts)
+        return LawError(f"the function of {operator} changes its arguments: `{name}`", facts=verdict.facts)
     if isinstance(obligation.subject, Lattice):
         lattice = obligation.subject
-        return LawError(f"`{lattice}` is not a lattice: {law.name} does not hold", facts=verdict.facts, instead=instead)
+        return LawError(
+            f"`{lattice}` is not a lattice: it breaks the law that {law.name}", facts=verdict.facts, instead=instead
+        )
     if law == laws.A_FUNCTION:
         return _random_error(operator, name, verdict.facts)
     return _LAW_ERRORS[law](obligation, verdict, operator, name)
 
 
 def _random_error(operator: str, name: str, facts: tuple[tuple[str, str], ...]) -> LawError:
-    gives = f"`{name}` gives two results for the same arguments"
-    summary = f"{operator} needs a function that gives one result, and {gives}"
+    gives = f"`{name}` returns two results for the same arguments"
+    summary = f"{operator} needs a function that always returns the same result, but {gives}"
     return LawError(summary, facts=facts, instead=((laws.A_FUNCTION.instead, ""),))
 
 
@@ -218,16 +220,16 @@ def _not_commutative(obligation: Obligation, verdict: Violation, operator: str, 
     left, right = (equation.fill(side, verdict.values) for side in (equation.left, equation.right))
     _, x, y = verdict.values
     return LawError(
-        f"{operator} over a {obligation.over} needs a commutative function, and `{name}` is not",
+        f"{operator} over a {obligation.over} needs a commutative function; `{name}` is not",
         facts=(
             (f"{x!r} first", f"{left} = {verdict.results[0]!r}"),
             (f"{y!r} first", f"{right} = {verdict.results[1]!r}"),
         ),
         instead=(
-            ("{input}.sort(key).fold(…)", "an order makes any function right"),
+            ("{input}.sort(key).fold(…)", "with an order, any function will do"),
             ("{input}.sum()", "adds exactly")
             if _is_addition(equation.names["f"], *map(type, verdict.values[:2]))
-            else ("{input}.fold(…, max)", "or another function that keeps no order"),
+            else ("{input}.fold(…, max)", "or another function that ignores the order"),
         ),
     )
 
@@ -250,7 +252,7 @@ def _not_monotone(obligation: Obligation, verdict: Violation, operator: str, nam
         if other is not first:
             return _random_error(operator, name, ((f"f({brief(value)})", brief(first)), ("again", brief(other))))
     return LawError(
-        f"{operator} needs a monotone function, and `{name}` is not: its argument grows, its result falls",
+        f"{operator} needs a monotone function; `{name}` is not: its argument grows, but its result falls",
         facts=((f"f({a!r})"[:80], repr(f(a))[:80]), (f"f({above!r})"[:80], repr(f(above))[:80])),
         instead=(
             (laws.MONOTONE.instead, ""),
@@ -261,7 +263,7 @@ def _not_monotone(obligation: Obligation, verdict: Violation, operator: str, nam
 
 def _not_additive(obligation: Obligation, verdict: Violation, operator: str, name: str) -> LawError:
     return LawError(
-        f"{operator} takes a function that is additive in the weight, and `{name}` is not",
+        f"{operator} needs a function that is additive in the weight; `{name}` is not",
         facts=verdict.facts,
         instead=(
             ("lambda element, weight: weight * n", "n may depend on the element"),
