@@ -90,8 +90,9 @@ def without_tests() -> Iterator[None]:
     try:
         yield
     finally:
+        own = {name: each for name, each in term._constructors.items() if f"{each.__module__}".startswith("flo.")}
         term._constructors.clear()
-        term._constructors.update(before)
+        term._constructors.update(before | own)  # modules of Flo that the page was the first to load stay loaded
 
 
 def identity(page: Path) -> str:
