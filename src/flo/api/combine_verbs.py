@@ -23,7 +23,8 @@ from flo.values.operators.nested_streams import NestedLast, NestedZip
 from flo.values.operators.pairs import UnionSequences, Zip
 from flo.values.operators.sequences import Last
 from flo.values.operators.sets import Difference, Intersection, SetUnion
-from flo.values.operators.zsets import Minus, Plus
+from flo.values.operators.zset_joins import AntiJoin, SemiJoin
+from flo.values.operators.zsets import Distinct, Minus, Plus, Positive
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 
@@ -44,6 +45,7 @@ Keys: TypeAlias = "Columns | list[Any]"
 """The columns that rows are joined on."""
 Unordered: TypeAlias = Bag[Any] | Set[Any] | ZSet[Any] | LVar[Any]
 
+ROWS = (("{input}.to_zset()", "rows that can be retracted"),)
 RE_KEY = (("stream.entries().key_by(…).join(…)", "joins on another key"),)
 
 
@@ -55,6 +57,11 @@ def joinable(collection: Collection) -> tuple[tuple[str, str], ...]:
         ("{input}.to_bag()", "drops the order, keeps duplicates"),
         ("{input}.to_zset()", "the same, with retractions"),
     )
+
+
+def _sides(verb: str, left: Any, right: Any) -> tuple[Any, Any]:
+    expect_kind(verb, left, ZSet, instead=ROWS)
+    return align_rows(verb, left, right)
 
 
 class CombineVerbs(StreamBase[C_co, B_co]):
@@ -81,6 +88,31 @@ class CombineVerbs(StreamBase[C_co, B_co]):
                 return this._then(LVarUnion(), other)
             case _:
                 return this._then(UnionSequences(), other)
+
+    def union_distinct(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[Any], B2]) -> Stream[ZSet[T], B | B2]:
+        """Return the rows of both, each once. `union` keeps duplicates."""
+        left, right = _sides("union_distinct", self, other)
+        return left._then(Plus(), right)._then_named("union_distinct", Distinct())
+
+    def except_(
+        self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[Any], B2], *, all: bool = False
+    ) -> Stream[ZSet[T], B | B2]:
+        """Return the different rows that the other does not have; with `all`, each as often as it is there more often
+        than in the other."""
+        left, right = _sides("except_", self, other)
+        if all:
+            return left._then(Minus(), right)._then_named("except_", Positive())
+        return left._then(Distinct())._then_named("except_", AntiJoin(None, None), right)
+
+    def intersect(
+        self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[Any], B2], *, all: bool = False
+    ) -> Stream[ZSet[T], B | B2]:
+        """Return the different rows that both have; with `all`, each as often as it is in both."""
+        left, right = _sides("intersect", self, other)
+        if all:
+            more = left._then(Minus(), right)._then_named("intersect", Positive())
+            return left._then(Minus(), more)
+        return left._then(Distinct())._then_named("intersect", SemiJoin(None, None), right)
 
     @overload
     def join(

@@ -16,7 +16,7 @@ from flo.api.aligning import retype
 from flo.api.arguments import expect_keys, expect_kind, expect_no_argument, expect_optional
 from flo.api.columns import Perhaps, bind_columns, is_expression, row_layout
 from flo.api.ordering import one_or_tuple
-from flo.api.row_names import columns_of, expect_column
+from flo.api.projections import columns_of, expect_column
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.type_relations import overlaps
