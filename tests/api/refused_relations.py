@@ -254,24 +254,3 @@ def verb_with_a_typing_error():
     flow = flo.Flow("sales")
     sales = flow.input("sales", flo.ZSet[Sale])
     sales.slect("price")
-
-
-def semi_join_into_something_else():
-    flow = flo.Flow("sales")
-    sales = flow.input("sales", flo.ZSet[Sale])
-    shops = flow.input("shops", flo.ZSet[Shop])
-    sales.join(shops, on="shop", into={"item": "item"}, how="semi")
-
-
-def left_join_of_bags():
-    flow = flo.Flow("sales")
-    sales = flow.input("sales", flo.Bag[Sale])
-    shops = flow.input("shops", flo.Bag[Shop])
-    sales.join(shops, on=lambda sale: sale.shop, other_on=lambda shop: shop.shop, how="left")
-
-
-def left_join_as_a_verb():
-    flow = flo.Flow("sales")
-    sales = flow.input("sales", flo.ZSet[Sale])
-    shops = flow.input("shops", flo.ZSet[Shop])
-    sales.left_join(shops, "shop", "shop")

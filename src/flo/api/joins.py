@@ -18,8 +18,8 @@ from flo.api.columns import Perhaps, bind_columns, is_expression, row_layout
 from flo.api.ordering import one_or_tuple
 from flo.api.projections import columns_of, expect_column
 from flo.core.elements import type_name
-from flo.core.errors import Origin, TypeMismatch, brief
-from flo.core.type_relations import overlaps
+from flo.core.errors import FloError, Origin, TypeMismatch, brief
+from flo.core.type_relations import may_be_equal
 from flo.values.operators.bags import BagJoin
 from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.sets import SetJoin
@@ -176,11 +176,29 @@ class Sides:
         from flo.columns.building import coalesced
         from flo.columns.expression import names_of
 
-        called = names_of((row_layout("join", "columns", self.left), row_layout("join", "columns", self.right)))
+        called, rows = names_of(self._layouts()), perhaps(self.left, self.right, how)
         given: dict[str, Any] = {name: called[side][column] for name, (side, column) in self.names().items()}
-        if how in ("right", "full"):
-            given |= {name: coalesced(called[0][name], called[1][name]) for name in self.shared}
-        return bind_columns("join", "columns", given, perhaps(self.left, self.right, how))
+        for name in self.shared if how in ("right", "full") else ():
+            given[name] = coalesced(called[0][name], called[1][name])
+            try:
+                bind_columns("join", "columns", given[name], rows)
+            except FloError:
+                raise self._of_two_types(name, how) from None
+        return bind_columns("join", "columns", given, rows)
+
+    def _layouts(self) -> tuple[Any, Any]:
+        return row_layout("join", "columns", self.left), row_layout("join", "columns", self.right)
+
+    def _of_two_types(self, name: str, how: str) -> TypeMismatch:
+        kinds = [type_name(layout.cells[layout.names.index(name)].kind) for layout in self._layouts()]
+        return TypeMismatch(
+            f'`join` with how="{how}" makes one column `{name}` of both keys, which are {kinds[0]} and {kinds[1]}',
+            instead=(
+                (f"nw.col({name!r}).cast(…)", "converts one of them, before the join"),
+                (f"rename({name}=…)", "before the join, for a column of each side"),
+            ),
+            where=Origin.here(),
+        )
 
 
 def _null_side(on: tuple[Any, ...], side: int) -> Any:
@@ -221,11 +239,15 @@ def join_rows(
 def _expect_comparable(sides: Sides) -> None:
     """Raise if two keys have types whose values are never equal."""
     from flo.columns.aggregate_types import Kind
+    from flo.columns.cell import cell_of
     from flo.columns.readable import readable
+    from flo.columns.strict import are_other_times
 
     for one, other, left, right in zip(sides.on, sides.other_on, *map(_kinds_of, sides.keys()), strict=True):
         kinds = Kind.of(left).plain, Kind.of(right).plain
-        if type(None) not in kinds and not overlaps(*kinds):
+        cells = [cell.arrow for cell in map(cell_of, kinds) if cell is not None]
+        apart = len(cells) == 2 and are_other_times(*cells)
+        if type(None) not in kinds and (apart or not may_be_equal(*kinds)):
             shown = [f"`{readable(key)}`, {type_name(kind)}" for key, kind in ((one, left), (other, right))]
             raise TypeMismatch(
                 f"`join` compares keys that are never equal: {shown[0]}, and {shown[1]}",
