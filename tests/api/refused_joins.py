@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, NamedTuple
 
+import narwhals as nw
 import pyarrow as pa
 
 import flo
@@ -57,3 +58,10 @@ def full_join_on_columns_of_two_types():
     sales = flow.input("sales", flo.ZSet[Sale])
     shops = flow.input("shops", flo.ZSet[Shop])
     sales.join(shops.select(paid="price"), on="paid", how="full")
+
+
+def join_asof_by_columns_that_are_never_equal():
+    flow = flo.Flow("visits")
+    visits = flow.input("visits", flo.ZSet[Visit])
+    openings = flow.input("openings", flo.ZSet[Opening])
+    visits.join_asof(openings, on=nw.col("at").dt.year(), by="shop")

@@ -227,7 +227,7 @@ def join_rows(
         for key in keys:
             if isinstance(key, str):
                 expect_column(stream, "join", key, columns_of(stream, "join"))
-    _expect_comparable(sides)
+    expect_comparable("join", left, right, *sides.keys(), "on=…, other_on=…")
     apart = not nulls_equal and how != "cross" and sides.may_be_null()
     if how in OUTER:
         return _outer(sides, how, where, apart)
@@ -236,36 +236,38 @@ def join_rows(
     return _inner(sides, where, apart)
 
 
-def _expect_comparable(sides: Sides) -> None:
-    """Raise if two keys have types whose values are never equal."""
+def expect_comparable(verb: str, left: Any, right: Any, on: Any, other_on: Any, parameters: str) -> None:
+    """Raise if two columns of the keys of both sides have types whose values are never equal."""
     from flo.columns.aggregate_types import Kind
     from flo.columns.cell import cell_of
     from flo.columns.readable import readable
     from flo.columns.strict import are_other_times
 
-    for one, other, left, right in zip(sides.on, sides.other_on, *map(_kinds_of, sides.keys()), strict=True):
-        kinds = Kind.of(left).plain, Kind.of(right).plain
+    for pair in zip(_columns_of_key(on), _columns_of_key(other_on), strict=True):
+        kinds = Kind.of(pair[0][1]).plain, Kind.of(pair[1][1]).plain
         cells = [cell.arrow for cell in map(cell_of, kinds) if cell is not None]
         apart = len(cells) == 2 and are_other_times(*cells)
         if type(None) not in kinds and (apart or not may_be_equal(*kinds)):
-            shown = [f"`{readable(key)}`, {type_name(kind)}" for key, kind in ((one, left), (other, right))]
+            shown = [f"`{readable(key)}`, {type_name(kind)}" for key, kind in pair]
             raise TypeMismatch(
-                f"`join` compares keys that are never equal: {shown[0]}, and {shown[1]}",
+                f"`{verb}` compares keys that are never equal: {shown[0]}, and {shown[1]}",
                 facts=(
-                    ("left", ", ".join(columns_of(sides.left, "join"))),
-                    ("right", ", ".join(columns_of(sides.right, "join"))),
+                    ("left", ", ".join(columns_of(left, verb))),
+                    ("right", ", ".join(columns_of(right, verb))),
                 ),
                 instead=(
-                    ("on=…, other_on=…", "two columns of one type"),
+                    (parameters, "two columns of one type"),
                     ("nw.col(…).cast(…)", "converts one of them"),
                 ),
                 where=Origin.here(),
             )
 
 
-def _kinds_of(key: Any) -> tuple[Any, ...]:
-    """Return the types of the columns of a key."""
-    return get_args(key.kind) if isinstance(key.given, tuple) else (key.kind,)
+def _columns_of_key(key: Any) -> tuple[tuple[Any, Any], ...]:
+    """Return the columns of a key, with their types."""
+    if not isinstance(key.given, tuple):
+        return ((key.given, key.kind),)
+    return tuple(zip(key.given, get_args(key.kind), strict=True))
 
 
 def _no_keys(how: str) -> TypeMismatch:

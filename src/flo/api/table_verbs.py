@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from flo.api.arguments import expect_kind
 from flo.api.columns import Perhaps, bind_columns, column_layout, is_expression, row_layout
-from flo.api.joins import combined_names
+from flo.api.joins import combined_names, expect_comparable
 from flo.api.scope import B_co, C_co, StreamBase, name_input
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
@@ -93,6 +93,8 @@ class TableVerbs(StreamBase[C_co, B_co]):
         _expect_order(at, other_at)
         key = None if keys[0] is None else _bound("by", keys[0], self)
         other_key = None if keys[1] is None else _bound("other_by", keys[1], other)
+        if key is not None:
+            expect_comparable("join_asof", self, other, key, other_key, "by=…, other_by=…")
         into = _side_by_side(self, other, keys[1] or (), suffix, inner=how == "inner")
         operator = AsOfJoin(at, other_at, key, other_key, into, direction == "forward", how == "inner")
         joined: Stream[ZSet[Any], B | B2] = self._then(operator, other)
