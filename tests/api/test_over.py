@@ -293,6 +293,10 @@ REFUSED = {
     "no order": (lambda rows: rows.over("key", 3), "`order_by` of `over` must be columns"),
     "no number": (lambda rows: rows.over().with_columns(a=flo.sum("key")), "adds one number per row"),
     "two columns": (lambda rows: rows.over().with_columns(a=flo.max(("n", "key"))), "must read one column"),
+    "another order": (
+        lambda rows: rows.over("key", "at").with_columns(a=flo.first("n", order_by="price")),
+        "`a` of `with_columns` must not have `order_by`: the rows have the order of `over`",
+    ),
     "two frames": (
         lambda rows: rows.over().with_columns(a=flo.sum("n", rows=(0, 1), range=(0, 0))),
         "`rows` or `range`, not both",

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 import flo
-from tests.api import refused_programs, refused_relations
+from tests.api import refused_joins, refused_programs, refused_relations, refused_tables
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 PROGRAMS = {
     name: function
-    for module in (refused_programs, refused_relations)
+    for module in (refused_joins, refused_programs, refused_relations, refused_tables)
     for name, function in vars(module).items()
     if inspect.isfunction(function) and function.__module__ == module.__name__ and name[0] != "_"
 }

@@ -60,10 +60,11 @@ JOINS: dict[str, Callable[[Any, Any], Any]] = {
     "join": lambda a, b: joinable(flo.ZSet, lambda s, t: s.join(t, giving(a), giving(b))),
     "join of bags": lambda a, b: joinable(flo.Bag, lambda s, t: s.join(t, giving(a), giving(b))),
     "join of sets": lambda a, b: joinable(flo.Set, lambda s, t: s.join(t, giving(a), giving(b))),
-    "semi_join": lambda a, b: joinable(flo.ZSet, lambda s, t: s.semi_join(t, giving(a), giving(b))),
-    "anti_join": lambda a, b: joinable(flo.ZSet, lambda s, t: s.anti_join(t, giving(a), giving(b))),
-    "left_join": lambda a, b: joinable(flo.ZSet, lambda s, t: s.left_join(t, giving(a), giving(b))),
-    "full_join": lambda a, b: joinable(flo.ZSet, lambda s, t: s.full_join(t, giving(a), giving(b))),
+    "semi_join": lambda a, b: joinable(flo.ZSet, lambda s, t: s.join(t, giving(a), giving(b), how="semi")),
+    "anti_join": lambda a, b: joinable(flo.ZSet, lambda s, t: s.join(t, giving(a), giving(b), how="anti")),
+    "left_join": lambda a, b: joinable(flo.ZSet, lambda s, t: s.join(t, giving(a), giving(b), how="left")),
+    "right_join": lambda a, b: joinable(flo.ZSet, lambda s, t: s.join(t, giving(a), giving(b), how="right")),
+    "full_join": lambda a, b: joinable(flo.ZSet, lambda s, t: s.join(t, giving(a), giving(b), how="full")),
     "join of elements": lambda a, b: pair(flo.ZSet(a), flo.ZSet(b), lambda s, t: s.join(t)),
     "join of nodes with edges": lambda a, b: pair(flo.Set(a), flo.Set(tuple[b, str]), lambda s, t: s.join(t)),
     "join keyed": lambda a, b: pair(flo.Keyed(a, flo.Bag(int)), flo.Keyed(b, flo.Bag(str)), lambda s, t: s.join(t)),
@@ -90,7 +91,7 @@ def test_keys_that_may_be_equal_are_joined(join: str, left: Any, right: Any) -> 
 @pytest.mark.parametrize(("left", "right"), NEVER_EQUAL, ids=str)
 def test_keys_that_are_never_equal_are_refused(join: str, left: Any, right: Any) -> None:
     for one_side, other_side in ((left, right), (right, left)):
-        with pytest.raises(flo.TypeMismatch, match=r"`join`|`(semi|anti|left|full)_join`"):
+        with pytest.raises(flo.TypeMismatch, match="`join`"):
             JOINS[join](one_side, other_side)
 
 

@@ -49,10 +49,6 @@ FUNCTIONS: dict[str, tuple[Any, int, Any]] = {  # the verb, how many arguments i
     "session": (NUMBERS, 1, lambda s, f: s.session(1, f)),
     "map_monotone": (LVAR, 1, lambda s, f: s.map_monotone(f, flo.Max(int))),
     "map_weights": (ROWS, 2, lambda s, f: s.map_weights(f)),
-    "semi_join": (ROWS, 1, lambda s, f: s.semi_join(s, f, abs)),
-    "anti_join": (ROWS, 1, lambda s, f: s.anti_join(s, abs, f)),
-    "left_join": (ROWS, 1, lambda s, f: s.left_join(s, f, abs)),
-    "full_join": (ROWS, 1, lambda s, f: s.full_join(s, abs, f)),
     "count_by": (ROWS, 1, lambda s, f: s.count_by(f)),
     "count_distinct_by": (ROWS, 1, lambda s, f: s.count_distinct_by(abs, f)),
     "sum_by": (ROWS, 1, lambda s, f: s.sum_by(abs, f)),
@@ -70,8 +66,9 @@ OPTIONAL: dict[str, tuple[Any, int, Any]] = {
     "merge": (NUMBERS, 1, lambda s, f: s.merge(s, f)),
     "fold_lattice": (NUMBERS, 1, lambda s, f: s.fold_lattice(flo.Max(int), f)),
     "join": (ROWS, 2, lambda s, f: s.join(s, abs, abs, f)),
-    "left_join into": (ROWS, 2, lambda s, f: s.left_join(s, abs, abs, f)),
-    "full_join into": (ROWS, 2, lambda s, f: s.full_join(s, abs, abs, f)),
+    "join left into": (ROWS, 2, lambda s, f: s.join(s, abs, abs, f, how="left")),
+    "join right into": (ROWS, 2, lambda s, f: s.join(s, abs, abs, f, how="right")),
+    "join full into": (ROWS, 2, lambda s, f: s.join(s, abs, abs, f, how="full")),
     "join keyed": (KEYED, 2, lambda s, f: s.join(s, into=f)),
     "top by": (ROWS, 1, lambda s, f: s.top(1, abs, by=f)),
     "sum": (ROWS, 1, lambda s, f: s.sum(f)),
@@ -80,7 +77,15 @@ OPTIONAL: dict[str, tuple[Any, int, Any]] = {
     "min": (ROWS, 1, lambda s, f: s.min(f)),
     "max": (ROWS, 1, lambda s, f: s.max(f)),
 }
-VERBS = FUNCTIONS | OPTIONAL
+JOINS: dict[str, tuple[Any, int, Any]] = {
+    "join on": (ROWS, 1, lambda s, f: s.join(s, f, abs)),
+    "join semi": (ROWS, 1, lambda s, f: s.join(s, f, abs, how="semi")),
+    "join anti": (ROWS, 1, lambda s, f: s.join(s, abs, f, how="anti")),
+    "join left": (ROWS, 1, lambda s, f: s.join(s, f, abs, how="left")),
+    "join right": (ROWS, 1, lambda s, f: s.join(s, f, abs, how="right")),
+    "join full": (ROWS, 1, lambda s, f: s.join(s, abs, f, how="full")),
+}
+VERBS = FUNCTIONS | OPTIONAL | JOINS
 
 
 def refused(name: str, given: Any) -> str:
@@ -101,6 +106,17 @@ def test_what_is_no_function_is_refused_when_the_program_is_built(name: str) -> 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_that_is_needed_cannot_be_none(name: str) -> None:
     assert "got NoneType" in refused(name, None)
+
+
+@pytest.mark.parametrize("name", JOINS)
+def test_a_join_needs_both_keys(name: str) -> None:
+    assert "must get both `on` and `other_on`, or neither" in refused(name, None)
+
+
+@pytest.mark.parametrize("how", ["left", "right", "full", "semi", "anti"])
+def test_a_kind_of_join_is_not_a_verb(how: str) -> None:
+    with pytest.raises(flo.UnknownVerbError, match=rf'join\(other, …, how="{how}"\)   the verb for this'):
+        getattr(stream(ROWS), f"{how}_join")
 
 
 @pytest.mark.parametrize("name", OPTIONAL)

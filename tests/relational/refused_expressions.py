@@ -12,6 +12,8 @@ REFUSED: dict[str, str] = {
     'c("a") & c("p")': "`and` does not support `a` (int64) and `p` (bool)",
     'nw.when(c("a")).then(1)': "a condition must be bool; `a` is int64",
     'nw.coalesce("a", "s")': "`coalesce` does not support `a` (int64) and `s` (string)",
+    'nw.coalesce("at", "z")': "`coalesce` does not support `at` (timestamp[us]) and `z` (timestamp[",
+    'nw.coalesce("items", "who")': "`coalesce` does not support `items` (list<",
     'c("a").fill_null("none")': "`fill_null` does not support `a` (int64) and 'none' (string)",
     'c("a").is_in(["x"])': "`is_in` does not support `a` (int64) with ['x']",
     'nw.when(c("p")).then(1).otherwise(nw.lit("x"))': "does not support 1 (int64) and 'x' (string)",

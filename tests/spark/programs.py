@@ -244,8 +244,8 @@ class Drawn:
                 lambda: one.minus(two),
                 lambda: one.join(two, left, left, into),
                 lambda: one.join(two, left, right, into).distinct(),
-                lambda: one.semi_join(two, right, left),
-                lambda: one.anti_join(two, left, left),
+                lambda: one.join(two, right, left, how="semi"),
+                lambda: one.join(two, left, left, how="anti"),
             ]
         )()
 

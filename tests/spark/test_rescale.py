@@ -115,7 +115,7 @@ def test_a_rescaling_that_is_broken_off_changes_nothing(tmp_path: Path, monkeypa
 def test_what_cannot_be_cut_is_refused(tmp_path: Path) -> None:
     flow = flo.Flow("partners")
     left, right = flow.input("left", flo.ZSet[Sale]), flow.input("right", flo.ZSet[Sale])
-    flow.output("known", left.semi_join(right, last_of, last_of))
+    flow.output("known", left.join(right, last_of, last_of, how="semi"))
     query = Simulated(flow, tmp_path)
     query.turn({"left": sales(0, 10), "right": sales(5, 10)})
     before = snapshot(str(tmp_path))
@@ -182,8 +182,8 @@ OF_ZSETS = [
     Case("extreme_tables", lambda sales: sales.max_by("shop", "price")),
     Case("distinct_tables", lambda sales: sales.map(shop_of).distinct()),
     Case("join_tables", lambda sales: sales.join(sales, "shop", "shop")),
-    Case("filtering_tables", lambda sales: sales.semi_join(sales.filter(nw.col("price") > 20), "shop", "shop")),
-    Case("outer_tables", lambda sales: sales.left_join(sales.filter(nw.col("price") > 20), "shop", "shop")),
+    Case("filtering_tables", lambda sales: sales.join(sales.filter(nw.col("price") > 20), "shop", "shop", how="semi")),
+    Case("outer_tables", lambda sales: sales.join(sales.filter(nw.col("price") > 20), "shop", "shop", how="left")),
     Case("asof_tables", lambda sales: sales.join_asof(sales.filter(nw.col("price") % 3 == 0), "price", "shop")),
     Case("asof_tables", lambda sales: sales.join_asof(sales, "price", nw.col("price") % 7, direction="forward")),
     Case("from_zset_tables", lambda sales: sales.to_set(), True),

@@ -56,7 +56,7 @@ ADDING: dict[str, Callable[[Pairs, Pairs], Any]] = {
     "flat_map": lambda a, b: a.flat_map(both),
     "union": lambda a, b: a.union(b),
     "join": lambda a, b: a.join(b, first, first),
-    "semi_join": lambda a, b: a.semi_join(b, first, first),
+    "semi_join": lambda a, b: a.join(b, first, first, how="semi"),
     "distinct": lambda a, b: a.distinct(),
     "entries": lambda a, b: a.key_by(first).map_values(second).entries(),
     "join of keyed streams": lambda a, b: a.key_by(first).join(b.key_by(first)).entries(),
@@ -67,9 +67,10 @@ TAKING_BACK: dict[str, Callable[[Pairs, Pairs], Any]] = {
     "count_by": lambda a, b: a.map(shift).count_by(first).filter(small),
     "max": lambda a, b: a.max(),
     "top": lambda a, b: a.top(2, second),
-    "left_join": lambda a, b: a.left_join(b, first, first),
-    "full_join": lambda a, b: a.full_join(b, first, first),
-    "anti_join": lambda a, b: a.anti_join(b, first, first),
+    "join left": lambda a, b: a.join(b, first, first, how="left"),
+    "join right": lambda a, b: a.join(b, first, first, how="right"),
+    "join full": lambda a, b: a.join(b, first, first, how="full"),
+    "join anti": lambda a, b: a.join(b, first, first, how="anti"),
     "minus": lambda a, b: a.minus(b).distinct(),
     "negate": lambda a, b: a.union(b.negate()),
     "map_weights": lambda a, b: a.map_weights(lambda pair, weight: -weight),
@@ -97,9 +98,9 @@ def test_what_only_adds(name: str) -> None:
 def test_what_takes_back(name: str) -> None:
     cause = causes(TAKING_BACK[name])
     assert cause is not None
-    assert cause.name == name
+    assert cause.name == name.split()[0]
     assert cause.origin is not None
-    assert f".{name}(" in cause.origin.text
+    assert f".{cause.name}(" in cause.origin.text
 
 
 def outputs_of(flow: flo.Flow) -> list[Cause | None]:

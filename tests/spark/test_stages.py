@@ -50,14 +50,18 @@ def join_then_sum(flow: flo.Flow) -> Any:
 
 def left_join_then_sum(flow: flo.Flow) -> Any:
     orders, customers = _inputs(flow)
-    return orders.left_join(customers, "customer", "number", {"who": "customer", "price": "price"}).sum_by(
+    return orders.join(customers, "customer", "number", {"who": "customer", "price": "price"}, how="left").sum_by(
         "who", "price"
     )
 
 
 def semi_join_then_distinct_sum(flow: flo.Flow) -> Any:
     orders, customers = _inputs(flow)
-    return orders.semi_join(customers, "customer", "number").top(1, "price", by="customer").sum_by("customer", "price")
+    return (
+        orders.join(customers, "customer", "number", how="semi")
+        .top(1, "price", by="customer")
+        .sum_by("customer", "price")
+    )
 
 
 def sums_added(flow: flo.Flow) -> Any:
@@ -78,7 +82,9 @@ def by_another_column(flow: flo.Flow) -> Any:
 def full_join_then_sum(flow: flo.Flow) -> Any:
     """A customer without orders is where its number is, and its key is null."""
     orders, customers = _inputs(flow)
-    return orders.full_join(customers, "customer", "number", {"who": "customer", "price": "price"}).count_by("who")
+    return orders.join(customers, "customer", "number", {"who": "customer", "price": "price"}, how="full").count_by(
+        "who"
+    )
 
 
 def computed(flow: flo.Flow) -> Any:

@@ -214,10 +214,10 @@ def with_a_table(bounded: str = "shops") -> flo.Flow:
     sales = flow.input("sales", flo.ZSet[Sale], bounded=bounded == "sales")
     shops = flow.input("shops", flo.ZSet[Shop], bounded=bounded == "shops")
     flow.output("joined", sales.join(shops, "shop", "shop", into={"city": "city", "price": "price"}))
-    flow.output("left", sales.left_join(shops, "shop", "shop"))
-    flow.output("full", sales.full_join(shops, "shop", "shop"))
-    flow.output("known", sales.semi_join(shops, "shop", "shop"))
-    flow.output("unknown", sales.anti_join(shops, "shop", "shop"))
+    flow.output("left", sales.join(shops, "shop", "shop", how="left"))
+    flow.output("full", sales.join(shops, "shop", "shop", how="full"))
+    flow.output("known", sales.join(shops, "shop", "shop", how="semi"))
+    flow.output("unknown", sales.join(shops, "shop", "shop", how="anti"))
     return flow
 
 

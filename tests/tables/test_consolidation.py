@@ -59,11 +59,11 @@ def sums(sales: Any) -> Any:
 
 CHAINS: dict[str, Callable[[Any, Any], Any]] = {
     "join": lambda chain, sales: chain.join(sums(sales), key, key, total),
-    "left join": lambda chain, sales: chain.left_join(sums(sales), key, key, total),
-    "full join": lambda chain, sales: chain.full_join(sums(sales), key, key, total),
+    "left join": lambda chain, sales: chain.join(sums(sales), key, key, total, how="left"),
+    "full join": lambda chain, sales: chain.join(sums(sales), key, key, total, how="full"),
     "join, sum": lambda chain, sales: sums(chain.join(sums(sales), key, key, total)),
     "join, map, filter": lambda chain, sales: chain.map(same).filter(bool).join(sums(sales), key, key, total),
-    "semi join, distinct": lambda chain, sales: chain.semi_join(sums(sales), key, key).distinct(),
+    "semi join, distinct": lambda chain, sales: chain.join(sums(sales), key, key, how="semi").distinct(),
     "join with itself": lambda chain, sales: chain.join(chain, key, key, total),
     "plus itself": lambda chain, sales: chain.union(chain),
     "plus and minus": lambda chain, sales: chain.union(chain).minus(chain),

@@ -76,7 +76,7 @@ def program(name, bounded):
     elif name == "constant":
         flow, rows = bound(flo.ZSet[Edge], bounded)
         flow.output(
-            "out", rows.nest(lambda r, loop: r.semi_join(loop.constant(flo.ZSet[int], {1: 1}), source, "value"))
+            "out", rows.nest(lambda r, loop: r.join(loop.constant(flo.ZSet[int], {1: 1}), source, "value", how="semi"))
         )
     elif name == "zip":
         flow, rows = bound(flo.Set[Edge], bounded)

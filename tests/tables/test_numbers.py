@@ -287,8 +287,8 @@ DOWNSTREAM = {
     "how many different sums": lambda z: z.sum_by("group", "price").count_distinct("1"),
     "a join of sums": lambda z: z.sum_by("group", "price").join(z.sum_by("group", "price"), "1", "1"),
     "a join with a column of 64 bits": lambda z: z.sum_by("group", "price").join(z, "1", "price"),
-    "a semi-join with a column of 64 bits": lambda z: z.semi_join(z.sum_by("group", "price"), "price", "1"),
-    "an anti-join": lambda z: z.anti_join(z.sum_by("group", "price"), "price", "1"),
+    "a semi-join with a column of 64 bits": lambda z: z.join(z.sum_by("group", "price"), "price", "1", how="semi"),
+    "an anti-join": lambda z: z.join(z.sum_by("group", "price"), "price", "1", how="anti"),
     "a union with 64 bits": lambda z: z.sum_by("group", "price").union(z.map(own)),
     "a difference with 64 bits": lambda z: z.map(own).minus(z.sum_by("group", "price")),
     "a union of values": lambda z: z.map("price").union(z.sum("price")).distinct(),
@@ -393,7 +393,7 @@ HEAVY = {
     "sum_by": lambda z: z.sum_by("group", "price"),
     "distinct": lambda z: z.distinct(),
     "join": lambda z: z.join(z, "group", "group"),
-    "semi-join": lambda z: z.semi_join(z.map("price"), "price", "value"),
+    "semi-join": lambda z: z.join(z.map("price"), "price", "value", how="semi"),
 }
 
 

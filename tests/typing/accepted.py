@@ -65,18 +65,35 @@ assert_type(rows.avg(lambda r: r[1]), flo.Stream[flo.ZSet[float], flo.Unbounded]
 assert_type(rows.min(lambda r: r[0]), flo.Stream[flo.ZSet[str], flo.Unbounded])
 assert_type(rows.max(), flo.Stream[flo.ZSet[tuple[str, int]], flo.Unbounded])
 assert_type(numbers.count(), flo.Stream[flo.Sequence[int], flo.Bounded])
+Pair = tuple[str, int]
+
+
+def first(row: Pair) -> str:
+    return row[0]
+
+
 assert_type(
-    rows.left_join(rows, lambda r: r[0], lambda r: r[0], into=lambda r, s: r[1] if s is None else s[1]),
+    rows.join(rows, first, first, into=lambda r, s: r[1] if s is None else s[1], how="left"),
     flo.Stream[flo.ZSet[int], flo.Unbounded],
 )
 assert_type(
-    rows.full_join(rows, lambda r: r[0], lambda r: r[0], into=lambda r, s: r is None or s is None),
-    flo.Stream[flo.ZSet[bool], flo.Unbounded],
+    rows.join(rows, first, first, into=lambda r, s: s[1] if r is None else r[1], how="right"),
+    flo.Stream[flo.ZSet[int], flo.Unbounded],
 )
 assert_type(
-    rows.left_join(rows, lambda r: r[0], lambda r: r[0]),
-    flo.Stream[flo.ZSet[tuple[tuple[str, int], tuple[str, int] | None]], flo.Unbounded],
+    rows.join(rows, first, first, into=lambda r, s: r is None or s is None, how="full"),
+    flo.Stream[flo.ZSet[bool], flo.Unbounded],
 )
+assert_type(rows.join(rows, first, first), flo.Stream[flo.ZSet[tuple[Pair, Pair]], flo.Unbounded])
+assert_type(rows.join(rows, first, first, how="inner"), flo.Stream[flo.ZSet[tuple[Pair, Pair]], flo.Unbounded])
+assert_type(rows.join(rows, first, first, how="left"), flo.Stream[flo.ZSet[tuple[Pair, Pair | None]], flo.Unbounded])
+assert_type(rows.join(rows, first, first, how="right"), flo.Stream[flo.ZSet[tuple[Pair | None, Pair]], flo.Unbounded])
+assert_type(
+    rows.join(rows, lambda r: r[0], lambda r: r[0], how="full"),
+    flo.Stream[flo.ZSet[tuple[Pair | None, Pair | None]], flo.Unbounded],
+)
+assert_type(rows.join(rows, lambda r: r[0], lambda r: r[0], how="semi"), flo.Stream[flo.ZSet[Pair], flo.Unbounded])
+assert_type(rows.join(rows, lambda r: r[0], "0", how="anti"), flo.Stream[flo.ZSet[Pair], flo.Unbounded])
 assert_type(numbers.merge(numbers), flo.Stream[flo.Sequence[int], flo.Bounded])
 assert_type(open_numbers.first(), flo.Stream[flo.Sequence[int], flo.Unbounded])
 assert_type(numbers.batch(2).last(), flo.Stream[flo.Sequence[int], flo.Bounded])
@@ -132,7 +149,10 @@ assert_type(
     orders.join(orders, on="user", other_on="user", into={"k": "user", "s": nw.col("price") + nw.col("price_right")}),
     flo.Stream[flo.ZSet[Any], flo.Unbounded],
 )
-assert_type(orders.left_join(orders, "user", "user", into={"k": "user"}), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(
+    orders.join(orders, "user", "user", into={"k": "user"}, how="right"), flo.Stream[flo.ZSet[Any], flo.Unbounded]
+)
+assert_type(orders.join(orders, "user", how="anti"), flo.Stream[flo.ZSet[Order], flo.Unbounded])
 assert_type(orders.top(3, "price", by="user"), flo.Stream[flo.ZSet[Order], flo.Unbounded])
 assert_type(
     orders.top(3, by="user", order_by=[flo.desc("price"), "user"], with_ties=True),

@@ -73,7 +73,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(("set", "set"), "set", lambda one, two: one.difference(two), (1,)),
     Verb(("zset", "zset"), "zset", lambda one, two: one.join(two, half, half, add)),
     Verb(("zset", "zset"), "zset", lambda one, two: one.minus(two)),
-    Verb(("zset", "zset"), "zset", lambda one, two: one.anti_join(two, half, half)),
+    Verb(("zset", "zset"), "zset", lambda one, two: one.join(two, half, half, how="anti")),
     Verb(("zset",), "zset", lambda one: one.distinct()),
     Verb(("zset",), "zset", lambda one: one.negate()),
     Verb(("zset",), "zset", lambda one: one.count()),

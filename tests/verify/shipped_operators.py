@@ -357,6 +357,7 @@ ZSET_JOINS = [
         zset_joins.AntiJoin(),
         zset_joins.AntiJoin(anywhere, anywhere),
         zset_joins.LeftJoin(sign, sign),
+        zset_joins.RightJoin(sign, sign),
         zset_joins.FullJoin(anywhere, anywhere),
         zset_asof.AsOfJoin(),
         zset_asof.AsOfJoin(None, None, sign, sign, forward=True),

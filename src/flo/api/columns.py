@@ -166,9 +166,9 @@ def column_layout(verb: str, parameter: str, given: Any, stream: Any) -> Layout:
 
 
 def _make_expression(verb: str, parameter: str, given: Any, layouts: tuple[Layout, ...]) -> Expression:
-    from flo.columns.expression import Expression
+    from flo.columns.expression import Expression, names_of
 
-    known = Expression.names_of(layouts)
+    known = [name for called in names_of(layouts) for name in called.values()]
     subject, owner = f"`{parameter}` of `{verb}`", "neither side has" if len(layouts) > 1 else "{input} does not have"
     expect_known_columns(f"`{verb}`" if parameter == COLUMNS else subject, given, known, owner)
     try:

@@ -12,7 +12,6 @@ from flo.api.explain import explain_flow
 from flo.api.running import FlowLoop, Result, expect_known, schedule_of
 from flo.api.scope import Scope
 from flo.api.stream import Stream
-from flo.api.table_input import changes_of
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.dag import compile_graph, live_vertices
@@ -116,6 +115,8 @@ class Flow:
         not there does nothing. In tables a column `_deleted` names deletes. With `order_by` the change of a key with
         the largest value in that column counts, whenever it arrives.
         """
+        from flo.columns.changes import changes_of
+
         here = Origin.here()
         try:
             changes, columns = changes_of(name, row, key, order_by)

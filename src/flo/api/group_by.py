@@ -16,8 +16,7 @@ from flo.api.arguments import expect_kind
 from flo.api.column_errors import expect_known_columns
 from flo.api.columns import bind_columns
 from flo.api.ordering import bind_order
-from flo.api.projections import bind_rows, is_column_function
-from flo.api.row_names import columns_of, expect_new_name, named_columns
+from flo.api.projections import bind_rows, columns_of, expect_new_name, is_column_function, named_columns
 from flo.api.scope import name_input
 from flo.core.elements import type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, brief

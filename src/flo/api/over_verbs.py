@@ -97,6 +97,12 @@ class RowsOver(Generic[B]):
         of = None if given_of is None else self._bound(name, given_of)
         if of is None and given.kind in ("sum", "avg", "min", "max", "first", "last", "lag", "lead"):
             raise TypeMismatch(f"`{given.kind}` must get a column or an expression", where=Origin.here())
+        if getattr(given, "order_by", None) is not None:
+            raise TypeMismatch(
+                f"`{name}` of `with_columns` must not have `order_by`: the rows have the order of `over`",
+                instead=((f"over(order_by=…).with_columns({name}=flo.{given.kind}(…))", "the order of the rows"),),
+                where=Origin.here(),
+            )
         where = getattr(given, "where", None)
         where = None if where is None else bind_columns("over", f"{name}, where", where, (self.stream,), bool)
         if given.kind in ("sum", "avg"):

@@ -16,8 +16,7 @@ from flo.api.group_by import (
     group_rows,
     rollup_sets,
 )
-from flo.api.projections import bind_rows
-from flo.api.row_names import columns_of, expect_column, named_columns
+from flo.api.projections import bind_rows, columns_of, expect_column, named_columns
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.errors import Origin, TypeMismatch
 from flo.core.stream_type import Unbounded

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from flo.api.arguments import expect_kind
 from flo.api.columns import Perhaps, bind_columns, column_layout, is_expression, row_layout
+from flo.api.joins import combined_names, expect_comparable
 from flo.api.scope import B_co, C_co, StreamBase, name_input
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
@@ -92,6 +93,8 @@ class TableVerbs(StreamBase[C_co, B_co]):
         _expect_order(at, other_at)
         key = None if keys[0] is None else _bound("by", keys[0], self)
         other_key = None if keys[1] is None else _bound("other_by", keys[1], other)
+        if key is not None:
+            expect_comparable("join_asof", self, other, key, other_key, "by=…, other_by=…")
         into = _side_by_side(self, other, keys[1] or (), suffix, inner=how == "inner")
         operator = AsOfJoin(at, other_at, key, other_key, into, direction == "forward", how == "inner")
         joined: Stream[ZSet[Any], B | B2] = self._then(operator, other)
@@ -144,21 +147,10 @@ def _expect_order(on: Any, other: Any) -> None:
 
 def _side_by_side(stream: Any, other: Any, by: tuple[Any, ...], suffix: str, *, inner: bool) -> Any:
     """Return the function that puts the columns of two rows side by side."""
-    from flo.columns.expression import Expression
+    from flo.columns.expression import names_of
 
     left, right = row_layout("join_asof", "on", stream), row_layout("join_asof", "on", other)
-    into, same = {name: name for name in left.names}, {column for column in by if isinstance(column, str)}
-    called = Expression.names_of((left, right))[len(left.names) :]
-    for name, column in zip(right.names, called, strict=True):
-        if name in same:  # equal to the left one
-            continue
-        shown = f"{name}{suffix}" if name in left.names else name
-        if shown in into:
-            raise TypeMismatch(
-                f"`join_asof` would make two columns `{shown}`",
-                facts=(("left", ", ".join(left.names)), ("right", ", ".join(right.names))),
-                instead=(('suffix="…"', "another suffix for the columns of the other"),),
-                where=Origin.here(),
-            )
-        into[shown] = column
+    called = names_of((left, right))
+    names = combined_names("join_asof", left.names, right.names, [each for each in by if isinstance(each, str)], suffix)
+    into = {name: called[side][column] for name, (side, column) in names.items()}
     return bind_columns("join_asof", "into", into, (stream, other if inner else Perhaps(other)))

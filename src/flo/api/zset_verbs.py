@@ -1,4 +1,4 @@
-"""Verbs of z-sets: joins, aggregates and top-k that retract their results when rows are retracted (§6.3)."""
+"""Verbs of z-sets: aggregates and top-k that retract their results when rows are retracted (§6.3)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from flo.api.arguments import (
     expect_optional,
     result_of,
 )
-from flo.api.columns import WEIGHTS, Asked, Columns, Perhaps
+from flo.api.columns import WEIGHTS, Asked, Columns
 from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
 from flo.api.over_verbs import number_rows
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
 from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, CountDistinct, Linear, Sum
-from flo.values.operators.zset_joins import AntiJoin, FullJoin, LeftJoin, SemiJoin
 from flo.values.operators.zset_ranking import Max, Min, TopK
 from flo.values.operators.zsets import MapWeights, Minus, Negate
 from flo.values.weighted import ZSet
@@ -47,80 +46,6 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
 
         In columns the weight is named `weight`."""
         return self._then(MapWeights(expect_function("map_weights", "f", f, self, WEIGHTS, gives=int)))
-
-    def semi_join(
-        self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-    ) -> Stream[ZSet[T], B | B2]:
-        """Return the rows with a partner in the other z-set."""
-        return self._then(SemiJoin(*_keys("semi_join", on, other_on, self, other)), other)
-
-    def anti_join(
-        self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-    ) -> Stream[ZSet[T], B | B2]:
-        """Return the rows without a partner. Neither side must end: a row is retracted when its partner arrives."""
-        return self._then(AntiJoin(*_keys("anti_join", on, other_on, self, other)), other)
-
-    @overload
-    def left_join(
-        self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-    ) -> Stream[ZSet[tuple[T, U | None]], B | B2]: ...
-    @overload
-    def left_join(
-        self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        into: Callable[[T, U | None], R],
-    ) -> Stream[ZSet[R], B | B2]: ...
-    @overload
-    def left_join(
-        self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        into: Columns,
-    ) -> Stream[ZSet[Any], B | B2]: ...
-    def left_join(self, other: Any, on: Any, other_on: Any, into: Any = None) -> Any:
-        """Return all pairs, and every row without a partner paired with None; combined by `into` if given."""
-        into = expect_optional("left_join", "into", into, self, Perhaps(other))
-        return self._then(LeftJoin(*_keys("left_join", on, other_on, self, other), into), other)
-
-    @overload
-    def full_join(
-        self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-    ) -> Stream[ZSet[tuple[T | None, U | None]], B | B2]: ...
-    @overload
-    def full_join(
-        self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        into: Callable[[T | None, U | None], R],
-    ) -> Stream[ZSet[R], B | B2]: ...
-    @overload
-    def full_join(
-        self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        into: Columns,
-    ) -> Stream[ZSet[Any], B | B2]: ...
-    def full_join(self, other: Any, on: Any, other_on: Any, into: Any = None) -> Any:
-        """Return all pairs, and every row of either side without a partner paired with None; combined by `into`."""
-        into = expect_optional("full_join", "into", into, Perhaps(self), Perhaps(other))
-        return self._then(FullJoin(*_keys("full_join", on, other_on, self, other), into), other)
 
     def avg(self: ZSetVerbs[ZSet[T], B], of: Asked[T] | None = None) -> Stream[ZSet[float], B]:
         """Return the mean of the elements, or of `of(element)`; no row while there are none."""
@@ -323,7 +248,3 @@ def _expect_order_by(key: Any, with_ties: bool, rank: Any) -> None:
     if key is None:
         what = "`top` must get `order_by`, or a function as `key`; got NoneType"
     raise TypeMismatch(what, instead=(('order_by=flo.desc("price")', "the largest first"),), where=Origin.here())
-
-
-def _keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> tuple[Any, Any]:
-    return expect_function(verb, "on", on, stream), expect_function(verb, "other_on", other_on, other)

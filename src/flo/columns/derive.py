@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Optional, TypeAlias, get_args, is_typeddict
+from typing import Any, TypeAlias, get_args, is_typeddict
 
 from flo.columns.function_types import Declared, constant_type, result_type
 from flo.columns.known_types import Unclear, describe_type, is_fixed_tuple, items_of, union_of
@@ -31,7 +31,7 @@ from flo.values.operators.keyed_streams import KeyBy, MapValues, inner_types
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.sequences import Fold, Scan
 from flo.values.operators.zset_aggregates import Aggregate, Aggregator, Linear
-from flo.values.operators.zset_joins import FullJoin, LeftJoin, Pairing, ZSetJoin
+from flo.values.operators.zset_joins import Outer, Pairing, ZSetJoin
 from flo.values.operators.zset_ranking import TopK
 
 
@@ -156,9 +156,7 @@ def _folded(initial: Any, f: Any, element: Any) -> Any:
 def _sides(operator: Any, inputs: StreamTypes) -> tuple[Any, Any]:
     of: list[Any] = [getattr(each.collection, "inner", each.collection) for each in inputs]
     left, right = (each.element for each in of)
-    if isinstance(operator, (LeftJoin, FullJoin)):
-        right = Optional[right]  # noqa: UP045
-    return (Optional[left] if isinstance(operator, FullJoin) else left), right  # noqa: UP045
+    return operator.sides(left, right) if isinstance(operator, Outer) else (left, right)
 
 
 def _aggregator(aggregator: Aggregator, element: Any, origin: Origin | None) -> tuple[Any, Fault | None]:

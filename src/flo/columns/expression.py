@@ -150,7 +150,7 @@ class Expression:
     @cached_property
     def arguments(self) -> tuple[dict[str, str], ...]:
         """For each row, the names of its columns in the expression."""
-        return _called(self.inputs)
+        return names_of(self.inputs)
 
     def on_rows(self, inputs: tuple[Layout, ...]) -> Expression:
         """Return the expression on rows without some columns, which it does not read."""
@@ -158,11 +158,6 @@ class Expression:
             {name: names[name] for name in layout.names} for names, layout in zip(self.arguments, inputs, strict=True)
         )
         return Expression(self.given, inputs, self.kind, called)
-
-    @staticmethod
-    def names_of(inputs: tuple[Layout, ...]) -> list[str]:
-        """Return the names of the columns of these rows in an expression."""
-        return [name for called in _called(inputs) for name in called.values()]
 
     @cached_property
     def reads(self) -> tuple[tuple[str, ...], ...]:
@@ -411,7 +406,8 @@ class Expression:
         return self.__name__
 
 
-def _called(inputs: tuple[Layout, ...]) -> tuple[dict[str, str], ...]:
+def names_of(inputs: tuple[Layout, ...]) -> tuple[dict[str, str], ...]:
+    """Return, for each row, the names of its columns in an expression of all rows."""
     taken: set[str] = set()
     found = []
     for layout in inputs:
@@ -469,4 +465,4 @@ def _node_text(node: Any) -> str:
     return f"{node.name}({', '.join([*parts, *(f'{name}={value!r}' for name, value in node.kwargs.items())])})"
 
 
-__all__ = ["RIGHT", "WEIGHTS", "Column", "Columns", "Expression", "nullable_layout", "expression_text"]
+__all__ = ["RIGHT", "WEIGHTS", "Column", "Columns", "Expression", "nullable_layout", "expression_text", "names_of"]

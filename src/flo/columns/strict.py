@@ -39,6 +39,8 @@ READ = frozenset("aAbBcCdDeFhHIjklmMnprRsStTuUwWxXyYzZ%f")
 """The directives of formats by which texts are read; `%f` is read by Python."""
 WRITTEN = (READ - set("kls")) | {"g", "G", "V"}
 """The directives of formats by which times are written."""
+CHOICES = ("coalesce", "fill_null")
+"""Functions whose result is one of their operands."""
 FORMATS = {
     "str.to_datetime": READ,
     "str.to_date": READ,
@@ -64,8 +66,10 @@ def _described(operand: Value) -> str:
 
 def expect_sound(node: Any, operands: list[Value]) -> None:
     """Raise if a call fails, or means nothing, on any rows."""
-    if node.name in COMPARISONS or node.name in ("is_between", "__sub__"):
+    if node.name in COMPARISONS or node.name in ("is_between", "__sub__", *CHOICES):
         _expect_zones(node, operands)
+    if node.name in CHOICES:
+        _expect_one_nested_type(node, operands)
     if node.name in FORMATS:
         _expect_format(node.name, node.kwargs["format"])
     if node.name == "str.contains" and not node.kwargs["literal"] and isinstance(operands[1].data, pa.Scalar):
@@ -84,6 +88,23 @@ def _expect_zones(node: Any, operands: list[Value]) -> None:
     moments = [each for each in operands if pa.types.is_timestamp(each.data.type)]
     if len({each.data.type.tz is None for each in moments}) > 1:
         raise unsupported_error(node, operands)
+
+
+def _expect_one_nested_type(node: Any, operands: list[Value]) -> None:
+    """Raise if lists or structs differ in type: Arrow notices only when there are rows."""
+    kinds = {each.data.type for each in operands if not pa.types.is_null(each.data.type)}
+    if len(kinds) > 1 and any(map(pa.types.is_nested, kinds)):
+        raise unsupported_error(node, operands)
+
+
+def are_other_times(one: pa.DataType, other: pa.DataType) -> bool:
+    """Return whether these are two kinds of times of which none equals one of the other kind: dates, times with a zone
+    and times without."""
+    kinds = [
+        "date" if pa.types.is_date(kind) else kind.tz is None if pa.types.is_timestamp(kind) else None
+        for kind in (one, other)
+    ]
+    return None not in kinds and kinds[0] != kinds[1]
 
 
 def _expect_format(name: str, form: Any) -> None:

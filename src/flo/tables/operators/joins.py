@@ -1,7 +1,8 @@
 """Joins on tables: a delta meets the trace of the other side, and the traces grow by the deltas.
 
 `semi_join` is the join of the left rows with the keys that the right side has, and `anti_join` has those that it leaves
-out. `left_join` is `join`, and what `anti_join` gives beside None; `full_join` has the same of the right side too.
+out. `left_join` is `join`, and what `anti_join` gives beside None; `right_join` has the same of the right side, and
+`full_join` of both.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ from flo.values.operators.joins import Key
 from flo.values.operators.keyed_streams import KeyedJoin
 from flo.values.operators.sets import SetJoin
 from flo.values.operators.shapes import expect_declared
-from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, SemiJoin
+from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, Outer, RightJoin, SemiJoin
 
-Pairing: TypeAlias = Join | BagJoin | SetJoin | LeftJoin | FullJoin
+Pairing: TypeAlias = Join | BagJoin | SetJoin | Outer
 """Joins that make a row of two."""
 J = TypeVar("J", bound=Pairing | SemiJoin | AntiJoin, covariant=True)
 Meeting: TypeAlias = tuple[Run, Run, Indices, Indices]
@@ -369,16 +370,16 @@ class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
         return (*self.keys, *layout_of(self.inputs[1]).names)
 
 
-@form_of(LeftJoin, FullJoin)
+@form_of(LeftJoin, RightJoin, FullJoin)
 @final
 @dataclass(frozen=True)
-class OuterTables(Paired[LeftJoin | FullJoin]):
-    """left_join and full_join: both sides by key, and which keys they have."""
+class OuterTables(Paired[Outer]):
+    """left_join, right_join and full_join: both sides by key, and which keys they have."""
 
     left: Trace = kept(NOTHING, Cut.BY_KEY)
     right: Trace = kept(NOTHING, Cut.BY_KEY)
     partners: Partners = kept(NO_PARTNERS, Cut.BY_KEY)
-    """The keys of the right side."""
+    """The keys of the right side, where rows of the left may stand alone."""
     other_partners: Partners = kept(NO_PARTNERS, Cut.BY_KEY)
     """Those of the left one, where rows of the right may stand alone."""
     ended_side: int | None = kept(None, Cut.SAME)
@@ -386,36 +387,40 @@ class OuterTables(Paired[LeftJoin | FullJoin]):
     name = "outer_tables"
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        return None if isinstance(self.like, FullJoin) else super().passed(columns)  # a row may have no left side
+        return None if self.like.alone[1] else super().passed(columns)  # a row may have no left side
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
         joined = Joined.of(self)
-        names, others_names = ((*self.keys, *layout_of(of).names) for of in self.inputs)
-        partners, moved = self.partners.met(self.relevant(other, 1, self.left), others_names)
-        traces = self.grown(self.left, 0, one), self.grown(self.right, 1, other)
-        grown = replace(self, left=traces[0], right=traces[1], partners=partners)
+        names, others_names = self._names()
+        grown = replace(self, left=self.grown(self.left, 0, one), right=self.grown(self.right, 1, other))
         parts = [paired(joined, list(find_meetings(one, other, self.left, self.right)), self.keys)]
-        alone = shown(one, self.left, partners, moved, having=False)
-        parts.append(self._beside_none(joined, alone, None))
-        if isinstance(self.like, FullJoin):
-            others, moved = self.other_partners.met(self.relevant(one, 0, self.right), names)
-            alone = shown(other, self.right, others, moved, having=False)
+        if self.like.alone[0]:
+            partners, moved = self.partners.met(self.relevant(other, 1, self.left), others_names)
+            alone = shown(one, self.left, partners, moved, having=False)
+            parts.append(self._beside_none(joined, alone, None))
+            grown = replace(grown, partners=partners)
+        if self.like.alone[1]:
+            partners, moved = self.other_partners.met(self.relevant(one, 0, self.right), names)
+            alone = shown(other, self.right, partners, moved, having=False)
             parts.append(self._beside_none(joined, None, alone))
-            grown = replace(grown, other_partners=others)
+            grown = replace(grown, other_partners=partners)
         some = [part for part in parts if part is not None]
         return grown, (self.emitted(pa.concat_tables(some) if some else None),)
 
     def side_ended(self, index: int) -> Self:
-        names = [(*self.keys, *layout_of(of).names) for of in self.inputs]
         sides = [self.left.consolidated(), self.right.consolidated()]
         partners = [self.other_partners, self.partners]
         ended, other = replace(self, ended_side=index), 1 - index
-        if other == 1 or isinstance(self.like, FullJoin):
+        if self.like.alone[index]:
             kept = [ended.relevant(run, other, sides[index]) for run in sides[other]]
-            partners[other] = NO_PARTNERS.met(kept[0], names[other])[0] if kept else NO_PARTNERS
+            partners[other] = NO_PARTNERS.met(kept[0], self._names()[other])[0] if kept else NO_PARTNERS
         partners[index], sides[other] = partners[index].keys_only(), NOTHING
         return replace(ended, left=sides[0], right=sides[1], partners=partners[1], other_partners=partners[0])
+
+    def _names(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of the rows of both sides."""
+        return tuple((*self.keys, *layout_of(of).names) for of in self.inputs)
 
     def _beside_none(self, joined: Joined, left: pa.Table | None, right: pa.Table | None) -> pa.Table | None:
         rows = left if right is None else right
