@@ -6,8 +6,8 @@ operator, its state and a shuffle only see what is needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import combinations
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations, count
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from flo.api.aggregates import AggregateSpec
@@ -179,10 +179,13 @@ class _Plan:
         self._given[name], self._shown[name] = spec, f"`{name}={spec!r}` of `agg`"
         for each in (*spec.arguments, *(() if spec.where is None else (spec.where,))):
             expect_known_here(self._shown[name], each, self.stream)
-        arguments = [self._column(name, each) for each in spec.arguments]
+        given = list(spec.arguments)
         if spec.order_by is not None:
             ordered, self._directions[name] = self._ordered(spec.order_by)
-            arguments += [self._column(name, each) for each in ordered]
+            given += ordered
+        arguments: list[str] = []
+        for each in given:
+            arguments.append(self._column(name, each, arguments))
         where = None if spec.where is None else self._column(name, spec.where)
         return AggregateSpec(spec.kind, tuple(arguments), where, spec.options)
 
@@ -191,14 +194,19 @@ class _Plan:
         given = bound.key.given
         return list(given), bound.directions
 
-    def _column(self, aggregate: str, given: Any) -> str:
-        """Return the name of the column with this argument; equal arguments share one."""
+    def _column(self, aggregate: str, given: Any, taken: Sequence[str] = ()) -> str:
+        """Return the name of the column with this argument. Equal arguments of different aggregates share one; those of
+        one aggregate do not, because its state has a column for each: `taken` are the columns that it has already."""
         from flo.columns.expression import expression_text
 
-        known = given if is_column_function(given) else expression_text(given)
-        if known not in self._names:
-            name = self._names[known] = f"{ARGUMENT}{len(self._names)}"
-            self.columns[name], self._called[name] = given, aggregate
+        text = given if is_column_function(given) else expression_text(given)
+        for again in count():
+            known = text, again
+            if known not in self._names:
+                name = self._names[known] = f"{ARGUMENT}{len(self._names)}"
+                self.columns[name], self._called[name] = given, aggregate
+            if self._names[known] not in taken:
+                break
         return self._names[known]
 
     def project(self, sets: tuple[tuple[str, ...], ...] | None) -> Any:
