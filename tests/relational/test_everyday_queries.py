@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+import re
+from datetime import date, datetime
 from typing import Annotated, Any, NamedTuple
 
 import pyarrow as pa
+import pytest
 
 import flo
 from tests.relational.harness import Query, Source, agree
@@ -82,3 +85,58 @@ def test_unsigned_numbers_are_computed_on_tables() -> None:
         """SELECT place, note, sum(size::HUGEINT) OVER (PARTITION BY place
         ORDER BY note, value NULLS FIRST, size NULLS FIRST ROWS 1 PRECEDING) FROM readings""",
     )
+
+
+class Who(NamedTuple):
+    name: str
+    age: int
+
+
+class Visit(NamedTuple):
+    day: date
+    seconds: int
+    who: Who
+
+
+def loop_on(place: str, flow: flo.Flow) -> Any:
+    return flow.loop() if place == "values" else flow.on(flo.here).loop()
+
+
+@pytest.mark.parametrize("place", ["values", "tables"])
+@pytest.mark.parametrize(
+    ("row", "wrong"),
+    [
+        (Visit(date(2026, 1, 1), 1.5, Who("ann", 1)), "`seconds` of element 1 of `visits` is 1.5; expected int"),  # type: ignore[arg-type]
+        (Visit(datetime(2026, 1, 1, 12), 1, Who("ann", 1)), "`day` of element 1 of `visits` is datetime.datetime"),
+        (Visit(3, 1, Who("ann", 1)), "`day` of element 1 of `visits` is 3; expected date"),  # type: ignore[arg-type]
+        (Visit(date(2026, 1, 1), 1, Who("ann", None)), "`who.age` of element 1 of `visits` is None; expected int"),  # type: ignore[arg-type]
+    ],
+    ids=["float", "time of day", "number", "row within the row"],
+)
+def test_a_value_of_another_type_is_an_error_never_another_value(place: str, row: Visit, wrong: str) -> None:
+    flow = flo.Flow("visits")
+    flow.output("found", flow.input("visits", flo.ZSet[Visit]).select("day", "seconds"))
+    loop = loop_on(place, flow)
+    with pytest.raises(flo.ElementError, match=re.escape(wrong)):
+        loop.push(visits=[Visit(date(2026, 1, 1), 1, Who("ann", 1)), row])
+
+
+@pytest.mark.parametrize("place", ["values", "tables"])
+def test_a_row_of_a_function_has_values_of_its_types(place: str) -> None:
+    def halved(visit: Visit) -> Visit:
+        return visit._replace(seconds=visit.seconds / 2)  # type: ignore[arg-type]
+
+    flow = flo.Flow("halved")
+    flow.output("found", flow.input("visits", flo.ZSet[Visit]).map(halved))
+    run = flow.run if place == "values" else flow.on(flo.here).run
+    with pytest.raises(flo.FunctionError, match="`seconds` of the function's results must be int"):
+        run(visits=[Visit(date(2026, 1, 1), 3, Who("ann", 1))])
+
+
+@pytest.mark.parametrize("place", ["values", "tables"])
+def test_a_row_of_a_table_has_no_null_where_none_is_allowed(place: str) -> None:
+    flow = flo.Flow("customers")
+    flow.output("found", flow.table("customers", Who, key="name"))
+    loop = loop_on(place, flow)
+    with pytest.raises(flo.ElementError, match="element 0 of `customers` has null in `age`: expected int"):
+        loop.push(customers=[Who("ann", None)])  # type: ignore[arg-type]
