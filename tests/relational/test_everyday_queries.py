@@ -140,3 +140,21 @@ def test_a_row_of_a_table_has_no_null_where_none_is_allowed(place: str) -> None:
     loop = loop_on(place, flow)
     with pytest.raises(flo.ElementError, match="element 0 of `customers` has null in `age`: expected int"):
         loop.push(customers=[Who("ann", None)])  # type: ignore[arg-type]
+
+
+class Listed(NamedTuple):
+    id: int
+    items: list[int]
+
+
+def test_a_column_of_lists_in_a_z_set_is_refused_when_the_program_is_built() -> None:
+    """Rows of a z-set are compared by hash, so it would fail with the first row."""
+    flow = flo.Flow("lists")
+    with pytest.raises(flo.TypeMismatch, match=r"`items` of Listed is list\[int\](.|\n)*items: tuple\[int, ...\]"):
+        flow.input("orders", flo.ZSet[Listed])
+    readings = flow.input("readings", flo.ZSet[Reading])
+    with pytest.raises(flo.TypeMismatch, match=r"must be hashable, because rows of a ZSet are; got list\[str\]"):
+        readings.with_columns(words=lambda row: row.note.split(" "))
+    words = readings.select(word=lambda row: tuple(row.note.split(" "))).explode("word")
+    flow.output("words", words)
+    assert flow.run(readings=[Reading("a", 1, 1, "x y")])["words"] == {("x",): 1, ("y",): 1}

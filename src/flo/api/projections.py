@@ -75,6 +75,14 @@ def _typed(verb: str, name: str, function: Any, stream: Any) -> Any:
         why = f"it returns {type_name(kind)}, which has no column" if cell_of(kind) is None else None
     except Unclear as unclear:
         kind, why = Any, str(unclear)
+    if why is None and getattr(stream.collection, "unordered", False) and not cell_of(kind).hashable:  # type: ignore[union-attr]
+        error = TypeMismatch(
+            f"the column `{name}` of `{verb}` must be hashable, because rows of a {stream.collection.name} are; "
+            f"got {type_name(kind)}",
+            facts=(("function", label(function)), ("{input}", stream.type.described())),
+            instead=(("tuple(…)", "a tuple instead of a list"),),
+        )
+        raise name_input(error, stream).located(Origin.here())
     if why is not None:
         error = TypeMismatch(
             f"the type of the column `{name}` of `{verb}` is unknown",

@@ -90,6 +90,15 @@ def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
     return tuple((name, hints[name]) for name in names if name in hints)
 
 
+def unhashable_field(kind: Any) -> tuple[str, Any] | None:
+    """Return the first field of a row type whose values cannot be hashed, with its type: a list, a dict or a set."""
+    for name, part in _fields(kind) if isinstance(kind, type) else ():
+        for each in alternatives(part):
+            if (get_origin(each) or each) in (list, dict, set):
+                return name, part
+    return None
+
+
 @lru_cache(maxsize=1024)
 def _exact_types(kind: Any) -> frozenset[type]:
     """Return classes whose direct instances all belong to a type, as far as that is known at once."""
