@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
 from typing import Annotated, Any, NamedTuple
+from zoneinfo import ZoneInfo
 
+import narwhals as nw
 import pyarrow as pa
 import pytest
 
@@ -158,3 +161,81 @@ def test_a_column_of_lists_in_a_z_set_is_refused_when_the_program_is_built() -> 
     words = readings.select(word=lambda row: tuple(row.note.split(" "))).explode("word")
     flow.output("words", words)
     assert flow.run(readings=[Reading("a", 1, 1, "x y")])["words"] == {("x",): 1, ("y",): 1}
+
+
+BERLIN = ZoneInfo("Europe/Berlin")
+Cents = Annotated[Decimal, pa.decimal128(4, 2)]
+
+
+class Label(NamedTuple):
+    text: str
+    number: int | None
+
+
+class Offer(NamedTuple):
+    item: str
+    label: Label | None
+    price: Cents | None
+    pieces: int
+    seen: Annotated[datetime, BERLIN]
+    sold: Annotated[datetime, pa.timestamp("us", "UTC")] | None
+
+
+OFFERS = [
+    Offer("a", Label("x", None), Decimal("1.50"), 0, datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN, fold=1), None),
+    Offer(
+        "a", Label("x", 2), Decimal("-1.50"), 3, datetime(2026, 1, 1, tzinfo=BERLIN), datetime(2026, 1, 2, tzinfo=UTC)
+    ),
+    Offer("a", None, None, 1, datetime(2026, 1, 1, tzinfo=BERLIN), datetime(2026, 1, 1, tzinfo=UTC)),
+]
+
+
+def on_both(make: Any) -> list[Any]:
+    """Returns the rows that a stream of the offers has on values; on tables it must have the same."""
+    flow = flo.Flow("offers")
+    flow.output("found", make(flow.input("offers", flo.ZSet[Offer])))
+    found = flow.run(offers=OFFERS)["found"]
+    table = flow.on(flo.here).run(offers=OFFERS)["found"].to_pylist()
+    assert len(table) == len(found)
+    assert {repr(list(row.values())[:-1]) for row in table} == {
+        repr([plain_item(item) for item in row]) for row in found
+    }
+    return sorted((tuple(row) for row in found), key=repr)
+
+
+def plain_item(item: Any) -> Any:
+    """A value as Arrow gives it."""
+    if isinstance(item, datetime):
+        return item if item.tzinfo != timezone(timedelta(hours=1)) else item.astimezone(BERLIN)
+    return item._asdict() if isinstance(item, Label) else [*map(plain_item, item)] if isinstance(item, tuple) else item
+
+
+def test_rows_within_rows_have_an_order_nulls_first() -> None:
+    found = on_both(
+        lambda offers: offers.group_by("item").agg(
+            least=flo.min("label"),
+            last=flo.arg_max("pieces", by="label"),
+            all=flo.collect("label"),
+            usual=flo.mode("label"),
+        )
+    )
+    first, second = Label("x", None), Label("x", 2)
+    assert found == [("a", first, 3, (first, second), first)]
+    top = on_both(lambda offers: offers.top(1, order_by=flo.desc("label", nulls_last=True)).select("label"))
+    assert top == [(second,)]
+
+
+def test_the_later_of_two_times_with_zones() -> None:
+    found = on_both(
+        lambda offers: offers.select("pieces", late=flo.greatest("sold", "seen"), soon=flo.least("sold", "seen"))
+    )
+    assert [(pieces, late.astimezone(UTC).day, soon.astimezone(UTC).day) for pieces, late, soon in found] == [
+        (0, 25, 25),
+        (1, 1, 31),
+        (3, 2, 31),
+    ]
+
+
+def test_a_decimal_divided_by_zero_is_null() -> None:
+    found = on_both(lambda offers: offers.select("pieces", each=nw.col("price") / nw.col("pieces")))
+    assert [each for _, each in found] == [None, None, Decimal("-0.5")]
