@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import flo
+from flo.api.row_names import columns_of
 from tests.relational.harness import Query, Source, agree
 
 UInt = Annotated[int, pa.uint64()]
@@ -239,3 +240,49 @@ def test_the_later_of_two_times_with_zones() -> None:
 def test_a_decimal_divided_by_zero_is_null() -> None:
     found = on_both(lambda offers: offers.select("pieces", each=nw.col("price") / nw.col("pieces")))
     assert [each for _, each in found] == [None, None, Decimal("-0.5")]
+
+
+def test_several_columns_in_one_expression() -> None:
+    flow = flo.Flow("several")
+    readings = flow.input("readings", flo.ZSet[Reading])
+    assert columns_of(readings.select(nw.all()), "select") == ("place", "value", "size", "note")
+    assert columns_of(readings.select(nw.col("note", "place")), "select") == ("note", "place")
+    assert columns_of(readings.select("note", nw.selectors.numeric() * 2), "select") == ("note", "value", "size")
+    assert columns_of(readings.select(nw.exclude("note").name.suffix("_1")), "select") == (
+        "place_1",
+        "value_1",
+        "size_1",
+    )
+    assert columns_of(readings.drop(["note", "size"]), "drop") == ("place", "value")
+    flow.output("doubled", readings.select(nw.col("value", "size") * 2))
+    assert flow.run(readings=[Reading("a", 1, 3, "")])["doubled"] == {(2, 6): 1}
+
+
+@pytest.mark.parametrize(
+    ("write", "instead"),
+    [
+        (lambda readings: readings.sort("value"), "readings.top(n, order_by=…)"),
+        (lambda readings: readings.value, 'nw.col("value")'),
+        (lambda readings: readings.fillna(0), 'with_columns(x=nw.col("x").fill_null(…))'),
+        (lambda readings: readings.collect(), "flow.output(name, …)"),
+        (lambda readings: readings.filter(nw.col("value") > 1, nw.col("size") > 1), "&"),
+        (lambda readings: readings.filter(place="a"), "&"),
+        (lambda readings: readings.select(), "select(nw.all())"),
+        (lambda readings: readings.drop(nw.col("value")), 'drop("price")'),
+        (lambda readings: readings.rename(str.upper), 'rename({"old": "new"})'),
+        (lambda readings: readings.rename({"value": 3}), 'rename({"old": "new"})'),
+        (lambda readings: readings.group_by("place").count(), "agg(n=flo.count())"),
+        (lambda readings: readings.group_by("place").having(nw.col("n") > 1), "agg(…).filter(…)"),
+        (lambda readings: readings.agg(flo.sum("value")), "agg(sum_1=flo.sum('value'))"),
+        (lambda readings: readings.agg(flo.sum("value").alias("total")), "agg(name=flo.sum('value'))"),
+        (lambda readings: flo.rank().over("place"), "with_columns(name=flo.rank(…))"),
+        (lambda readings: readings.filter(flo.col("value") > 1), "nw.col"),
+        (lambda readings: readings.agg(n=flo.mean("value")), 'flo.avg("x")'),
+    ],
+)
+def test_words_of_other_libraries_lead_to_the_verb(write: Any, instead: str) -> None:
+    readings = flo.Flow("words").input("readings", flo.ZSet[Reading])
+    with pytest.raises(flo.FloError) as caught:
+        write(readings)
+    assert instead in " ".join(text for text, _ in caught.value.instead).replace("{input}", "readings")
+    assert caught.value.where is not None

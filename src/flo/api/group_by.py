@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, count
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
 
-from flo.api.aggregates import AggregateSpec
+from flo.api.aggregates import AggregateSpec, shown_argument
 from flo.api.aligning import retype
 from flo.api.arguments import expect_kind
 from flo.api.column_errors import expect_known_columns
@@ -20,7 +20,7 @@ from flo.api.projections import bind_rows, is_column_function
 from flo.api.row_names import columns_of, expect_new_name, named_columns
 from flo.api.scope import name_input
 from flo.core.elements import type_name
-from flo.core.errors import FloError, Origin, TypeMismatch, brief
+from flo.core.errors import FloError, Origin, TypeMismatch, UnknownVerbError, brief
 from flo.core.stream_type import Unbounded
 from flo.core.structural import Source
 from flo.values.operators.elementwise import Map
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 B = TypeVar("B", bound=Unbounded)
 ARGUMENT = "=="
 """The names of the argument columns begin with this; no column of a user does."""
+CONDITIONS = ("having", "filter", "where")
 SET, PRESENT = "=set", f"{ARGUMENT}present"
 
 
@@ -46,8 +47,21 @@ class Grouped(Generic[B]):
     def __repr__(self) -> str:
         return f"<{self._verb} {', '.join(self._keys)} of {self._stream!r}>"
 
-    def agg(self, **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
+    if not TYPE_CHECKING:  # type checkers know that there is only `agg`
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise, with what to write instead."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            own = "agg(n=flo.count())" if name in ("count", "len", "size") else f"agg({name}=flo.{name}(…))"
+            instead = (
+                ("agg(…).filter(…)", "conditions on groups") if name in CONDITIONS else (own, "aggregates by name")
+            )
+            raise UnknownVerbError(f"`{self._verb}` has no verb `{name}`", instead=(instead,), where=Origin.here())
+
+    def agg(self, *unnamed: Never, **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
         """Return a row for each group: its columns, and a column for each aggregate."""
+        expect_names(unnamed)
         found: Stream[ZSet[Any], B] = aggregated(self._stream, self._keys, aggregates, self._sets)
         return found
 
@@ -135,6 +149,18 @@ def aggregated(
     return result
 
 
+def expect_names(unnamed: tuple[Any, ...]) -> None:
+    """Raise if aggregates have no names."""
+    for given in unnamed:
+        shown = shown_argument(given)
+        named = f"agg({given.kind}_1={shown})" if isinstance(given, AggregateSpec) else "agg(n=flo.count(), …)"
+        raise TypeMismatch(
+            f"`agg` must get aggregates by name; got {shown}",
+            instead=((named, "name=aggregate"),),
+            where=Origin.here(),
+        )
+
+
 def _expect_aggregates(keys: Mapping[str, Any], aggregates: Mapping[str, Any]) -> None:
     if not aggregates:
         raise TypeMismatch(
@@ -145,7 +171,7 @@ def _expect_aggregates(keys: Mapping[str, Any], aggregates: Mapping[str, Any]) -
     for name, spec in aggregates.items():
         if not isinstance(spec, AggregateSpec):
             raise TypeMismatch(
-                f"`{name}` of `agg` must be an aggregate; got {brief(spec)}",
+                f"`{name}` of `agg` must be an aggregate; got {shown_argument(spec)}",
                 instead=(
                     (f"{name}=flo.sum({spec!r})" if isinstance(spec, str) else f"{name}=flo.sum(…)", "or another"),
                     (f"{name}=flo.count()", "counts rows"),

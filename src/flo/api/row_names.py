@@ -30,6 +30,19 @@ def columns_of(stream: StreamBase[Any, Any], verb: str) -> tuple[str, ...]:
     raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
 
 
+def expect_name(verb: str, given: Any) -> None:
+    """Raise unless this is a name of a column."""
+    if not isinstance(given, str):
+        from flo.columns.readable import readable
+
+        shown = readable(given) if hasattr(given, "_nodes") else brief(given)
+        raise TypeMismatch(
+            f"`{verb}` must get names of columns; got {shown}",
+            instead=((f'{verb}("price")' if verb == "drop" else f'{verb}({{"old": "new"}})', "strings"),),
+            where=Origin.here(),
+        )
+
+
 def expect_column(stream: StreamBase[Any, Any], verb: str, name: str, known: tuple[str, ...]) -> None:
     if name not in known:
         error = unknown_column(f"`{verb}`", name, known)
@@ -39,12 +52,27 @@ def expect_column(stream: StreamBase[Any, Any], verb: str, name: str, known: tup
 def named_columns(verb: str, given: tuple[Any, ...], named: Mapping[str, Any], stream: Any) -> dict[str, Any]:
     """Return columns by name: names stand for themselves, and expressions have the name of their column or alias."""
     found: dict[str, Any] = {}
-    for each in (part for item in given for part in (item if isinstance(item, (list, tuple)) else (item,))):
+    every = [part for item in given for part in (item if isinstance(item, (list, tuple)) else (item,))]
+    for each in (part for item in every for part in _one_by_one(item, stream)):
         name = each if isinstance(each, str) else _output_name(verb, each)
         found[expect_new_name(verb, name, found)] = each
     for name, each in named.items():
         found[expect_new_name(verb, name, found)] = each
     return found
+
+
+def _one_by_one(given: Any, stream: Any) -> list[Any]:
+    """Return an expression of several columns, such as `nw.all()`, as one for each."""
+    if not hasattr(given, "_nodes"):
+        return [given]
+    from flo.columns.building import one_by_one
+    from flo.columns.layout import Layout
+
+    layout = Layout.of(kind_of(stream))
+    try:
+        return [given] if layout is None else one_by_one(given, layout.schema)
+    except Exception:  # an unknown column, which is reported with its name
+        return [given]
 
 
 def expect_new_name(verb: str, name: str, found: Mapping[str, Any]) -> str:

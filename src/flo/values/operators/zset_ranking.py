@@ -6,7 +6,7 @@ A group keeps all its rows, and remembers its first k. It is searched again only
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from heapq import nsmallest
@@ -84,7 +84,7 @@ def _ordered(key: Any) -> Any:
         return NULL
     if key != key:
         return NAN
-    kind: Hashable = type(key)
+    kind: Any = type(key)
     return tuple(map(_ordered, key)) if is_plain_tuple(kind) else instant_element(key)
 
 
