@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Annotated, Any, NamedTuple
@@ -286,3 +287,40 @@ def test_words_of_other_libraries_lead_to_the_verb(write: Any, instead: str) -> 
         write(readings)
     assert instead in " ".join(text for text, _ in caught.value.instead).replace("{input}", "readings")
     assert caught.value.where is not None
+
+
+@dataclass(frozen=True)
+class Frozen:
+    a: int
+    b: str | None = None
+
+
+@dataclass
+class Loose:
+    a: int
+
+
+class Pair(NamedTuple):
+    a: int
+    b: str | None
+
+
+@pytest.mark.parametrize("row", [Frozen, Pair])
+def test_dicts_are_rows_on_every_engine(row: Any) -> None:
+    flow = flo.Flow("dicts")
+    flow.output("found", flow.input("rows", flo.ZSet[row]))
+    data = [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
+    assert flow.run(rows=data)["found"] == {row(1, "x"): 1, row(2, None): 1}
+    assert flow.on(flo.here).run(rows=data)["found"].num_rows == 2
+
+
+def test_what_can_be_changed_is_no_row_of_a_z_set() -> None:
+    with pytest.raises(flo.TypeMismatch, match="Loose is a dataclass that can be changed"):
+        flo.Flow("loose").input("rows", flo.ZSet[Loose])
+
+
+def test_a_frame_on_values_leads_to_tables() -> None:
+    flow = flo.Flow("frames")
+    flow.output("found", flow.input("rows", flo.ZSet[Pair]))
+    with pytest.raises(flo.ElementError, match=r"got a Table(.|\n)*flow.on\(flo.here\)"):
+        flow.run(rows=pa.table({"a": [1], "b": ["x"]}))

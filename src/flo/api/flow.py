@@ -6,6 +6,7 @@ Also the registry of engines: `flow.on(place)` finds the engine that runs flows 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, overload
 
 from flo.api.explain import explain_flow
@@ -327,7 +328,14 @@ def _operators(scope: Scope) -> Iterator[tuple[Operator, StreamTypes]]:
 def _expect_hashable(collection: Collection) -> Collection:
     """Return the collection. Raises if it compares its rows by hash, and a column is of lists, dicts or sets."""
     element = getattr(collection, "element", None)
-    found = unhashable_field(element) if getattr(collection, "unordered", False) else None
+    if not getattr(collection, "unordered", False):
+        return collection
+    if is_dataclass(element) and getattr(element, "__hash__", None) is None:
+        raise TypeMismatch(
+            f"rows of a {collection.name} must be hashable; {type_name(element)} is a dataclass that can be changed",
+            instead=(("@dataclass(frozen=True)", f"before the class {type_name(element)}"),),
+        )
+    found = unhashable_field(element)
     if found is None:
         return collection
     name, kind = found

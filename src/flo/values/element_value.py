@@ -169,6 +169,12 @@ class ElementCollection(Collection, Generic[T_co]):
 
     def gathered(self, data: Any) -> list[Any]:
         """Return the elements of an iterable. An exception of the iterable becomes an error about the input."""
+        if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__dataframe__"):
+            raise ElementError(
+                f"{{input}} must be an iterable of elements on values; got a {type(data).__name__}",
+                facts=(("{input}", str(self)),),
+                instead=(("flow.on(flo.here).run(…), or .loop()", "on tables, which takes tables and frames"),),
+            )
         if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
             raise ElementError(
                 f"{{input}} must be an iterable of elements; got one {type(data).__name__}",
