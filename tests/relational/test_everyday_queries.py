@@ -278,6 +278,16 @@ def test_several_columns_in_one_expression() -> None:
         (lambda readings: readings.agg(flo.sum("value").alias("total")), "agg(name=flo.sum('value'))"),
         (lambda readings: flo.rank().over("place"), "with_columns(name=flo.rank(…))"),
         (lambda readings: readings.filter(flo.col("value") > 1), "nw.col"),
+        (lambda readings: readings.over("place").select(n=flo.rank()), "over(…).with_columns(name=flo.rank())"),
+        (lambda readings: readings.over("place").with_columns(flo.rank()), "with_columns(place=flo.rank())"),
+        (lambda readings: readings.group_by("place").agg(id=flo.grouping_id()), 'rollup("a", "b").agg(…)'),
+        (lambda readings: readings.agg(n=flo.count_distinct()), 'flo.count_distinct("x")'),
+        (lambda readings: readings.select(n=flo.sum("value")), "group_by(…).agg(n=flo.sum('value'))"),
+        (lambda readings: readings.agg(n=flo.rank()), "over(…).with_columns(n=flo.rank())"),
+        (lambda readings: readings.agg(n=flo.first("value")), "flo.first('value', order_by=…)"),
+        (lambda readings: readings.agg(n=flo.string_agg("value")), 'flo.string_agg(nw.col("value").cast(nw.String))'),
+        (lambda readings: readings.grouping_sets(5), 'grouping_sets(["a", "b"], ["a"], [])'),
+        (lambda readings: readings.top(2, order_by="value", rank="size"), "size_2=…"),
         (lambda readings: readings.agg(n=flo.mean("value")), 'flo.avg("x")'),
     ],
 )
@@ -324,3 +334,11 @@ def test_a_frame_on_values_leads_to_tables() -> None:
     flow.output("found", flow.input("rows", flo.ZSet[Pair]))
     with pytest.raises(flo.ElementError, match=r"got a Table(.|\n)*flow.on\(flo.here\)"):
         flow.run(rows=pa.table({"a": [1], "b": ["x"]}))
+
+
+def test_top_takes_an_integer_and_one_order() -> None:
+    readings = flo.Flow("top").input("readings", flo.ZSet[Reading])
+    with pytest.raises(flo.TypeMismatch, match="`count` of `top` must be an integer ≥ 0; got '3'"):
+        readings.top("3", order_by="value")  # type: ignore[call-overload]
+    with pytest.raises(flo.TypeMismatch, match=r"flo\.desc"):
+        readings.top(3, order_by="value", descending=True)

@@ -102,6 +102,12 @@ def max(of: Any, *, where: Any = None, rows: Any = None, range: Any = None) -> A
 
 def count_distinct(*of: Any, where: Any = None) -> AggregateSpec:
     """Count the different values of a column, or of several columns together, without nulls."""
+    if not of:
+        raise TypeMismatch(
+            "`count_distinct` must get at least one column",
+            instead=(('flo.count_distinct("x")', "the different values"), ("flo.count()", "the number of rows")),
+            where=Origin.here(),
+        )
     return AggregateSpec("count_distinct", of, where)
 
 

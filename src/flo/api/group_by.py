@@ -7,6 +7,7 @@ operator, its state and a shuffle only see what is needed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from itertools import combinations, count
 from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
 
@@ -19,6 +20,7 @@ from flo.api.ordering import bind_order
 from flo.api.projections import bind_rows, is_column_function
 from flo.api.row_names import columns_of, expect_new_name, named_columns
 from flo.api.scope import name_input
+from flo.api.window_functions import WindowSpec
 from flo.core.elements import type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, UnknownVerbError, brief
 from flo.core.stream_type import Unbounded
@@ -103,7 +105,7 @@ def cube_sets(keys: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 def expect_sets(sets: Iterable[Any]) -> list[tuple[str, ...]]:
     """Return grouping sets as tuples of names."""
-    found = [(each,) if isinstance(each, str) else tuple(each) for each in sets]
+    found = [tuple(each) if isinstance(each, (list, tuple)) else (each,) for each in sets]
     for name in (name for each in found for name in each):
         if not isinstance(name, str):
             raise TypeMismatch(
@@ -124,6 +126,7 @@ def aggregated(
     from flo.columns.row_types import row_type
 
     _expect_aggregates(keys, aggregates)
+    _expect_sets_for_id(aggregates, sets)
     plan = _Plan(stream, dict(keys), whole=() in (((),) if not keys else sets or ()))
     specs = {name: plan.add(name, spec) for name, spec in aggregates.items() if spec.kind != "grouping_id"}
     rows = plan.project(sets)
@@ -169,6 +172,12 @@ def _expect_aggregates(keys: Mapping[str, Any], aggregates: Mapping[str, Any]) -
             where=Origin.here(),
         )
     for name, spec in aggregates.items():
+        if isinstance(spec, WindowSpec):
+            raise TypeMismatch(
+                f"`{name}` of `agg` must be an aggregate; got the window function {spec!r}",
+                instead=((f"over(…).with_columns({name}={spec!r})", "one result beside each row"),),
+                where=Origin.here(),
+            )
         if not isinstance(spec, AggregateSpec):
             raise TypeMismatch(
                 f"`{name}` of `agg` must be an aggregate; got {shown_argument(spec)}",
@@ -184,7 +193,23 @@ def _expect_aggregates(keys: Mapping[str, Any], aggregates: Mapping[str, Any]) -
                 instead=((f"over(…).with_columns({name}=…)", "aggregates over frames"),),
                 where=Origin.here(),
             )
+        if spec.kind in ("first", "last") and spec.order_by is None:
+            raise TypeMismatch(
+                f"`{name}={spec!r}` of `agg` must say in which order",
+                instead=((f"flo.{spec.kind}({shown_argument(spec.arguments[0])}, order_by=…)", "by a column"),),
+                where=Origin.here(),
+            )
         expect_new_name("agg", name, keys)
+
+
+def _expect_sets_for_id(aggregates: Mapping[str, Any], sets: Any) -> None:
+    for name, spec in aggregates.items():
+        if spec.kind == "grouping_id" and sets is None:
+            raise TypeMismatch(
+                f"`{name}=flo.grouping_id()` must be in the `agg` of a `rollup`, `cube` or `grouping_sets`",
+                instead=(('rollup("a", "b").agg(…)', "has several groupings, which it tells apart"),),
+                where=Origin.here(),
+            )
 
 
 class _Plan:
@@ -303,7 +328,7 @@ class _Plan:
             problem = TypeMismatch(
                 f"{self._shown[name]} cannot be computed: {error}",
                 facts=(("{input}", self.stream.type.described()),),
-                instead=_as_numbers(self._given[name]) if "numbers" in str(error) else (),
+                instead=_converted(self._given[name], kinds[0] if kinds else None),
             )
             raise name_input(problem, self.stream).located(Origin.here()) from None
         always = spec.kind in ("count", "count_distinct", "collect")
@@ -311,10 +336,21 @@ class _Plan:
         return found if always or not restricted else Found(found.aggregator, or_none(found.kind))
 
 
-def _as_numbers(spec: AggregateSpec) -> tuple[tuple[str, str], ...]:
-    """Return how to make numbers of a column."""
-    of = spec.arguments[0]
-    return ((f'flo.{spec.kind}(nw.col("{of}").cast(nw.Float64))', "if the texts are numbers"),) * isinstance(of, str)
+def _converted(spec: AggregateSpec, kind: Any) -> tuple[tuple[str, str], ...]:
+    """Return how to make a column fit: numbers of texts and durations, and texts of others."""
+    from flo.columns.aggregate_types import Kind
+    from flo.values.exact import plain_type
+
+    of, plain = spec.arguments[0] if spec.arguments else None, plain_type(Kind.of(kind).plain)
+    if not isinstance(of, str):
+        return ()
+    if spec.kind == "string_agg":
+        return ((f'flo.string_agg(nw.col("{of}").cast(nw.String))', "the values as texts"),)
+    if plain is str and spec.kind not in ("bool_and", "bool_or"):
+        return ((f'flo.{spec.kind}(nw.col("{of}").cast(nw.Float64))', "if the texts are numbers"),)
+    if plain is timedelta and spec.kind not in ("bool_and", "bool_or"):
+        return ((f'flo.{spec.kind}(nw.col("{of}").dt.total_seconds())', "in seconds"),)
+    return ()
 
 
 def _or_none(kind: Any) -> Any:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_function
 from flo.api.columns import COLUMNS, bind_columns, is_expression, kind_of
 from flo.api.scope import name_input
+from flo.api.window_functions import WindowSpec
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
 from flo.core.labels import label
@@ -28,7 +30,7 @@ def bind_rows(verb: str, given: Mapping[str, Any], stream: Any, called: Mapping[
         if not callable(each) and not is_expression(each):
             raise TypeMismatch(
                 f"`{names[name]}` of `{verb}` must be a column, an expression or a function of rows; got {brief(each)}",
-                instead=((f"nw.lit({brief(each)})", "the same value in every row"),),
+                instead=_instead_of(verb, names[name], each),
                 where=Origin.here(),
             )
     if not any(map(is_column_function, given.values())):
@@ -49,6 +51,15 @@ def bind_rows(verb: str, given: Mapping[str, Any], stream: Any, called: Mapping[
         return Projection(parts, layout)
     except FloError as error:
         raise name_input(error, stream).located(Origin.here()) from None
+
+
+def _instead_of(verb: str, name: str, given: Any) -> tuple[tuple[str, str], ...]:
+    """Return what to write instead of something that is no column."""
+    if not isinstance(given, (AggregateSpec, WindowSpec)):
+        return ((f"nw.lit({brief(given)})", "the same value in every row"),)
+    window = (f"over(partition_by=…).with_columns({name}={given!r})", "of the rows of a partition, beside each row")
+    grouped = (f"group_by(…).agg({name}={given!r})", "one row for each group")
+    return (window,) if isinstance(given, WindowSpec) else (grouped, window)
 
 
 def _bind_each(verb: str, given: dict[str, Any], stream: Any, names: Mapping[str, str]) -> Any:

@@ -21,6 +21,10 @@ class WindowSpec:
     rows: Any = None
     range: Any = None
 
+    def __repr__(self) -> str:
+        given = [*(() if self.of is None else (self.of,)), *(each for each in self.options if each is not None)]
+        return f"flo.{self.kind}({', '.join(map(repr, given))})"
+
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
