@@ -342,3 +342,31 @@ def test_top_takes_an_integer_and_one_order() -> None:
         readings.top("3", order_by="value")  # type: ignore[call-overload]
     with pytest.raises(flo.TypeMismatch, match=r"flo\.desc"):
         readings.top(3, order_by="value", descending=True)
+
+
+class Narrow(NamedTuple):
+    id: Annotated[int, pa.int32()]
+
+
+class Wide(NamedTuple):
+    id: int
+
+
+class Unsigned(NamedTuple):
+    id: UInt
+
+
+def test_a_union_of_integers_is_as_wide_as_it_must_be() -> None:
+    flow = flo.Flow("integers")
+    narrow, wide = flow.input("narrow", flo.ZSet[Narrow]), flow.input("wide", flo.ZSet[Wide])
+    unsigned = flow.input("unsigned", flo.ZSet[Unsigned])
+    flow.output("both", narrow.union(wide))
+    flow.output("all", narrow.union(wide).union(unsigned))
+    data = {"narrow": [Narrow(1)], "wide": [Wide(2**40), Wide(1)], "unsigned": [Unsigned(2**64 - 1)]}
+    found = flow.on(flo.here).run(**data)
+    assert (found["both"].schema.field("id").type, found["all"].schema.field("id").type) == (
+        pa.int64(),
+        pa.decimal128(38, 0),
+    )
+    assert flow.run(**data)["all"] == {(1,): 2, (2**40,): 1, (2**64 - 1,): 1}
+    assert sorted(map(int, found["all"]["id"].to_pylist())) == [1, 2**40, 2**64 - 1]
