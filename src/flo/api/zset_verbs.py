@@ -36,6 +36,9 @@ R = TypeVar("R")
 B = TypeVar("B", bound=Unbounded)
 B2 = TypeVar("B2", bound=Unbounded)
 
+UNSAID: Any = object()
+"""The default of an argument that only some calls of a verb may have."""
+
 
 class ZSetVerbs(StreamBase[C_co, B_co]):
     def negate(self: ZSetVerbs[ZSet[T], B]) -> Stream[ZSet[T], B]:
@@ -271,7 +274,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         key: Any = None,
         by: Any = None,
         *,
-        descending: Any = None,
+        descending: Any = UNSAID,
         order_by: Any = None,
         with_ties: bool = False,
         rank: str | None = None,
@@ -289,10 +292,11 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         if order_by is None:
             _expect_order_by(key, with_ties, rank)
             order = expect_function("top", "key", key, self)
-            directions = expect_directions("top", True if descending is None else descending, order)
+            directions = expect_directions("top", True if descending is UNSAID else descending, order)
             return self._then(TopK(count, order, by, directions))
         expect_no_argument("top", "key", key, "the rows are ordered by `order_by`")
-        expect_no_argument("top", "descending", descending, "`flo.desc(…)` in `order_by` says so")
+        if descending is not UNSAID:
+            expect_no_argument("top", "descending", descending, "`flo.desc(…)` in `order_by` says so")
         total = bind_total_order("top", order_by, self)
         ties = total.peers if with_ties else None
         first = self._then(TopK(count, total.key, by, total.directions, ties))
