@@ -30,6 +30,8 @@ REFUSED: dict[str, str] = {
     'c("s").str.to_datetime("%Q")': "the unknown directive `%Q`",
     'c("s").str.to_date("date")': "has no directives",
     'c("at").dt.truncate("1x")': "1x",
+    'c("s").str.split("")': "the separator of `str.split` must not be empty",
+    'c("at").dt.truncate("1w")': "got '1w'; units are ns, us, ms, s, m, h, d, mo, q and y",
     'c("at").dt.offset_by("soon")': "an interval must be a number and a unit, such as '1h'; got 'soon'",
     'c("at").dt.replace_time_zone("Nowhere")': "there is no time zone 'Nowhere'",
     'c("who").struct.field("size")': "has no field `size` here; there are name, age",

@@ -55,7 +55,7 @@ class Of:
 
 def stream_of(row: Any) -> Any:
     """Return the stream that the rows belong to; None if there is none."""
-    stream = getattr(row, "stream", row)
+    stream = row.stream if isinstance(row, (Perhaps, KeyOf)) else row
     return stream if isinstance(stream, StreamBase) else None
 
 

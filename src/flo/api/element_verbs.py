@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from flo.api.arguments import (
     expect_accumulator,
@@ -17,6 +17,7 @@ from flo.api.arguments import (
 from flo.api.columns import Asked, Columns
 from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
 from flo.api.scope import B_co, C_co, StreamBase
+from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Bounded, Unbounded
 from flo.values.operators.bags import Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.elementwise import Filter, FlatMap, Map
@@ -73,8 +74,15 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def filter(self: ElementVerbs[Set[T], B], keep: Asked[T]) -> Stream[Set[T], B]: ...
     @overload
     def filter(self: ElementVerbs[ZSet[T], B], keep: Asked[T]) -> Stream[ZSet[T], B]: ...
-    def filter(self, keep: Any) -> Any:
+    def filter(self, keep: Any = None, *more: Never, **named: Never) -> Any:
         """Keep the elements for which `keep` is true."""
+        if more or named or isinstance(keep, (list, tuple, bool)):
+            raise TypeMismatch(
+                "`filter` must get one condition",
+                facts=(("given", ", ".join([*(brief(each) for each in (keep, *more) if each is not None), *named])),),
+                instead=(('filter((nw.col("a") > 1) & (nw.col("b") == 2))', "several in one"),),
+                where=Origin.here(),
+            )
         kept = self._then(Filter(expect_function("filter", "keep", keep, self, gives=bool)))
         kept.key = self.key
         return kept
@@ -169,6 +177,10 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def sort(self: ElementVerbs[Set[T], Bounded], key: Asked[T] | None = None) -> Stream[Sequence[T], Bounded]: ...
     def sort(self, key: Any = None) -> Any:
         """Sort the whole stream by `key`. This turns a bag or a set into a sequence."""
+        ordered = ("{input}.over(order_by=…).with_columns(n=flo.row_number())", "all rows, with their places")
+        expect_kind(
+            "sort", self, Sequence, Bag, Set, instead=(("{input}.top(n, order_by=…)", "the first rows"), ordered)
+        )
         return self._then(Sort(expect_optional("sort", "key", key, self)))
 
     @overload

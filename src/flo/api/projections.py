@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_function, expect_kind
 from flo.api.column_errors import unknown_column
 from flo.api.columns import COLUMNS, bind_columns, is_expression, kind_of
 from flo.api.scope import StreamBase, name_input
+from flo.api.window_functions import WindowSpec
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
 from flo.core.labels import label
@@ -32,6 +34,19 @@ def columns_of(stream: StreamBase[Any, Any], verb: str) -> tuple[str, ...]:
     raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
 
 
+def expect_name(verb: str, given: Any) -> None:
+    """Raise unless this is a name of a column."""
+    if not isinstance(given, str):
+        from flo.columns.readable import readable
+
+        shown = readable(given) if hasattr(given, "_nodes") else brief(given)
+        raise TypeMismatch(
+            f"`{verb}` must get names of columns; got {shown}",
+            instead=((f'{verb}("price")' if verb == "drop" else f'{verb}({{"old": "new"}})', "strings"),),
+            where=Origin.here(),
+        )
+
+
 def expect_column(stream: StreamBase[Any, Any], verb: str, name: str, known: tuple[str, ...]) -> None:
     if name not in known:
         error = unknown_column(f"`{verb}`", name, known)
@@ -41,12 +56,27 @@ def expect_column(stream: StreamBase[Any, Any], verb: str, name: str, known: tup
 def named_columns(verb: str, given: tuple[Any, ...], named: Mapping[str, Any], stream: Any) -> dict[str, Any]:
     """Return columns by name: names stand for themselves, and expressions have the name of their column or alias."""
     found: dict[str, Any] = {}
-    for each in (part for item in given for part in (item if isinstance(item, (list, tuple)) else (item,))):
+    every = [part for item in given for part in (item if isinstance(item, (list, tuple)) else (item,))]
+    for each in (part for item in every for part in _one_by_one(item, stream)):
         name = each if isinstance(each, str) else _output_name(verb, each)
         found[expect_new_name(verb, name, found)] = each
     for name, each in named.items():
         found[expect_new_name(verb, name, found)] = each
     return found
+
+
+def _one_by_one(given: Any, stream: Any) -> list[Any]:
+    """Return an expression of several columns, such as `nw.all()`, as one for each."""
+    if not hasattr(given, "_nodes"):
+        return [given]
+    from flo.columns.building import one_by_one
+    from flo.columns.layout import Layout
+
+    layout = Layout.of(kind_of(stream))
+    try:
+        return [given] if layout is None else one_by_one(given, layout.schema)
+    except Exception:  # an unknown column, which is reported with its name
+        return [given]
 
 
 def expect_new_name(verb: str, name: str, found: Mapping[str, Any]) -> str:
@@ -91,7 +121,7 @@ def bind_rows(verb: str, given: Mapping[str, Any], stream: Any, called: Mapping[
         if not callable(each) and not is_expression(each):
             raise TypeMismatch(
                 f"`{names[name]}` of `{verb}` must be a column, an expression or a function of rows; got {brief(each)}",
-                instead=((f"nw.lit({brief(each)})", "the same value in every row"),),
+                instead=_instead_of(verb, names[name], each),
                 where=Origin.here(),
             )
     if not any(map(is_column_function, given.values())):
@@ -112,6 +142,15 @@ def bind_rows(verb: str, given: Mapping[str, Any], stream: Any, called: Mapping[
         return Projection(parts, layout)
     except FloError as error:
         raise name_input(error, stream).located(Origin.here()) from None
+
+
+def _instead_of(verb: str, name: str, given: Any) -> tuple[tuple[str, str], ...]:
+    """Return what to write instead of something that is no column."""
+    if not isinstance(given, (AggregateSpec, WindowSpec)):
+        return ((f"nw.lit({brief(given)})", "the same value in every row"),)
+    window = (f"over(partition_by=…).with_columns({name}={given!r})", "of the rows of a partition, beside each row")
+    grouped = (f"group_by(…).agg({name}={given!r})", "one row for each group")
+    return (window,) if isinstance(given, WindowSpec) else (grouped, window)
 
 
 def _bind_each(verb: str, given: dict[str, Any], stream: Any, names: Mapping[str, str]) -> Any:
@@ -138,6 +177,14 @@ def _typed(verb: str, name: str, function: Any, stream: Any) -> Any:
         why = f"it returns {type_name(kind)}, which has no column" if cell_of(kind) is None else None
     except Unclear as unclear:
         kind, why = Any, str(unclear)
+    if why is None and getattr(stream.collection, "unordered", False) and not cell_of(kind).hashable:  # type: ignore[union-attr]
+        error = TypeMismatch(
+            f"the column `{name}` of `{verb}` must be hashable, because rows of a {stream.collection.name} are; "
+            f"got {type_name(kind)}",
+            facts=(("function", label(function)), ("{input}", stream.type.described())),
+            instead=(("tuple(…)", "a tuple instead of a list"),),
+        )
+        raise name_input(error, stream).located(Origin.here())
     if why is not None:
         error = TypeMismatch(
             f"the type of the column `{name}` of `{verb}` is unknown",

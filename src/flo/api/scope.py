@@ -175,13 +175,29 @@ MEANT = {
     **dict.fromkeys(("flatMap", "flatmap"), "flat_map(…), or explode(…) of a list column"),
     **dict.fromkeys(("selectExpr", "project"), "select(…)"),
     **dict.fromkeys(("cast", "astype"), 'with_columns(x=nw.col("x").cast(…))'),
+    **dict.fromkeys(("fillna", "fill_null"), 'with_columns(x=nw.col("x").fill_null(…))'),
+    **dict.fromkeys(("dropna", "drop_nulls"), 'filter(~nw.col("x").is_null())'),
+    **dict.fromkeys(
+        ("with_row_index", "with_row_count", "row_number"), "over(order_by=…).with_columns(n=flo.row_number())"
+    ),
+    **dict.fromkeys(("tail", "nlargest"), "limit(n, order_by=flo.desc(…))"),
+    **dict.fromkeys(("collect", "show", "to_pandas", "toPandas", "to_arrow", "to_polars"), "flow.output(name, …)"),
+    **dict.fromkeys(("pivot", "unstack"), "group_by(…).agg(a=flo.sum(…, where=…), b=…)"),
+    **dict.fromkeys(("unpivot", "melt"), "select(…).union(…)"),
 }
 """Names from other libraries, and the verb that does the same here."""
 
 
-def unknown_verb(kind: type, name: str) -> AttributeError:
+def unknown_verb(stream: Any, name: str) -> AttributeError:
     """Return the error for a verb that does not exist, with the one that the user may mean."""
-    verbs = [each for each in dir(kind) if not each.startswith("_")]
+    kind = type(stream)
+    verbs = [each for each in dir(kind) if "_verbs" in str(getattr(getattr(kind, each), "__module__", ""))]
+    if name in _columns_of(stream):
+        return UnknownVerbError(
+            f"a stream has no verb `{name}`",
+            instead=((f'nw.col("{name}")', "the column"),),
+            where=Origin.here(),
+        )
     close = get_close_matches(name, verbs, n=1, cutoff=0.75)
     meant = MEANT.get(name) or (f"{close[0]}(…)" if close else None)
     if name.startswith("_"):
@@ -192,6 +208,16 @@ def unknown_verb(kind: type, name: str) -> AttributeError:
         instead=((meant, "the verb for this" if name in MEANT else "the closest name"),) if meant else (),
         where=Origin.here(),
     )
+
+
+def _columns_of(stream: Any) -> Iterable[str]:
+    """Return the names of the columns of a stream's rows; none if they are not rows."""
+    kind = getattr(getattr(vars(stream).get("type"), "collection", None), "element", None)
+    if not isinstance(kind, type):
+        return ()
+    from flo.columns.cell import fields_of
+
+    return fields_of(kind) or ()
 
 
 C_co = TypeVar("C_co", bound=Collection, covariant=True)
@@ -266,7 +292,7 @@ class StreamBase(Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # type: ignore[
 
         def __getattr__(self, name: str) -> Any:
             """Raise, with the verb that the user may mean."""
-            raise unknown_verb(type(self), name)
+            raise unknown_verb(self, name)
 
     def __repr__(self) -> str:
         """Show the user's name, or the verb and line that made the stream, and its type."""

@@ -135,7 +135,9 @@ def _expect_order(on: Any, other: Any) -> None:
     one, another = (each.layout.cells[0] for each in (on, other))
     kinds = plain_type(one.kind), plain_type(another.kind)
     zones = [getattr(cell.arrow, "tz", None) is not None for cell in (one, another)]
-    if on.layout.form != "value" or other.layout.form != "value" or kinds[0] != kinds[1] or zones[0] != zones[1]:
+    nested = any(cell.arrow.num_fields for cell in (one, another))
+    forms = on.layout.form, other.layout.form
+    if nested or forms != ("value", "value") or kinds[0] != kinds[1] or zones[0] != zones[1]:
         shown = [f"{type_name(kind)}{' with a zone' if zone else ''}" for kind, zone in zip(kinds, zones, strict=True)]
         raise TypeMismatch(
             "`join_asof` compares `on` of both sides: expected numbers, times or strings of one type, "

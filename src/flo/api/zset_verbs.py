@@ -35,6 +35,9 @@ R = TypeVar("R")
 B = TypeVar("B", bound=Unbounded)
 B2 = TypeVar("B2", bound=Unbounded)
 
+UNSAID: Any = object()
+"""The default of an argument that only some calls of a verb may have."""
+
 
 class ZSetVerbs(StreamBase[C_co, B_co]):
     def negate(self: ZSetVerbs[ZSet[T], B]) -> Stream[ZSet[T], B]:
@@ -196,7 +199,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         key: Any = None,
         by: Any = None,
         *,
-        descending: Any = True,
+        descending: Any = UNSAID,
         order_by: Any = None,
         with_ties: bool = False,
         rank: str | None = None,
@@ -209,12 +212,16 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
 
         `key` orders by a function, by default the largest first. `descending` applies to the whole key, or, as a
         tuple, to each of its columns: `(True, False)`."""
+        _expect_count("top", "count", count)
         by = expect_optional("top", "by", one_or_tuple(by), self)
         if order_by is None:
             _expect_order_by(key, with_ties, rank)
             order = expect_function("top", "key", key, self)
-            return self._then(TopK(count, order, by, expect_directions("top", descending, order)))
+            directions = expect_directions("top", True if descending is UNSAID else descending, order)
+            return self._then(TopK(count, order, by, directions))
         expect_no_argument("top", "key", key, "the rows are ordered by `order_by`")
+        if descending is not UNSAID:
+            expect_no_argument("top", "descending", descending, "`flo.desc(…)` in `order_by` says so")
         total = bind_total_order("top", order_by, self)
         ties = total.peers if with_ties else None
         first = self._then(TopK(count, total.key, by, total.directions, ties))
@@ -226,11 +233,8 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         self: ZSetVerbs[ZSet[T], B], count: int, *, offset: int = 0, order_by: OrderBy | None = None
     ) -> Stream[ZSet[T], B]:
         """Return `count` rows in an order, after the first `offset`; without `order_by`, by the whole row."""
-        for name, given in (("count", count), ("offset", offset)):
-            if type(given) is not int or given < 0:
-                raise TypeMismatch(
-                    f"`{name}` of `limit` must be an integer ≥ 0; got {brief(given)}", where=Origin.here()
-                )
+        _expect_count("limit", "count", count)
+        _expect_count("limit", "offset", offset)
         total = bind_total_order("limit", order_by, self)
         first: Stream[ZSet[T], B] = self._then(TopK(count + offset, total.key, None, total.directions))
         if not offset:
@@ -248,3 +252,8 @@ def _expect_order_by(key: Any, with_ties: bool, rank: Any) -> None:
     if key is None:
         what = "`top` must get `order_by`, or a function as `key`; got NoneType"
     raise TypeMismatch(what, instead=(('order_by=flo.desc("price")', "the largest first"),), where=Origin.here())
+
+
+def _expect_count(verb: str, name: str, given: Any) -> None:
+    if type(given) is not int or given < 0:
+        raise TypeMismatch(f"`{name}` of `{verb}` must be an integer ≥ 0; got {brief(given)}", where=Origin.here())

@@ -14,7 +14,7 @@ import narwhals as nw
 from flo.columns.cell import fields_of
 from flo.columns.expression import Expression
 from flo.columns.function_types import Declared, result_type
-from flo.columns.known_types import Unclear, describe_type, is_fixed_tuple
+from flo.columns.known_types import Unclear, describe_type, is_fixed_tuple, is_orderable
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
 from flo.core.elements import returned_type
@@ -75,6 +75,12 @@ def _expect_numbers(kinds: tuple[Kind, ...]) -> None:
     _expect("numbers", kinds, *NUMBERS, Fraction)
 
 
+def _expect_order(kinds: tuple[Kind, ...]) -> None:
+    for kind in kinds:
+        if kind.plain is not Any and not is_orderable(kind.plain):
+            raise TypeError(f"it must get values that have an order; {describe_type(kind.plain)} has none")
+
+
 def _count(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
     return Found(on_values.CountRows(), int)
 
@@ -114,6 +120,7 @@ def _extreme(by: tuple[int, ...], descending: tuple[bool, ...]) -> Make:
     made = on_values.FirstOf(by, descending)
 
     def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+        _expect_order((kinds[by[0]],))
         return Found(made, or_none(kinds[0].plain, _any_null(kinds)))
 
     return make
@@ -133,6 +140,7 @@ def _count_distinct(options: tuple[Any, ...], kinds: tuple[Kind, ...], direction
 
 
 def _collect(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+    _expect_order(kinds[:0] if directions else kinds)
     return Found(on_values.CollectOf(directions, *options), tuple[kinds[0].plain, ...])  # type: ignore[misc]
 
 
@@ -146,6 +154,7 @@ def _quantile(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tup
     at = Fraction(str(at)) if isinstance(at, float) else Fraction(at)  # 0.1 means a tenth
     plain, nullable = kinds[0].plain, kinds[0].nullable
     if interpolation == "lower":
+        _expect_order(kinds)
         return Found(on_values.QuantileOf((), at, False), or_none(plain, nullable))
     _expect_numbers(kinds)
     places = max(mean_places(plain), getattr(digits_of(plain), "scale", 0))

@@ -24,7 +24,7 @@ from flo.columns import arithmetic
 from flo.columns.arithmetic import Data
 from flo.columns.indices import one_chunk
 from flo.columns.node_functions import NULLABLE, OWN, RENAMES, Value, arrow_type, broadcast, same_type
-from flo.columns.strict import expect_sound, unsupported_error
+from flo.columns.strict import SIGNS, expect_sound, unsupported_error
 from flo.core.errors import ElementError
 
 COLUMNS = frozenset({"COL", "NTH", "ALL", "EXCLUDE", "SELECTOR"})
@@ -196,7 +196,7 @@ def _applied(node: Any, rows: Rows, operands: list[Value]) -> Value:
     except ElementError:
         raise
     except (pa.ArrowInvalid, OverflowError, nw.exceptions.NarwhalsError) as error:
-        raise ElementError(f"`{node.name}` cannot be computed: {str(error).strip()}") from error
+        raise ElementError(f"`{SIGNS.get(node.name, node.name)}` cannot be computed: {str(error).strip()}") from error
     except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise unsupported_error(node, operands) from error
     may_be_null = NULLABLE.get(node.name)

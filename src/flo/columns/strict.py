@@ -72,6 +72,8 @@ def expect_sound(node: Any, operands: list[Value]) -> None:
         _expect_one_nested_type(node, operands)
     if node.name in FORMATS:
         _expect_format(node.name, node.kwargs["format"])
+    if node.name == "str.split" and not node.kwargs["by"]:
+        raise ValueError("the separator of `str.split` must not be empty")
     if node.name == "str.contains" and not node.kwargs["literal"] and isinstance(operands[1].data, pa.Scalar):
         expect_pattern(operands[1].data.as_py())
     if node.name in ("str.replace", "str.replace_all") and not node.kwargs["literal"]:

@@ -194,6 +194,10 @@ def pieces(array: pa.Array) -> Iterator[tuple[int, Indices]]:
         words = np.frombuffer(array.buffers()[1], np.uint32).reshape(-1, 4)[array.offset : array.offset + len(array)]
         yield from ((index, words[:, index].astype(np.int64)) for index in range(3))
         yield 3, words[:, 3].view(np.int32).astype(np.int64)
+    elif pa.types.is_uint64(array.type):
+        unsigned = np.asarray(array)
+        yield 0, (unsigned & np.uint64(MASK)).astype(np.int64)
+        yield 1, (unsigned >> np.uint64(BITS)).astype(np.int64)
     else:
         values = np.asarray(array.cast(pa.int64()))
         yield 0, values & MASK
@@ -253,7 +257,7 @@ def _weighted(digit: Indices, weights: Indices) -> tuple[Indices, ...]:
 
 def has_digits(kind: pa.DataType) -> bool:
     """Whether `pieces` supports columns of this type."""
-    whole = pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
+    whole = pa.types.is_integer(kind)
     return bool(whole or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal128(kind))
 
 
@@ -332,6 +336,9 @@ def _parts(array: pa.Array) -> tuple[list[Indices], Indices | int]:
         rest = 3 * PART - 64  # the bits of the high word that are in the middle part
         parts = [_low(low, 0), _low(low, PART), middle & _PART_MASK, high >> rest & _PART_MASK, high >> rest + PART]
         return parts, 0
+    if pa.types.is_uint64(array.type):
+        unsigned = np.asarray(array)
+        return [_low(unsigned, shift) for shift in (0, PART, 2 * PART)], 0
     values = np.asarray(array.cast(pa.int64()))
     return [values & _PART_MASK, values >> PART & _PART_MASK, values >> 2 * PART], 0
 

@@ -28,7 +28,7 @@ from flo.core.data import canonical_text, class_name
 from flo.core.term import Call, Lowering, Term
 from flo.tables.state.trace import alike
 from flo.values.canonical import canonical_element
-from flo.values.operators.zset_ranking import comparable
+from flo.values.operators.zset_ranking import comparable, is_plain_tuple
 
 
 @calling
@@ -149,9 +149,10 @@ def _parts(kind: Any, raw: bool) -> tuple[Comparison | None, ...]:
     """How the parts of tuples and rows compare."""
     if get_origin(kind) is tuple:
         return tuple(comparison(part, raw) for part in get_args(kind))
-    row_class, parts = kind, tuple(comparison(part, True) for part in (fields_of(kind) or {}).values())
-    if parts and issubclass(kind, tuple):
-        return parts if (kind.__lt__, kind.__eq__) == (tuple.__lt__, tuple.__eq__) else (None,)
+    fields = tuple((fields_of(kind) or {}).values())
+    if fields and issubclass(kind, tuple):
+        return tuple(comparison(part, raw) for part in fields) if is_plain_tuple(kind) else (None,)
+    row_class, parts = kind, tuple(comparison(part, True) for part in fields)
     if not parts or not dataclasses.is_dataclass(kind) or None in parts:
         return (None,)
     made = row_class.__dataclass_params__

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, Union, get_args, get_origi
 from uuid import UUID
 
 from flo.core.collection import End
-from flo.core.elements import find_mismatch, returned_type, type_name
+from flo.core.elements import find_misfit, find_mismatch, returned_type, type_name
 from flo.core.errors import brief
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.term import ATOMS
@@ -75,6 +75,11 @@ def expect_all_of_type(f: Any, results: list[Any], kind: Any) -> None:
         derived = getattr(f, "derived", False)
         how = "derived from its source; annotate it if that is wrong" if derived else "its declared return type"
         raise TypeError(f"the function must return {said}, {how}; got {brief(results[wrong])}")
+    exact = hasattr(f, "returns") and not hasattr(f, "derived")  # made of columns
+    misfit = None if exact else find_misfit(results, kind)
+    if misfit is not None:
+        wanted = f"`{misfit.field}` of the function's results must be {type_name(misfit.kind)}"
+        raise TypeError(f"{wanted}; got {brief(results[misfit.position])}")
 
 
 ElementKind: TypeAlias = type[ElementValue]

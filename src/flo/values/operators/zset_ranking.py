@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from heapq import nsmallest
 from typing import Any, ClassVar, NamedTuple, TypeAlias, final
 
@@ -72,8 +73,8 @@ NULL = Null()
 def comparable(key: Any) -> tuple[Any]:
     """Wrap a key for a total order: None is the least value, NaN the greatest number, and zoned times are instants.
 
-    Parts of tuples are wrapped too; those of other rows Python compares itself. The result is a tuple, so that equal
-    keys need no order.
+    Parts of tuples and named tuples are wrapped too; those of other rows Python compares itself. The result is a tuple,
+    so that equal keys need no order.
     """
     return (_ordered(key),)
 
@@ -83,7 +84,14 @@ def _ordered(key: Any) -> Any:
         return NULL
     if key != key:
         return NAN
-    return tuple(map(_ordered, key)) if type(key) is tuple else instant_element(key)
+    kind: Any = type(key)
+    return tuple(map(_ordered, key)) if is_plain_tuple(kind) else instant_element(key)
+
+
+@cache
+def is_plain_tuple(kind: Any) -> bool:
+    """Return whether values of a class compare as tuples do, part by part."""
+    return issubclass(kind, tuple) and (kind.__lt__, kind.__eq__) == (tuple.__lt__, tuple.__eq__)
 
 
 def tie_text(element: Any, operator: str) -> str:
