@@ -336,6 +336,19 @@ def test_a_frame_on_values_leads_to_tables() -> None:
         flow.run(rows=pa.table({"a": [1], "b": ["x"]}))
 
 
+def test_a_join_takes_keys_by_the_names_of_its_arguments() -> None:
+    flow = flo.Flow("joins")
+    readings, others = flow.input("readings", flo.ZSet[Reading]), flow.input("others", flo.ZSet[Reading])
+    with pytest.raises(flo.TypeMismatch, match=r"must be the columns that are equal; got the condition(.|\n)*where="):
+        readings.join(others, nw.col("value") == nw.col("value"))
+    with pytest.raises(flo.TypeMismatch, match=r"`join` has no argument `left_on`(.|\n)*join\(…, on=…\)"):
+        readings.join(others, left_on="value", right_on="value")  # type: ignore[call-overload]
+    with pytest.raises(flo.TypeMismatch, match=r"no argument `strategy`(.|\n)*direction=…"):
+        readings.join_asof(others, on="value", strategy="backward")  # type: ignore[arg-type]
+    with pytest.raises(flo.ScopeError, match="`join` must get streams; got str"):
+        readings.join("others", on="value")  # type: ignore[call-overload]
+
+
 def test_top_takes_an_integer_and_one_order() -> None:
     readings = flo.Flow("top").input("readings", flo.ZSet[Reading])
     with pytest.raises(flo.TypeMismatch, match="`count` of `top` must be an integer ≥ 0; got '3'"):

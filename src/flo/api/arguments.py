@@ -4,7 +4,7 @@ user's line, not when the first element arrives."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar, get_args, get_origin
@@ -296,6 +296,16 @@ def expect_no_argument(
     """Raise if an argument is given that has no meaning on this collection."""
     if given is not None:
         raise TypeMismatch(f"`{verb}` does not take `{parameter}` here: {why}", instead=instead, where=Origin.here())
+
+
+def expect_known_arguments(verb: str, unknown: Mapping[str, Any], meant: Mapping[str, str]) -> None:
+    """Raise if a verb got arguments that it does not have. `meant` has the names of other libraries, and ours."""
+    for name in unknown:
+        raise TypeMismatch(
+            f"`{verb}` has no argument `{name}`",
+            instead=((f"{verb}(…, {meant[name]})", "the argument for this"),) if name in meant else (),
+            where=Origin.here(),
+        )
 
 
 def expect_kind(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, TypeVar, overload
 
 from flo.api.aligning import align_rows
-from flo.api.arguments import expect_kind, expect_no_argument, expect_optional
+from flo.api.arguments import expect_kind, expect_known_arguments, expect_no_argument, expect_optional
 from flo.api.columns import Asked, Columns
 from flo.api.joins import expect_how, expect_plain_join, is_column_join, join_pairs, join_rows
 from flo.api.scope import B_co, C_co, StreamBase, Wider
 from flo.core.collection import Collection
+from flo.core.errors import Origin
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded, Unbounded
 from flo.core.structural import Wire
@@ -334,6 +335,7 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         where: Any = None,
         suffix: str = "_right",
         nulls_equal: bool = False,
+        **unknown: Never,
     ) -> Any:
         """Return pairs with equal keys: `on` is the key of this stream, and of the other unless `other_on` is given.
 
@@ -343,7 +345,9 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         key equals None. Without keys: a set of nodes and a set of edges give the edges' destinations; z-sets join on
         whole elements; keyed streams join on their keys.
         """
+        expect_known_arguments("join", unknown, {"left_on": "on=…", "right_on": "other_on=…", "lsuffix": "suffix=…"})
         expect_kind("join", self, Set, Bag, ZSet, Keyed, instead=joinable(self.collection))
+        self.scope.expect_here(other, "join", Origin.here())
         if expect_how(how) == "cross" or (into is None and is_column_join(on, other_on)):
             return join_rows(self, other, on, other_on, how, where, suffix, nulls_equal)
         expect_plain_join(how, where, suffix, nulls_equal, self)

@@ -227,6 +227,7 @@ def join_rows(
         for key in keys:
             if isinstance(key, str):
                 expect_column(stream, "join", key, columns_of(stream, "join"))
+            _expect_no_condition(key)
     expect_comparable("join", left, right, *sides.keys(), "on=…, other_on=…")
     apart = not nulls_equal and how != "cross" and sides.may_be_null()
     if how in OUTER:
@@ -234,6 +235,23 @@ def join_rows(
     if how in FILTERING:
         return _matching(sides, how, where, apart)
     return _inner(sides, where, apart)
+
+
+def _expect_no_condition(key: Any) -> None:
+    """Raise if a key is a comparison: rows would be joined by whether it holds."""
+    from flo.columns.building import is_condition
+    from flo.columns.readable import readable
+
+    if is_condition(key):
+        raise TypeMismatch(
+            f"`on` of `join` must be the columns that are equal; got the condition {readable(key)}",
+            instead=(
+                ('join(other, on="id")', "rows with equal keys"),
+                ("join(other, on=…, where=…)", "and a condition on the columns of both"),
+                ('join(other, how="cross", where=…)', "a condition alone"),
+            ),
+            where=Origin.here(),
+        )
 
 
 def expect_comparable(verb: str, left: Any, right: Any, on: Any, other_on: Any, parameters: str) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, overload
 
-from flo.api.arguments import expect_kind
+from flo.api.arguments import expect_kind, expect_known_arguments
 from flo.api.columns import Perhaps, bind_columns, column_layout, is_expression, row_layout
 from flo.api.joins import combined_names, expect_comparable
 from flo.api.scope import B_co, C_co, StreamBase, name_input
@@ -69,6 +69,7 @@ class TableVerbs(StreamBase[C_co, B_co]):
         suffix: str = "_right",
         other_on: Column | None = None,
         other_by: Column | list[Column] | tuple[Column, ...] | None = None,
+        **unknown: Never,
     ) -> Stream[ZSet[Any], B | B2]:
         """Return each row with the nearest row of the other z-set: the last whose `on` is not above its own, or with
         `direction="forward"` the first whose `on` is not below.
@@ -77,6 +78,8 @@ class TableVerbs(StreamBase[C_co, B_co]):
         null have no match. Rows without a match have null in the columns of the other, or are dropped with
         `how="inner"`. Columns of the other that this z-set has too get the suffix; those of its `by` are left out.
         """
+        meant = {"strategy": "direction=…", "left_on": "on=…", "right_on": "other_on=…", "left_by": "by=…"}
+        expect_known_arguments("join_asof", unknown, {**meant, "right_by": "other_by=…"})
         expect_kind("join_asof", self, ZSet)
         _expect_option("direction", direction, ("backward", "forward"))
         _expect_option("how", how, ("left", "inner"))

@@ -9,7 +9,8 @@ import narwhals as nw
 import pyarrow as pa
 from narwhals.selectors import Selector
 
-from flo.columns.evaluation import output_name
+from flo.columns.evaluation import nodes_of, output_name
+from flo.columns.node_functions import COMPARISONS
 
 
 def column(given: str | nw.Expr) -> nw.Expr:
@@ -66,3 +67,9 @@ def one_by_one(given: Any, schema: pa.Schema) -> list[Any]:
 def name_of(given: Any) -> str | None:
     """Return the name of an expression's result: its alias, or the first column that it reads."""
     return output_name(given) if isinstance(given, nw.Expr) else None
+
+
+def is_condition(given: Any) -> bool:
+    """Return whether it is an expression whose outermost operation is a comparison, or combines conditions."""
+    last = nodes_of(given)[-1].name if isinstance(given, nw.Expr) else None
+    return last in (*COMPARISONS, "__and__", "__or__", "is_between")
