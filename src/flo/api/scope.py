@@ -177,11 +177,11 @@ MEANT = {
 
 def unknown_verb(kind: type, name: str) -> AttributeError:
     """Return the error for a verb that does not exist, with the one that the user may mean."""
+    if name.startswith("_"):
+        return AttributeError(f"a stream has no attribute `{name}`", name=name)
     verbs = [each for each in dir(kind) if not each.startswith("_")]
     close = get_close_matches(name, verbs, n=1, cutoff=0.75)
     meant = MEANT.get(name) or (f"{close[0]}(…)" if close else None)
-    if name.startswith("_"):
-        return AttributeError(f"a stream has no attribute `{name}`", name=name)
     return UnknownVerbError(
         f"a stream has no verb `{name}`",
         facts=() if meant else (("verbs", ", ".join(verbs)),),
