@@ -19,6 +19,8 @@ from flo.tables.values import layout_of
 from flo.values.canonical import canonical_element
 from tests.engines.engine import comparable
 
+pytestmark = pytest.mark.every(check=5)
+
 START = datetime(2024, 10, 27, tzinfo=UTC)
 Zoned = Annotated[datetime, pa.timestamp("us", "Europe/Berlin")]
 PLACES: dict[str, tuple[Any, list[Any]]] = {

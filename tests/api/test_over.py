@@ -22,6 +22,8 @@ from tests.api.window_oracle import expected, shown
 from tests.engines.engine import comparable
 from tests.quick import is_thorough
 
+pytestmark = pytest.mark.every(check=5)
+
 
 class Sale(NamedTuple):
     shop: str | None

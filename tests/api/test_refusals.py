@@ -13,6 +13,8 @@ import pytest
 import flo
 from tests.api import refused_programs, refused_relations
 
+pytestmark = pytest.mark.every(check=5)
+
 GOLDEN = Path(__file__).parent.parent / "golden"
 PROGRAMS = {
     name: function

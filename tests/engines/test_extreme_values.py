@@ -13,6 +13,8 @@ from tests.engines.engine import Engine, comparable
 from tests.engines.extremes import KINDS, Kind, program, verbs_for
 from tests.spark.programs import Case, together
 
+pytestmark = pytest.mark.every(check=5)
+
 FEW = ("count_by of values", "key_by", "enumerate")
 """Verbs that send rows of every kind to other shards, as keys and as values, and back in order."""
 

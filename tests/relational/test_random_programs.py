@@ -7,6 +7,8 @@ import pytest
 from tests.relational.harness import agree
 from tests.relational.random_programs import SOURCES, draw_program
 
+pytestmark = pytest.mark.every(check=5)
+
 FEW, MANY = 24, 1000
 
 

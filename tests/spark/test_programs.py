@@ -13,6 +13,8 @@ from tests.spark.harness import agree
 from tests.spark.programs import Case, add, apart, first, listed, second, thirds, together
 from tests.spark.simulated import NO_SPARK, agree_simulated
 
+pytestmark = pytest.mark.every(check=5)
+
 
 class Sale(NamedTuple):
     shop: str

@@ -34,6 +34,8 @@ from tests.spark.shops import (
 )
 from tests.spark.simulated import Simulated
 
+pytestmark = pytest.mark.every(check=5)
+
 
 def tenth_of(sale: Sale) -> int:
     return sale.price // 10

@@ -16,6 +16,8 @@ from flo.spark.on_spark import OnSpark
 from flo.spark.plan import spread
 from tests.spark.simulated import NO_SPARK, Simulated, agree_simulated, simulated
 
+pytestmark = pytest.mark.every(check=5)
+
 
 class Event(NamedTuple):
     kind: int

@@ -34,6 +34,8 @@ from tests.tables.shipped_forms import SECOND, TRIED, Tried
 from tests.verify.shipped import BAG, INTS, PAIRS, Case, operators_in
 from tests.verify.shipped_operators import successor
 
+pytestmark = pytest.mark.every(check=5)
+
 MOST = 6
 """So many forms of an operator are tried in the inner loop."""
 NEARBY = {int: st.integers(-3, 3)}

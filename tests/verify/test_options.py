@@ -17,6 +17,8 @@ from flo.values.operators.bags import Count
 from flo.verify import check, laws
 from flo.verify.equality import are_equal
 
+pytestmark = pytest.mark.every(check=5)
+
 
 def total(a: int, x: int) -> int:
     return a + x
