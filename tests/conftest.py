@@ -91,6 +91,14 @@ def _engine(item: pytest.Item) -> str | None:
     return item.callspec.params.get("engine") if hasattr(item, "callspec") else None
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_power_cuts() -> Iterator[None]:
+    """Nothing waits for the disk: tests kill processes, which lose nothing that they have written."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", lambda file: None)
+        yield
+
+
 FOR_TESTS = (
     "spark.python.daemon.module=tests.spark.daemon",  # workers have imported what all tests need before they are forked
     "spark.sql.codegen.wholeStage=false",  # to compile a plan takes longer than to run it on a few rows
