@@ -17,6 +17,8 @@ from flo.core.errors import ElementError, FloError
 from flo.values.exact import Digits, mean_type, sum_type
 from tests.quick import tried
 
+pytestmark = pytest.mark.every(check=3)
+
 WIDE = pa.decimal128(38, 0)
 MONEY = Annotated[Decimal, pa.decimal128(10, 2)]
 HUGE = Annotated[Decimal, pa.decimal128(38, 0)]
