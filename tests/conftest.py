@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,17 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("thorough")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is made here stays to the end: the collector of garbage need not look at it again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Groups the tests by the sessions of Spark that they share, and leaves out those that are not asked for."""
@@ -49,12 +60,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("thorough")]
     items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)  # what is longest begins first
-
-
-def pytest_collection_finish() -> None:
-    """What there is now stays to the end: the collector of garbage need not look at it again and again."""
-    gc.collect()
-    gc.freeze()
 
 
 def _mark(item: pytest.Item) -> None:
