@@ -9,7 +9,7 @@ from tests.relational.random_programs import SOURCES, draw_program
 
 pytestmark = pytest.mark.every(check=5)
 
-FEW, MANY = 24, 1000
+FEW, MANY = 16, 1000
 
 
 def same(seed: int) -> None:
