@@ -26,6 +26,8 @@ from examples import nexmark, nexmark_data
 from examples.nexmark_data import START, Auction, Bid, Events, Person, Side, events, schema_of, side_input
 from flo.columns.layout import Layout
 
+pytestmark = pytest.mark.every(check=5)
+
 ROWS = {"person": Person, "auction": Auction, "bid": Bid, "side": Side}
 TEN = timedelta(seconds=10)
 LEVELS = ((0, 10**9), (0, 10_000), (10_000, 1_000_000), (1_000_000, 10**9))

@@ -22,6 +22,8 @@ from tests.api.window_oracle import expected, shown
 from tests.engines.engine import comparable
 from tests.quick import is_thorough
 
+pytestmark = pytest.mark.every(check=5)
+
 
 class Sale(NamedTuple):
     shop: str | None
@@ -197,7 +199,7 @@ def for_flo(functions: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_as_sql_has_it(name, seed):
     """In one order in a quick run; in all of them in a thorough one."""

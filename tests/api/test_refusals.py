@@ -13,6 +13,8 @@ import pytest
 import flo
 from tests.api import refused_joins, refused_programs, refused_relations, refused_tables
 
+pytestmark = pytest.mark.every(check=5)
+
 GOLDEN = Path(__file__).parent.parent / "golden"
 PROGRAMS = {
     name: function
@@ -22,7 +24,12 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+WAITING = {"fold_that_never_returns"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in WAITING)) for name in PROGRAMS]
+)
 def test_refusal(name: str, request: pytest.FixtureRequest) -> None:
     with pytest.raises(flo.FloError) as caught:
         PROGRAMS[name]()

@@ -13,8 +13,13 @@ from tests.engines.engine import Engine, comparable
 from tests.engines.extremes import KINDS, Kind, program, verbs_for
 from tests.spark.programs import Case, together
 
+pytestmark = pytest.mark.every(check=5)
+
 FEW = ("count_by of values", "key_by", "enumerate")
 """Verbs that send rows of every kind to other shards, as keys and as values, and back in order."""
+
+SOME = ("int", "float", "str or None", "decimal", "zoned time")
+"""A kind of each sort: `test_every_kind` has all."""
 
 
 @cache
@@ -25,7 +30,7 @@ def expected(name: str) -> dict[str, Any]:
     return {name: comparable(value) for name, value in streams.flow.run(**streams.data).items()}
 
 
-@pytest.mark.sampled(values=("float", "zoned time"), tasks=("zoned time",), spark=())
+@pytest.mark.sampled(values=("zoned time",), tables=SOME, tasks=("zoned time",), spark=())
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_every_verb(engine: Engine, kind: Kind) -> None:
     streams = program(kind, list(verbs_for(kind)))

@@ -30,11 +30,6 @@ from tests.spark.simulated import Simulated
 NEWEST = 2
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda file: None)  # nothing is killed here
-
-
 def offsets(where: Path) -> None:
     """As Spark writes them on a local disk, with checksums beside them."""
     log = {

@@ -409,6 +409,7 @@ def test_columns_of_other_types_are_fitted_before_they_are_read(spark, tmp_path)
     assert query.view("found").value() == {Sale("b", 2): 1}
 
 
+@pytest.mark.slow
 def test_what_is_shipped(tmp_path):
     """Tasks of a worker that has only what it got run the same."""
     archive = build_archive(tmp_path)

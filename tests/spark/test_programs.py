@@ -13,6 +13,8 @@ from tests.spark.harness import agree
 from tests.spark.programs import Case, add, apart, first, listed, second, thirds, together
 from tests.spark.simulated import NO_SPARK, agree_simulated
 
+pytestmark = pytest.mark.every(check=5)
+
 
 class Sale(NamedTuple):
     shop: str
@@ -228,7 +230,7 @@ def test_corners(tmp_path, program, data):
         agree_simulated(program(), data, tmp_path / str(shards), parts=parts, shards=shards, seed=shards)
 
 
-@pytest.mark.parametrize(("place", "parts", "shards"), [(0, 2, 2), (1, 2, 7)])
+@pytest.mark.parametrize(("place", "parts", "shards"), [(0, 2, 2), pytest.param(1, 2, 7, marks=pytest.mark.thorough)])
 def test_corners_on_spark(spark, tmp_path, place, parts, shards):
     """One half of them, side by side in one query."""
     case = together({program.__name__: Case(program, data) for program, data in CORNERS[place::2]})

@@ -34,6 +34,8 @@ from tests.spark.shops import (
 )
 from tests.spark.simulated import Simulated
 
+pytestmark = pytest.mark.every(check=5)
+
 
 def tenth_of(sale: Sale) -> int:
     return sale.price // 10
@@ -228,6 +230,7 @@ CASES = [
 ]
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize(("kind", "case"), CASES)
 def test_what_every_operator_keeps_by_key_is_cut(tmp_path: Path, kind: Any, case: Case) -> None:
     def program() -> flo.Flow:

@@ -15,6 +15,8 @@ from flo.spark.on_spark import OnSpark
 from flo.spark.tasks import stage_task
 from tests.spark.simulated import NO_SPARK, agree_simulated
 
+pytestmark = pytest.mark.every(check=3)
+
 
 class Order(NamedTuple):
     customer: int

@@ -21,6 +21,8 @@ from tests.spark.harness import streamed
 from tests.spark.shops import DATA, Sale, Shop, everything, expected, merged, sales, snapshot, sums
 from tests.spark.simulated import Simulated, in_this_process
 
+pytestmark = pytest.mark.every(check=5)
+
 
 def test_on_a_local_disk(tmp_path: Path) -> None:
     query = Simulated(everything(), tmp_path, shards=3)

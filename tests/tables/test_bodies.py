@@ -22,6 +22,8 @@ from flo.tables.whole import find_run
 from tests.quick import tried
 from tests.tables.harness import agree, forms, on_tables
 
+pytestmark = pytest.mark.every(check=3)
+
 
 class Event(NamedTuple):
     user: str | None

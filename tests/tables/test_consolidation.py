@@ -12,6 +12,8 @@ from flo.core.operator import Delta
 from flo.tables.operator import OnTables
 from tests.spark.simulated import Simulated
 
+pytestmark = pytest.mark.every(check=5)
+
 KEYS, TURNS = 20, 5
 
 

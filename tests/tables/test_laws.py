@@ -29,10 +29,12 @@ from flo.values.operators.bags import Distinct as SequenceDistinct
 from flo.values.operators.elementwise import Map
 from flo.values.operators.windows import Tumbling
 from flo.verify import check, laws
-from tests.quick import is_quick, is_thorough
+from tests.quick import is_quick, is_thorough, times
 from tests.tables.shipped_forms import SECOND, TRIED, Tried
 from tests.verify.shipped import BAG, INTS, PAIRS, Case, operators_in
 from tests.verify.shipped_operators import successor
+
+pytestmark = pytest.mark.every(check=5)
 
 MOST = 6
 """So many forms of an operator are tried in the inner loop."""
@@ -107,7 +109,7 @@ def test_every_form_is_tried() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_laws(name: str) -> None:
-    for subject in sampled(name)[:: 1 if is_thorough() else 2] if not is_quick() else few(name)[:1]:
+    for subject in sampled(name)[:: 1 if is_thorough() else 3] if not is_quick() else few(name)[:1]:
         report = subject.check(most=1 if is_quick() else depth_of_laws(subject))
         assert report.ok, report
         assert not report.strength.limits
@@ -128,7 +130,7 @@ def test_the_laws_on_all_types(name: str) -> None:
 )
 def test_the_laws_at_random(name: str) -> None:
     for subject in few(name):
-        report = subject.check(most=0, tries=6, examples={**NEARBY, **subject.case.examples})
+        report = subject.check(most=0, tries=times(6), examples={**NEARBY, **subject.case.examples})
         assert report.ok, report
 
 

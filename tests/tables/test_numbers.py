@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from itertools import product
 from typing import Annotated, NamedTuple
 
 import narwhals as nw
@@ -17,6 +16,8 @@ import flo
 from flo.core.errors import ElementError, FloError
 from flo.values.exact import Digits, mean_type, sum_type
 from tests.quick import tried
+
+pytestmark = pytest.mark.every(check=3)
 
 WIDE = pa.decimal128(38, 0)
 MONEY = Annotated[Decimal, pa.decimal128(10, 2)]
@@ -174,13 +175,9 @@ def settings(kind, body):
     return flow
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        pytest.param(name, kind, marks=[] if place % 4 == 0 else pytest.mark.slow, id=f"{name}-{kind}")
-        for place, (name, kind) in enumerate(product(BODIES, GIVEN))
-    ],
-)
+@pytest.mark.every(test=5)
+@pytest.mark.parametrize("kind", GIVEN, ids=str)
+@pytest.mark.parametrize("name", BODIES)
 def test_bodies_in_every_setting(name, kind):
     flow, rows = settings(kind, BODIES[name])(), rows_of(kind)
     if kind in (HUGE, FINE) and name.startswith("sum"):  # within 38 digits

@@ -21,6 +21,8 @@ from flo.tables.plan import VALUES, plan
 from tests.quick import tried
 from tests.tables.harness import agree, on_tables
 
+pytestmark = pytest.mark.every(check=5)
+
 
 class Sale(NamedTuple):
     shop: str | None

@@ -16,6 +16,8 @@ import flo.verify
 from flo.tools.cli import main
 from tests.tools import programs
 
+pytestmark = pytest.mark.every(check=3)
+
 Run = Callable[..., tuple[int, str, str]]
 
 

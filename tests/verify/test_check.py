@@ -26,6 +26,8 @@ from flo.verify.programs.rules import named_rules
 from tests.seeded import operators as illegal
 from tests.seeded.lvars import CurrentValue
 
+pytestmark = pytest.mark.every(check=3)
+
 DICE = Random(0)
 
 

@@ -51,7 +51,8 @@ def test_what_is_no_lattice_is_refused(lattice: flo.Lattice[object], law: laws.L
     "lattice",
     [
         flo.Max(int), flo.Min(str), flo.And(), flo.Or(), flo.SetUnion(int), flo.MapUnion(str, flo.Max(int)),
-        flo.Product(flo.Max(int), flo.SetUnion(str)), flo.Versioned(int, flo.Max(int)), flo.GCounter(str),
+        pytest.param(flo.Product(flo.Max(int), flo.SetUnion(str)), marks=pytest.mark.thorough),
+        flo.Versioned(int, flo.Max(int)), flo.GCounter(str),
         flo.PNCounter(str), flo.NaturalSum(int), flo.Flat(str), flo.Lattice.of(frozenset(), union),
         flo.Lattice.of(0, max),
     ],

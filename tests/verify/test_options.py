@@ -18,6 +18,8 @@ from flo.values.operators.bags import Count
 from flo.verify import check, laws
 from flo.verify.equality import are_equal
 
+pytestmark = pytest.mark.every(check=5)
+
 
 def total(a: int, x: int) -> int:
     return a + x
@@ -179,6 +181,7 @@ def test_the_simplest_counterexample_is_shown() -> None:
     assert report.counterexample.about == "on a = 0.0, x = 0.0, y = 1.0"
 
 
+@pytest.mark.slow
 def test_a_proof_for_floats_does_not_speak_of_ints() -> None:
     assert "no ints in their place" in str(check(max, float, float))
     assert "no ints in their place" in str(check(lambda a, x: max(a, x), tuple[int, float], tuple[int, float]))

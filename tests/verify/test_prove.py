@@ -22,6 +22,8 @@ from flo.verify import laws
 from flo.verify.functions.equations import function_equations, lattice_equations
 from flo.verify.solver.prove import Proved, Refuted, Unknown, prove
 
+pytestmark = pytest.mark.every(check=5)
+
 GENEROUS = 40_000_000
 """Seconds: on a busy machine the solver needs more than it does alone."""
 

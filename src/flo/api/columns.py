@@ -55,8 +55,12 @@ class Of:
 
 def stream_of(row: Any) -> Any:
     """Return the stream that the rows belong to; None if there is none."""
-    stream = row.stream if isinstance(row, (Perhaps, KeyOf)) else row
+    stream = _behind(row)
     return stream if isinstance(stream, StreamBase) else None
+
+
+def _behind(row: Any) -> Any:
+    return row.stream if isinstance(row, (Perhaps, KeyOf)) else row
 
 
 def kind_of(row: Any) -> Any:
@@ -95,7 +99,7 @@ def _is_column(given: Any) -> bool:
 
 def bind_columns(verb: str, parameter: str, given: Any, rows: tuple[Any, ...], gives: type | None = None) -> Any:
     """Return the function that the columns denote on one row of each stream; unchanged if one is not a stream."""
-    streams = [getattr(row, "stream", row) for row in rows if row is not WEIGHTS]
+    streams = [_behind(row) for row in rows if row is not WEIGHTS]
     if not all(isinstance(stream, StreamBase) for stream in streams):
         return given  # the verb will raise
     try:
@@ -123,7 +127,7 @@ def _layout(verb: str, parameter: str, row: Any) -> Layout:
 
     if row is WEIGHTS or isinstance(row, Layout):
         return expression.WEIGHTS if row is WEIGHTS else row
-    stream = getattr(row, "stream", row)
+    stream = _behind(row)
     collection = stream.collection
     layout = Layout.of(kind_of(KeyOf(stream) if isinstance(row, KeyOf) else stream))
     if layout is None:

@@ -190,6 +190,8 @@ MEANT = {
 
 def unknown_verb(stream: Any, name: str) -> AttributeError:
     """Return the error for a verb that does not exist, with the one that the user may mean."""
+    if name.startswith("_"):
+        return AttributeError(f"a stream has no attribute `{name}`", name=name)
     kind = type(stream)
     verbs = [each for each in dir(kind) if "_verbs" in str(getattr(getattr(kind, each), "__module__", ""))]
     if name in _columns_of(stream):
@@ -200,8 +202,6 @@ def unknown_verb(stream: Any, name: str) -> AttributeError:
         )
     close = get_close_matches(name, verbs, n=1, cutoff=0.75)
     meant = MEANT.get(name) or (f"{close[0]}(…)" if close else None)
-    if name.startswith("_"):
-        return AttributeError(f"a stream has no attribute `{name}`", name=name)
     return UnknownVerbError(
         f"a stream has no verb `{name}`",
         facts=() if meant else (("verbs", ", ".join(verbs)),),
