@@ -291,7 +291,7 @@ def test_the_state_of_a_stream_beside_a_table_on_spark(spark: Any, tmp_path: Pat
     arriving = flow.input("sales", flo.ZSet[Sale])
     shops = flow.input("shops", flo.ZSet[Shop], bounded=True)
     sold = arriving.join(shops, "shop", "shop", into={"city": "city", "price": "price"})
-    flow.output("revenue", sold.sum_by("city", "price"))
+    flow.output("revenue", sold.group_by("city").agg(sum=flo.sum("price")))
     query = streamed(spark, flow, {"sales": sales(0, 200), "shops": SHOPS}, tmp_path, parts=4)
     assert query.view("revenue").value() == flow.run(sales=sales(0, 200), shops=SHOPS)["revenue"]
     where = tmp_path / "checkpoint"

@@ -30,7 +30,7 @@ class AggregateSpec:
 
     def __repr__(self) -> str:
         parts = [_shown(argument) for argument in self.arguments]
-        parts += [_shown(option) for option in self.options]
+        parts += [_shown(option) for option in (self.options[:1] if self.kind == "linear" else self.options)]
         for name in ("where", "order_by", "rows", "range"):
             if (given := getattr(self, name)) is not None:
                 parts.append(f"{name}={_shown(given)}")

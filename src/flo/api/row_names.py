@@ -30,6 +30,13 @@ def columns_of(stream: StreamBase[Any, Any], verb: str) -> tuple[str, ...]:
     raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
 
 
+def has_columns(stream: StreamBase[Any, Any]) -> bool:
+    """Return whether the elements of a stream have columns."""
+    from flo.columns.layout import Layout
+
+    return Layout.of(kind_of(stream)) is not None
+
+
 def expect_column(stream: StreamBase[Any, Any], verb: str, name: str, known: tuple[str, ...]) -> None:
     if name not in known:
         error = unknown_column(f"`{verb}`", name, known)
