@@ -174,7 +174,7 @@ def test_show(tmp_path: Path, capsys: Any) -> None:
     assert main(["state", "show", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert "flow everything, 2 shards, versions kept: 0, 1" in shown
-    for name in ("aggregate", "top_k", "left_join", "semi_join", "scan", "view", "by key", "shard 1", "running"):
+    for name in ("group_by", "top_k", "left_join", "semi_join", "scan", "view", "by key", "shard 1", "running"):
         assert f" {name} " in shown, shown
     (held,) = [each for each in Checkpoint(str(tmp_path)).sizes(1) if each.name == "all" and each.shard == 0]
     others = [each for each in Checkpoint(str(tmp_path)).sizes(1) if each.name == "all" and each.shard == 1]
