@@ -140,7 +140,7 @@ def test_tables_are_those_of_the_row_types(name: str, some: Events) -> None:
 def test_a_program_takes_the_tables(some: Events) -> None:
     flow = flo.Flow("sums")
     bids = flow.input("bid", flo.ZSet[Bid])
-    flow.output("sums", bids.sum_by("auction", "price"))
+    flow.output("sums", bids.group_by("auction").agg(sum=flo.sum("price")))
     loop = flow.on(flo.here).loop()
     loop.push("bid", some.bid)
     sums: Counter[int] = Counter()

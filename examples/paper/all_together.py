@@ -29,7 +29,7 @@ def monitor(limit: int = 100) -> flo.Flow:
 
     flow.output("totals", totals)
     flow.output("alarm", largest.event_when_above(limit))
-    flow.output("revenue", allowed.sum_by(lambda bid: bid.seller, lambda bid: bid.price))
+    flow.output("revenue", allowed.group_by("seller").agg(revenue=flo.sum("price")))
     flow.output("late", windows.late)
     return flow
 

@@ -350,10 +350,10 @@ def fold_that_is_no_function():
     prices.fold(0, lambda total, price: total + next(results))
 
 
-def aggregate_of_texts():
+def linear_aggregate_of_texts():
     flow = flo.Flow("names")
     names = flow.input("names", flo.ZSet[str])
-    names.aggregate_by(len, lambda name: name, lambda total: total)
+    names.agg(total=flo.linear(lambda name: name, lambda total: total))
 
 
 def late_elements_lost_in_a_body():
@@ -481,13 +481,19 @@ def top_with_a_direction_that_is_none():
     bids.top(3, "price", descending="yes")
 
 
-def sum_of_one_column_named_twice():
+def count_of_a_zset():
     flow = flo.Flow("auction")
     bids = flow.input("bids", flo.ZSet[Bid])
-    bids.sum_by("auction", ("price", "price"))
+    bids.count()
 
 
 def sum_of_several_columns():
     flow = flo.Flow("auction")
     bids = flow.input("bids", flo.ZSet[Bid])
-    bids.sum_by("auction", ("price", "auction"))
+    bids.group_by("auction").agg(sum=flo.sum(("price", "auction")))
+
+
+def sum_by_of_a_zset():
+    flow = flo.Flow("auction")
+    bids = flow.input("bids", flo.ZSet[Bid])
+    bids.sum_by("auction", "price")

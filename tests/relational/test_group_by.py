@@ -195,6 +195,10 @@ AGGREGATES: dict[str, tuple[Any, str, Any]] = {
         lower(Fraction(3, 10)),
     ),
     "usual": (flo.mode("item"), "list(item)", least_mode),
+    # one column for two arguments
+    "in_order": (flo.collect("item", order_by=flo.desc("item")), "list(item ORDER BY item DESC)", tuple),
+    "most": (flo.arg_max("big", by="big"), "max(big)", None),
+    "different_twice": (flo.count_distinct("item", "item"), "count(DISTINCT item)", None),
 }
 MOMENTS: dict[str, tuple[Any, str, Any]] = {
     "var_samp": (flo.var_samp("tame"), "var_samp(tame)", "close"),

@@ -31,7 +31,7 @@ def last_of(sale: Sale) -> str:
 
 def sums(key: Any = shop_of) -> flo.Flow:
     flow = flo.Flow("sums")
-    flow.output("sums", flow.input("sales", flo.ZSet[Sale]).sum_by(key, "price"))
+    flow.output("sums", flow.input("sales", flo.ZSet[Sale]).group_by(key=key).agg(sum=flo.sum("price")))
     return flow
 
 
@@ -45,7 +45,7 @@ def everything() -> flo.Flow:
     sales, shops = flow.input("sales", flo.ZSet[Sale]), flow.input("shops", flo.ZSet[Shop])
     numbers = flow.input("numbers", flo.Sequence[int])
     some, others = flow.input("some", flo.Set[Sale]), flow.input("others", flo.Set[Sale])
-    flow.output("sums", sales.sum_by("shop", "price"))
+    flow.output("sums", sales.group_by("shop").agg(sum=flo.sum("price")))
     flow.output("best", sales.top(1, "price", "shop"))
     flow.output("joined", sales.join(shops, "shop", "shop"))
     flow.output("distinct", sales.map(shop_of).distinct())

@@ -194,7 +194,7 @@ def test_a_program_that_belongs_to_another_checkpoint(whole: Path, tmp_path: Pat
     shutil.copytree(whole, where)
     flow = flo.Flow("others")
     sold = flow.input("sales", flo.ZSet[Sale])
-    flow.output("sums", sold.distinct().sum_by("shop", "price"))
+    flow.output("sums", sold.distinct().group_by("shop").agg(sum=flo.sum("price")))
     flow.output("left", sold.join(sold, "shop", "shop", how="left"))
     Simulated(flow, tmp_path / "others", shards=2)
     shutil.copy(tmp_path / "others" / "flo.json", where)

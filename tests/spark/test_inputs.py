@@ -76,13 +76,13 @@ def tenth(sale: Sale) -> int:
 def with_key() -> flo.Flow:
     flow = flo.Flow("with a key")
     sales = flow.input("sales", flo.ZSet[Sale])
-    flow.output("sums", sales.sum_by(tenth, "price"))
+    flow.output("sums", sales.group_by(key=tenth).agg(sum=flo.sum("price")))
     flow.output("pairs", sales.join(sales, tenth, tenth))
     return flow
 
 
 def test_a_function_that_says_to_which_shard_names_its_operator(tmp_path):
-    with pytest.raises(flo.FunctionError, match=r"`(sum_by|join)` raised ZeroDivisionError") as caught:
+    with pytest.raises(flo.FunctionError, match=r"`(agg|join)` raised ZeroDivisionError") as caught:
         simulated(with_key(), {"sales": {Sale("a", 2): 1, Sale("b", 0): 1}}, tmp_path, parts=1, shards=3, seed=0)
     assert "Sale(shop='b', price=0)" in str(caught.value)
     assert "test_inputs.py" in str(caught.value)

@@ -63,9 +63,8 @@ ADDING: dict[str, Callable[[Pairs, Pairs], Any]] = {
     "a body for each key": lambda a, b: a.key_by(first).per_key(lambda one: one.map(second)).entries(),
 }
 TAKING_BACK: dict[str, Callable[[Pairs, Pairs], Any]] = {
-    "sum_by": lambda a, b: a.sum_by(first, second),
-    "count_by": lambda a, b: a.map(shift).count_by(first).filter(small),
-    "max": lambda a, b: a.max(),
+    "agg": lambda a, b: a.map(shift).group_by(key=first).agg(n=flo.count()).filter(small),
+    "agg of all": lambda a, b: a.agg(max=flo.max(second)),
     "top": lambda a, b: a.top(2, second),
     "join left": lambda a, b: a.join(b, first, first, how="left"),
     "join right": lambda a, b: a.join(b, first, first, how="right"),
@@ -74,7 +73,9 @@ TAKING_BACK: dict[str, Callable[[Pairs, Pairs], Any]] = {
     "minus": lambda a, b: a.minus(b).distinct(),
     "negate": lambda a, b: a.union(b.negate()),
     "map_weights": lambda a, b: a.map_weights(lambda pair, weight: -weight),
-    "count": lambda a, b: a.key_by(first).per_key(lambda one: one.count()).entries(),
+    "agg for each key": lambda a, b: (
+        a.key_by(first).per_key(lambda one: one.group_by(second).agg(n=flo.count())).entries()
+    ),
 }
 
 
@@ -98,9 +99,10 @@ def test_what_only_adds(name: str) -> None:
 def test_what_takes_back(name: str) -> None:
     cause = causes(TAKING_BACK[name])
     assert cause is not None
-    assert cause.name == name.split()[0]
+    verb = name.split()[0]
+    assert cause.name == verb
     assert cause.origin is not None
-    assert f".{cause.name}(" in cause.origin.text
+    assert f".{verb}(" in cause.origin.text
 
 
 def outputs_of(flow: flo.Flow) -> list[Cause | None]:
@@ -127,9 +129,9 @@ def test_constants_and_bodies() -> None:
     flow.output("less", flow.constant(flo.ZSet[int], {1: -1}).union(numbers.to_zset()))
     batches = numbers.batch(2)
     flow.output("copied", batches.nest(lambda batch: batch.to_zset()).flatten())
-    flow.output("counted", batches.nest(lambda batch: batch.to_zset().count()).flatten())
+    flow.output("counted", batches.nest(lambda batch: batch.to_zset().agg(n=flo.count())).flatten())
     found = [cause and cause.name for cause in outputs_of(flow)]
-    assert found == [None, "constant", None, "count"]
+    assert found == [None, "constant", None, "agg"]
 
 
 def test_what_is_carried_from_round_to_round_is_not_known() -> None:
@@ -196,7 +198,7 @@ NOW = {"availableNow": True}
 def counts() -> flo.Flow:
     flow = flo.Flow("counts")
     hits = flow.input("hits", flo.ZSet[Message])
-    flow.output("pages", hits.count_by("key"))
+    flow.output("pages", hits.group_by("key").agg(n=flo.count()))
     flow.output("messages", hits)
     return flow
 
@@ -217,7 +219,7 @@ def test_a_sink_that_cannot_take_back_is_refused(spark: Any, tmp_path: Path) -> 
         'the output `pages` retracts rows, but its sink SparkSink("kafka") would write each retraction as one more row'
         in said
     )
-    assert "count_by" in said
+    assert "agg" in said
     assert 'flow.output("pages", hits' in said
     assert "test_retractions.py" in said
     assert "flo.spark.Changes(path)" in said

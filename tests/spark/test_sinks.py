@@ -42,7 +42,7 @@ def parity(n: int) -> int:
 def sums() -> flo.Flow:
     flow = flo.Flow("sums")
     sales = flow.input("sales", flo.ZSet[Sale])
-    flow.output("sums", sales.sum_by("shop", "price"))
+    flow.output("sums", sales.group_by("shop").agg(sum=flo.sum("price")))
     flow.output("same", sales.map(shop_of))
     return flow
 
@@ -176,8 +176,8 @@ def test_views_without_columns(spark, tmp_path):
 def test_what_run_gives_outlives_the_run(spark):
     flow = flo.Flow("bounded")
     sales = flow.input("sales", flo.ZSet[Sale], bounded=True)
-    flow.output("sums", sales.sum_by("shop", "price"))
-    flow.output("count", sales.count())
+    flow.output("sums", sales.group_by("shop").agg(sum=flo.sum("price")))
+    flow.output("count", sales.agg(n=flo.count()))
     found = flow.on(spark).run(sales=spark.createDataFrame([("a", 1), ("a", 2)], ["shop", "price"]))
     assert added([found["sums"].toArrow()]) == {("a", 3): 1}
     assert found["sums"].count() == 1

@@ -160,7 +160,9 @@ def with_ends() -> flo.Flow:
     flow.output("totals", totals)
     flow.output("alarm", totals.fold_lattice(flo.Max(int)).event_when_above(10))
     flow.output("streams", live.nest(lambda window: window.count()))
-    flow.output("kinds", live.nest(lambda window: window.to_bag()).flatten().to_zset().sum_by("kind", "time"))
+    flow.output(
+        "kinds", live.nest(lambda window: window.to_bag()).flatten().to_zset().group_by("kind").agg(sum=flo.sum("time"))
+    )
     flow.output("past", past.map(kind))
     flow.output("past windows", past.tumbling(4, at).nest(lambda window: window.count()).flatten())
     return flow

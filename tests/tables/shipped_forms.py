@@ -31,7 +31,6 @@ from flo.values.operators.pairs import UnionSequences
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.sequences import Batch, Enumerate, Fold, Last, Scan, Take
 from flo.values.operators.windows import Sliding, Tumbling
-from flo.values.operators.zset_aggregates import Aggregate, Linear
 from flo.values.operators.zset_joins import Join
 from flo.values.operators.zsets import MapWeights, ZSetToBag, ZSetToSet
 from flo.verify import check
@@ -40,7 +39,7 @@ from flo.verify.programs.inputs import Input, small_inputs
 from flo.verify.programs.operators import Program
 from flo.verify.report import Report
 from tests.verify.shipped import BAG, INTS, PAIRS, ZSET, Case, both, each, operators_in
-from tests.verify.shipped_operators import CASES, add, one, sign, successor
+from tests.verify.shipped_operators import CASES, add, one, sign
 
 NUMBER, PAIR = Layout.of(int), Layout.of(tuple[int, int])
 NEXT, ABOVE = Expression(nw.col("value") + 1, (NUMBER,)), Expression(nw.col("value") > 0, (NUMBER,))
@@ -49,7 +48,6 @@ MORE = [
     *each(Map(NEXT), INTS, BAG, ZSET),
     *each(Filter(ABOVE), INTS, ZSET),
     *each(MapWeights(Expression(-nw.col("weight"), (NUMBER, WEIGHTS))), ZSET),
-    *each(Aggregate(sign, Linear(successor, successor)), ZSET),
     *both(Join(NEXT, NEXT, add), ZSET),
     *each(Tumbling(1, SECOND), PAIRS),
     *each(Tumbling(2, SECOND, lateness=1), PAIRS),

@@ -215,7 +215,7 @@ def test_forms():
 
 def test_inner_streams_that_are_bound_are_complete():
     flow, rows = bound(flo.Sequence[Edge], False)
-    flow.output("out", rows.nest(lambda r: r.map(swapped).to_zset().count_by(source)))
+    flow.output("out", rows.nest(lambda r: r.map(swapped).to_zset().group_by(key=source).agg(n=flo.count())))
     loop = flow.on(flo.here).loop()
     data = [[(1, 2), (3, 2)], [], [(5, 6)]]
     loop.push(rows=data[:1])

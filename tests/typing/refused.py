@@ -31,7 +31,9 @@ numbers.nest(lambda b: b)  # refused
 open_numbers.zip(words)  # refused
 numbers.map(lambda x: x.upper())  # refused
 open_numbers.count()  # refused
-numbers.max()  # refused
+rows.max()  # refused
+rows.count()  # refused
+rows.sum()  # refused
 numbers.sum(abs)  # refused
 words.distinct()  # refused
 words.first()  # refused

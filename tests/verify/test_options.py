@@ -248,10 +248,14 @@ def test_a_random_function_is_not_said_to_fall() -> None:
             flow_of(flo.LVar[flo.Max[int]], lambda x, f=f: x.map_monotone(f, flo.Max(float)))
 
 
+def drawn(totals: tuple[int, int]) -> float:
+    return random.random()
+
+
 def test_finish_is_tried_too() -> None:
     with pytest.raises(flo.LawError, match="returns two results for the same arguments"):
-        flow_of(flo.ZSet[int], lambda x: x.aggregate_by(abs, lambda row: (row, 1), lambda n: random.random()))
-    flow_of(flo.ZSet[int], lambda x: x.aggregate_by(abs, lambda row: (row, 1), lambda n: n[0] / n[1]))
+        flow_of(flo.ZSet[int], lambda x: x.agg(mean=flo.linear(lambda row: (row, 1), drawn)))
+    flow_of(flo.ZSet[int], lambda x: x.agg(mean=flo.linear(lambda row: (row, 1), lambda n: n[0] / n[1])))
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,8 @@ class AggregateSpec:
 
     def __repr__(self) -> str:
         parts = [shown_argument(argument) for argument in self.arguments]
-        parts += [shown_argument(option) for option in self.options if not _is_default(option)]
+        options = self.options[:1] if self.kind == "linear" else self.options
+        parts += [shown_argument(option) for option in options if not _is_default(option)]
         for name in ("where", "order_by", "rows", "range"):
             if (given := getattr(self, name)) is not None:
                 parts.append(f"{name}={shown_argument(given)}")

@@ -13,11 +13,19 @@ from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
 
 from flo.api.aggregates import AggregateSpec, shown_argument
 from flo.api.aligning import retype
-from flo.api.arguments import expect_kind
+from flo.api.arguments import expect_function, expect_kind
 from flo.api.column_errors import expect_known_columns
-from flo.api.columns import bind_columns
+from flo.api.columns import Of, bind_columns
 from flo.api.ordering import bind_order
-from flo.api.projections import bind_rows, columns_of, expect_new_name, is_column_function, named_columns
+from flo.api.projections import (
+    bind_rows,
+    columns_of,
+    element_of,
+    expect_new_name,
+    has_columns,
+    is_column_function,
+    named_columns,
+)
 from flo.api.scope import name_input
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import type_name
@@ -28,6 +36,9 @@ from flo.values.operators.elementwise import Map
 from flo.values.operators.group_by import Aggregated, GroupBy
 from flo.values.operators.zsets import Plus
 from flo.values.weighted import ZSet
+from flo.verify.functions.obligations import Obligation
+from flo.verify.functions.rejections import expect
+from flo.verify.laws import A_FUNCTION
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
@@ -81,11 +92,20 @@ def group_rows(
             instead=((".agg(…)", "one row for all rows"),),
             where=Origin.here(),
         )
+    bind_rows(verb, keys, stream)  # raises if they do not fit
     return Grouped(stream, keys, sets(tuple(keys)) if sets else None, verb)
 
 
 def expect_known_here(subject: str, given: Any, stream: Any) -> None:
     """Raise if a column is unknown to the stream; functions and what is no column are judged later."""
+    if is_column_function(given):
+        return
+    if isinstance(given, (tuple, list, Mapping)):
+        raise TypeMismatch(
+            f"{subject} must get columns one by one; got {brief(given)}",
+            instead=(("lambda row: (row.a, row.b)", "several values as one"),),
+            where=Origin.here(),
+        )
     try:
         expect_known_columns(subject, given, columns_of(stream, "agg"))
     except FloError as error:
@@ -223,6 +243,7 @@ class _Plan:
         self._shown: dict[str, str] = {}
         self._kinds: dict[str, Any] = {}
         self._directions: dict[str, tuple[bool, ...]] = {}
+        self._element = element_of(stream)
 
     def add(self, name: str, spec: AggregateSpec) -> AggregateSpec:
         """Return the aggregate with its arguments and condition as names of columns."""
@@ -264,7 +285,7 @@ class _Plan:
         from flo.columns.cell import fields_of
 
         if self.whole:
-            self.columns[PRESENT] = _literal(True)
+            self.columns[PRESENT] = _literal(True) if has_columns(self.stream) else _is_present
         if sets is not None and any(map(is_column_function, self.columns.values())):
             self.stream = self._projected(self.columns)  # functions are called once, whatever the sets
             self.columns = {name: name for name in self.columns}
@@ -321,6 +342,8 @@ class _Plan:
             )
             raise name_input(problem, self.stream).located(Origin.here())
         kinds = tuple(self._kinds[each] for each in spec.arguments)
+        if spec.kind == "linear" and is_column_function(spec.options[0]):
+            expect_function("agg", "finish", spec.options[0], Of(Any, "the totals"), columns=False)
         try:
             found = aggregate_of(spec.kind, spec.options, kinds, self._directions.get(name, ()))
         except TypeError as error:
@@ -330,9 +353,19 @@ class _Plan:
                 instead=_converted(self._given[name], kinds[0] if kinds else None),
             )
             raise name_input(problem, self.stream).located(Origin.here()) from None
+        if spec.kind == "linear":
+            self._expect_functions(self._given[name].arguments)
         always = spec.kind in ("count", "count_distinct", "collect")
         restricted = spec.where is not None or self.whole
         return found if always or not restricted else Found(found.aggregator, or_none(found.kind))
+
+    def _expect_functions(self, given: tuple[Any, ...]) -> None:
+        """Raise if a function of rows gives two results for one row: what it added could not be subtracted."""
+        try:
+            for each in filter(is_column_function, given):
+                expect(Obligation("agg", each, (A_FUNCTION,), (self._element,)))
+        except FloError as error:
+            raise name_input(error, self.stream).located(Origin.here()) from None
 
 
 def _converted(spec: AggregateSpec, kind: Any) -> tuple[tuple[str, str], ...]:
@@ -356,6 +389,10 @@ def _or_none(kind: Any) -> Any:
     from flo.columns.aggregate_types import or_none
 
     return or_none(kind)
+
+
+def _is_present(element: Any) -> bool:
+    return True
 
 
 def _literal(value: Any) -> Any:

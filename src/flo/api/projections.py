@@ -9,11 +9,12 @@ from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_function, expect_kind
 from flo.api.column_errors import unknown_column
 from flo.api.columns import COLUMNS, bind_columns, is_expression, kind_of
-from flo.api.scope import StreamBase, name_input
+from flo.api.scope import StreamBase, Vertex, name_input
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
 from flo.core.labels import label
+from flo.core.stream_type import StreamType
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 
@@ -32,6 +33,13 @@ def columns_of(stream: StreamBase[Any, Any], verb: str) -> tuple[str, ...]:
         instead=((f"flo.{stream.collection.name}[Row]", "where Row is a NamedTuple, a dataclass or `flo.rows(…)`"),),
     )
     raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
+
+
+def has_columns(stream: StreamBase[Any, Any]) -> bool:
+    """Return whether the elements of a stream have columns."""
+    from flo.columns.layout import Layout
+
+    return Layout.of(kind_of(stream)) is not None
 
 
 def expect_name(verb: str, given: Any) -> None:
@@ -126,20 +134,17 @@ def bind_rows(verb: str, given: Mapping[str, Any], stream: Any, called: Mapping[
             )
     if not any(map(is_column_function, given.values())):
         return _bind_each(verb, dict(given), stream, names)
-    from flo.columns.layout import Layout
     from flo.columns.projection import Projection
 
     columns = {name: each for name, each in given.items() if not is_column_function(each)}
     if columns:
         _bind_each(verb, columns, stream, names)  # raises if they do not fit
-    layout = Layout.of(kind_of(stream))
-    assert layout is not None, "rows have columns"
     parts = {
         name: _typed(verb, names[name], each, stream) if is_column_function(each) else each
         for name, each in given.items()
     }
     try:
-        return Projection(parts, layout)
+        return Projection(parts, element_of(stream))
     except FloError as error:
         raise name_input(error, stream).located(Origin.here()) from None
 
@@ -151,6 +156,22 @@ def _instead_of(verb: str, name: str, given: Any) -> tuple[tuple[str, str], ...]
     window = (f"over(partition_by=…).with_columns({name}={given!r})", "of the rows of a partition, beside each row")
     grouped = (f"group_by(…).agg({name}={given!r})", "one row for each group")
     return (window,) if isinstance(given, WindowSpec) else (grouped, window)
+
+
+def element_of(stream: Any) -> Any:
+    """Return the type of the elements of a stream; where functions made them, derived as far as possible."""
+    return kind_of(stream) if kind_of(stream) is not Any else getattr(_derived(stream).collection, "element", Any)
+
+
+def _derived(stream: Any) -> StreamType:
+    from flo.columns.derive import derive_outputs
+
+    known: StreamType = stream.type
+    vertex: Vertex | None = stream.source
+    if vertex is None or getattr(known.collection, "element", None) is not Any:
+        return known
+    outputs = derive_outputs(vertex.operator, tuple(map(_derived, vertex.inputs)))
+    return outputs[vertex.outputs.index(stream)]
 
 
 def _bind_each(verb: str, given: dict[str, Any], stream: Any, names: Mapping[str, str]) -> Any:
@@ -173,7 +194,7 @@ def _typed(verb: str, name: str, function: Any, stream: Any) -> Any:
     expect_function(verb, name, function, stream, columns=False)
     annotated = returned_type(function)
     try:
-        kind = result_type(function, (kind_of(stream),))
+        kind = result_type(function, (element_of(stream),))
         why = f"it returns {type_name(kind)}, which has no column" if cell_of(kind) is None else None
     except Unclear as unclear:
         kind, why = Any, str(unclear)

@@ -174,6 +174,13 @@ MEANT = {
     **dict.fromkeys(("window", "partitionBy", "partition_by"), "over(partition_by=…).with_columns(…)"),
     **dict.fromkeys(("flatMap", "flatmap"), "flat_map(…), or explode(…) of a list column"),
     **dict.fromkeys(("selectExpr", "project"), "select(…)"),
+    "count_by": "group_by(…).agg(n=flo.count())",
+    **{
+        f"{kind}_by": f"group_by(…).agg({kind}=flo.{kind}(…))"
+        for kind in ("sum", "avg", "min", "max", "count_distinct")
+    },
+    "aggregate_by": "group_by(…).agg(name=flo.linear(of, finish))",
+    **{kind: f"agg({kind}=flo.{kind}(…))" for kind in ("avg", "min", "max", "count_distinct")},
     **dict.fromkeys(("cast", "astype"), 'with_columns(x=nw.col("x").cast(…))'),
     **dict.fromkeys(("fillna", "fill_null"), 'with_columns(x=nw.col("x").fill_null(…))'),
     **dict.fromkeys(("dropna", "drop_nulls"), 'filter(~nw.col("x").is_null())'),
@@ -185,7 +192,7 @@ MEANT = {
     **dict.fromkeys(("pivot", "unstack"), "group_by(…).agg(a=flo.sum(…, where=…), b=…)"),
     **dict.fromkeys(("unpivot", "melt"), "select(…).union(…)"),
 }
-"""Names from other libraries, and the verb that does the same here."""
+"""Names from other libraries or of aggregates, and the verb that does the same here."""
 
 
 def unknown_verb(stream: Any, name: str) -> AttributeError:

@@ -1,4 +1,4 @@
-"""Verbs of z-sets: aggregates and top-k that retract their results when rows are retracted (§6.3)."""
+"""Verbs of z-sets: weights, and the first rows in an order, which are retracted as rows change (§6.3)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from flo.api.arguments import (
     expect_directions,
     expect_function,
     expect_no_argument,
-    expect_number,
     expect_optional,
-    result_of,
 )
 from flo.api.columns import WEIGHTS, Asked, Columns
 from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
@@ -19,8 +17,7 @@ from flo.api.over_verbs import number_rows
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
-from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, CountDistinct, Linear, Sum
-from flo.values.operators.zset_ranking import Max, Min, TopK
+from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zsets import MapWeights, Minus, Negate
 from flo.values.weighted import ZSet
 
@@ -29,8 +26,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 U = TypeVar("U")
-K = TypeVar("K")
-N = TypeVar("N")
 R = TypeVar("R")
 B = TypeVar("B", bound=Unbounded)
 B2 = TypeVar("B2", bound=Unbounded)
@@ -49,127 +44,6 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
 
         In columns the weight is named `weight`."""
         return self._then(MapWeights(expect_function("map_weights", "f", f, self, WEIGHTS, gives=int)))
-
-    def avg(self: ZSetVerbs[ZSet[T], B], of: Asked[T] | None = None) -> Stream[ZSet[float], B]:
-        """Return the mean of the elements, or of `of(element)`; no row while there are none."""
-        return self._then(Aggregate(None, Avg(expect_number("avg", expect_optional("avg", "of", of, self), self))))
-
-    def count_distinct(self: ZSetVerbs[ZSet[T], B], of: Asked[T] | None = None) -> Stream[ZSet[int], B]:
-        """Return the number of distinct elements, or of distinct `of(element)`; no row while there are none."""
-        return self._then(Aggregate(None, CountDistinct(expect_optional("count_distinct", "of", of, self))))
-
-    @overload
-    def min(self: ZSetVerbs[ZSet[T], B], of: None = None) -> Stream[ZSet[T], B]: ...
-    @overload
-    def min(self: ZSetVerbs[ZSet[T], B], of: Callable[[T], N]) -> Stream[ZSet[N], B]: ...
-    @overload
-    def min(self: ZSetVerbs[ZSet[T], B], of: Columns) -> Stream[ZSet[Any], B]: ...
-    def min(self, of: Any = None) -> Any:
-        """Return the smallest element, or the smallest `of(element)`; no row while there are none."""
-        return self._then(Aggregate(None, Min(expect_optional("min", "of", of, self))))
-
-    @overload
-    def max(self: ZSetVerbs[ZSet[T], B], of: None = None) -> Stream[ZSet[T], B]: ...
-    @overload
-    def max(self: ZSetVerbs[ZSet[T], B], of: Callable[[T], N]) -> Stream[ZSet[N], B]: ...
-    @overload
-    def max(self: ZSetVerbs[ZSet[T], B], of: Columns) -> Stream[ZSet[Any], B]: ...
-    def max(self, of: Any = None) -> Any:
-        """Return the largest element, or the largest `of(element)`; no row while there are none."""
-        return self._then(Aggregate(None, Max(expect_optional("max", "of", of, self))))
-
-    @overload
-    def count_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K]) -> Stream[ZSet[tuple[K, int]], B]: ...
-    @overload
-    def count_by(self: ZSetVerbs[ZSet[T], B], by: Columns) -> Stream[ZSet[tuple[Any, int]], B]: ...
-    def count_by(self, by: Any) -> Any:
-        """Return (group, number of rows)."""
-        return self._then(Aggregate(expect_function("count_by", "by", by, self), Count()))
-
-    @overload
-    def count_distinct_by(
-        self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Asked[T]
-    ) -> Stream[ZSet[tuple[K, int]], B]: ...
-    @overload
-    def count_distinct_by(
-        self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]
-    ) -> Stream[ZSet[tuple[Any, int]], B]: ...
-    def count_distinct_by(self, by: Any, of: Any) -> Any:
-        """Return (group, number of distinct `of`)."""
-        of = expect_function("count_distinct_by", "of", of, self)
-        return self._then(Aggregate(expect_function("count_distinct_by", "by", by, self), CountDistinct(of)))
-
-    @overload
-    def sum_by(
-        self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], N]
-    ) -> Stream[ZSet[tuple[K, N]], B]: ...
-    @overload
-    def sum_by(self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]) -> Stream[ZSet[tuple[Any, Any]], B]: ...
-    @overload
-    def sum_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns) -> Stream[ZSet[tuple[K, Any]], B]: ...
-    def sum_by(self, by: Any, of: Any) -> Any:
-        """Return (group, sum). Floats are added exactly."""
-        of = expect_number("sum_by", expect_function("sum_by", "of", of, self), self)
-        return self._then(Aggregate(expect_function("sum_by", "by", by, self), Sum(of)))
-
-    @overload
-    def avg_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Asked[T]) -> Stream[ZSet[tuple[K, float]], B]: ...
-    @overload
-    def avg_by(self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]) -> Stream[ZSet[tuple[Any, float]], B]: ...
-    def avg_by(self, by: Any, of: Any) -> Any:
-        """Return (group, mean)."""
-        of = expect_number("avg_by", expect_function("avg_by", "of", of, self), self)
-        return self._then(Aggregate(expect_function("avg_by", "by", by, self), Avg(of)))
-
-    @overload
-    def min_by(
-        self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], N]
-    ) -> Stream[ZSet[tuple[K, N]], B]: ...
-    @overload
-    def min_by(self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]) -> Stream[ZSet[tuple[Any, Any]], B]: ...
-    @overload
-    def min_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns) -> Stream[ZSet[tuple[K, Any]], B]: ...
-    def min_by(self, by: Any, of: Any) -> Any:
-        """Return (group, smallest)."""
-        return self._then(
-            Aggregate(expect_function("min_by", "by", by, self), Min(expect_function("min_by", "of", of, self)))
-        )
-
-    @overload
-    def max_by(
-        self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], N]
-    ) -> Stream[ZSet[tuple[K, N]], B]: ...
-    @overload
-    def max_by(self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]) -> Stream[ZSet[tuple[Any, Any]], B]: ...
-    @overload
-    def max_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns) -> Stream[ZSet[tuple[K, Any]], B]: ...
-    def max_by(self, by: Any, of: Any) -> Any:
-        """Return (group, largest)."""
-        return self._then(
-            Aggregate(expect_function("max_by", "by", by, self), Max(expect_function("max_by", "of", of, self)))
-        )
-
-    @overload
-    def aggregate_by(
-        self: ZSetVerbs[ZSet[T], B],
-        by: Callable[[T], K],
-        of: Callable[[T], N],
-        finish: Callable[[N], R],
-    ) -> Stream[ZSet[tuple[K, R]], B]: ...
-    @overload
-    def aggregate_by(
-        self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T], finish: Callable[[Any], R]
-    ) -> Stream[ZSet[tuple[Any, R]], B]: ...
-    @overload
-    def aggregate_by(
-        self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns, finish: Callable[[Any], R]
-    ) -> Stream[ZSet[tuple[K, R]], B]: ...
-    def aggregate_by(self, by: Any, of: Any, finish: Any) -> Any:
-        """Return (group, result) of any linear aggregate. `of` returns a number or a tuple of numbers, which are
-        weighted and added; `finish` computes the result from the totals."""
-        of = expect_function("aggregate_by", "of", of, self)
-        finish = expect_function("aggregate_by", "finish", finish, result_of(of, "the totals"), columns=False)
-        return self._then(Aggregate(expect_function("aggregate_by", "by", by, self), Linear(of, finish)))
 
     @overload
     def top(

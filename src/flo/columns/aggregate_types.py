@@ -19,6 +19,7 @@ from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
 from flo.core.elements import returned_type
 from flo.core.errors import brief
+from flo.core.type_relations import accepts, positional_parameters
 from flo.values.exact import digits_of, mean_places, mean_type, plain_type, sum_type
 from flo.values.operators import group_aggregates as on_values
 
@@ -195,6 +196,12 @@ def _finishing(finish: Any, totals: Any) -> tuple[Any, Any]:
         return expression, expression.kind
     if not callable(finish):
         raise TypeError(f"`finish` must be a function or an expression; got {brief(finish)}")
+    (expected,) = positional_parameters(finish, 1)
+    if expected is not None and not accepts(expected.kind, totals):
+        parts = tuple(map(plain_type, get_args(totals)))
+        got: Any = tuple[parts] if is_fixed_tuple(totals) else plain_type(totals)  # type: ignore[valid-type]
+        wanted = describe_type(expected.kind)
+        raise TypeError(f"`finish` gets the totals: expected {wanted} as `{expected.name}`, got {describe_type(got)}")
     try:
         kind = result_type(finish, (totals,))
     except Unclear as why:

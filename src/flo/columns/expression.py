@@ -162,9 +162,13 @@ class Expression:
     @cached_property
     def reads(self) -> tuple[tuple[str, ...], ...]:
         """The columns of each row that the expression reads, at least one in total."""
-        seen = set().union(*(columns_read(each, self._schema) for _, each in self.columns))
-        seen = seen or {next(iter(self.arguments[0].values()))}
+        seen = self._needs or {next(iter(self.arguments[0].values()))}
         return tuple(tuple(name for name, called in names.items() if called in seen) for names in self.arguments)
+
+    @cached_property
+    def _needs(self) -> set[str]:
+        """The columns that it needs, by their names in the expression; none of a literal."""
+        return set().union(*(columns_read(each, self._schema) for _, each in self.columns))
 
     @cached_property
     def _schema(self) -> pa.Schema:
@@ -198,7 +202,7 @@ class Expression:
             if array.null_count and not column.nullable:
                 raise EngineError(f"the expression {self.__name__} returned null, but its type has no nulls")
             arrays.append(array)
-        if self.schema.names == [VALUE] and self.layout.form != "value":  # rows in one column
+        if not isinstance(self.given, (Mapping, tuple)) and self.layout.form != "value":  # rows in one column
             arrays = arrays[0].flatten()
         wanted = zip(arrays, self.layout.cells, strict=True)
         return [array if array.type == cell.arrow else array.cast(cell.arrow) for array, cell in wanted]
@@ -250,7 +254,7 @@ class Expression:
                 raise LawError(
                     "an expression must compute its result from one row; this one reads other rows",
                     facts=(("expression", self.__name__), ("because", reason)),
-                    instead=(("sum_by(…), top(…), distinct()", "verbs that combine rows"),),
+                    instead=(("group_by(…).agg(…), top(…), distinct()", "verbs that combine rows"),),
                 )
 
     @cached_property
@@ -332,7 +336,8 @@ class Expression:
         """Return the results for some rows."""
         columns = {}
         for called, layout, some, reads in zip(self.arguments, self.inputs, elements, self.reads, strict=True):
-            for name, array in layout.to_arrays(some, reads).items():
+            needed = tuple(name for name in reads if called[name] in self._needs)
+            for name, array in layout.to_arrays(some, needed).items():
                 columns[called[name]] = array
         arrays = self._arrays(Rows(columns, len(elements[0]), self._schema))
         values = [cell.to_values(array) for array, cell in zip(arrays, self.layout.cells, strict=True)]
@@ -364,7 +369,7 @@ class Expression:
         readers: list[Any] = []
         for which, (called, layout, reads) in enumerate(zip(self.arguments, self.inputs, self.reads, strict=True)):
             for name, cell in zip(layout.names, layout.cells, strict=True):
-                if name in reads:
+                if name in reads and called[name] in self._needs:
                     columns[called[name]] = column_at(len(readers), cell)
                     readers.append(reader(which, _getter_of(layout, name), cell))
         parts = [] if None in readers else [computed_by_python(each, columns) for _, each in self.columns]

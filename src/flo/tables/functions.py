@@ -31,7 +31,11 @@ Collections = tuple[Collection, ...]
 
 def runs_on_columns(f: Any) -> bool:
     """Whether a function runs on columns, not row by row."""
-    return f is None or isinstance(f, Expression)
+    return (
+        f is None
+        or isinstance(f, Expression)
+        or (isinstance(f, Projection) and all(map(runs_on_columns, f.functions.values())))
+    )
 
 
 def has_results(f: Any) -> bool:
@@ -67,12 +71,15 @@ def _projected(f: Projection, of: Collection, table: pa.Table) -> pa.Table:
         if f.columns is None
         else dict(zip(f.columns.layout.names, apply_function(f.columns, (of,), table).columns, strict=True))
     )
-    elements = elements_of(of, table)
+    elements = [] if runs_on_columns(f) else elements_of(of, table)
     for name, function in f.functions.items():
-        values = called(function, elements)
-        expect_declared(function, values)
         layout = Layout.of(returned_type(function))
         assert layout is not None
+        if runs_on_columns(function):
+            found[name] = layout.as_array(layout.fitted(apply_function(function, (of,), table)))
+            continue
+        values = called(function, elements)
+        expect_declared(function, values)
         found[name] = layout.as_array(written(values, layout.element))
     return pa.Table.from_arrays([found[name] for name in f.layout.names], schema=f.layout.schema)
 
@@ -234,19 +241,3 @@ def beside(table: pa.Table, more: pa.Table) -> pa.Table:
     for name, column in zip(more.column_names, more.columns, strict=True):
         table = table.append_column(more.schema.field(name), column)
     return table
-
-
-def group_array(by: Any, keys: pa.Table) -> pa.Array:
-    """The group keys as one column of the output. The table may have other columns after those of the key."""
-    layout = Layout.of(returned_type(by))
-    assert layout is not None
-    own = keys.select(keys.column_names[: len(layout.names)])
-    return layout.as_array(own.rename_columns(list(layout.names)))
-
-
-def result_rows(by: Any, of: Collection, keys: pa.Table, found: pa.Array) -> pa.Table:
-    """The output rows: groups with their results, or without groups the results alone."""
-    schema = layout_of(of).schema
-    if by is not None:
-        return pa.Table.from_arrays([group_array(by, keys), found], schema=schema)
-    return pa.Table.from_arrays(found.flatten() if pa.types.is_struct(found.type) else [found], schema=schema)

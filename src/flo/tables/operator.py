@@ -26,7 +26,6 @@ from flo.tables.values import Columns, Rows, of_elements, plain_zeros
 from flo.values.element_value import ElementCollection
 from flo.values.lvar import LVar
 from flo.values.operators.shapes import SIDES, pass_end
-from flo.values.operators.zset_aggregates import Aggregator
 from flo.values.weighted import ZSet
 
 
@@ -91,9 +90,7 @@ def add_deltas(one: Any, other: Any) -> Delta:
 def functions_in(holder: Any) -> Iterator[Any]:
     """The user's functions in an operator."""
     for part in (getattr(holder, each.name) for each in fields(holder)):
-        if isinstance(part, Aggregator):
-            yield from functions_in(part)
-        elif callable(part) and not isinstance(part, type):
+        if callable(part) and not isinstance(part, type):
             yield part
 
 

@@ -34,17 +34,19 @@ from flo.tables.operators.group_part import (
     scattered,
 )
 from flo.tables.operators.group_sums import FinishedPart, LinearPart, MomentsPart
+from flo.tables.operators.ordering import rank_on_values
 from flo.tables.operators.weights import find_flips
 from flo.tables.state.keys import Keys, extended
 from flo.tables.state.limbs import Limbs, limbs_in
 from flo.tables.state.order import Order, comparisons
-from flo.tables.state.ranked import Ranked, Span, begin_of, first_rows, groups_in, heads_of, ranked_run
+from flo.tables.state.ranked import Known, Ranked, Span, begin_of, first_rows, groups_in, heads_of, ranked_run
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
 from flo.tables.state.trace import Trace, added, consolidate_table, together, weight_overflow, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators.group_by import Aggregated
+from flo.values.operators.zset_ranking import Order as ValueOrder
 
 OWNER = "=owner"
 """The column with the index of the group that a row belongs to."""
@@ -179,12 +181,17 @@ class Ordered(Keeper):
         mine, others = self.longest.canonical, wanted.canonical
         return self.longest.which == wanted.which and mine[: len(others)] == others
 
-    def order(self, backwards: bool) -> Order:
-        of = self.longest
-        layout = of.layout
+    @property
+    def layout(self) -> Layout:
+        """The layout of the columns of the order."""
+        layout = self.longest.layout
         assert layout is not None
-        directions = tuple(down != backwards for _, down in of.canonical)
-        return Order(of.names, directions, layout, by_text=False, key=layout, decisive=True)
+        return layout
+
+    def order(self, backwards: bool, groups: Run) -> Order:
+        directions = tuple(down != backwards for _, down in self.longest.canonical)
+        order = Order(self.longest.names, directions, self.layout, by_text=False, key=self.layout, decisive=True)
+        return order if groups.keys.exact else replace(order, group_columns=groups.columns)
 
     def initial(self) -> Traces:
         return Ranked(()), *(Trace(()) for _ in self.ends)
@@ -195,7 +202,8 @@ class Ordered(Keeper):
             return traces, {}
         rows, *heads = traces
         assert isinstance(rows, Ranked)
-        columns, order = tuple(some.keys.column_names), self.order(False)
+        columns = tuple(some.keys.column_names)
+        order = self.order(False, Run(columns, some.numbers, some.keys))
         run = ranked_run(some.rows(self.longest.names), columns, some.numbers, order)
         rows = replace(rows, columns=columns, order=order)
         if not run.rows:
@@ -203,13 +211,26 @@ class Ordered(Keeper):
         groups = groups_in(run)
         read = delta.read if _are_all(groups, delta.groups) else ({}, {})
         spans = [Span.of(each, groups) for each in (*rows.runs, run)]
+        if any(each.inside is not None or each.raw for each in order.comparisons):
+            self._compare(traces, run, groups)
         moved = [self._moved(end, head, spans, groups, read) for end, head in enumerate(heads, start=1)]
         return (rows.extended(run), *moved), {}
+
+    def _compare(self, traces: Traces, run: Run, groups: Run) -> None:
+        """Raise where Python cannot compare values that it would compare."""
+        for backwards, heads in zip(self.ends, traces[1:], strict=True):
+            order, old = self.order(backwards, groups), heads_of(heads, groups)
+            ranking = ValueOrder(None, order.directions, on_values.FirstOf.name)
+            for group in order.not_compared(*Known.of(run, old, groups, order)):
+                rank_on_values(group, groups, traces[0], run, old, self._elements, 1, ranking)
+
+    def _elements(self, table: pa.Table) -> list[Any]:
+        return self.layout.to_elements(table.select(list(self.longest.names)).rename_columns(list(self.layout.names)))
 
     def _moved(self, end: int, heads: Trace, spans: list[Span], groups: Run, read: tuple[Any, Any]) -> Trace:
         """The first or last rows with those of a delta, which is the last run."""
         backwards, run = self.ends[end - 1], spans[-1].run
-        order, columns = self.order(backwards), run.columns
+        order, columns = self.order(backwards, groups), run.columns
         old = heads_of(heads, groups)
         begin = begin_of(run, old, groups, order, backwards)
         ranges = [span._replace(backwards=backwards).since(begin, order) for span in spans]

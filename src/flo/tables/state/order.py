@@ -26,6 +26,7 @@ from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.core.data import canonical_text, class_name
 from flo.core.term import Call, Lowering, Term
+from flo.tables.state.keys import same
 from flo.tables.state.trace import alike
 from flo.values.canonical import canonical_element
 from flo.values.operators.zset_ranking import comparable, is_plain_tuple
@@ -305,6 +306,8 @@ class Order:
     """The layout of the order columns, if Python may not be able to compare their values."""
     decisive: bool = False
     """Whether rows of a group with equal order columns are equal."""
+    group_columns: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
+    """The columns of a group, if groups may share a key number: then equal rows have them equal too."""
 
     @property
     def directions(self) -> tuple[bool, ...]:
@@ -335,7 +338,17 @@ class Order:
             _break_ties(order, new, partial(self._numbers_at, place, array))
         if not self.decisive:
             _break_ties(order, new, lambda rows: [self._ties(take_rows(table.select(list(self.layout.names)), rows))])
+        self._tell_apart(table, order, new)
         return order, np.flatnonzero(new)
+
+    def _tell_apart(self, table: pa.Table, order: Indices, new: npt.NDArray[np.bool_]) -> None:
+        """Mark rows as distinct that are equal, but belong to different groups."""
+        tied = np.flatnonzero(~new)
+        if not self.group_columns or not len(tied):
+            return
+        groups = table.select(list(self.group_columns))
+        if not same(*(take_rows(groups, order[rows]).columns for rows in (tied - 1, tied))).all():
+            _break_ties(order, new, lambda rows: [_number_rows(take_rows(groups, rows))])
 
     def _numbers(self, place: int, array: pa.Array) -> Numbers:
         """Numbers in the order of the values of a column."""
@@ -384,12 +397,17 @@ class Order:
         """A number for each row that is equal for equal rows only. Its order depends on nothing but the rows."""
         if self.by_text:
             return ranks(texts(self.layout, rows)).astype(np.int64)
-        order, firsts = alike(rows)
-        begins = np.zeros(len(order), np.int64)
-        begins[firsts] = 1
-        found = np.empty(len(order), np.int64)
-        found[order] = np.cumsum(begins)
-        return found
+        return _number_rows(rows)
+
+
+def _number_rows(rows: pa.Table) -> Indices:
+    """A number for each row that is equal for equal rows only."""
+    order, firsts = alike(rows)
+    begins = np.zeros(len(order), np.int64)
+    begins[firsts] = 1
+    found = np.empty(len(order), np.int64)
+    found[order] = np.cumsum(begins)
+    return found
 
 
 def _codes(groups: Indices, keys: Numbers) -> tuple[Numbers, bool]:

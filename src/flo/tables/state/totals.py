@@ -129,14 +129,6 @@ Summed: TypeAlias = pa.Array | Product
 """A column of numbers that are added up."""
 
 
-def grouped(keys: pa.Table, numbers: Keys, weights: Indices, columns: dict[int, Summed]) -> tuple[Run, Sums]:
-    """The sums of the rows of each group, as a run and as columns. Numbers are named by their place."""
-    order, firsts = alike(keys, numbers)
-    sums = sums_of(weights, columns, order, firsts)
-    firsts = order[firsts]
-    return run_of_sums(take_rows(keys, firsts), Keys(numbers.numbers[firsts], numbers.exact), sums), sums
-
-
 def sums_of(weights: Indices, columns: dict[int, Summed], order: Indices, firsts: Indices) -> Sums:
     """The sums over the rows from each index in `firsts` to the next, in this order."""
     sums: Sums = {WEIGHT: added(weights[order], firsts)}
@@ -166,10 +158,6 @@ def plus(one: Sums, other: Sums) -> Sums:
     """The elementwise sums of both."""
     nothing = np.zeros(len(one[WEIGHT]), np.int64)
     return normalize({name: add_checked(one.get(name, nothing), other.get(name, nothing)) for name in one | other})
-
-
-def take_sums(sums: Sums, indices: Indices) -> Sums:
-    return {name: column[indices] for name, column in sums.items()}
 
 
 def normalize(sums: Sums) -> Sums:

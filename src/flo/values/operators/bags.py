@@ -99,7 +99,7 @@ class FoldUnordered(Total):
             Bag,
             Set,
             instead=(
-                ("{input}.sum_by(…), {input}.aggregate_by(…)", "for a z-set: retractions are subtracted"),
+                ("{input}.agg(name=flo.linear(of, finish))", "for a z-set: retractions are subtracted"),
                 ("{input}.to_bag().fold(…)", "for a z-set that has ended"),
             ),
         )

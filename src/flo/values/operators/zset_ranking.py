@@ -1,4 +1,4 @@
-"""Rankings of z-sets: a total order of rows by key, top_k, and the aggregates min and max.
+"""Rankings of z-sets: a total order of rows by key, and top_k.
 
 The order is total: None is the least key, NaN the greatest number, and rows with equal keys are ordered by their text.
 A group keeps all its rows, and remembers its first k. It is searched again only when one of these is retracted.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from heapq import nsmallest
-from typing import Any, ClassVar, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 from flo.core.data import canonical_text
 from flo.core.errors import CheckpointError, ElementError
@@ -20,7 +20,6 @@ from flo.core.stream_type import StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.canonical import instant_element
 from flo.values.operators.shapes import ElementKind, Unary
-from flo.values.operators.zset_aggregates import Aggregator, Of, Units, read, value_type
 from flo.values.operators.zsets import expect_zset, group_units, make_delta
 
 
@@ -231,40 +230,3 @@ class TopK(Unary):
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return replace(self, groups=PersistentMap()), (source.terminator(),)
-
-
-@dataclass(frozen=True)
-class Extreme(Aggregator):
-    """The value of the first row of a ranking."""
-
-    value: Of = None
-
-    empty = NO_RANKING
-    descending: ClassVar[bool]
-
-    def added(self, state: Ranking, units: Units) -> Ranking:
-        return state.changed(units, 1, Order(self.value, self.descending, self.name))
-
-    def result(self, state: Ranking) -> tuple[Any, ...]:
-        return tuple(read(self.value, row) for row, _ in state.top)
-
-    def result_type(self, element: Any) -> Any:
-        return value_type(self.value, element)
-
-
-@final
-@dataclass(frozen=True)
-class Min(Extreme):
-    """min: the least value(element) of the present elements. None is the least value, NaN the greatest."""
-
-    name = "zset_min"
-    descending = False
-
-
-@final
-@dataclass(frozen=True)
-class Max(Extreme):
-    """max: the greatest value(element) of the present elements. None is the least value, NaN the greatest."""
-
-    name = "zset_max"
-    descending = True

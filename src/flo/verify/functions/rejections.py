@@ -24,7 +24,7 @@ from flo.verify.equality import are_equal
 from flo.verify.functions.domains import NO_START, accepts, candidate_types, function_domains
 from flo.verify.functions.equations import Function, lattice_equations
 from flo.verify.functions.function import function_problems, join_name, lattice_domain, monotone_problems
-from flo.verify.functions.obligations import FinishFunction, NotNumbers, NumericFunction, Obligation
+from flo.verify.functions.obligations import FinishFunction, Obligation
 from flo.verify.functions.trials import MOST_SIMPLER, Problem, Raised, Violation, find_violation
 from flo.verify.laws import Law
 from flo.verify.time_limit import TimeLimit, TimeUp
@@ -50,7 +50,7 @@ class Endless:
     where: str
 
 
-Verdict: TypeAlias = Violation | NotNumbers | Untried | Endless | None
+Verdict: TypeAlias = Violation | Untried | Endless | None
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,8 @@ def _remembered(asked: _CacheKey) -> Verdict:
 
 def fingerprint(function: Any, depth: int = 2) -> Any:
     """Identifies a function by its code and the values that the code refers to, so that a redefinition is equal."""
-    if isinstance(function, NumericFunction):
-        return (NumericFunction, fingerprint(function.of))
     if isinstance(function, FinishFunction):
-        return (FinishFunction, fingerprint(function.linear.of), fingerprint(function.linear.finish))
+        return (FinishFunction, function.linear.make, fingerprint(function.linear.finish))
     if not isinstance(function, types.FunctionType) or depth == 0:
         return function
     return (function.__code__, *((type(value), fingerprint(value, depth - 1)) for value in inner_values(function)))
@@ -110,8 +108,6 @@ def _try_values(obligation: Obligation) -> Verdict:
                         text = ", ".join(repr(value)[:40] for value in raised.values)
                         fault = fault if fault.reason else Untried(f"f({text}) raised {raised}")
                         continue
-                    except NotNumbers as error:
-                        return error
                     except FloError:  # such as a result outside of the lattice: found when it runs
                         continue
                     passed += 1
@@ -181,16 +177,6 @@ def _endless_error(obligation: Obligation, verdict: Endless) -> LawError:
     return LawError(
         f"the {what} of `{obligation.operator}` was aborted {verdict.spent}: it had not returned",
         facts=((what, name), ("given", ", ".join(map(repr, verdict.values))[:80]), *place),
-    )
-
-
-def _not_numbers(obligation: Obligation, verdict: NotNumbers) -> LawError | None:
-    if Any in obligation.kinds:  # the elements were a guess
-        return None
-    return LawError(
-        f"`{obligation.operator}` adds the results of `{label(obligation.subject)}`: {verdict.summary}",
-        facts=verdict.facts,
-        instead=(("lambda row: (row.price, 1)", "a number, or a tuple of numbers"),),
     )
 
 
@@ -279,7 +265,6 @@ _LAW_ERRORS: dict[Law, Callable[[Obligation, Violation, str, str], LawError]] = 
 }
 _ERRORS: dict[type, Callable[[Obligation, Any], LawError | None]] = {
     Violation: _violation_error,
-    NotNumbers: _not_numbers,
     Untried: _untried_error,
     Endless: _endless_error,
 }
