@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from flo.tables.state.limbs import Limbs, Product, added_pieces, limbs_in
-from flo.values.exact import to_float
+from flo.values.exact import root_of, to_float
 
 FLOATS = [0.0, -0.0, 5e-324, 1e308, -1.7e308, 2.2e-308, 0.1, math.nan, math.inf, -math.inf]
 INTS = [2**63 - 1, -(2**63), 0, -1, 1, 7]
@@ -51,9 +51,8 @@ def test_sums_of_products_are_exact(one: str, other: str) -> None:
     order = np.array(rng.sample(range(count), count))
     for offset in (0, 7):  # columns that begin within their buffers
         rest = order[order < count - offset]
-        found = added_pieces(
-            Product(left.slice(offset), right.slice(offset)).pieces(), np.array(weights[offset:]), rest, firsts
-        )
+        products = Product(left.slice(offset), right.slice(offset)).take(pa.array(rest))
+        found = added_pieces(products.pieces(), np.array(weights[offset:])[rest], firsts)
         sums = found.fractions()
         for place, (start, end) in enumerate(pairwise([*firsts.tolist(), len(rest)])):
             rows = [offset + int(at) for at in rest[start:end]]
@@ -71,3 +70,28 @@ def test_arithmetic_of_digits() -> None:
     quotients = one.times(other).to_floats(counts).tolist()
     expected = [to_float(exact(x) * y / n) for x, y, n in zip(xs, ys, counts.tolist(), strict=True)]
     assert quotients == expected
+
+
+def test_square_roots_are_rounded_once() -> None:
+    rng = random.Random(2)
+    divisors = [rng.choice([1, 2, 3, rng.randint(1, 2**32 - 1), rng.randint(2**32, 2**40)]) for _ in range(2000)]
+    numbers = [_number_with_a_root(rng, divisor) for divisor in divisors]
+    digits = [[n >> 32 * index & 2**32 - 1 for n in numbers] for index in range(6)]
+    for low in (0, -1, -70, 12):
+        limbs = Limbs(low, np.array([*digits, [n >> 192 for n in numbers]]))
+        squares = [Fraction(n, d) * Fraction(2) ** (32 * low) for n, d in zip(numbers, divisors, strict=True)]
+        assert limbs.to_roots(np.array(divisors)).tolist() == list(map(root_of, squares))
+
+
+def _number_with_a_root(rng: random.Random, divisor: int) -> int:
+    """A number whose quotient by a divisor has any root, an exact one, or one half way between two floats or near."""
+    match rng.randrange(5):
+        case 0:
+            return rng.getrandbits(rng.randint(1, 180))
+        case 1:
+            return rng.getrandbits(53) ** 2 * divisor
+        case 2:
+            return (2 * rng.getrandbits(53) + 1) ** 2 * divisor + rng.choice([-1, 0, 1])
+        case 3:
+            return (1 << rng.randint(0, 140)) * divisor + rng.choice([-1, 0, 1])
+    return rng.choice([0, -rng.getrandbits(60)])

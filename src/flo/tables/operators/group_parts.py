@@ -38,7 +38,7 @@ from flo.tables.operators.weights import find_flips
 from flo.tables.state.keys import Keys, extended
 from flo.tables.state.limbs import Limbs, limbs_in
 from flo.tables.state.order import Order, comparisons
-from flo.tables.state.ranked import Ranked, Span, begin_of, first_rows, groups_in, heads_of, ranked_run
+from flo.tables.state.ranked import Leading, Ranked, Span, begin_of, first_rows, groups_in, heads_of, ranked_run
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
 from flo.tables.state.trace import Trace, added, consolidate_table, together, weight_overflow, with_weights
@@ -47,7 +47,7 @@ from flo.values.operators import group_aggregates as on_values
 from flo.values.operators.group_by import Aggregated
 
 OWNER = "=owner"
-"""The column with the index of the group that a row belongs to."""
+"""The column with the index of the group, or of the result, that a row belongs to."""
 PRESENT, SUM = "present", "sum"
 
 
@@ -201,12 +201,12 @@ class Ordered(Keeper):
         if not run.rows:
             return (rows, *heads), {}
         groups = groups_in(run)
-        read = delta.read if _are_all(groups, delta.groups) else ({}, {})
+        read = delta.read if _are_all(groups, delta.groups) else {}
         spans = [Span.of(each, groups) for each in (*rows.runs, run)]
         moved = [self._moved(end, head, spans, groups, read) for end, head in enumerate(heads, start=1)]
         return (rows.extended(run), *moved), {}
 
-    def _moved(self, end: int, heads: Trace, spans: list[Span], groups: Run, read: tuple[Any, Any]) -> Trace:
+    def _moved(self, end: int, heads: Trace, spans: list[Span], groups: Run, read: dict[Any, Any]) -> Trace:
         """The first or last rows with those of a delta, which is the last run."""
         backwards, run = self.ends[end - 1], spans[-1].run
         order, columns = self.order(backwards), run.columns
@@ -214,7 +214,7 @@ class Ordered(Keeper):
         begin = begin_of(run, old, groups, order, backwards)
         ranges = [span._replace(backwards=backwards).since(begin, order) for span in spans]
         new = first_rows(ranges, groups, 1, order)
-        read[0][self, end], read[1][self, end] = old, new
+        read[self, end, 0], read[self, end, 1] = old, new
         parts = [
             with_weights(head.table, np.multiply(head.times, sign))
             for head, sign in ((old, -1), (new, 1))
@@ -262,13 +262,19 @@ class FirstPart(Part):
 
     def results(self, reading: Reading) -> pa.Array:
         wanted, groups = self.wanted, reading.groups
-        orders = [each for each in reading.traces if isinstance(each, Ordered) and each.serves(wanted)]
+        orders = [each for each in reading.traces[0] if isinstance(each, Ordered) and each.serves(wanted)]
         keeper = next(each for each in orders if wanted.backwards in each.ends)
         end = 1 + keeper.ends.index(wanted.backwards)
-        head = reading.once((keeper, end), lambda: heads_of(reading.traces[keeper][end], groups))
-        if head is None:
-            return pa.nulls(groups.rows, self.cell.arrow)
-        return scattered(one_chunk(head.table[self.names[0]]), head.groups, groups.rows)
+
+        def head(state: int) -> Leading | None:
+            return reading.once((keeper, end, state), lambda: heads_of(reading.traces[state][keeper][end], groups))
+
+        values, places = [pa.nulls(0, self.cells[0].arrow)], [np.zeros(0, np.int64)]
+        for state in range(2):
+            if (found := head(state)) is not None:
+                values.append(one_chunk(found.table[self.names[0]]))
+                places.append(found.groups + state * groups.rows)
+        return scattered(pa.concat_arrays(values), np.concatenate(places), reading.states)
 
 
 @final
@@ -290,13 +296,15 @@ class GroupValues(Keeper):
         run = run_of(some.rows(self.names).combine_chunks(), columns)
         return (replace(traces[0], columns=columns).extended(run),), {}
 
-    def rows_of(self, groups: Run, traces: Traces) -> pa.Table | None:
-        """The values of these groups with their weights, and the index of the group of each. Some cancel out."""
-        met = [(run, *pairs(groups, run)) for run in traces[0]]
-        tables = [
-            take_rows(run.table.select([*self.names, WEIGHT]), theirs).append_column(OWNER, pa.array(ours, pa.int64()))
-            for run, ours, theirs in met
-        ]
+    def rows_of(self, reading: Reading) -> pa.Table | None:
+        """The values of groups with their weights, and the index of the result that each is for. Some cancel out."""
+        tables = []
+        for state, traces in enumerate(reading.traces):
+            for run in traces[self][0]:
+                ours, theirs = pairs(reading.groups, run)
+                results = pa.array(ours + state * reading.groups.rows, pa.int64())
+                rows = take_rows(run.table.select([*self.names, WEIGHT]), theirs)
+                tables.append(rows.append_column(OWNER, results))
         return pa.concat_tables(tables).combine_chunks() if tables else None
 
 
@@ -328,13 +336,13 @@ class ValuesPart(Part):
         return GroupValues(self.names, self.which)
 
     def results(self, reading: Reading) -> pa.Array:
-        keeper, groups = self.keeper(), reading.groups
-        table = reading.once(keeper, lambda: keeper.rows_of(groups, reading.traces[keeper]))
+        keeper = self.keeper()
+        table = reading.once(keeper, lambda: keeper.rows_of(reading))
         down = (*getattr(self.of.aggregator, "descending", ()), False)
         found = None if table is None else reading.once((keeper, down), lambda: self._sorted(table, down))
         if found is None or not len(found.values):
-            return self._nothing(groups.rows)
-        return self._of_values(*found, groups.rows)
+            return self._nothing(reading.states)
+        return self._of_values(*found, reading.states)
 
     def _sorted(self, table: pa.Table, down: tuple[bool, ...]) -> InOrder:
         """The values that are present. Equal ones meet when they are sorted, so that their weights are added there."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columns.indices import Indices, Numbers, largest
-from flo.values.exact import to_float
+from flo.values.exact import root_of, to_float
 
 BITS = 32
 MASK = (1 << BITS) - 1
@@ -78,8 +78,33 @@ class Limbs:
         return results
 
     def _quotient(self, place: int, weight: int) -> float:
+        return to_float(self._ratio(place, weight))  # rounded once
+
+    def _ratio(self, place: int, divisor: int) -> Fraction:
         number, unit = self.number(place), BITS * self.low
-        return to_float(Fraction(number << max(unit, 0), weight << max(-unit, 0)))  # rounded once
+        return Fraction(number << max(unit, 0), divisor << max(-unit, 0))
+
+    def to_roots(self, divisors: Indices) -> Floats:
+        """The floats nearest to the square roots of the numbers divided by positive divisors; 0 for negative numbers.
+
+        A root is estimated, and corrected by what its square lacks. Where that leaves the nearest float in doubt, it is
+        computed exactly.
+        """
+        small = _small(divisors)
+        size = Limbs(self.low, np.where(self.negative() | ~small, 0, self.digits))
+        quotients, _ = _divided(size, np.where(small, divisors, 1), 4)
+        high, low, unit = _leading(quotients)
+        root = np.sqrt(high)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            lacking = (_minus_square(high, root) + low) / (2 * root)
+        lacking[high == 0] = 0.0
+        results: Floats = np.ldexp(root + lacking, unit // 2)
+        edge = np.abs(2 * np.abs(lacking) / np.spacing(root) - 1) < 2.0**-20  # half way between two floats
+        at_power = (np.frexp(root)[0] == 0.5) & (lacking != 0)  # where floats below are nearer than those above
+        tiny = (results < 2.0**-1021) & size.digits.any(axis=0)
+        for place in np.flatnonzero((~small & ~self.negative()) | edge | at_power | tiny):
+            results[place] = root_of(self._ratio(int(place), int(divisors[place])))
+        return results
 
     def times(self, other: Limbs) -> Limbs:
         """The products with other numbers. Both must be in canonical form."""
@@ -159,6 +184,30 @@ def _divided(size: Limbs, divisors: Indices, more: int) -> tuple[Limbs, Numbers]
     return Limbs(size.low - more, np.array(rows[::-1])), rest
 
 
+def _leading(size: Limbs) -> tuple[Floats, Floats, Indices]:
+    """The highest 97 bits or more of nonnegative numbers, as the sum of two floats times a power of two."""
+    count = size.digits.shape[1]
+    digits = np.concatenate([np.zeros((3, count), np.int64), size.digits])
+    there = digits != 0
+    top = np.where(there.any(axis=0), len(digits) - 1 - np.argmax(there[::-1], axis=0), 3)
+    high, low = np.zeros(count), np.zeros(count)
+    for down in range(4):
+        term = digits[top - down, np.arange(count)] * 2.0 ** (BITS * (3 - down))
+        whole = high + term
+        high, low = whole, low + (term - (whole - high))  # exact: the terms fall
+    whole = high + low
+    return whole, low - (whole - high), BITS * (size.low - 3 + top - 3)
+
+
+def _minus_square(number: Floats, root: Floats) -> Floats:
+    """number - root², for numbers near that."""
+    big = root * (2.0**27 + 1)
+    high = big - (big - root)
+    low = root - high
+    square = root * root
+    return (number - square) - (((high * high - square) + 2 * high * low) + low * low)
+
+
 def _nearest(size: Limbs, more: npt.NDArray[np.bool_]) -> Floats:
     """The floats nearest to nonnegative numbers. `more` says which are slightly larger than their digits.
 
@@ -208,33 +257,42 @@ def _of_floats(values: Floats) -> Iterator[tuple[int, Indices]]:
 
 def placed(whole: Indices, unit: Indices | int) -> Iterator[tuple[int, Indices]]:
     """The digits of numbers below 2⁵⁸ times powers of two."""
-    sign, size = np.sign(whole), np.abs(whole)
-    shift, index = unit % BITS, unit // BITS
+    shift, index = unit & (BITS - 1), unit >> 5
+    sign, size = (np.sign(whole), np.abs(whole)) if whole.min(initial=0) < 0 else (1, whole)
     low = (size & MASK) << shift
     high = ((size >> BITS) << shift) + (low >> BITS)
     parts = (sign * (low & MASK), sign * (high & MASK), sign * (high >> BITS))
-    for begins in np.unique(index):
+    for begins in _distinct(index):
+        here = True if isinstance(index, int) else index == begins
         for more, part in enumerate(parts):
-            yield int(begins) + more, part if isinstance(unit, int) else np.where(index == begins, part, 0)
+            yield begins + more, part if np.all(here) else part * here
 
 
-def summed(array: pa.Array, weights: Indices, order: Indices, firsts: Indices) -> Limbs:
-    """Σ number · weight over the rows from each index in `firsts` to the next, in this order."""
+def _distinct(numbers: Indices | int) -> list[int]:
+    """The distinct ones of numbers that are near to each other."""
+    if isinstance(numbers, int):
+        return [numbers]
+    low = int(numbers.min(initial=0))
+    return [low + int(each) for each in np.flatnonzero(np.bincount(numbers - low))]
+
+
+def summed(array: pa.Array, weights: Indices, firsts: Indices) -> Limbs:
+    """Σ number · weight over the rows from each index in `firsts` to the next."""
     if pa.types.is_integer(array.type) and not pa.types.is_uint64(array.type):
         values = np.asarray(array.cast(pa.int64()))
         if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
-            whole = np.add.reduceat((values * weights)[order], firsts)
+            whole = np.add.reduceat(values * weights, firsts)
             return Limbs(0, whole[np.newaxis]).carried()
-    return added_pieces(pieces(array), weights, order, firsts)
+    return added_pieces(pieces(array), weights, firsts)
 
 
-def added_pieces(found: Iterable[tuple[int, Indices]], weights: Indices, order: Indices, firsts: Indices) -> Limbs:
+def added_pieces(found: Iterable[tuple[int, Indices]], weights: Indices, firsts: Indices) -> Limbs:
     """The same for numbers that are given as digits: pairs of an index and the digits of all rows."""
     sums: dict[int, Indices] = {}
     for index, digit in found:
         for more, term in enumerate(_weighted(digit, weights)):
-            if term.any():
-                part = np.add.reduceat(term[order], firsts)
+            part = np.add.reduceat(term, firsts)
+            if part.any():
                 sums[index + more] = sums[index + more] + part if index + more in sums else part
     return limbs_of(sums, len(firsts)).carried()
 
@@ -259,8 +317,7 @@ def has_digits(kind: pa.DataType) -> bool:
 
 def limbs_in(array: pa.Array) -> Limbs:
     """The numbers of a column."""
-    every = np.arange(len(array))
-    return added_pieces(pieces(array), np.ones(len(array), np.int64), every, every)
+    return added_pieces(pieces(array), np.ones(len(array), np.int64), np.arange(len(array)))
 
 
 def limbs_of(columns: dict[int, Indices], count: int) -> Limbs:
@@ -300,6 +357,11 @@ class Product:
 
     one: pa.Array
     other: pa.Array
+
+    def take(self, indices: pa.Array) -> Product:
+        """The products in some rows."""
+        one = self.one.take(indices)
+        return Product(one, one if self.other is self.one else self.other.take(indices))
 
     def pieces(self) -> Iterator[tuple[int, Indices]]:
         """Pairs of an index and the digits of all rows."""

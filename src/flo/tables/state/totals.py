@@ -22,7 +22,10 @@ from flo.tables.state.trace import Trace, added, alike, fitting, text_of
 from flo.tables.values import WEIGHT
 
 Sums: TypeAlias = dict[str, Indices]
-"""Columns of sums by name: the weight, and for the n-th number `n:index` for each digit, `n:nan`, `n:inf`, `n:-inf`."""
+"""Columns of sums by name: the weight, and for the n-th number `n:index` for each digit, `n:nan`, `n:inf`, `n:-inf`.
+
+Digits are in canonical form where they are stored, and brought into it where results are computed of them.
+"""
 SPECIAL = ("nan", "inf", "-inf")
 
 
@@ -66,7 +69,7 @@ class Totals(Trace):
                     column = sums.setdefault(name, np.zeros(groups.rows, np.int64))
                     column[ours] = fitting(column[ours], numbers_in(run.table, name)[theirs])
         sums.setdefault(WEIGHT, np.zeros(groups.rows, np.int64))
-        return normalize(sums)
+        return sums
 
     def table(self) -> pa.Table | None:
         return self.joined(list(self.runs)).table if self.runs else None
@@ -139,14 +142,16 @@ def grouped(keys: pa.Table, numbers: Keys, weights: Indices, columns: dict[int, 
 
 def sums_of(weights: Indices, columns: dict[int, Summed], order: Indices, firsts: Indices) -> Sums:
     """The sums over the rows from each index in `firsts` to the next, in this order."""
-    sums: Sums = {WEIGHT: added(weights[order], firsts)}
-    for place, array in columns.items():
+    weights, indices = weights[order], pa.array(order)
+    sums: Sums = {WEIGHT: added(weights, firsts)}
+    for place, column in columns.items():
+        array = column.take(indices)
         if isinstance(array, Product):
-            sums.update(_named(place, added_pieces(array.pieces(), weights, order, firsts)))
+            sums.update(_named(place, added_pieces(array.pieces(), weights, firsts)))
             continue
-        sums.update(_named(place, summed(array, weights, order, firsts)))
+        sums.update(_named(place, summed(array, weights, firsts)))
         for name, there in _specials(array):
-            sums[f"{place}:{name}"] = added(np.where(there, weights, 0)[order], firsts)
+            sums[f"{place}:{name}"] = added(np.where(there, weights, 0), firsts)
     return sums
 
 
@@ -154,6 +159,8 @@ def _specials(array: pa.Array) -> list[tuple[str, Any]]:
     if not pa.types.is_floating(array.type):
         return []
     values = np.asarray(array)
+    if np.isfinite(values).all():
+        return []
     found = zip(SPECIAL, (np.isnan(values), values == np.inf, values == -np.inf), strict=True)
     return [(name, there) for name, there in found if there.any()]
 
@@ -164,8 +171,14 @@ def _named(place: int, limbs: Limbs) -> Sums:
 
 def plus(one: Sums, other: Sums) -> Sums:
     """The elementwise sums of both."""
-    nothing = np.zeros(len(one[WEIGHT]), np.int64)
-    return normalize({name: fitting(one.get(name, nothing), other.get(name, nothing)) for name in one | other})
+    both = {**other, **one}
+    return {**both, **{name: fitting(one[name], other[name]) for name in one.keys() & other.keys()}}
+
+
+def one_after_the_other(one: Sums, other: Sums) -> Sums:
+    """The sums of some groups, and then those of others."""
+    nothing = [np.zeros(len(sums[WEIGHT]), np.int64) for sums in (one, other)]
+    return {name: np.concatenate([one.get(name, nothing[0]), other.get(name, nothing[1])]) for name in one | other}
 
 
 def take_sums(sums: Sums, indices: Indices) -> Sums:
