@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from flo.tables.state.limbs import Limbs, Product, added_pieces, limbs_in
+from flo.tables.state.limbs import Limbs, Product, limbs_in, summed
 from flo.values.exact import root_of, to_float
 
 FLOATS = [0.0, -0.0, 5e-324, 1e308, -1.7e308, 2.2e-308, 0.1, math.nan, math.inf, -math.inf]
@@ -26,6 +26,10 @@ def column(kind: str, rng: random.Random, count: int) -> tuple[pa.Array, list[An
         case "float":
             values: list[Any] = [rng.choice([*FLOATS, rng.uniform(-1e9, 1e9), rng.random()]) for _ in range(count)]
             return pa.array(values, pa.float64()), values
+        case "near":
+            some = (0.0, 2.0**-20, 2.0**20)
+            near = [rng.choice([*some, 100 * rng.random(), -rng.random()]) for _ in range(count)]
+            return pa.array(near, pa.float64()), near
         case "int":
             values = [rng.choice([*INTS, rng.randrange(-(2**63), 2**63)]) for _ in range(count)]
             return pa.array(values, pa.int64()), values
@@ -41,22 +45,37 @@ def exact(number: Any) -> Fraction:
     return Fraction(number) if math.isfinite(number) else Fraction(0)
 
 
-@pytest.mark.parametrize(("one", "other"), [*combinations_with_replacement(("float", "int", "decimal", "bool"), 2)])
-def test_sums_of_products_are_exact(one: str, other: str) -> None:
+KINDS = ("float", "near", "int", "decimal", "bool")
+
+
+@pytest.mark.parametrize("heaviest", [3, 2**40])
+@pytest.mark.parametrize(("one", "other"), [*combinations_with_replacement(KINDS, 2)])
+def test_sums_of_products_are_exact(one: str, other: str, heaviest: int) -> None:
     rng, count, firsts = random.Random(f"{one} {other}"), 200, np.array([0, 60, 61])
     (left, xs), (right, ys) = column(one, rng, count), column(other, rng, count)
     if one == other:
         right, ys = left, xs
-    weights = [rng.choice([1, -1, 3, 2**40]) for _ in range(count)]
+    weights = [rng.choice([1, -1, 2, heaviest]) for _ in range(count)]
     order = np.array(rng.sample(range(count), count))
     for offset in (0, 7):  # columns that begin within their buffers
         rest = order[order < count - offset]
         products = Product(left.slice(offset), right.slice(offset)).take(pa.array(rest))
-        found = added_pieces(products.pieces(), np.array(weights[offset:])[rest], firsts)
+        found = summed(products, np.array(weights[offset:])[rest], firsts)
         sums = found.fractions()
         for place, (start, end) in enumerate(pairwise([*firsts.tolist(), len(rest)])):
             rows = [offset + int(at) for at in rest[start:end]]
             assert sums[place] == sum(exact(xs[at]) * exact(ys[at]) * weights[at] for at in rows)
+
+
+@pytest.mark.parametrize("heaviest", [3, 2**40])
+@pytest.mark.parametrize("kind", KINDS)
+def test_sums_are_exact(kind: str, heaviest: int) -> None:
+    rng, firsts = random.Random(kind), np.array([0, 60, 61])
+    array, values = column(kind, rng, 200)
+    weights = [rng.choice([1, -1, 2, heaviest]) for _ in values]
+    sums = summed(array, np.array(weights), firsts).fractions()
+    for place, (start, end) in enumerate(pairwise([*firsts.tolist(), len(values)])):
+        assert sums[place] == sum(exact(values[at]) * weights[at] for at in range(start, end))
 
 
 def test_arithmetic_of_digits() -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Indices, one_chunk, stable_order, take_rows
+from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.columns.indices import grouped as group_indices
 from flo.columns.layout import Layout
 from flo.tables.functions import beside
@@ -41,7 +41,7 @@ from flo.tables.state.order import Order, comparisons
 from flo.tables.state.ranked import Leading, Ranked, Span, begin_of, first_rows, groups_in, heads_of, ranked_run
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
-from flo.tables.state.trace import Trace, added, consolidate_table, together, weight_overflow, with_weights
+from flo.tables.state.trace import Trace, added, alike, consolidate_table, weight_overflow, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators.group_by import Aggregated
@@ -89,21 +89,18 @@ class DistinctValues(Keeper):
         """
         assert delta.groups is not None
         assert delta.owners is not None
-        table, owners, weights = delta.table.select(list(self.names)), delta.owners, delta.weights
+        table, owners, weights, groups = delta.table.select(list(self.names)), delta.owners, delta.weights, delta.groups
         mask = delta.mask(self.which)
         if mask is not None:
             table, owners, weights = table.filter(pa.array(mask)), owners[mask], weights[mask]
-        order, firsts = together(table.add_column(0, OWNER, pa.array(owners)))
+        numbers = extended(Keys(groups.keys.at(owners), groups.keys.exact), table.columns)
+        order, firsts = alike(table.add_column(0, OWNER, pa.array(owners)), numbers)
         sums = added(weights[order], firsts)
         kept = np.flatnonzero(sums)
         indices = order[firsts[kept]]
-        table, owners, sums = take_rows(table, indices), owners[indices], sums[kept]
-        groups = delta.groups
-        numbers = extended(Keys(groups.keys.at(owners), groups.keys.exact), table.columns).numbers
-        order = stable_order(numbers)
-        owners = owners[order]
-        rows = with_weights(beside(take_rows(groups.table, owners), take_rows(table, order)), sums[order])
-        return Run((*groups.columns, *self.names), Keys(numbers[order], exact=False), rows), owners
+        owners = owners[indices]
+        rows = with_weights(beside(take_rows(groups.table, owners), take_rows(table, indices)), sums[kept])
+        return Run((*groups.columns, *self.names), Keys(numbers.at(indices), numbers.exact), rows), owners
 
 
 @final

@@ -16,7 +16,7 @@ import pyarrow as pa
 from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
 from flo.core.errors import ElementError
 from flo.tables.state.keys import Keys
-from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, Product, added_pieces, limbs_of, summed
+from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, Product, limbs_of, summed
 from flo.tables.state.run import Run, merged, pairs
 from flo.tables.state.trace import Trace, added, alike, fitting, text_of
 from flo.tables.values import WEIGHT
@@ -146,17 +146,14 @@ def sums_of(weights: Indices, columns: dict[int, Summed], order: Indices, firsts
     sums: Sums = {WEIGHT: added(weights, firsts)}
     for place, column in columns.items():
         array = column.take(indices)
-        if isinstance(array, Product):
-            sums.update(_named(place, added_pieces(array.pieces(), weights, firsts)))
-            continue
         sums.update(_named(place, summed(array, weights, firsts)))
         for name, there in _specials(array):
             sums[f"{place}:{name}"] = added(np.where(there, weights, 0), firsts)
     return sums
 
 
-def _specials(array: pa.Array) -> list[tuple[str, Any]]:
-    if not pa.types.is_floating(array.type):
+def _specials(array: Summed) -> list[tuple[str, Any]]:
+    if isinstance(array, Product) or not pa.types.is_floating(array.type):
         return []
     values = np.asarray(array)
     if np.isfinite(values).all():

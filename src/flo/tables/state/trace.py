@@ -131,7 +131,8 @@ def consolidated(run: Run, fully: bool = False) -> Run:
         return run
     names = [name for name in run.table.column_names if name != WEIGHT]
     weights = run.table[WEIGHT].to_numpy()
-    whole_rows = fully or set(names) == set(run.columns)
+    whole_key = set(names) == set(run.columns)
+    whole_rows = fully or whole_key
     if not whole_rows and weights.min() > 0:
         return run
     edges = run.starts
@@ -143,7 +144,8 @@ def consolidated(run: Run, fully: bool = False) -> Run:
     indices = expand_ranges(starts[open_keys], counts[open_keys])
     if not len(indices):
         return run
-    order, firsts = alike(take_rows(run.table.select(names), indices))
+    keys = Keys(run.keys.at(indices), run.keys.exact) if whole_key else None
+    order, firsts = alike(take_rows(run.table.select(names), indices), keys)
     sums = added(weights[indices[order]], firsts)
     weights, kept = weights.copy(), np.ones(run.rows, bool)
     kept[indices] = False
