@@ -28,7 +28,7 @@ from flo.core.data import canonical_text
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Keys, has_fixed_width, keys_of, same
-from flo.tables.state.run import Run, merged, pairs
+from flo.tables.state.run import Run, interleaved, merged, pairs, starts_of
 from flo.tables.state.sharing import Sharing
 from flo.tables.values import WEIGHT
 
@@ -77,7 +77,7 @@ class Trace(Lowerable):
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         """Merges runs into one, and combines the rows that belong together."""
-        return consolidated(merged(runs), fully)
+        return consolidated(*runs, fully=fully)
 
     def consolidated(self) -> Self:
         """The same trace in at most one run, with every row once."""
@@ -121,21 +121,23 @@ def _identical(one: Run, other: Run) -> bool:
     return one is other or (one.rows == other.rows and one.name == other.name)
 
 
-def consolidated(run: Run, fully: bool = False) -> Run:
-    """Consolidates equal rows of a run: adds their weights, and drops rows whose sum is zero.
+def consolidated(*runs: Run, fully: bool = False) -> Run:
+    """Merges runs into one, and consolidates equal rows: adds their weights, and drops rows whose sum is zero.
 
     Rows that were only inserted need no comparison. So only rows with a key that has a negative weight are
     consolidated, unless the key is the whole row, or `fully` asks for all.
     """
-    if not run.rows:
-        return run
-    names = [name for name in run.table.column_names if name != WEIGHT]
-    weights = run.table[WEIGHT].to_numpy()
-    whole_key = set(names) == set(run.columns)
+    first = runs[0]
+    names = [name for name in first.table.column_names if name != WEIGHT]
+    whole_key = set(names) == set(first.columns)
     whole_rows = fully or whole_key
-    if not whole_rows and weights.min() > 0:
-        return run
-    edges = run.starts
+    if not whole_rows and all(not run.rows or run.table[WEIGHT].to_numpy().min() > 0 for run in runs):
+        return merged([*runs])
+    table, order, keys = interleaved([*runs])
+    if not len(order):
+        return first
+    weights = table[WEIGHT].to_numpy()[order]
+    edges = starts_of(keys.numbers)
     starts, counts = edges[:-1], np.diff(edges)
     if whole_rows:
         open_keys = np.flatnonzero((counts > 1) | (weights[starts] == 0))
@@ -143,20 +145,17 @@ def consolidated(run: Run, fully: bool = False) -> Run:
         open_keys = np.flatnonzero(np.minimum.reduceat(weights, starts) <= 0)
     indices = expand_ranges(starts[open_keys], counts[open_keys])
     if not len(indices):
-        return run
-    keys = Keys(run.keys.at(indices), run.keys.exact) if whole_key else None
-    order, firsts = alike(take_rows(run.table.select(names), indices), keys)
-    sums = added(weights[indices[order]], firsts)
-    weights, kept = weights.copy(), np.ones(run.rows, bool)
+        return first if len(runs) == 1 else Run(first.columns, keys, take_rows(table, order))
+    some = take_rows(table.select(names), order[indices])
+    grouped, firsts = alike(some, Keys(keys.at(indices), keys.exact) if whole_key else None)
+    sums = added(weights[indices[grouped]], firsts)
+    kept = np.ones(len(order), bool)
     kept[indices] = False
-    firsts = indices[order[firsts]]
+    firsts = indices[grouped[firsts]]
     weights[firsts], kept[firsts] = sums, sums != 0
     where = np.flatnonzero(kept)
-    return Run(
-        run.columns,
-        Keys(run.keys.numbers[where], run.keys.exact),
-        with_weights(take_rows(run.table, where), weights[where]),
-    )
+    rows = with_weights(take_rows(table, order[where]), weights[where])
+    return Run(first.columns, Keys(keys.at(where), keys.exact), rows)
 
 
 def with_weights(table: pa.Table, weights: Indices) -> pa.Table:
