@@ -38,10 +38,10 @@ from flo.tables.operators.weights import find_flips
 from flo.tables.state.keys import Keys, extended
 from flo.tables.state.limbs import Limbs, limbs_in
 from flo.tables.state.order import Order, comparisons
-from flo.tables.state.ranked import Leading, Ranked, Span, begin_of, first_rows, groups_in, heads_of, ranked_run
+from flo.tables.state.ranked import Heads, Leading, Ranked, Span, begin_of, first_rows, groups_in, ranked_run
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
-from flo.tables.state.trace import Trace, added, alike, consolidate_table, weight_overflow, with_weights
+from flo.tables.state.trace import Trace, added, alike, weight_overflow, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators.group_by import Aggregated
@@ -184,7 +184,7 @@ class Ordered(Keeper):
         return Order(of.names, directions, layout, by_text=False, key=layout, decisive=True)
 
     def initial(self) -> Traces:
-        return Ranked(()), *(Trace(()) for _ in self.ends)
+        return Ranked(()), *(Heads(()) for _ in self.ends)
 
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
         some = delta.choose(self.longest.which, self.longest.names)
@@ -205,21 +205,14 @@ class Ordered(Keeper):
 
     def _moved(self, end: int, heads: Trace, spans: list[Span], groups: Run, read: dict[Any, Any]) -> Trace:
         """The first or last rows with those of a delta, which is the last run."""
-        backwards, run = self.ends[end - 1], spans[-1].run
-        order, columns = self.order(backwards), run.columns
-        old = heads_of(heads, groups)
-        begin = begin_of(run, old, groups, order, backwards)
+        assert isinstance(heads, Heads)
+        backwards = self.ends[end - 1]
+        order, old = self.order(backwards), heads.of(groups)
+        begin = begin_of(spans[-1].run, old, groups, order, backwards)
         ranges = [span._replace(backwards=backwards).since(begin, order) for span in spans]
         new = first_rows(ranges, groups, 1, order)
         read[self, end, 0], read[self, end, 1] = old, new
-        parts = [
-            with_weights(head.table, np.multiply(head.times, sign))
-            for head, sign in ((old, -1), (new, 1))
-            if head is not None
-        ]
-        if not parts:
-            return heads
-        return replace(heads, columns=columns).extended(run_of(consolidate_table(pa.concat_tables(parts)), columns))
+        return heads.moved(old, new, groups)
 
 
 def _are_all(some: Run, groups: Run | None) -> bool:
@@ -264,7 +257,9 @@ class FirstPart(Part):
         end = 1 + keeper.ends.index(wanted.backwards)
 
         def head(state: int) -> Leading | None:
-            return reading.once((keeper, end, state), lambda: heads_of(reading.traces[state][keeper][end], groups))
+            heads = reading.traces[state][keeper][end]
+            assert isinstance(heads, Heads)
+            return reading.once((keeper, end, state), lambda: heads.of(groups))
 
         values, places = [pa.nulls(0, self.cells[0].arrow)], [np.zeros(0, np.int64)]
         for state in range(2):

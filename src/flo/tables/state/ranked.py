@@ -7,7 +7,7 @@ which rows exist.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from flo.tables.state.keys import Keys, same
 from flo.tables.state.order import Order
 from flo.tables.state.run import Run, pairs
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Trace, added, alike, consolidate_table, with_weights
+from flo.tables.state.trace import Latest, Trace, added, alike, consolidate_table, with_weights
 from flo.tables.values import WEIGHT
 
 
@@ -98,6 +98,63 @@ class Leading(NamedTuple):
     table: pa.Table
     groups: Indices
     times: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Heads(Latest):
+    """The first row of each group. A weight of zero says that a group has no rows any more."""
+
+    term = "heads"
+
+    def joined(self, runs: list[Run], fully: bool = False) -> Run:
+        whole = super().joined(runs, fully)
+        if self.runs and runs[0] is not self.runs[0]:  # older runs may have the groups that are no more
+            return whole
+        there = np.flatnonzero(numbers_in(whole.table, WEIGHT))
+        if len(there) == whole.rows:
+            return whole
+        return Run(whole.columns, Keys(whole.keys.at(there), whole.keys.exact), take_rows(whole.table, there))
+
+    def of(self, groups: Run) -> Leading | None:
+        """The heads of these groups; None if there are none."""
+        indices, rows = self.known(groups)
+        if rows is None:
+            return None
+        there = np.flatnonzero(rows[WEIGHT].to_numpy())
+        if not len(there):
+            return None
+        return Leading(take_rows(rows, there), indices[there], np.ones(len(there), np.int64))
+
+    def moved(self, old: Leading | None, new: Leading | None, groups: Run) -> Heads:
+        """With the new heads of these groups in place of the old ones."""
+        first, last = (_heads(head, groups.rows) for head in (old, new))
+        gone = np.flatnonzero((first >= 0) & (last < 0))
+        come = np.flatnonzero(last >= 0)
+        if old is not None and new is not None:
+            both = np.flatnonzero((first >= 0) & (last >= 0))
+            names = [name for name in new.table.column_names if name not in (*groups.columns, WEIGHT)]
+            one, other = take_rows(old.table.select(names), first[both]), take_rows(new.table.select(names), last[both])
+            come = np.setdiff1d(come, both[same(one.columns, other.columns)], assume_unique=True)
+        parts = [
+            with_weights(take_rows(head.table, places[which]), np.full(len(which), weight))
+            for head, places, which, weight in ((old, first, gone, 0), (new, last, come, 1))
+            if head is not None and len(which)
+        ]
+        if not parts:
+            return self
+        which = np.concatenate([gone, come])
+        order = np.argsort(which)
+        keys = Keys(groups.keys.at(which[order]), groups.keys.exact)
+        run = Run(groups.columns, keys, take_rows(pa.concat_tables(parts), order))
+        return replace(self, columns=groups.columns).extended(run)
+
+
+def _heads(head: Leading | None, count: int) -> Indices:
+    """For each of so many groups the index of its head; -1 if it has none."""
+    places = np.full(count, -1)
+    if head is not None:
+        places[head.groups] = np.arange(len(head.groups))
+    return places
 
 
 def heads_of(heads: Trace, groups: Run) -> Leading | None:

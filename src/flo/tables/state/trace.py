@@ -36,6 +36,10 @@ MERGED = Sharing()
 """Runs that were merged."""
 
 
+SMALL = 512
+"""Runs of at most this many rows are merged with any other: that takes less time than to search in both."""
+
+
 @dataclass(frozen=True, eq=False)
 class Trace(Lowerable):
     """A z-set, sorted by key. Merging runs consolidates equal rows."""
@@ -64,14 +68,14 @@ class Trace(Lowerable):
         if not delta.rows:
             return self
         runs, tail, size = list(self.runs), [delta], delta.rows
-        while runs and runs[-1].rows <= 2 * size:
+        while runs and runs[-1].rows <= max(2 * size, SMALL):
             tail.append(runs.pop())
             size += tail[-1].rows
         parts = tuple(tail[::-1])
         if len(parts) == 1:
             whole = self.joined([delta])
         else:  # prepared for storage now, so that the next delta does not have to
-            how = (type(self), self.columns)
+            how = (type(self), self.columns, not runs)
             whole = MERGED.get(how, parts, lambda: self.joined(list(parts)).resting())
         return replace(self, runs=(*runs, whole) if whole.rows else tuple(runs))
 
@@ -375,9 +379,10 @@ class Latest(Trace):
         for run in reversed(self.runs):
             ours, theirs = pairs(keys, run)
             new = unknown[ours]
-            unknown[ours] = False
-            indices.append(ours[new])
-            parts.append(take_rows(run.table, theirs[new]))
+            if new.any():
+                unknown[ours] = False
+                indices.append(ours[new])
+                parts.append(take_rows(run.table, theirs[new]))
         return (np.concatenate(indices), pa.concat_tables(parts)) if parts else (np.zeros(0, np.int64), None)
 
     def _content(self) -> dict[str, Any]:
