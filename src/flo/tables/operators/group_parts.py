@@ -38,7 +38,7 @@ from flo.tables.operators.weights import find_flips
 from flo.tables.state.keys import Keys, extended
 from flo.tables.state.limbs import Limbs, limbs_in
 from flo.tables.state.order import Order, comparisons
-from flo.tables.state.ranked import Heads, Leading, Ranked, Span, begin_of, first_rows, groups_in, ranked_run
+from flo.tables.state.ranked import Heads, Leading, Ranked, Span, first_rows, groups_in, ranked_run, start_of
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
 from flo.tables.state.trace import Trace, added, alike, weight_overflow, with_weights
@@ -208,11 +208,14 @@ class Ordered(Keeper):
         assert isinstance(heads, Heads)
         backwards = self.ends[end - 1]
         order, old = self.order(backwards), heads.of(groups)
-        begin = begin_of(spans[-1].run, old, groups, order, backwards)
-        ranges = [span._replace(backwards=backwards).since(begin, order) for span in spans]
+        stays, begin = start_of(spans[-1].run, old, groups, order, backwards)
+        ranges = [span.only(~stays)._replace(backwards=backwards).since(begin, order) for span in spans]
         new = first_rows(ranges, groups, 1, order)
+        after = heads.moved(old and old.only(~stays), new, groups)
+        if old is not None and stays.any():
+            new = old.only(stays) if new is None else old.only(stays).beside(new)
         read[self, end, 0], read[self, end, 1] = old, new
-        return heads.moved(old, new, groups)
+        return after
 
 
 def _are_all(some: Run, groups: Run | None) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flo.columns.indices import Indices, bisect_ranges, expand_ranges, one_chunk, take_rows
+from flo.columns.indices import Indices, Mask, bisect_ranges, expand_ranges, one_chunk, take_rows
 from flo.tables.state.keys import Keys, same
 from flo.tables.state.order import Order
 from flo.tables.state.run import Run, pairs
@@ -74,22 +74,27 @@ def groups_in(run: Run) -> Run:
     return Run(run.columns, Keys(run.keys.numbers[firsts], run.keys.exact), take_rows(keys, firsts))
 
 
-def begin_of(delta: Run, old: Leading | None, groups: Run, order: Order, backwards: bool) -> pa.Array:
-    """For each group, the first value of the first order column at which it may have changed: that of the delta, or the
-    old head. With `backwards` the delta is sorted in the opposite of the order."""
-    numbers = delta.keys.numbers
-    starts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
-    if not delta.keys.exact or len(starts) != groups.rows:
-        return Known.of(delta, old, groups, order).begin(order)
-    ends = np.append(starts[1:], delta.rows) - 1
-    values = one_chunk(delta.table[order.columns[0]]).take(pa.array(ends if backwards else starts))
-    if old is None:
-        return values
-    heads = one_chunk(old.table[order.columns[0]])
-    earlier = order.before(heads, values.take(pa.array(old.groups)))
-    chosen = np.arange(groups.rows)
-    chosen[old.groups[earlier]] = groups.rows + np.flatnonzero(earlier)
-    return pa.concat_arrays([values, heads]).take(pa.array(chosen))
+class Start(NamedTuple):
+    """Where to look for the new heads of groups."""
+
+    stays: Mask
+    """For each group, whether its head stays what it was: the rows of the delta are behind it."""
+    begin: pa.Array
+    """For each group, the first value of the first order column at which it may have changed."""
+
+
+def start_of(delta: Run, old: Leading | None, groups: Run, order: Order, backwards: bool) -> Start:
+    """Where to look for heads, after a delta. With `backwards` it is sorted in the opposite of the order."""
+    stays = np.zeros(groups.rows, bool)
+    starts = delta.starts
+    if len(starts) != groups.rows + 1:  # some groups share a number
+        return Start(stays, Known.of(delta, old, groups, order).begin(order))
+    firsts = starts[1:] - 1 if backwards else starts[:-1]
+    values = one_chunk(delta.table[order.columns[0]]).take(pa.array(firsts))
+    if old is not None:
+        heads = one_chunk(old.table[order.columns[0]])
+        stays[old.groups[order.before(heads, values.take(pa.array(old.groups)))]] = True
+    return Start(stays, values)
 
 
 class Leading(NamedTuple):
@@ -98,6 +103,20 @@ class Leading(NamedTuple):
     table: pa.Table
     groups: Indices
     times: Indices
+
+    def only(self, which: Mask) -> Leading:
+        """The rows of some groups."""
+        rows = np.flatnonzero(which[self.groups])
+        return (
+            self
+            if len(rows) == len(self.groups)
+            else Leading(take_rows(self.table, rows), self.groups[rows], self.times[rows])
+        )
+
+    def beside(self, other: Leading) -> Leading:
+        """With the rows of other groups."""
+        tables = pa.concat_tables([self.table, other.table.select(self.table.column_names)])
+        return Leading(tables, np.concatenate([self.groups, other.groups]), np.concatenate([self.times, other.times]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +241,9 @@ def nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> Leadin
 
 def first_rows(spans: list[Span], groups: Run, count: int, order: Order, ties: int | None = None) -> Leading | None:
     """The first `count` rows of each group in these ranges."""
-    undecided, window, found = np.ones(groups.rows, bool), max(count, 1), []
+    undecided, window, found = np.zeros(groups.rows, bool), max(count, 1), []
+    for span in spans:
+        undecided[span.groups] = True
     while undecided.any():
         seen = [part for part in (span.first(window, undecided) for span in spans) if len(part.groups)]
         undecided = np.zeros(groups.rows, bool)
@@ -262,6 +283,11 @@ class Span(NamedTuple):
     def of(cls, run: Run, groups: Run) -> Span:
         found, starts, counts = run.find(groups.keys.numbers)
         return cls(run, found, starts, starts + counts)
+
+    def only(self, which: Mask) -> Span:
+        """The ranges of some groups."""
+        rows = np.flatnonzero(which[self.groups])
+        return self._replace(groups=self.groups[rows], starts=self.starts[rows], ends=self.ends[rows])
 
     def since(self, begin: pa.Array, order: Order, worth: int = WORTH_A_SEARCH) -> Span:
         """The ranges without rows before `begin`, as far as a search pays off: in ranges of more rows than `worth`."""

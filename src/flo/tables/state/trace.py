@@ -36,10 +36,6 @@ MERGED = Sharing()
 """Runs that were merged."""
 
 
-SMALL = 512
-"""Runs of at most this many rows are merged with any other: that takes less time than to search in both."""
-
-
 @dataclass(frozen=True, eq=False)
 class Trace(Lowerable):
     """A z-set, sorted by key. Merging runs consolidates equal rows."""
@@ -68,7 +64,7 @@ class Trace(Lowerable):
         if not delta.rows:
             return self
         runs, tail, size = list(self.runs), [delta], delta.rows
-        while runs and runs[-1].rows <= max(2 * size, SMALL):
+        while runs and runs[-1].rows <= 2 * size:
             tail.append(runs.pop())
             size += tail[-1].rows
         parts = tuple(tail[::-1])
