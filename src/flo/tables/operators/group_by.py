@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, final
+from typing import Any, Self, TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
@@ -112,7 +112,13 @@ class GroupByTables(OnTables[GroupBy]):
         before = totals.known(groups)
         changed = self._changed(groups, (before, old), (plus(before, sums), new), delta.read)
         every = tuple(trace for traces in new.values() for trace in traces)
-        return replace(self, totals=totals.extended(run), traces=every), (self.emitted(changed),)
+        return self._after(totals.extended(run), every), (self.emitted(changed),)
+
+    def _after(self, totals: Totals, traces: Traces) -> Self:
+        """The operator with another state. What follows from its parameters is not computed again."""
+        after = replace(self, totals=totals, traces=traces)
+        vars(after).update({name: getattr(self, name) for name in ("_parts", "_group", "_keepers", "_places")})
+        return after
 
     def _traces(self) -> dict[Keeper, Traces]:
         """The traces of each keeper."""

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, TypeAlias, TypeVar, final
 
 import numpy as np
@@ -73,6 +74,12 @@ class Delta:
     read: dict[Any, Any] = field(default_factory=dict, compare=False)
     """What keepers have read of its groups already: see `Reading.once`."""
 
+    @cached_property
+    def numbers_differ(self) -> bool:
+        """Whether every group has a key number of its own."""
+        assert self.groups is not None
+        return len(self.groups.starts) == self.groups.rows + 1
+
     def once(self, what: Any, make: Callable[[], T]) -> T:
         if what not in self.known:
             self.known[what] = make()
@@ -90,7 +97,9 @@ class Delta:
             return self
         mask = pa.array(which)
         table, keys = self.table.select(names).filter(mask), self.keys.filter(mask)
-        return Delta(table, keys, Keys(self.numbers.numbers[which], self.numbers.exact), self.weights[which])
+        owners = None if self.owners is None else self.owners[which]
+        numbers = Keys(self.numbers.numbers[which], self.numbers.exact)
+        return Delta(table, keys, numbers, self.weights[which], owners=owners)
 
     def rows(self, names: tuple[str, ...]) -> pa.Table:
         """Groups, arguments and weights."""
@@ -247,7 +256,7 @@ class Part(ABC):
     cell: Cell
     """The column of the results."""
 
-    @property
+    @cached_property
     def which(self) -> Chosen:
         """The rows that count."""
         required = self.of.aggregator.required(len(self.names))

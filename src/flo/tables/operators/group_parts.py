@@ -193,12 +193,13 @@ class Ordered(Keeper):
         rows, *heads = traces
         assert isinstance(rows, Ranked)
         columns, order = tuple(some.keys.column_names), self.order(False)
-        run = ranked_run(some.rows(self.longest.names), columns, some.numbers, order)
+        ranks = some.owners if delta.numbers_differ else None
+        run = ranked_run(some.rows(self.longest.names), columns, some.numbers, order, ranks)
         rows = replace(rows, columns=columns, order=order)
         if not run.rows:
             return (rows, *heads), {}
         groups = groups_in(run)
-        read = delta.read if _are_all(groups, delta.groups) else {}
+        read = delta.read if delta.numbers_differ and _are_all(groups, delta.groups) else {}
         spans = [Span.of(each, groups) for each in (*rows.runs, run)]
         moved = [self._moved(end, head, spans, groups, read) for end, head in enumerate(heads, start=1)]
         return (rows.extended(run), *moved), {}
@@ -219,11 +220,8 @@ class Ordered(Keeper):
 
 
 def _are_all(some: Run, groups: Run | None) -> bool:
-    """Whether these are all groups of a delta, in the same order."""
-    if groups is None or some.rows != groups.rows:
-        return False
-    numbers = groups.keys.numbers
-    return bool((some.keys.numbers == numbers).all() and (numbers[1:] != numbers[:-1]).all())
+    """Whether these are all groups of a delta, whose numbers differ."""
+    return groups is not None and np.array_equal(some.keys.numbers, groups.keys.numbers)
 
 
 def orders_for(wanted: list[Wanted]) -> list[Ordered]:

@@ -37,21 +37,27 @@ class Ranked(Trace):
             return runs[0]
         assert self.order is not None
         table = pa.concat_tables([run.table for run in runs]).combine_chunks()
-        numbers = np.concatenate([run.keys.numbers for run in runs])
-        by_number = np.argsort(numbers, kind="stable")  # fast on sorted parts
-        groups = np.zeros(len(numbers), np.int64)
-        groups[by_number[1:]] = np.cumsum(np.diff(numbers[by_number]) != 0)
+        starts, numbers = [run.starts for run in runs], [run.keys.numbers for run in runs]
+        distinct = [of[start[:-1]] for of, start in zip(numbers, starts, strict=True)]
+        every = np.unique(np.concatenate(distinct))
+        groups = np.concatenate(
+            [np.repeat(np.searchsorted(every, of), np.diff(start)) for of, start in zip(distinct, starts, strict=True)]
+        )
         indices, firsts = self.order.sorted(table, groups, in_parts=True)
-        keys = Keys(numbers[indices], all(run.keys.exact for run in runs))
+        keys = Keys(every[groups[indices]], all(run.keys.exact for run in runs))
         return _consolidate(self.columns, table, indices, firsts, keys)
 
     def table(self) -> pa.Table | None:
         return consolidate_table(pa.concat_tables([run.table for run in self.runs])) if self.runs else None
 
 
-def ranked_run(table: pa.Table, columns: tuple[str, ...], keys: Keys, order: Order) -> Run:
-    """The consolidated rows of a delta, sorted by group and by the order."""
-    groups = np.unique(keys.numbers, return_inverse=True)[1]
+def ranked_run(
+    table: pa.Table, columns: tuple[str, ...], keys: Keys, order: Order, groups: Indices | None = None
+) -> Run:
+    """The consolidated rows of a delta, sorted by group and by the order. `groups` ranks the key numbers of the rows,
+    where that is known."""
+    if groups is None:
+        groups = np.unique(keys.numbers, return_inverse=True)[1]
     indices, firsts = order.sorted(table, groups)
     return _consolidate(columns, table, indices, firsts, Keys(keys.numbers[indices], keys.exact))
 
@@ -61,9 +67,8 @@ def _consolidate(columns: tuple[str, ...], table: pa.Table, order: Indices, firs
     weights = added(numbers_in(table, WEIGHT)[order], firsts)
     kept = weights != 0
     firsts = firsts[kept]
-    return Run(
-        columns, Keys(keys.numbers[firsts], keys.exact), with_weights(take_rows(table, order[firsts]), weights[kept])
-    )
+    rows = with_weights(take_rows(table, order[firsts]), weights[kept])
+    return Run(columns, Keys(keys.numbers[firsts], keys.exact), rows)
 
 
 def groups_in(run: Run) -> Run:
