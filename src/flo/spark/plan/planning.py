@@ -16,6 +16,7 @@ from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
 from flo.core.structural import EmitOnce
+from flo.spark.plan.shared_shuffles import share_shuffles
 from flo.spark.plan.spread import spread_of
 from flo.spark.plan.stages import KEY, KEYS, ONE, POSITION, STAY, WINDOW, Delivery, Entry, Plan, Stage, in_order
 from flo.tables.keyed import KeyedColumns
@@ -53,7 +54,7 @@ def _kinds(stream: Stream, columns: tuple[str, ...]) -> list[Any]:
 
 class _Planning:
     def __init__(self, dag: Dag) -> None:
-        self.dag = dag
+        self.dag, self.behind = share_shuffles(dag)
         self.level: dict[Stream, int] = {}
         self.alone: dict[Stream, bool] = {}
         self.origin: dict[Stream, frozenset[int]] = {}
@@ -156,6 +157,9 @@ class _Planning:
                 True,
             )
             found = [self._delivered(stream, top, ONE) for stream in vertex.inputs]
+        elif self._is_behind(vertex):
+            top, is_alone = top + 1, False
+            found = [self._delivered(vertex.inputs[0], top, KEY, columns=self.behind[vertex.outputs[0]])]
         else:
             origins = [self.origin.get(stream) for stream in vertex.inputs]
             # what is in one place here has no end in the other shards: it must be sent to where these can see it
@@ -169,6 +173,11 @@ class _Planning:
             self.level[stream], self.alone[stream] = top, is_alone
         self._follow(vertex, found, wanted)
         self.vertices.append((top, replace(vertex, inputs=tuple(found))))
+
+    def _is_behind(self, vertex: Vertex) -> bool:
+        """Whether it is a projection behind a shuffle of its input, which is not in shards by that key already."""
+        key = self.behind.get(vertex.outputs[0]) if len(vertex.outputs) == 1 else None
+        return key is not None and self.columns.get(vertex.inputs[0]) != key
 
     def _follow(self, vertex: Vertex, inputs: list[Stream], wanted: Placement) -> None:
         """Rows that come out of an operator are together by the columns that it has passed on."""
@@ -184,20 +193,29 @@ class _Planning:
         """Whether its keys are each in one shard, or can be brought there: tables can."""
         return is_keyed(stream) and (stream in self.by_keys or isinstance(stream.type.collection, KeyedColumns))
 
-    def _delivered(self, stream: Stream, level: int, how: str, vertex: Vertex | None = None, place: int = 0) -> Stream:
-        """The stream as it is at a level."""
+    def _delivered(
+        self,
+        stream: Stream,
+        level: int,
+        how: str,
+        vertex: Vertex | None = None,
+        place: int = 0,
+        columns: tuple[str, ...] | None = None,
+    ) -> Stream:
+        """The stream as it is at a level. The key is that of an operator, or these columns."""
         if self.level[stream] == level:
             return stream
         by = vertex.operator if vertex is not None else None
         assert by is None or isinstance(by, OnTables)
-        columns = by.key_columns(place) if by is not None else None
+        columns = by.key_columns(place) if by is not None else columns
         same = columns if by is None or columns is not None else (id(by), place)
         key = (stream.number, level, how, same)
         found = self.deliveries.get(key)
         if found is None:
             line = vertex.origin if vertex is not None else None
             number, alone = len(self.deliveries), self.alone[stream]
-            found = Delivery(number, stream.number, stream.type, level, how, by, place, line, alone)
+            own = columns if by is None else None
+            found = Delivery(number, stream.number, stream.type, level, how, by, place, line, alone, own)
             self.deliveries[key] = found
             self.streams[level, found.number] = Stream(stream.type, -1 - found.number)
             if how == KEYS:
