@@ -153,6 +153,7 @@ def test_what_is_an_output_too_is_not_moved_behind_the_shuffle(tmp_path: Any) ->
     sales = _sales(flow)
     narrow = sales.map({"shop": "shop", "price": "price"})
     flow.output("narrow", narrow)
+    flow.output("names", sales.map({"item": "item"}))
     flow.output("most", narrow.top(1, "price", by="shop"))
     flow.output("sums", sales.group_by("shop").agg(a=flo.sum("quantity")))
     assert OnSpark(flow, NO_SPARK).explain().count("shuffled by shop") == 2

@@ -90,7 +90,7 @@ def _by_key(
         match vertex.operator:
             case MapTables(Map(Expression(given=Mapping()) as f)) if not isinstance(f, TracedExpression):
                 output = vertex.outputs[0]
-                keys = {_key_of(*reader) for reader in readers[output]}
+                keys = {_key_of(*reader) for reader in readers.get(output, ())}
                 key = _before(vertex.operator, stream, *keys) if len(keys) == 1 else None
                 if key and output not in dag.outputs:
                     found[key].append(_Projected(vertex, f))
