@@ -121,7 +121,7 @@ def small_deltas(scale: float) -> Table:
         f"small deltas into a state of {sum(delta.num_rows for delta in deltas):,} rows: CPU time, median of {STEPS}"
     )
     table = Table(title=title, title_justify="left")
-    for column in ("program", *(f"{count} rows" for count in SMALL)):
+    for column in ("program", *(f"{count} row{'s' * (count > 1)}" for count in SMALL)):
         table.add_column(column, justify="left" if column == "program" else "right")
     every = deltas[0]
     for side, flow in programs().items():
@@ -144,7 +144,7 @@ def programs() -> dict[str, flo.Flow]:
     """Programs with one keyed verb, and that with all aggregates."""
     found = {name: program([name]) for name in AGGREGATES}
     found[f"all {len(AGGREGATES)}"] = program(list(AGGREGATES))
-    for name in ("distinct", "top 1 of each shop", "join with itself"):
+    for name in ("distinct", "top 1 of each shop", "join with its maxima"):
         flow = flo.Flow(name)
         rows = flow.input("rows", flo.ZSet[Sale])
         match name:
