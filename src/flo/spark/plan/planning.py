@@ -17,6 +17,7 @@ from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
 from flo.core.structural import EmitOnce
+from flo.spark.plan.shared_shuffles import share_shuffles
 from flo.spark.plan.spread import spread_of
 from flo.spark.plan.stages import (
     KEY,
@@ -68,7 +69,7 @@ class _Planner:
     """Assigns each operator to a level, and delivers streams between levels."""
 
     def __init__(self, dag: Dag) -> None:
-        self.dag = dag
+        self.dag, self.behind = share_shuffles(dag)
         self.level: dict[Stream, int] = {}
         self.alone: dict[Stream, bool] = {}
         self.origin: dict[Stream, frozenset[int]] = {}
@@ -171,6 +172,9 @@ class _Planner:
                 True,
             )
             found = [self._deliver(stream, top, ONE) for stream in vertex.inputs]
+        elif self._is_behind(vertex):
+            top, is_alone = top + 1, False
+            found = [self._deliver(vertex.inputs[0], top, KEY, columns=self.behind[vertex.outputs[0]])]
         else:
             origins = [self.origin.get(stream) for stream in vertex.inputs]
             # a stream in shard 0 has no end in the other shards: it must be delivered to them
@@ -184,6 +188,11 @@ class _Planner:
             self.level[stream], self.alone[stream] = top, is_alone
         self._follow(vertex, found, wanted)
         self.vertices.append((top, replace(vertex, inputs=tuple(found))))
+
+    def _is_behind(self, vertex: Vertex) -> bool:
+        """Whether it is a projection behind a shuffle of its input, which is not in shards by that key already."""
+        key = self.behind.get(vertex.outputs[0]) if len(vertex.outputs) == 1 else None
+        return key is not None and self.columns.get(vertex.inputs[0]) != key
 
     def _follow(self, vertex: Vertex, inputs: list[Stream], wanted: Placement) -> None:
         """Records the key columns that the operator passes on: its output rows are in the shards of the same key."""
@@ -199,20 +208,31 @@ class _Planner:
         """Whether each of its keys is in one shard, or can be shuffled there, which needs tables."""
         return is_keyed(stream) and (stream in self.by_keys or isinstance(stream.type.collection, KeyedColumns))
 
-    def _deliver(self, stream: Stream, level: int, how: str, vertex: Vertex | None = None, place: int = 0) -> Stream:
-        """Returns the stream as a level reads it: delivered to it, unless it is from there."""
+    def _deliver(
+        self,
+        stream: Stream,
+        level: int,
+        how: str,
+        vertex: Vertex | None = None,
+        place: int = 0,
+        columns: tuple[str, ...] | None = None,
+    ) -> Stream:
+        """Returns the stream as a level reads it: delivered to it, unless it is from there.
+
+        The key is that of an operator, or these columns."""
         if self.level[stream] == level:
             return stream
         by = vertex.operator if vertex is not None else None
         assert by is None or isinstance(by, OnTables)
-        columns = by.key_columns(place) if by is not None else None
+        columns = by.key_columns(place) if by is not None else columns
         same = columns if by is None or columns is not None else (id(by), place)
         key = (stream.number, level, how, same)
         found = self.deliveries.get(key)
         if found is None:
             line = vertex.origin if vertex is not None else None
             number, alone = len(self.deliveries), self.alone[stream]
-            found = Delivery(number, stream.number, stream.type, level, how, by, place, line, alone)
+            own = columns if by is None else None
+            found = Delivery(number, stream.number, stream.type, level, how, by, place, line, alone, own)
             self.deliveries[key] = found
             self.streams[level, found.number] = Stream(stream.type, -1 - found.number)
             if how == KEYS:

@@ -41,6 +41,8 @@ class Delivery:
     """The user's line that wrote that operator."""
     alone: bool = False
     """Whether it comes from shard 0 only."""
+    columns: tuple[str, ...] | None = None
+    """The columns that are the key, where no operator is asked for it."""
 
 
 @dataclass(frozen=True)

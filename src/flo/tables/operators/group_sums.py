@@ -28,7 +28,7 @@ from flo.tables.operators.group_part import (
 from flo.tables.state.limbs import Limbs
 from flo.tables.state.totals import as_array, as_decimals, as_floats, as_list, digits_of
 from flo.tables.values import WEIGHT
-from flo.values.exact import to_decimal, to_float
+from flo.values.exact import root_of, to_decimal, to_float
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators.shapes import expect_declared
 
@@ -132,9 +132,9 @@ class MomentsPart(Part):
         less, root = getattr(aggregator, "less", 0), getattr(aggregator, "root", False)
         divisors = many * (many - less)  # exact below 2³¹
         scale = 10 ** (self._scale(0) + self._scale(last))
-        if not root and scale == 1 and largest(many) < 2**31:
-            return both.to_floats(divisors)
-        finish = on_values.root_of if root else to_float
+        if scale == 1 and largest(many) < 2**31:
+            return both.to_roots(divisors) if root else both.to_floats(divisors)
+        finish = root_of if root else to_float
         counts = many.tolist()
         return [
             finish(number / (scale * each * (each - less)))
@@ -205,4 +205,4 @@ class FinishedPart(Part):
         expect_declared(finish, found)
         layout = Layout.of(self.cell.annotation)
         assert layout is not None
-        return scattered(layout.as_array(written(found, layout.element)), there, reading.groups.rows)
+        return scattered(layout.as_array(written(found, layout.element)), there, reading.states)

@@ -39,7 +39,7 @@ from flo.tables.operators.weights import (
 )
 from flo.tables.state.keys import are_comparable, keys_of
 from flo.tables.state.run import Run, pairs
-from flo.tables.state.trace import Trace, consolidate_run
+from flo.tables.state.trace import Trace, consolidate_runs
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of, of_elements
 from flo.values.operators.bags import BagJoin
@@ -84,7 +84,7 @@ class JoinedByKey(OnTables[J]):
     def by_key(self, *tables: pa.Table) -> list[Run]:
         """Returns the deltas of both sides by key. Rows that cancel out are dropped: each would be paired with all
         rows of its key."""
-        return [consolidate_run(self.side(index, table)) for index, table in enumerate(tables)]
+        return [consolidate_runs(self.side(index, table)) for index, table in enumerate(tables)]
 
     def side(self, index: int, table: pa.Table) -> Run:
         """Rows of one side by key."""

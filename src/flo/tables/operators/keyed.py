@@ -37,7 +37,7 @@ from flo.tables.operators.joins import Joined, find_meetings, paired
 from flo.tables.operators.results import weights_beside
 from flo.tables.operators.weights import NOTHING, drop_side
 from flo.tables.state.run import Run, run_of
-from flo.tables.state.trace import Trace, alike, consolidate_run, net_changes, together, with_weights
+from flo.tables.state.trace import Trace, alike, consolidate_runs, net_changes, together, with_weights
 from flo.tables.streams import NUMBER, STREAM, add_stream_numbers, keyed_form
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, is_ordered, layout_of
@@ -201,7 +201,7 @@ class KeyedJoinTables(OnKeyed[KeyedJoin]):
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         of: Any = self.outputs[0]
-        one, other = (consolidate_run(_by_key(value)) for value in values)
+        one, other = (consolidate_runs(_by_key(value)) for value in values)
         joined = Joined(self.like, tuple(value.inner for value in values), of.inner)
         meetings = list(find_meetings(one, other, self.left, self.right))
         found = paired(joined, meetings, key_names(of))

@@ -260,7 +260,7 @@ class SumLatticeTables(OnTables[SumLattice]):
 
 def _whole(array: pa.Array, weights: Any) -> Limbs:
     """The one sum of all numbers times their weights."""
-    return summed(array, weights, np.arange(len(array)), np.zeros(1, np.int64))
+    return summed(array, weights, np.zeros(1, np.int64))
 
 
 def _running(array: pa.Array) -> Limbs:

@@ -207,8 +207,10 @@ def same(left: list[pa.ChunkedArray], right: list[pa.ChunkedArray]) -> npt.NDArr
 
 
 def _equal(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
-    nulls, others = np.asarray(one.is_null()), np.asarray(other.is_null())
     kind = one.type
+    if not (one.null_count or other.null_count) and (pa.types.is_integer(kind) or pa.types.is_string(kind)):
+        return np.asarray(pc.equal(one, other))
+    nulls, others = np.asarray(one.is_null()), np.asarray(other.is_null())
     if pa.types.is_null(kind) or pa.types.is_null(other.type):
         return nulls & others  # type: ignore[no-any-return]
     if pa.types.is_struct(kind):

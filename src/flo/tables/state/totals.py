@@ -16,13 +16,16 @@ import pyarrow as pa
 from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
 from flo.core.errors import ElementError
 from flo.tables.state.keys import Keys
-from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, Product, added_pieces, limbs_of, summed
+from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, Product, limbs_of, summed
 from flo.tables.state.run import Run, merge_runs, pairs
 from flo.tables.state.trace import Trace, add_checked, added, alike, text_of
 from flo.tables.values import WEIGHT
 
 Sums: TypeAlias = dict[str, Indices]
-"""Columns of sums by name: the weight, and for the n-th number `n:index` for each digit, `n:nan`, `n:inf`, `n:-inf`."""
+"""Columns of sums by name: the weight, and for the n-th number `n:index` for each digit, `n:nan`, `n:inf`, `n:-inf`.
+
+Digits are in canonical form where they are stored, and brought into it where results are computed of them.
+"""
 SPECIAL = ("nan", "inf", "-inf")
 
 
@@ -66,7 +69,7 @@ class Totals(Trace):
                     column = sums.setdefault(name, np.zeros(groups.rows, np.int64))
                     column[ours] = add_checked(column[ours], numbers_in(run.table, name)[theirs])
         sums.setdefault(WEIGHT, np.zeros(groups.rows, np.int64))
-        return normalize(sums)
+        return sums
 
     def table(self) -> pa.Table | None:
         return self.joined(list(self.runs)).table if self.runs else None
@@ -131,21 +134,22 @@ Summed: TypeAlias = pa.Array | Product
 
 def sums_of(weights: Indices, columns: dict[int, Summed], order: Indices, firsts: Indices) -> Sums:
     """The sums over the rows from each index in `firsts` to the next, in this order."""
-    sums: Sums = {WEIGHT: added(weights[order], firsts)}
-    for place, array in columns.items():
-        if isinstance(array, Product):
-            sums.update(_named(place, added_pieces(array.pieces(), weights, order, firsts)))
-            continue
-        sums.update(_named(place, summed(array, weights, order, firsts)))
+    weights, indices = weights[order], pa.array(order)
+    sums: Sums = {WEIGHT: added(weights, firsts)}
+    for place, column in columns.items():
+        array = column.take(indices)
+        sums.update(_named(place, summed(array, weights, firsts)))
         for name, there in _specials(array):
-            sums[f"{place}:{name}"] = added(np.where(there, weights, 0)[order], firsts)
+            sums[f"{place}:{name}"] = added(np.where(there, weights, 0), firsts)
     return sums
 
 
-def _specials(array: pa.Array) -> list[tuple[str, Any]]:
-    if not pa.types.is_floating(array.type):
+def _specials(array: Summed) -> list[tuple[str, Any]]:
+    if isinstance(array, Product) or not pa.types.is_floating(array.type):
         return []
     values = np.asarray(array)
+    if np.isfinite(values).all():
+        return []
     found = zip(SPECIAL, (np.isnan(values), values == np.inf, values == -np.inf), strict=True)
     return [(name, there) for name, there in found if there.any()]
 
@@ -156,8 +160,14 @@ def _named(place: int, limbs: Limbs) -> Sums:
 
 def plus(one: Sums, other: Sums) -> Sums:
     """The elementwise sums of both."""
-    nothing = np.zeros(len(one[WEIGHT]), np.int64)
-    return normalize({name: add_checked(one.get(name, nothing), other.get(name, nothing)) for name in one | other})
+    both = {**other, **one}
+    return {**both, **{name: add_checked(one[name], other[name]) for name in one.keys() & other.keys()}}
+
+
+def one_after_the_other(one: Sums, other: Sums) -> Sums:
+    """The sums of some groups, and then those of others."""
+    nothing = [np.zeros(len(sums[WEIGHT]), np.int64) for sums in (one, other)]
+    return {name: np.concatenate([one.get(name, nothing[0]), other.get(name, nothing[1])]) for name in one | other}
 
 
 def normalize(sums: Sums) -> Sums:
