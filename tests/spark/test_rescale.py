@@ -338,5 +338,5 @@ def test_a_query_goes_on_with_other_shards(spark: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shards", [0, 65_537])
 def test_a_number_of_shards_that_cannot_be(tmp_path, shards):
-    with pytest.raises(flo.CheckpointError, match="1 to 65,536 shards"):
+    with pytest.raises(flo.CheckpointError, match="an integer from 1 to 65,536"):
         rescale(str(tmp_path), shards)

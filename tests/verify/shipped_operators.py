@@ -257,9 +257,12 @@ class Entry(NamedTuple):
 
 CHANGE = change_type("table", Entry, ("key",), None)
 LATER = change_type("table", Entry, ("key",), "at")
+REST, LATER_REST = CHANGE._shape.rest, LATER._shape.rest
 UPSERTS = [
-    *each(Upsert(), Sequence(CHANGE), examples={CHANGE: [CHANGE(1, None), CHANGE(1, (1, 2)), CHANGE(2, (1, 2))]}),
-    *each(Upsert(), Bag(LATER), examples={LATER: [LATER(1, 1, None), LATER(1, 1, (1,)), LATER(1, 2, None)]}),
+    *each(
+        Upsert(), Sequence(CHANGE), examples={CHANGE: [CHANGE(1, None), CHANGE(1, REST(1, 2)), CHANGE(2, REST(1, 2))]}
+    ),
+    *each(Upsert(), Bag(LATER), examples={LATER: [LATER(1, 1, None), LATER(1, 1, LATER_REST(1)), LATER(1, 2, None)]}),
 ]
 
 

@@ -14,7 +14,7 @@ import narwhals as nw
 from flo.columns.cell import fields_of
 from flo.columns.expression import Expression
 from flo.columns.function_types import Declared, result_type
-from flo.columns.known_types import Unclear, describe_type, is_fixed_tuple, is_orderable
+from flo.columns.known_types import Unclear, describe_type, has_own_order, is_fixed_tuple, is_orderable
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
 from flo.core.elements import returned_type
@@ -78,7 +78,7 @@ def _expect_numbers(kinds: tuple[Kind, ...]) -> None:
 
 def _expect_order(kinds: tuple[Kind, ...]) -> None:
     for kind in kinds:
-        if kind.plain is not Any and not is_orderable(kind.plain):
+        if kind.plain is not Any and not (is_orderable(kind.plain) or has_own_order(kind.plain)):
             raise TypeError(f"it must get values that have an order; {describe_type(kind.plain)} has none")
 
 

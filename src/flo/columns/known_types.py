@@ -112,6 +112,13 @@ def is_orderable(kind: Any) -> bool:
     return kind in _ORDERED
 
 
+def has_own_order(kind: Any) -> bool:
+    """Return whether a class says itself how its values compare. Then only Python compares them."""
+    if not isinstance(kind, type) or hasattr(kind, "__dataclass_params__"):
+        return False
+    return getattr(kind, "__lt__", None) not in (getattr(object, "__lt__", None), tuple.__lt__)
+
+
 _INTS = {bool, int}
 _NUMBERS = {bool, int, float}
 _MOMENTS = {date, datetime}

@@ -38,9 +38,9 @@ from flo.tables.operators.weights import select_rows
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.run import Run, merge_runs, run_of
 from flo.tables.state.totals import Totals
+from flo.tables.state.trace import Trace
 from flo.tables.values import WEIGHT
 
-TRACES = ("trace", "totals", "ranked", "latest", "current", "arranged", "clocks", "panes", "sessions")
 VALUES = f"{COMPUTED}{COMPUTED}"
 """The prefix of the names of value columns, where rows are sorted by group and value."""
 WHOLE = ("stored_rows", "stored_keyed_rows", "waiting")
@@ -50,7 +50,7 @@ WHOLE = ("stored_rows", "stored_keyed_rows", "waiting")
 def rescale(where: str, shards: int) -> list[int]:
     """Cuts the state of every committed version, and returns the versions. No query may run on the checkpoint."""
     if not 1 <= shards <= MOST_SHARDS:
-        raise CheckpointError(f"`shards` must be an integer from 1 to {MOST_SHARDS}; got {shards}")
+        raise CheckpointError(f"`shards` must be an integer from 1 to {MOST_SHARDS:,}; got {shards}")
     Checkpoint(where)  # raises if there is none, before anything is written
     lease = Lease.take(where, "flo state rescale")
     try:
@@ -198,7 +198,7 @@ class _Cutting:
             columns = next((columns for columns, _ in runs_in(tuple(given))), ())
             group = tuple(each for each in columns if not each.startswith(VALUES))
             return [self._trace(shard, given, group) for shard in range(self.shards)]
-        if some.name in TRACES:
+        if some.name in Trace.terms:
             return [self._trace(shard, given) for shard in range(self.shards)]
         if some.name != "partners":
             raise _uncut(described, f"its state `{some.name}` has no key")
@@ -222,7 +222,7 @@ class _Cutting:
         if all(each is None or type(each) is int for each in given):
             return [max(each or 0 for each in given)] * self.shards  # the number of the next row of any key
         parts = [() if each is None else each.args if isinstance(each, Call) else each for each in given]
-        if isinstance(some, Call) and some.name in TRACES:
+        if isinstance(some, Call) and some.name in Trace.terms:
             names = next((found for old, each in enumerate(given) if (found := self._columns(old, each))), [])
             key = tuple(name for name in names if name.startswith(KEY))
             if names and not key:
@@ -308,8 +308,8 @@ class _Cutting:
         for name in sorted({name for each in old for name in each}):
             given = [each.get(name) for each in old]
             some: Any = next(each for each in given if each is not None)
-            in_order = isinstance(some, Call) and some.name in TRACES and tuple(some.args[0]) == (PLACE,)
-            if isinstance(some, Call) and some.name in TRACES and not in_order:
+            in_order = isinstance(some, Call) and some.name in Trace.terms and tuple(some.args[0]) == (PLACE,)
+            if isinstance(some, Call) and some.name in Trace.terms and not in_order:
                 found.append((name, self._trace(shard, given)))
             elif name in self.stage["spread"]:
                 raise _uncut({"name": name, "line": ""}, "it is a view without columns, in several shards")

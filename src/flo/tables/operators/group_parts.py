@@ -34,19 +34,17 @@ from flo.tables.operators.group_part import (
     scattered,
 )
 from flo.tables.operators.group_sums import FinishedPart, LinearPart, MomentsPart
-from flo.tables.operators.ordering import rank_on_values
 from flo.tables.operators.weights import find_flips
 from flo.tables.state.keys import Keys, extended
 from flo.tables.state.limbs import Limbs, limbs_in
 from flo.tables.state.order import Order, comparisons
-from flo.tables.state.ranked import Heads, Known, Leading, Ranked, Span, first_rows, groups_in, ranked_run, start_of
+from flo.tables.state.ranked import Heads, Leading, Ranked, Span, first_rows, groups_in, ranked_run, start_of
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
 from flo.tables.state.trace import Trace, added, alike, weight_overflow, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators.group_by import Aggregated
-from flo.values.operators.zset_ranking import Order as ValueOrder
 
 OWNER = "=owner"
 """The column with the index of the group, or of the result, that a row belongs to."""
@@ -209,22 +207,8 @@ class Ordered(Keeper):
         groups = groups_in(run)
         read = delta.read if delta.numbers_differ and _are_all(groups, delta.groups) else {}
         spans = [Span.of(each, groups) for each in (*rows.runs, run)]
-        if any(each.inside is not None or each.raw for each in order.comparisons):
-            self._compare(traces, run, groups)
         moved = [self._moved(end, head, spans, groups, read) for end, head in enumerate(heads, start=1)]
         return (rows.extended(run), *moved), {}
-
-    def _compare(self, traces: Traces, run: Run, groups: Run) -> None:
-        """Raise where Python cannot compare values that it would compare."""
-        for backwards, heads in zip(self.ends, traces[1:], strict=True):
-            assert isinstance(heads, Heads)
-            order, old = self.order(backwards, groups), heads.of(groups)
-            ranking = ValueOrder(None, order.directions, on_values.FirstOf.name)
-            for group in order.not_compared(*Known.of(run, old, groups, order)):
-                rank_on_values(group, groups, traces[0], run, old, self._elements, 1, ranking)
-
-    def _elements(self, table: pa.Table) -> list[Any]:
-        return self.layout.to_elements(table.select(list(self.longest.names)).rename_columns(list(self.layout.names)))
 
     def _moved(self, end: int, heads: Trace, spans: list[Span], groups: Run, read: dict[Any, Any]) -> Trace:
         """The first or last rows with those of a delta, which is the last run."""

@@ -46,8 +46,12 @@ class Trace(Lowerable):
     term: ClassVar[str] = "trace"
     """The name of the class in a stored state."""
 
+    terms: ClassVar[set[str]] = {"trace"}
+    """The names of all classes of traces in a state."""
+
     def __init_subclass__(cls) -> None:
         if "term" in vars(cls):
+            Trace.terms.add(cls.term)
             register(cls.term, cls.lift)
 
     @property
