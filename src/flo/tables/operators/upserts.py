@@ -15,7 +15,6 @@ from flo.core.collection import Collection
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.core.term import Call, Lowering, Term, register
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.row_order import order_numbers
@@ -31,6 +30,8 @@ from flo.values.operators.upserts import Upsert
 class Current(Latest):
     """The latest change of each key, in the order in which they came. A deleted key is dropped when nothing older is
     left that it hides."""
+
+    term = "current"
 
     def extended(self, delta: Run) -> Current:
         grown = super().extended(delta)
@@ -52,12 +53,6 @@ class Current(Latest):
 
     def __hash__(self) -> int:
         return hash(Current)
-
-    def lower(self, lower: Lowering) -> Term:
-        return Call("current", (self.columns, tuple(lower(run) for run in self.runs)))
-
-
-register("current", lambda columns=(), runs=(): Current(tuple(columns), tuple(runs)))
 
 
 @dataclass(frozen=True)
