@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import narwhals as nw
 import pyarrow as pa
@@ -433,3 +433,19 @@ def test_the_types_of_results():
     assert mean_type(FINE) == Annotated[Decimal, Digits(38, 38)]
     assert mean_type(Decimal) == sum_type(Decimal) == Decimal
     assert str(flo.ZSet(flo.Int128)) == "ZSet[Annotated[int, 38 digits]]"
+
+
+@pytest.mark.parametrize("aggregate", [flo.sum("price"), flo.avg("price")], ids=["sum", "avg"])
+def test_what_is_left_in_a_group_that_does_not_exist_need_not_fit(aggregate: Any) -> None:
+    """The weights cancel, the numbers do not: there is no row, and so nothing that is too large for a column."""
+
+    class Priced(NamedTuple):
+        group: str
+        price: Annotated[Decimal, pa.decimal128(38, 2)]
+
+    flow = flo.Flow("gone")
+    flow.output("out", flow.input("rows", flo.ZSet[Priced]).group_by("group").agg(of=aggregate))
+    large = Decimal(10) ** 35
+    rows = {Priced("a", large): 9_007_199_254_740_993, Priced("a", -large): -9_007_199_254_740_993}
+    assert flow.run(rows=rows)["out"] == {}
+    assert flow.on(flo.here).run(rows=rows)["out"].num_rows == 0

@@ -26,7 +26,7 @@ from flo.tables.operators.group_part import (
     scattered,
 )
 from flo.tables.state.limbs import Limbs
-from flo.tables.state.totals import as_array, as_decimals, as_floats, as_list, digits_of
+from flo.tables.state.totals import Sums, as_array, as_decimals, as_floats, as_list, digits_of
 from flo.tables.values import WEIGHT
 from flo.values.exact import root_of, to_decimal, to_float
 from flo.values.operators import group_aggregates as on_values
@@ -58,21 +58,28 @@ class LinearPart(Part):
             case on_values.CountRows():
                 return pa.array(count)
             case on_values.AllTrue():
-                found = pa.array(reading.integers(self._number) == count)
+                return or_null(pa.array(reading.integers(self._number) == count), count != 0)
             case on_values.AnyTrue():
-                found = pa.array(reading.integers(self._number) != 0)
-            case on_values.AverageOf():
-                found = self._average(reading, np.where(count == 0, 1, count))
-            case _:
-                place = reading.places[self._number]
-                found = as_array(reading.sums, place, self.cell.arrow, reading.name)
-        return or_null(found, count != 0)
+                return or_null(pa.array(reading.integers(self._number) != 0), count != 0)
+        # what is left in a group that does not exist may not fit into the column
+        there = np.flatnonzero((count != 0) & (reading.sums[WEIGHT] != 0))
+        if len(there) == len(count):
+            return self._of_sums(reading, reading.sums, count, there)
+        sums = {name: column[there] for name, column in reading.sums.items()}
+        return scattered(self._of_sums(reading, sums, count[there], there), there, len(count))
 
-    def _average(self, reading: Reading, count: Any) -> pa.Array:
+    def _of_sums(self, reading: Reading, sums: Sums, count: Indices, there: Indices) -> pa.Array:
+        """The sums or averages of groups that exist: those at the indices `there`."""
         kind, place = self.cell.arrow, reading.places[self._number]
-        sums = {**reading.sums, WEIGHT: count}
+
+        def name(index: int) -> str:
+            return reading.name(int(there[index]))
+
+        if not isinstance(self.of.aggregator, on_values.AverageOf):
+            return as_array(sums, place, kind, name)
+        sums = {**sums, WEIGHT: count}
         if pa.types.is_decimal(kind):
-            return as_decimals(sums, place, self.cells[0].arrow, kind, reading.name, mean=True)
+            return as_decimals(sums, place, self.cells[0].arrow, kind, name, mean=True)
         return pa.array(as_floats(sums, place, mean=True))
 
 
