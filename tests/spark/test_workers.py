@@ -251,3 +251,11 @@ def test_a_commit_that_does_not_say_where_its_states_are(tmp_path: Path, broken:
     write_sealed(open_folder(tmp_path), "commits/00000000.json", content)
     with pytest.raises(flo.CheckpointError, match=message):
         Simulated(sums(), tmp_path).values()
+
+
+def test_tasks_import_nothing_of_the_driver() -> None:
+    """On a cluster the package is a zip file at a relative path, and there is no driver."""
+    code = "import sys, flo.spark.tasks.stage_task, flo.spark.tasks.input_task; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "flo.spark.tasks.stage_task" in loaded
+    assert [name for name in loaded if name.startswith(("flo.spark.driver", "flo.spark.session"))] == []

@@ -29,7 +29,7 @@ from pyspark.sql.types import (
 from flo.core.errors import FloError
 from flo.spark.tasks.blobs import ROWS
 
-LOGGING = Path(__file__).with_name("log4j2.properties")
+LOGGING = Path(__file__).absolute().with_name("log4j2.properties")
 EMBEDDED = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
