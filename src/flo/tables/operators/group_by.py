@@ -13,7 +13,7 @@ from typing import Any, Self, TypeAlias, final
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Numbers, take_rows
+from flo.columns.indices import Indices, Numbers, take_rows
 from flo.core.errors import brief
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -93,15 +93,12 @@ class GroupByTables(OnTables[GroupBy]):
         columns = {place: summand.column(delta) for summand, place in self._places.items()}
         summed = {place: column for place, column in columns.items() if column is not None}
         sums = sums_of(delta.weights, summed, order, firsts)
-        owners = np.empty(len(order), np.int64)
-        owners[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
-        firsts = order[firsts]
-        groups = Run(
-            tuple(keys.column_names), Keys(delta.numbers.at(firsts), delta.numbers.exact), take_rows(keys, firsts)
-        )
+        rows = order[firsts]
+        groups = Run(tuple(keys.column_names), Keys(delta.numbers.at(rows), delta.numbers.exact), take_rows(keys, rows))
         run = run_of_sums(groups.table, groups.keys, sums)
-        delta = replace(delta, groups=groups, owners=owners)
         old, new, more = self._traces(), {}, {}
+        if old:
+            delta = replace(delta, groups=groups, owners=_owners(order, firsts))
         for keeper, traces in old.items():
             new[keeper], found = keeper.advance(delta, traces, self._places)
             more.update(found)
@@ -152,6 +149,13 @@ class GroupByTables(OnTables[GroupBy]):
         """A group in an error message."""
         row = groups.slice(place, 1).to_pylist()[0] if groups.num_columns else {}
         return brief(tuple(row.values())) if row else "all rows"
+
+
+def _owners(order: Indices, firsts: Indices) -> Indices:
+    """For each row the number of its group."""
+    owners = np.empty(len(order), np.int64)
+    owners[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
+    return owners
 
 
 def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
