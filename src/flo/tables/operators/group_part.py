@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from flo.columns.cell import Cell
 from flo.columns.indices import Indices, one_chunk
 from flo.tables.state.keys import Keys
-from flo.tables.state.limbs import Product, has_digits
+from flo.tables.state.limbs import Addends, Product, has_digits
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Summed, Sums, digits_of
 from flo.tables.state.trace import Trace, with_weights
@@ -126,7 +126,8 @@ class Ones(Summand):
 
     def column(self, delta: Delta) -> Summed:
         mask = delta.mask(self.which)
-        return pa.array(np.ones(delta.table.num_rows, np.int8) if mask is None else mask.astype(np.int8))
+        ones = np.ones(delta.table.num_rows, np.int8) if mask is None else mask.astype(np.int8)
+        return Addends(pa.array(ones))
 
 
 @final
@@ -141,7 +142,7 @@ class NotFinite(Summand):
         mask, finite = (delta.mask(Chosen(self.which.where, self.which.filled, names)) for names in ((), self.names))
         every = np.ones(delta.table.num_rows, bool)
         counted, rest = (every if found is None else found for found in (mask, finite))
-        return pa.array((counted & ~rest).astype(np.int8))
+        return Addends(pa.array((counted & ~rest).astype(np.int8)))
 
 
 @final
@@ -153,8 +154,8 @@ class Number(Summand):
     name: str
     field: int | None = None
 
-    def column(self, delta: Delta) -> pa.Array:
-        return delta.once(self, lambda: filled(self._array(delta.table), delta.mask(self.which)))
+    def column(self, delta: Delta) -> Addends:
+        return delta.once(self, lambda: Addends(filled(self._array(delta.table), delta.mask(self.which))))
 
     def _array(self, table: pa.Table) -> pa.Array:
         array = one_chunk(table[self.name])

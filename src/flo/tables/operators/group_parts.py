@@ -36,7 +36,7 @@ from flo.tables.operators.group_part import (
 from flo.tables.operators.group_sums import FinishedPart, LinearPart, MomentsPart
 from flo.tables.operators.weights import find_flips
 from flo.tables.state.keys import Keys, extended
-from flo.tables.state.limbs import Limbs, limbs_in
+from flo.tables.state.limbs import Addends, Limbs, limbs_in
 from flo.tables.state.order import Order, comparisons
 from flo.tables.state.ranked import Heads, Leading, Ranked, Span, first_rows, groups_in, ranked_run, start_of
 from flo.tables.state.run import Run, pairs, run_of
@@ -73,7 +73,7 @@ class DistinctValues(Keeper):
             return (trace,), {}
         order, groups, counts = group_indices(owners[come])
         total, present = places.get(Own(self, SUM)), places[Own(self, PRESENT)]
-        columns = {} if total is None else {total: filled(values.table[self.names[0]], None)}
+        columns = {} if total is None else {total: Addends(filled(values.table[self.names[0]], None))}
         assert delta.groups is not None
         found: Sums = {}
         for name, column in sums_of(moved, columns, come[order], np.cumsum(counts) - counts).items():

@@ -98,8 +98,9 @@ class MomentsPart(Part):
 
     @property
     def _numbers(self) -> tuple[Number, ...]:
-        """Infinities and NaN are counted, and nothing is added for such a row."""
-        which = Chosen(self.where, self.which.filled, self._floats)
+        """Infinities and NaN are counted, and nothing is added for such a row. Of one column that is always so."""
+        one = len(set(self.names)) == 1
+        which = self.which if one else Chosen(self.where, self.which.filled, self._floats)
         return tuple(Number(which, name) for name in self.names)
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -240,14 +241,12 @@ def _nearest(size: Limbs, more: npt.NDArray[np.bool_]) -> Floats:
     return results
 
 
-def pieces(array: pa.Array | Product) -> Iterator[tuple[int, Indices]]:
+def pieces(array: pa.Array) -> Iterator[tuple[int, Indices]]:
     """The digits of a column of numbers: pairs of an index and the digits of all rows.
 
     Decimals are in units of their last place. Values that are not finite count as zero.
     """
-    if isinstance(array, Product):
-        yield from array.pieces()
-    elif pa.types.is_floating(array.type):
+    if pa.types.is_floating(array.type):
         yield from _of_floats(np.asarray(array.cast(pa.float64())))
     elif pa.types.is_decimal(array.type):
         words = np.frombuffer(array.buffers()[1], np.uint32).reshape(-1, 4)[array.offset : array.offset + len(array)]
@@ -294,19 +293,19 @@ def _distinct(numbers: Indices | int) -> list[int]:
     return [low + int(each) for each in np.flatnonzero(np.bincount(numbers - low))]
 
 
-def summed(column: pa.Array | Product, weights: Indices, firsts: Indices) -> Limbs:
+def summed(column: Addends | Product, weights: Indices, firsts: Indices) -> Limbs:
     """Σ number · weight over the rows from each index in `firsts` to the next."""
-    if isinstance(column, pa.Array) and pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type):
-        values = np.asarray(column.cast(pa.int64()))
+    if isinstance(column, Addends) and column.is_signed_integer:
+        values = np.asarray(column.array.cast(pa.int64()))
         if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
             whole = np.add.reduceat(values * weights, firsts)
             return Limbs(0, whole[np.newaxis]).carried()
-    parts, unit = column.parts() if isinstance(column, Product) else parts_of(column)
+    parts, unit = column.parts
     if isinstance(unit, int) and largest(weights) * len(weights) < 2**28:
         sums = [np.add.reduceat(part * weights, firsts) for part in parts]  # below 2⁵⁸
         digits = (piece for place, part in enumerate(sums) for piece in placed(part, unit + PART * place))
         return limbs_of(added_up(digits), len(firsts)).carried().trimmed()
-    return added_pieces(pieces(column), weights, firsts)
+    return added_pieces(column.pieces(), weights, firsts)
 
 
 def added_pieces(found: Iterable[tuple[int, Indices]], weights: Indices, firsts: Indices) -> Limbs:
@@ -382,17 +381,31 @@ PART = 27
 _PART_MASK = (1 << PART) - 1
 
 
+@dataclass(frozen=True, eq=False)
+class Addends:
+    """A column of numbers to be added up. Those who add up the same column share its parts."""
+
+    array: pa.Array
+
+    @property
+    def is_signed_integer(self) -> bool:
+        kind = self.array.type
+        return bool(pa.types.is_integer(kind) and not pa.types.is_uint64(kind))
+
+    @cached_property
+    def parts(self) -> tuple[list[Indices], Indices | int]:
+        return parts_of(self.array)
+
+    def pieces(self) -> Iterator[tuple[int, Indices]]:
+        return pieces(self.array)
+
+
 @dataclass(frozen=True)
 class Product:
     """The products of the numbers of two columns, row by row. Values that are not finite count as zero."""
 
-    one: pa.Array
-    other: pa.Array
-
-    def take(self, indices: pa.Array) -> Product:
-        """The products in some rows."""
-        one = self.one.take(indices)
-        return Product(one, one if self.other is self.one else self.other.take(indices))
+    one: Addends
+    other: Addends
 
     def pieces(self) -> Iterator[tuple[int, Indices]]:
         """Pairs of an index and the digits of all rows."""
@@ -401,10 +414,11 @@ class Product:
             if term.any():
                 yield from placed(term, unit + PART * place)
 
+    @property
     def parts(self) -> tuple[list[Indices], Indices | int]:
         """The parts of each product, the lowest first, and the exponents of the lowest."""
         terms, unit = self._terms()
-        parts, carry = [], np.zeros(len(self.one), np.int64)
+        parts, carry = [], np.zeros(len(self.one.array), np.int64)
         for term in terms:
             whole = term + carry
             parts.append(whole & _PART_MASK)
@@ -413,8 +427,7 @@ class Product:
 
     def _terms(self) -> tuple[list[Indices], Indices | int]:
         """The sums of products of parts that have the same unit, the lowest first, and the exponents of the lowest."""
-        left, unit = parts_of(self.one)
-        right, other_unit = (left, unit) if self.other is self.one else parts_of(self.other)
+        (left, unit), (right, other_unit) = self.one.parts, self.other.parts
         terms: list[Indices] = [np.zeros(0, np.int64)] * (len(left) + len(right) - 1)
         for place, one in enumerate(left):
             for more, other in enumerate(right):  # at most five have the same unit, each below 2⁵⁴

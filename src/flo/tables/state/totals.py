@@ -6,6 +6,7 @@ columns are all zero is dropped.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -16,7 +17,7 @@ import pyarrow as pa
 from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
 from flo.core.errors import ElementError
 from flo.tables.state.keys import Keys
-from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, Product, limbs_of, summed
+from flo.tables.state.limbs import BITS, MASK, Addends, Floats, Limbs, Product, limbs_of, summed
 from flo.tables.state.run import Run, merge_runs, pairs
 from flo.tables.state.trace import Trace, add_checked, added, alike, text_of
 from flo.tables.values import WEIGHT
@@ -128,24 +129,31 @@ def drop_zeros(run: Run) -> Run:
     return Run(run.columns, Keys(run.keys.numbers[where], run.keys.exact), take_rows(run.table, where))
 
 
-Summed: TypeAlias = pa.Array | Product
+Summed: TypeAlias = Addends | Product
 """A column of numbers that are added up."""
 
 
-def sums_of(weights: Indices, columns: dict[int, Summed], order: Indices, firsts: Indices) -> Sums:
+def sums_of(weights: Indices, columns: Mapping[int, Summed], order: Indices, firsts: Indices) -> Sums:
     """The sums over the rows from each index in `firsts` to the next, in this order."""
     weights, indices = weights[order], pa.array(order)
     sums: Sums = {WEIGHT: added(weights, firsts)}
+    taken: dict[Addends, Addends] = {}
+
+    def take(column: Addends) -> Addends:
+        return taken.get(column) or taken.setdefault(column, Addends(column.array.take(indices)))
+
     for place, column in columns.items():
-        array = column.take(indices)
-        sums.update(_named(place, summed(array, weights, firsts)))
-        for name, there in _specials(array):
-            sums[f"{place}:{name}"] = added(np.where(there, weights, 0), firsts)
+        if isinstance(column, Product):
+            sums.update(_named(place, summed(Product(take(column.one), take(column.other)), weights, firsts)))
+        else:
+            sums.update(_named(place, summed(take(column), weights, firsts)))
+            for name, there in _specials(take(column).array):
+                sums[f"{place}:{name}"] = added(np.where(there, weights, 0), firsts)
     return sums
 
 
-def _specials(array: Summed) -> list[tuple[str, Any]]:
-    if isinstance(array, Product) or not pa.types.is_floating(array.type):
+def _specials(array: pa.Array) -> list[tuple[str, Any]]:
+    if not pa.types.is_floating(array.type):
         return []
     values = np.asarray(array)
     if np.isfinite(values).all():
