@@ -16,7 +16,7 @@ REUSABLE := import sys, pip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 
 XDIST ?= -n auto --maxprocesses=8 --dist loadgroup
 PYTEST_ARGS ?=
 
-# `make bench SCALE=0.1` runs the benchmarks on tables with a tenth of the data.
+# `make bench SCALE=0.1` runs the benchmarks on tables, NEXMark and Spark with a tenth of the data.
 SCALE ?= 1
 
 # `make chaos TRIALS=200` disturbs more runs.
@@ -51,6 +51,7 @@ bench: $(READY) java ## run the benchmarks
 	@$(BIN)/python -m benchmarks.calculus
 	@$(BIN)/python -m benchmarks.exploration
 	@$(BIN)/python -m benchmarks.columnar --scale $(SCALE)
+	@$(BIN)/python -m benchmarks.nexmark --scale $(SCALE)
 	@$(BIN)/python -m benchmarks.spark --scale $(SCALE)
 
 chaos: $(READY) java ## crash trials on Spark: make chaos TRIALS=50

@@ -14,13 +14,14 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.columnar_aggregates import several, small_deltas
 from benchmarks.columnar_growth import OPERATORS, growth
 from benchmarks.columnar_joins import chains, ended
 from benchmarks.columnar_programs import WORKLOADS
 from benchmarks.columnar_rates import checkpoints, rates
 from benchmarks.columnar_spark import Spark
 
-PARTS = ("rates", "checkpoints", "growth", "joins")
+PARTS = ("rates", "checkpoints", "growth", "joins", "aggregates")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -53,6 +54,9 @@ def main(arguments: list[str] | None = None) -> None:
         if "joins" in wanted:
             console.print(chains())
             console.print(ended(given.scale))
+        if "aggregates" in wanted:
+            console.print(several(given.scale))
+            console.print(small_deltas(given.scale))
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def _one(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_group(of: pl.Expr) -> Frames:
-    return lambda rows: _one(rows.group_by("k").agg(of.alias("1")).rename({"k": "0"}))
+    return lambda rows: _one(rows.group_by("k").agg(of.alias("v")))
 
 
 def _top(rows: pl.DataFrame) -> pl.DataFrame:
@@ -64,9 +64,13 @@ def _top(rows: pl.DataFrame) -> pl.DataFrame:
 
 OPERATORS = [
     Operator("join", lambda rows, other: rows.join(other, "k", "k", {"k": "k", "v": "v", "w": "v_right"}), None),
-    Operator("grouped sum", lambda rows, _: rows.sum_by("k", "v"), _by_group((pl.col("v") * pl.col(WEIGHTS)).sum())),
-    Operator("min", lambda rows, _: rows.min_by("k", "v"), _by_group(pl.col("v").min()), grouped=True),
-    Operator("max", lambda rows, _: rows.max_by("k", "v"), _by_group(pl.col("v").max()), grouped=True),
+    Operator(
+        "grouped sum",
+        lambda rows, _: rows.group_by("k").agg(v=flo.sum("v")),
+        _by_group((pl.col("v") * pl.col(WEIGHTS)).sum()),
+    ),
+    Operator("min", lambda rows, _: rows.group_by("k").agg(v=flo.min("v")), _by_group(pl.col("v").min()), grouped=True),
+    Operator("max", lambda rows, _: rows.group_by("k").agg(v=flo.max("v")), _by_group(pl.col("v").max()), grouped=True),
     Operator("distinct", lambda rows, _: rows.distinct(), _one),
     Operator(f"top {COUNT}", lambda rows, _: rows.top(COUNT, "v", "k"), _top, grouped=True),
 ]

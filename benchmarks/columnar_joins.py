@@ -22,9 +22,9 @@ def chain(joins: int) -> flo.Flow:
     """The sums of all keys, joined again and again with sums of the same rows."""
     flow = flo.Flow("chain")
     rows = flow.input("rows", flo.ZSet[Row])
-    found = rows.sum_by("k", "v")
+    found = rows.group_by("k").agg(v=flo.sum("v"))
     for _ in range(joins):
-        found = found.join(rows.sum_by("k", "v"), "0", "0", {"0": "0", "1": "1_right"})
+        found = found.join(rows.group_by("k").agg(v=flo.sum("v")), "k", "k", {"k": "k", "v": "v_right"})
     flow.output("out", found)
     return flow
 
@@ -38,7 +38,7 @@ def chains() -> Table:
     deltas = [pa.table({"k": np.arange(KEYS), "v": rng.integers(1, 1000, KEYS)}) for _ in range(UPDATES)]
     rows = pl.from_arrow(pa.concat_tables(deltas))
     assert isinstance(rows, pl.DataFrame)
-    sums = counted(rows.group_by("k").agg(pl.col("v").sum()).rename({"k": "0", "v": "1"}))
+    sums = counted(rows.group_by("k").agg(pl.col("v").sum()))
     for joins in LENGTHS:
         loop = chain(joins).on(flo.here).loop()
 

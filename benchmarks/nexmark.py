@@ -186,11 +186,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.nexmark", description=__doc__)
     parser.add_argument("--events", type=int, default=10_000_000, help="how many events")
     parser.add_argument("--delta", type=int, default=DELTA, help="how many events arrive at once")
+    parser.add_argument("--scale", type=float, default=1.0, help="the share of both, such as 0.1")
     parser.add_argument(
         "--query", choices=list(BY_NAME), action="append", help="one query; may be given more than once"
     )
     parser.add_argument("--spark", action="store_true", help="on Spark, beside its own streaming")
     given = parser.parse_args(arguments)
+    events, delta = (max(1, int(count * given.scale)) for count in (given.events, given.delta))
     console = Console()
     if not console.is_terminal:
         console.width = 120  # a file
@@ -199,9 +201,9 @@ def main(arguments: list[str] | None = None) -> None:
     if given.spark:
         from benchmarks.nexmark_spark import beside_native
 
-        console.print(beside_native(names, given.events, given.delta))
+        console.print(beside_native(names, events, delta))
     else:
-        console.print(compare(names, given.events, given.delta, console))
+        console.print(compare(names, events, delta, console))
 
 
 if __name__ == "__main__":

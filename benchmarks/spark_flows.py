@@ -45,7 +45,7 @@ def by_window(bounded: bool = False) -> flo.Flow:
     flow: Any = flo.Flow("sums by window")
     events = flow.input("events", flo.ZSet[Event], bounded=bounded)
     placed = events.map({"window": nw.col("time") // WINDOW, "k": nw.col("k"), "v": nw.col("v")})
-    flow.output("sums", placed.sum_by(("window", "k"), "v"))
+    flow.output("sums", placed.group_by("window", "k").agg(v=flo.sum("v")))
     return flow
 
 
@@ -54,7 +54,7 @@ def chain_flow() -> flo.Flow:
     flow = flo.Flow("totals by region")
     orders = flow.input("orders", flo.ZSet[Row])
     regions = flow.input("regions", flo.ZSet[Region], bounded=True)
-    by_customer = orders.sum_by("k", "v")
-    placed = by_customer.join(regions, "0", "k", {"region": "region", "v": "1"})
-    flow.output("totals", placed.sum_by("region", "v"))
+    by_customer = orders.group_by("k").agg(v=flo.sum("v"))
+    placed = by_customer.join(regions, "k", "k", {"region": "region", "v": "v"})
+    flow.output("totals", placed.group_by("region").agg(v=flo.sum("v")))
     return flow

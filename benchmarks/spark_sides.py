@@ -107,7 +107,7 @@ def windows_flo(flow: Callable[..., flo.Flow]) -> Callable[[Side], Measured]:
 
 def _counted(table: Any) -> tuple[int, int]:
     """How many sums there are, and what they add up to: equal ones of a key are one row of a greater weight."""
-    rows = [(row["1"], row.get(WEIGHTS, 1)) for row in table.to_pylist()]
+    rows = [(row["v"] if "v" in row else row["1"], row.get(WEIGHTS, 1)) for row in table.to_pylist()]
     return sum(weight for _, weight in rows), sum(value * weight for value, weight in rows)
 
 
@@ -128,7 +128,7 @@ def windows_native(side: Side) -> Measured:
 def chain_flo(side: Side) -> Measured:
     inputs = {"orders": side.stream("orders"), "regions": side.spark.read.parquet(str(side.data / "regions"))}
     found = side.flo(chain_flow(), inputs, {"totals": "view"})
-    found["result"] = sorted((row["0"], row["1"]) for row in found["query"].view("totals").arrow().to_pylist())
+    found["result"] = sorted((row["region"], row["v"]) for row in found["query"].view("totals").arrow().to_pylist())
     return found
 
 
@@ -190,7 +190,7 @@ def shards_flo(shards: int) -> Callable[[Side], Measured]:
     def run(side: Side) -> Measured:
         found = side.flo(groups_flow(), {"rows": side.stream("rows")}, {"sums": "view"}, shards=shards)
         table = found["query"].view("sums").arrow()
-        found["result"] = sorted([row["0"], row["1"]] for row in table.to_pylist())
+        found["result"] = sorted([row["k"], row["v"]] for row in table.to_pylist())
         return found
 
     return run

@@ -37,9 +37,9 @@ def soak(scale: float, minutes: float, folder: Path) -> tuple[list[str], list[li
 
 def _flow() -> flo.Flow:
     flow = flo.Flow("soak")
-    sums = flow.input("rows", flo.ZSet[Row]).sum_by("k", "v")
+    sums = flow.input("rows", flo.ZSet[Row]).group_by("k").agg(v=flo.sum("v"))
     flow.output("sums", sums)
-    flow.output("by hundreds", sums.map({"k": nw.col("0") // 100, "v": nw.col("1")}).sum_by("k", "v"))
+    flow.output("by hundreds", sums.map({"k": nw.col("k") // 100, "v": nw.col("v")}).group_by("k").agg(v=flo.sum("v")))
     return flow
 
 

@@ -46,7 +46,7 @@ def auctions(root: int = 0) -> flo.Flow:
     flow.output("turnover", windows.nest(lambda window: window.map("price").sum()).flatten())
 
     sold = bids.to_zset().join(lots, "lot", "lot", into={"category": "category", "price": "price"})
-    flow.output("revenue", sold.sum_by("category", "price"))
+    flow.output("revenue", sold.group_by("category").agg(revenue=flo.sum("price")))
     flow.output("dearest", bids.to_zset().top(5, "price"))
 
     highest = bids.map("price").fold_lattice(flo.Max(int))

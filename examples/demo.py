@@ -24,34 +24,38 @@ console = Console(width=None if sys.stdout.isatty() else 130, highlight=False)
 
 def main() -> None:
     started = time.monotonic()
-    flow = auctions()
-    with tempfile.TemporaryDirectory(prefix="flo-demo-") as scratch:
-        folder = Path(scratch)
-        with console.status("generating bids, lots and referrals"):
-            generate(folder, FILES, ROWS)
-        console.print(f"{FILES} files of {ROWS:,} bids each, and lots that are listed and withdrawn")
-        with console.status("starting Spark in this process"):
-            spark = embedded("flo demo", cores=2)
-        try:
-            console.rule("[bold]the plan: what runs where")
-            console.print(flow.on(spark).explain(), markup=False, soft_wrap=True)
-            console.rule("[bold]running: each micro-batch is one run of the event loop")
-            query = flow.on(spark).start(
-                inputs={
-                    "bids": streaming(spark, folder / "bids"),
-                    "lots": streaming(spark, folder / "lots"),
-                    "referrals": spark.read.parquet(str(folder / "referrals")),
-                },
-                checkpoint=folder / "checkpoint",
-                order={"bids": "offset"},
-                trigger={"availableNow": True},
-            )
-            watch(query)
-            console.rule("[bold]the views, all of the same version")
-            show(query)
-        finally:
-            spark.stop()
+    with console.status("starting Spark in this process"):
+        spark = embedded("flo demo", cores=2)
+    try:
+        with tempfile.TemporaryDirectory(prefix="flo-demo-") as folder:
+            run(spark, Path(folder), FILES, ROWS)
+    finally:
+        spark.stop()
     console.print(f"\ndone in {time.monotonic() - started:.0f} s")
+
+
+def run(spark: Any, folder: Path, files: int, rows: int) -> None:
+    """Runs the auction house on so many files of bids, one for each micro-batch, and shows its views."""
+    flow = auctions()
+    with console.status("generating bids, lots and referrals"):
+        generate(folder, files, rows)
+    console.print(f"{files} files of {rows:,} bids each, and lots that are listed and withdrawn")
+    console.rule("[bold]the plan: what runs where")
+    console.print(flow.on(spark).explain(), markup=False, soft_wrap=True)
+    console.rule("[bold]running: each micro-batch is one run of the event loop")
+    query = flow.on(spark).start(
+        inputs={
+            "bids": streaming(spark, folder / "bids"),
+            "lots": streaming(spark, folder / "lots"),
+            "referrals": spark.read.parquet(str(folder / "referrals")),
+        },
+        checkpoint=folder / "checkpoint",
+        order={"bids": "offset"},
+        trigger={"availableNow": True},
+    )
+    watch(query, files)
+    console.rule("[bold]the views, all of the same version")
+    show(query)
 
 
 def streaming(spark: Any, folder: Path) -> Any:
@@ -60,7 +64,7 @@ def streaming(spark: Any, folder: Path) -> Any:
     return reader.option("maxFilesPerTrigger", 1).parquet(str(folder))
 
 
-def watch(query: Query) -> None:
+def watch(query: Query, files: int) -> None:
     """Prints a line for every micro-batch, as soon as it is done."""
     console.print(ROW.format("micro-batch", "bids", "lots", "changes out", "state written", "seconds"), style="bold")
     shown, ended = -1, False
@@ -72,13 +76,13 @@ def watch(query: Query) -> None:
                 changes, written = f"{sum(batch.rows.values()):,}", f"{batch.written / 1e6:.1f} MB"
                 console.print(ROW.format(batch.version, bids, lots, changes, written, f"{batch.seconds:.2f}"))
                 shown = batch.version
-                status.update(f"micro-batch {shown + 1} of {FILES}")
+                status.update(f"micro-batch {shown + 1} of {files}")
 
 
 def show(query: Query) -> None:
     revenue = Table("category", "revenue", title="revenue, without withdrawn lots")
-    for row in query.view("revenue").arrow().sort_by([("1", "descending")]).to_pylist():
-        revenue.add_row(row["0"], f"{row['1']:,}")
+    for row in query.view("revenue").arrow().sort_by([("revenue", "descending")]).to_pylist():
+        revenue.add_row(row["category"], f"{row['revenue']:,}")
     dearest = Table("lot", "bidder", "price", "second", title="the dearest bids")
     for row in query.view("dearest").arrow().sort_by([("price", "descending")]).to_pylist():
         dearest.add_row(*(f"{row[name]:,}" for name in ("lot", "bidder", "price", "second")))

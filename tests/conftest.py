@@ -5,9 +5,10 @@ A whole run (no selection of paths, names or marks) fails if a rule of the paper
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,24 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("thorough")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is made here stays to the end: the collector of garbage need not look at it again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Groups the tests by the sessions of Spark that they share, and leaves out those that are not asked for."""
     for item in items:
         _mark(item)
-    _mark_long(items)
+    _leave_out(items, "test", "thorough")
+    _leave_out(items, "check", "slow")
     if not config.option.thorough:  # `make test` runs a sample of each
         left_out = [item for item in items if item.get_closest_marker("thorough")]
         config.hook.pytest_deselected(items=left_out)
@@ -54,8 +67,7 @@ def _mark(item: pytest.Item) -> None:
     if "spark" in fixtures or engine == "spark":
         item.add_marker("spark")
         item.own_markers[:] = [mark for mark in item.own_markers if mark.name != "xdist_group"]
-        here = "spark" in item.path.parent.parts  # two sessions, so that both workers have one
-        item.add_marker(pytest.mark.xdist_group("spark" if here else "spark elsewhere"))
+        item.add_marker(pytest.mark.xdist_group("spark"))  # one session: a second takes longer to start than it saves
     elif "yard" in fixtures:
         item.add_marker(pytest.mark.xdist_group("chaos"))  # sessions of their own, one after the other
     if "spark" in fixtures or engine in ("tasks", "spark"):
@@ -65,23 +77,18 @@ def _mark(item: pytest.Item) -> None:
         item.add_marker("thorough")
 
 
-LONG = (
-    *("engines/test_extreme_values.py", "api/test_join_asof.py", "api/test_over.py", "api/test_top.py"),
-    *("spark/test_rescale.py", "spark/test_state.py", "spark/test_spread.py", "spark/test_programs.py"),
-    *("relational/test_group_by.py", "relational/test_joins.py", "relational/test_random_programs.py"),
-    *("tables/test_per_key.py", "tables/test_per_key_windows.py", "tables/test_consolidation.py", "test_nexmark.py"),
-    *("verify/test_options.py", "verify/test_prove.py", "api/test_refusals.py", "tables/test_laws.py"),
-)
-"""Files of which `make check` runs every fifth test."""
-
-
-def _mark_long(items: list[pytest.Item]) -> None:
-    seen: Counter[Path] = Counter()
+def _leave_out(items: list[pytest.Item], run: str, mark: str) -> None:
+    """Marks all but every so many of the tests that `every` is said of, in this kind of run."""
+    seen: Counter[str] = Counter()
     for item in items:
-        if item.path.as_posix().endswith(LONG) and item.get_closest_marker("slow") is None:
-            seen[item.path] += 1
-            if seen[item.path] % 5 != 1:
-                item.add_marker("slow")
+        said = next((each for each in item.iter_markers_with_node("every") if run in each[1].kwargs), None)
+        if said is None or any(map(item.get_closest_marker, (mark, "thorough"))):
+            continue
+        node, every = said
+        of = node.nodeid.partition("[")[0]  # the cases of a test, or the tests of a file
+        if seen[of] % every.kwargs[run]:
+            item.add_marker(mark)
+        seen[of] += 1
 
 
 def _engine(item: pytest.Item) -> str | None:
@@ -89,14 +96,28 @@ def _engine(item: pytest.Item) -> str | None:
     return item.callspec.params.get("engine") if hasattr(item, "callspec") else None
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_power_cuts() -> Iterator[None]:
+    """Nothing waits for the disk: tests kill processes, which lose nothing that they have written."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", lambda file: None)
+        yield
+
+
+FOR_TESTS = (
+    "spark.python.daemon.module=tests.spark.daemon",  # workers have imported what all tests need before they are forked
+    "spark.sql.codegen.wholeStage=false",  # to compile a plan takes longer than to run it on a few rows
+)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """One Spark session for all tests of a process."""
     from flo.spark.session import embedded
 
-    with pytest.MonkeyPatch.context() as patch:  # workers have imported what all tests need before they are forked
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
-        patch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.python.daemon.module=tests.spark.daemon pyspark-shell")
+        patch.setenv("PYSPARK_SUBMIT_ARGS", " ".join([*(f"--conf {each}" for each in FOR_TESTS), "pyspark-shell"]))
         session = embedded("flo tests", cores=2)
     yield session
     session.stop()

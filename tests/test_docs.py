@@ -90,8 +90,9 @@ def without_tests() -> Iterator[None]:
     try:
         yield
     finally:
+        of_flo = {name: made for name, made in term._constructors.items() if str(made.__module__).startswith("flo.")}
         term._constructors.clear()
-        term._constructors.update(before)
+        term._constructors.update(before | of_flo)  # modules of Flo that the page has loaded stay loaded
 
 
 def identity(page: Path) -> str:

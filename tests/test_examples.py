@@ -91,6 +91,7 @@ def test_reachability_within_a_fixed_radius() -> None:
     assert result.fixed("reached")
 
 
+@pytest.mark.slow
 def test_reachability_with_a_growing_radius() -> None:
     flow = growing_radius.growing()
     result = agreeing(flow, edges=[reachability.EDGES] * 3, queries=[[1], [1], [2]])

@@ -26,6 +26,8 @@ from examples import nexmark, nexmark_data
 from examples.nexmark_data import START, Auction, Bid, Events, Person, Side, events, schema_of, side_input
 from flo.columns.layout import Layout
 
+pytestmark = pytest.mark.every(check=5)
+
 ROWS = {"person": Person, "auction": Auction, "bid": Bid, "side": Side}
 TEN = timedelta(seconds=10)
 LEVELS = ((0, 10**9), (0, 10_000), (10_000, 1_000_000), (1_000_000, 10**9))
@@ -138,7 +140,7 @@ def test_tables_are_those_of_the_row_types(name: str, some: Events) -> None:
 def test_a_program_takes_the_tables(some: Events) -> None:
     flow = flo.Flow("sums")
     bids = flow.input("bid", flo.ZSet[Bid])
-    flow.output("sums", bids.sum_by("auction", "price"))
+    flow.output("sums", bids.group_by("auction").agg(sum=flo.sum("price")))
     loop = flow.on(flo.here).loop()
     loop.push("bid", some.bid)
     sums: Counter[int] = Counter()

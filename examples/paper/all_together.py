@@ -25,11 +25,11 @@ def monitor(limit: int = 100) -> flo.Flow:
     windows = bids.tumbling(10, time=lambda bid: bid.time, lateness=3)
     totals = windows.nest(lambda w: w.map(lambda bid: bid.price).sum())
     largest = totals.flatten().fold_lattice(flo.Max(int))
-    allowed = bids.to_zset().anti_join(blocked, lambda bid: bid.seller, lambda seller: seller)
+    allowed = bids.to_zset().join(blocked, lambda bid: bid.seller, lambda seller: seller, how="anti")
 
     flow.output("totals", totals)
     flow.output("alarm", largest.event_when_above(limit))
-    flow.output("revenue", allowed.sum_by(lambda bid: bid.seller, lambda bid: bid.price))
+    flow.output("revenue", allowed.group_by("seller").agg(revenue=flo.sum("price")))
     flow.output("late", windows.late)
     return flow
 

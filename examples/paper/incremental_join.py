@@ -14,7 +14,7 @@ def orders_with_cities() -> flo.Flow:
     customers = flow.input("customers", flo.ZSet[Customer])
     joined = orders.join(customers, lambda o: o[0], lambda c: c[0], lambda o, c: (c[1], o[1]))
     flow.output("joined", joined)
-    flow.output("revenue", joined.sum_by(lambda row: row[0], lambda row: row[1]))
+    flow.output("revenue", joined.group_by(city=lambda row: row[0]).agg(revenue=flo.sum(lambda row: row[1])))
     return flow
 
 

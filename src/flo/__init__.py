@@ -68,6 +68,7 @@ from flo.core.errors import (
     NameTakenError,
     NotationError,
     OrderError,
+    Origin,
     ScopeError,
     ThresholdError,
     TypeMismatch,
@@ -134,7 +135,38 @@ def __getattr__(name: str) -> Any:
         from flo.columns.row_types import rows
 
         return rows
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise _unknown(name)
+
+
+_MEANT = {
+    **dict.fromkeys(("mean", "average"), 'flo.avg("x")'),
+    **dict.fromkeys(("len", "size", "count_star"), "flo.count()"),
+    **dict.fromkeys(("n_unique", "countDistinct", "nunique"), 'flo.count_distinct("x")'),
+    **dict.fromkeys(("std", "stddev"), 'flo.stddev_samp("x")'),
+    **dict.fromkeys(("var", "variance"), 'flo.var_samp("x")'),
+    **dict.fromkeys(("collect_list", "array_agg", "list_agg"), 'flo.collect("x", order_by=…)'),
+    "collect_set": 'flo.collect("x", distinct=True)',
+    **dict.fromkeys(("listagg", "group_concat"), 'flo.string_agg("x", ",")'),
+    **dict.fromkeys(("max_by", "argmax"), 'flo.arg_max("x", by="y")'),
+    **dict.fromkeys(("min_by", "argmin"), 'flo.arg_min("x", by="y")'),
+    **dict.fromkeys(("every", "all"), 'flo.bool_and("x")'),
+    **dict.fromkeys(("some", "any"), 'flo.bool_or("x")'),
+    **dict.fromkeys(("percentile", "percentile_cont"), 'flo.quantile("x", 0.9)'),
+}
+"""Aggregates of other libraries, and the one that does the same here."""
+
+
+_OF_NARWHALS = ("col", "lit", "when", "coalesce", "concat_str", "struct", "exclude", "selectors", "format")
+"""Expressions that other libraries have beside their aggregates."""
+
+
+def _unknown(name: str) -> AttributeError:
+    """Return the error for a name that there is not, with what the user may mean."""
+    meant = _MEANT.get(name) or (f"nw.{name}" if name in _OF_NARWHALS else None)
+    if meant is None:
+        return AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    why = "the aggregate for this" if name in _MEANT else "of Narwhals: import narwhals as nw"
+    return UnknownVerbError(f"flo has no `{name}`", instead=((meant, why),), where=Origin.here())
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""For authors of operators and collections: base classes, values, states and checks, in one place.
+"""Everything that authors of operators and collections need: base classes, values, states and checks.
 
     from flo.authoring import SequenceValue, Unary, expect_collection
 

@@ -181,11 +181,11 @@ def join_on_nothing():
     sales.join(shops, how="left")
 
 
-def join_by_functions_of_another_kind():
+def join_by_functions_with_a_condition():
     flow = flo.Flow("sales")
     sales = flow.input("sales", flo.ZSet[Sale])
     shops = flow.input("shops", flo.ZSet[Shop])
-    sales.join(shops, on=lambda sale: sale.shop, other_on=lambda shop: shop.shop, how="left")
+    sales.join(shops, on=lambda sale: sale.shop, other_on=lambda shop: shop.shop, where=nw.col("price") > 2)
 
 
 def select_of_a_column_twice():

@@ -9,7 +9,6 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, NamedTuple
 
-import duckdb
 import narwhals as nw
 import pyarrow as pa
 import pytest
@@ -17,7 +16,10 @@ import pytest
 import flo
 from flo.tables.values import layout_of
 from flo.values.canonical import canonical_element
+from tests.api import window_oracle
 from tests.engines.engine import comparable
+
+pytestmark = pytest.mark.every(check=5)
 
 START = datetime(2024, 10, 27, tzinfo=UTC)
 Zoned = Annotated[datetime, pa.timestamp("us", "Europe/Berlin")]
@@ -67,8 +69,7 @@ def changes(name: str, rng: random.Random, there: list[Counter[Any]]) -> dict[st
 
 def asked(name: str, there: list[Counter[Any]], direction: str, how: str) -> Counter[str]:
     """What DuckDB gives. Of equal places it takes any right row, so it gets the largest one."""
-    connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'")
+    connection = window_oracle.connection()
     for side, kind, total in zip(("bids", "rates"), rows_of(name), there, strict=True):
         rows = [row for row, count in total.items() for _ in range(count)]
         connection.register(side, layout_of(flo.ZSet(kind)).to_table(rows))
@@ -82,6 +83,7 @@ def asked(name: str, there: list[Counter[Any]], direction: str, how: str) -> Cou
     return Counter(repr(comparable(row)) for row in found)
 
 
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize("how", ["left", "inner"])
 @pytest.mark.parametrize("direction", ["backward", "forward"])
 @pytest.mark.parametrize("name", PLACES)

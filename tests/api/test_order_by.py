@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import narwhals as nw
@@ -82,10 +83,15 @@ def test_the_rest_of_the_row_breaks_ties():
     assert (order.key.text, order.directions, order.peers) == ("(col(a), col(b), col(c))", (False,) * 3, 0)
 
 
+@dataclass(frozen=True)
+class Colour:
+    name: str
+
+
 class Colours(NamedTuple):
     a: int
     tags: tuple[tuple[int, str], ...]
-    b: list[int]
+    b: Colour
 
 
 def test_columns_without_an_order_are_refused():

@@ -22,6 +22,8 @@ from tests.api.window_oracle import expected, shown
 from tests.engines.engine import comparable
 from tests.quick import is_thorough
 
+pytestmark = pytest.mark.every(check=5)
+
 
 class Sale(NamedTuple):
     shop: str | None
@@ -197,7 +199,7 @@ def for_flo(functions: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_as_sql_has_it(name, seed):
     """In one order in a quick run; in all of them in a thorough one."""
@@ -293,6 +295,10 @@ REFUSED = {
     "no order": (lambda rows: rows.over("key", 3), "`order_by` of `over` must be columns"),
     "no number": (lambda rows: rows.over().with_columns(a=flo.sum("key")), "adds one number per row"),
     "two columns": (lambda rows: rows.over().with_columns(a=flo.max(("n", "key"))), "must read one column"),
+    "another order": (
+        lambda rows: rows.over("key", "at").with_columns(a=flo.first("n", order_by="price")),
+        "`a` of `with_columns` must not have `order_by`: the rows have the order of `over`",
+    ),
     "two frames": (
         lambda rows: rows.over().with_columns(a=flo.sum("n", rows=(0, 1), range=(0, 0))),
         "`rows` or `range`, not both",

@@ -311,6 +311,7 @@ def test_a_state_knows_the_names_and_types_of_its_inputs_and_outputs() -> None:
         passing(flo.Sequence[int], bounded=True).restore(passing(flo.Sequence[int]).checkpoint())
 
 
+@pytest.mark.slow
 def test_a_long_chain_runs_prints_and_is_saved() -> None:
     flow = flo.Flow()
     stream = flow.input("x", flo.Sequence[int])

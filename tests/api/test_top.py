@@ -14,6 +14,8 @@ from tests.api.test_over import ORDERS, Sale, deltas, rows_of, sale
 from tests.api.window_oracle import expected
 from tests.quick import times
 
+pytestmark = pytest.mark.every(check=5)
+
 
 def compare(make: Any, wanted: Any, seed: int) -> None:
     """Runs a verb on values and on tables, and compares all rows after every delta."""

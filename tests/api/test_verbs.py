@@ -49,17 +49,9 @@ FUNCTIONS: dict[str, tuple[Any, int, Any]] = {  # the verb, how many arguments i
     "session": (NUMBERS, 1, lambda s, f: s.session(1, f)),
     "map_monotone": (LVAR, 1, lambda s, f: s.map_monotone(f, flo.Max(int))),
     "map_weights": (ROWS, 2, lambda s, f: s.map_weights(f)),
-    "semi_join": (ROWS, 1, lambda s, f: s.semi_join(s, f, abs)),
-    "anti_join": (ROWS, 1, lambda s, f: s.anti_join(s, abs, f)),
-    "left_join": (ROWS, 1, lambda s, f: s.left_join(s, f, abs)),
-    "full_join": (ROWS, 1, lambda s, f: s.full_join(s, abs, f)),
-    "count_by": (ROWS, 1, lambda s, f: s.count_by(f)),
-    "count_distinct_by": (ROWS, 1, lambda s, f: s.count_distinct_by(abs, f)),
-    "sum_by": (ROWS, 1, lambda s, f: s.sum_by(abs, f)),
-    "avg_by": (ROWS, 1, lambda s, f: s.avg_by(abs, f)),
-    "min_by": (ROWS, 1, lambda s, f: s.min_by(f, abs)),
-    "max_by": (ROWS, 1, lambda s, f: s.max_by(abs, f)),
-    "aggregate_by": (ROWS, 1, lambda s, f: s.aggregate_by(abs, abs, f)),
+    "group_by": (ROWS, 1, lambda s, f: s.group_by(key=f).agg(n=flo.count())),
+    "agg": (ROWS, 1, lambda s, f: s.agg(sum=flo.sum(f))),
+    "agg with finish": (ROWS, 1, lambda s, f: s.agg(total=flo.linear("value", f))),
     "top": (ROWS, 1, lambda s, f: s.top(1, f)),
     "key_by": (NUMBERS, 1, lambda s, f: s.key_by(f)),
     "map_values": (KEYED, 1, lambda s, f: s.map_values(f)),
@@ -70,17 +62,21 @@ OPTIONAL: dict[str, tuple[Any, int, Any]] = {
     "merge": (NUMBERS, 1, lambda s, f: s.merge(s, f)),
     "fold_lattice": (NUMBERS, 1, lambda s, f: s.fold_lattice(flo.Max(int), f)),
     "join": (ROWS, 2, lambda s, f: s.join(s, abs, abs, f)),
-    "left_join into": (ROWS, 2, lambda s, f: s.left_join(s, abs, abs, f)),
-    "full_join into": (ROWS, 2, lambda s, f: s.full_join(s, abs, abs, f)),
+    "join left into": (ROWS, 2, lambda s, f: s.join(s, abs, abs, f, how="left")),
+    "join right into": (ROWS, 2, lambda s, f: s.join(s, abs, abs, f, how="right")),
+    "join full into": (ROWS, 2, lambda s, f: s.join(s, abs, abs, f, how="full")),
     "join keyed": (KEYED, 2, lambda s, f: s.join(s, into=f)),
     "top by": (ROWS, 1, lambda s, f: s.top(1, abs, by=f)),
-    "sum": (ROWS, 1, lambda s, f: s.sum(f)),
-    "count_distinct": (ROWS, 1, lambda s, f: s.count_distinct(f)),
-    "avg": (ROWS, 1, lambda s, f: s.avg(f)),
-    "min": (ROWS, 1, lambda s, f: s.min(f)),
-    "max": (ROWS, 1, lambda s, f: s.max(f)),
 }
-VERBS = FUNCTIONS | OPTIONAL
+JOINS: dict[str, tuple[Any, int, Any]] = {
+    "join on": (ROWS, 1, lambda s, f: s.join(s, f, abs)),
+    "join semi": (ROWS, 1, lambda s, f: s.join(s, f, abs, how="semi")),
+    "join anti": (ROWS, 1, lambda s, f: s.join(s, abs, f, how="anti")),
+    "join left": (ROWS, 1, lambda s, f: s.join(s, f, abs, how="left")),
+    "join right": (ROWS, 1, lambda s, f: s.join(s, f, abs, how="right")),
+    "join full": (ROWS, 1, lambda s, f: s.join(s, abs, f, how="full")),
+}
+VERBS = FUNCTIONS | OPTIONAL | JOINS
 
 
 def refused(name: str, given: Any) -> str:
@@ -95,12 +91,23 @@ def refused(name: str, given: Any) -> str:
 
 @pytest.mark.parametrize("name", VERBS)
 def test_what_is_no_function_is_refused_when_the_program_is_built(name: str) -> None:
-    assert "got int" in refused(name, 3)
+    assert "got 3" in (text := refused(name, 3)) or "got int" in text
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_that_is_needed_cannot_be_none(name: str) -> None:
-    assert "got NoneType" in refused(name, None)
+    assert "got None" in refused(name, None)
+
+
+@pytest.mark.parametrize("name", JOINS)
+def test_a_join_needs_both_keys(name: str) -> None:
+    assert "must get both `on` and `other_on`, or neither" in refused(name, None)
+
+
+@pytest.mark.parametrize("how", ["left", "right", "full", "semi", "anti"])
+def test_a_kind_of_join_is_not_a_verb(how: str) -> None:
+    with pytest.raises(flo.UnknownVerbError, match=rf'join\(other, …, how="{how}"\)   the verb for this'):
+        getattr(stream(ROWS), f"{how}_join")
 
 
 @pytest.mark.parametrize("name", OPTIONAL)
@@ -264,15 +271,39 @@ class TestCombining:
 class TestWholeZSets:
     def test_a_bounded_one_ends(self) -> None:
         flow = flo.Flow("totals")
-        flow.output("out", flow.input("rows", ROWS, bounded=True).count())
+        flow.output("out", flow.input("rows", ROWS, bounded=True).agg(n=flo.count()))
         assert flow.run(rows={3: 2}).fixed("out")
 
     def test_other_collections(self) -> None:
-        with pytest.raises(flo.CollectionError, match="`max` requires ZSet"):
-            stream(NUMBERS).max()
+        with pytest.raises(flo.CollectionError, match="`agg` requires ZSet") as refused:
+            stream(NUMBERS).agg(most=flo.max("value"))
+        assert "xs.to_zset()" in str(refused.value)
         with pytest.raises(flo.TypeMismatch, match="does not take `of`") as caught:
             stream(flo.Set[int], bounded=True).sum(abs)
         assert "to_bag().map(of).sum()" in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("verb", "instead"),
+        [
+            ("count_by", "group_by(…).agg(n=flo.count())"),
+            *((f"{kind}_by", f"group_by(…).agg({kind}=flo.{kind}(…))") for kind in ("sum", "avg", "min", "max")),
+            ("count_distinct_by", "group_by(…).agg(count_distinct=flo.count_distinct(…))"),
+            ("aggregate_by", "group_by(…).agg(name=flo.linear(of, finish))"),
+            *((kind, f"agg({kind}=flo.{kind}(…))") for kind in ("avg", "min", "max", "count_distinct")),
+        ],
+    )
+    def test_aggregates_are_not_verbs(self, verb: str, instead: str) -> None:
+        with pytest.raises(flo.UnknownVerbError, match=f"no verb `{verb}`") as caught:
+            getattr(stream(ROWS), verb)(abs)
+        assert instead in str(caught.value)
+
+    def test_a_whole_z_set_is_aggregated_by_agg(self) -> None:
+        with pytest.raises(flo.CollectionError, match="`count` requires Sequence, Bag or Set") as caught:
+            stream(ROWS).count()
+        assert "xs.agg(n=flo.count())" in str(caught.value)
+        with pytest.raises(flo.CollectionError, match="`sum` requires Sequence, Bag or Set") as caught:
+            stream(ROWS).sum(abs)
+        assert "xs.agg(sum=flo.sum(…))" in str(caught.value)
 
     def test_a_bag_has_no_distinct(self) -> None:
         with pytest.raises(flo.CollectionError, match="`distinct` requires Sequence or ZSet") as caught:

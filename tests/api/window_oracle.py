@@ -26,14 +26,14 @@ def expected(kind: Any, weights: dict[Any, int], by: list[str], order: Any, func
     assert layout is not None
     keys = [] if order is None else sort_keys("over", order)
     chosen = ", ".join(f"{_sql(each, by, keys, layout.names)} AS {_quoted(name)}" for name, each in functions.items())
-    database = _connection().register("rows", layout.to_table(rows))
+    database = connection().register("rows", layout.to_table(rows))
     database.execute("CREATE OR REPLACE TABLE given AS SELECT * FROM rows")  # its own: Arrow's NaN is another one
     found = database.sql(f"SELECT *, {chosen} FROM given").to_arrow_table()
     return Counter(shown(row) for row in zip(*(column.to_pylist() for column in found.columns), strict=True))
 
 
 @cache
-def _connection() -> duckdb.DuckDBPyConnection:
+def connection() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(config={"threads": 1}).execute("SET TimeZone = 'UTC'")
 
 

@@ -404,6 +404,7 @@ def test_reachability_within_a_fixed_radius():
     assert Nested(NODES).plain(reached) == [{0, 1}, {0, 1, 2}, {0, 1, 2, 3}]
 
 
+@pytest.mark.slow
 def test_reachability_with_a_dynamic_radius():
     """§5.2, figure "an example of graph reachability with a dynamic radius": nested cycles, each with its own key."""
     hop = sequence(parallel(of(identity(2)), reads_nodes("known")), hop_from(of(SetUnion()), 3))

@@ -155,7 +155,7 @@ ANY: dict[str, Verb] = {
     "filter": lambda g: [s.filter(typed(lambda x: x is not None, g.T, bool)) for s in (g.open, g.bag, g.set, g.zset)],
     "flat_map": lambda g: [s.flat_map(typed(lambda x: [x, x], g.T, list[g.T])) for s in (g.open, g.bag, g.zset)],
     "fold": lambda g: g.seq.fold(0, typed(lambda n, x: n + (x is not None), int, g.T, int)),
-    "count": lambda g: [g.seq.count(), g.zset.count()],
+    "count": lambda g: g.seq.count(),
     "last": lambda g: g.seq.last(),
     "scan": lambda g: g.open.scan(0, typed(lambda n, x: n + (x is not None), int, g.T, int)),
     "enumerate": lambda g: g.open.enumerate(),
@@ -186,19 +186,22 @@ ANY: dict[str, Verb] = {
     "minus": lambda g: g.zset.minus(g.other),
     "negate": lambda g: g.zset.negate(),
     "map_weights": lambda g: g.zset.map_weights(typed(lambda x, w: 2 * w, g.T, int, int)),
-    "semi_join": lambda g: g.zset.semi_join(g.other, g.same(), g.same()),
-    "anti_join": lambda g: g.zset.anti_join(g.other, g.same(), g.same()),
-    "left_join": lambda g: g.zset.left_join(g.other, g.same(), g.same()),
-    "full_join": lambda g: g.zset.full_join(g.other, g.same(), g.same()),
-    "count_distinct": lambda g: g.zset.count_distinct(),
-    "count_by": lambda g: g.rows.count_by(g.at(0)),
-    "count_by of values": lambda g: g.open.to_zset().count_by(g.same()),
-    "count_distinct_by": lambda g: g.rows.count_distinct_by(g.at(0), g.at(1)),
+    "semi_join": lambda g: g.zset.join(g.other, g.same(), g.same(), how="semi"),
+    "anti_join": lambda g: g.zset.join(g.other, g.same(), g.same(), how="anti"),
+    "left_join": lambda g: g.zset.join(g.other, g.same(), g.same(), how="left"),
+    "right_join": lambda g: g.zset.join(g.other, g.same(), g.same(), how="right"),
+    "full_join": lambda g: g.zset.join(g.other, g.same(), g.same(), how="full"),
+    "group_by of functions": lambda g: [
+        g.rows.group_by(key=g.at(0)).agg(n=flo.count(), different=flo.count_distinct(g.at(1))),
+        g.open.to_zset().group_by(key=g.same()).agg(n=flo.count()),
+    ],
     "key_by": lambda g: [
         g.open.key_by(g.same()).per_key(lambda s: s.enumerate()).entries(),
         g.open.key_by(g.same()).map_values(g.same()).filter_keys(typed(lambda k: k is not None, g.T, bool)).entries(),
     ],
-    "entries": lambda g: g.zset.key_by(g.same()).per_key(lambda s: s.count()).entries(),
+    "entries": lambda g: (
+        g.zset.key_by(g.same()).per_key(lambda s: s.group_by(own=g.same()).agg(n=flo.count())).entries()
+    ),
     "tumbling": lambda g: [
         w := g.pairs.tumbling(10, time=typed(lambda p: p[1], tuple[g.T, int], int), lateness=3),
         w.nest(lambda s: s.map(typed(lambda p: p[0], tuple[g.T, int], g.T)).distinct()),
@@ -260,10 +263,10 @@ ANY: dict[str, Verb] = {
 ORDERED: dict[str, Verb] = {
     "sort": lambda g: [g.seq.sort(), g.few.to_bag().sort(), g.few.to_set().sort(g.same())],
     "merge": lambda g: g.seq.sort().merge(g.few.sort()),
-    "min": lambda g: g.zset.min(),
-    "max": lambda g: g.zset.max(),
-    "min_by": lambda g: g.rows.min_by(g.at(0), g.at(1)),
-    "max_by": lambda g: g.rows.max_by(g.at(0), g.at(1)),
+    "min and max": lambda g: [
+        g.zset.agg(min=flo.min(g.same()), max=flo.max(g.same())),
+        g.rows.group_by(key=g.at(0)).agg(min=flo.min(g.at(1)), max=flo.max(g.at(1))),
+    ],
     "extreme lattices": lambda g: [
         greatest := g.seq.filter(typed(lambda x: x == x, g.T, bool)).fold_lattice(flo.Max(g.T)),
         g.few.filter(typed(lambda x: x == x, g.T, bool)).fold_lattice(flo.Min(g.T)).to_sequence(),
@@ -282,11 +285,12 @@ ORDERED: dict[str, Verb] = {
 }
 """Verbs that need an order of the values, which None has not."""
 NUMBERS: dict[str, Verb] = {
-    "aggregate_by": lambda g: g.rows.aggregate_by(g.at(0), g.at(1), typed(lambda total: total, g.total, g.total)),
+    "linear": lambda g: g.rows.group_by(key=g.at(0)).agg(
+        total=flo.linear(g.at(1), typed(lambda total: total, g.total, g.total))
+    ),
     "sum_lattice": lambda g: g.seq.filter(typed(lambda x: 0 <= x < 2**54, g.T, bool)).sum_lattice().to_sequence(),
     "sum": lambda g: [
         g.seq.sum(),
-        g.zset.sum(),
         g.open.batch(3).nest(lambda b: b.sum()),
         g.pairs.tumbling(10, time=typed(lambda p: p[1], tuple[g.T, int], int)).nest(
             lambda w: w.map(typed(lambda p: p[0], tuple[g.T, int], g.T)).sum()
@@ -296,9 +300,10 @@ NUMBERS: dict[str, Verb] = {
         .per_key(lambda s: s.batch(2).nest(lambda b: b.sum()).flatten())
         .entries(),
     ],
-    "sum_by": lambda g: [g.rows.sum_by(g.at(0), g.at(1)), g.rows.sum_by(g.at(0), g.at(2))],
-    "avg": lambda g: g.zset.avg(),
-    "avg_by": lambda g: g.rows.avg_by(g.at(0), g.at(1)),
+    "sum and avg": lambda g: [
+        g.rows.group_by(key=g.at(0)).agg(sum=flo.sum(g.at(1)), avg=flo.avg(g.at(1)), places=flo.sum(g.at(2))),
+        g.zset.agg(sum=flo.sum(g.same()), avg=flo.avg(g.same())),
+    ],
     "numeric aggregates": lambda g: g.rows.agg(
         all=flo.sum("0", where=nw.col("2") > 2), mean=flo.avg("1"), once=flo.sum_distinct("0")
     ),

@@ -81,10 +81,10 @@ def join_with_itself(p: Program) -> None:
 def semi_and_anti_join(p: Program) -> None:
     """The weight of a row does not depend on how many partners it has."""
     orders, customers = both_sides(p)
-    p.expect(orders.semi_join(customers, "customer", "name"), {TEA: 1}, {TEA: 1, CAKE: 1}, {NUTS: 1})
-    p.expect(orders.anti_join(customers, "customer", "name"), {NUTS: 2}, {NUTS: 2}, {TEA: 1, CAKE: 1})
+    p.expect(orders.join(customers, "customer", "name", how="semi"), {TEA: 1}, {TEA: 1, CAKE: 1}, {NUTS: 1})
+    p.expect(orders.join(customers, "customer", "name", how="anti"), {NUTS: 2}, {NUTS: 2}, {TEA: 1, CAKE: 1})
     p.expect(
-        customers.anti_join(orders, lambda customer: customer.name, lambda order: order.customer),
+        customers.join(orders, lambda customer: customer.name, lambda order: order.customer, how="anti"),
         {},
         {CLEO: 1},
         {CLEO: 1},
@@ -95,16 +95,17 @@ def semi_and_anti_join(p: Program) -> None:
 def left_join(p: Program) -> None:
     orders, customers = both_sides(p)
     p.expect(
-        orders.left_join(customers, "customer", "name"),
+        orders.join(customers, lambda order: order.customer, lambda customer: customer.name, how="left"),
         {(TEA, ANN): 1, (NUTS, None): 2},
         {(TEA, MOVED): 1, (CAKE, MOVED): 1, (NUTS, None): 2},
         {(TEA, None): 1, (CAKE, None): 1, (NUTS, BOB): 1},
     )
-    cities = orders.left_join(
+    cities = orders.join(
         customers,
         lambda order: order.customer,
         lambda customer: customer.name,
         lambda order, customer: (order.price, "nowhere" if customer is None else customer.city),
+        how="left",
     )
     p.expect(
         cities,
@@ -115,16 +116,40 @@ def left_join(p: Program) -> None:
 
 
 @FAMILY.program
+def right_join(p: Program) -> None:
+    orders, customers = both_sides(p)
+    pairs = orders.join(customers, lambda order: order.customer, lambda customer: customer.name, how="right")
+    p.expect(
+        pairs,
+        {(TEA, ANN): 1},
+        {(TEA, MOVED): 1, (CAKE, MOVED): 1, (None, CLEO): 1},
+        {(NUTS, BOB): 1, (None, CLEO): 1},
+    )
+    p.expect(
+        orders.join(customers, ["customer"], ["name"], ("price", "name"), how="right"),
+        {(2, "ann"): 1},
+        {(2, "ann"): 1, (4, "ann"): 1, (None, "cleo"): 1},
+        {(3, "bob"): 1, (None, "cleo"): 1},
+    )
+    p.expect(
+        orders.join(customers, "customer", lambda customer: customer.name, describe, how="right"),
+        {"2 ann": 1},
+        {"2 ann": 1, "4 ann": 1, "nothing cleo": 1},
+        {"3 bob": 1, "nothing cleo": 1},
+    )
+
+
+@FAMILY.program
 def full_join(p: Program) -> None:
     orders, customers = both_sides(p)
     p.expect(
-        orders.full_join(customers, "customer", "name"),
+        orders.join(customers, lambda order: order.customer, lambda customer: customer.name, how="full"),
         {(TEA, ANN): 1, (NUTS, None): 2},
         {(TEA, MOVED): 1, (CAKE, MOVED): 1, (NUTS, None): 2, (None, CLEO): 1},
         {(TEA, None): 1, (CAKE, None): 1, (NUTS, BOB): 1, (None, CLEO): 1},
     )
     p.expect(
-        orders.full_join(customers, "customer", "name", ("price", "city")),
+        orders.join(customers, "customer", "name", ("price", "city"), how="full"),
         {(2, "Oslo"): 1, (3, None): 2},
         {(2, None): 1, (4, None): 1, (3, None): 2, (None, None): 1},
         {(2, None): 1, (4, None): 1, (3, "Rome"): 1, (None, None): 1},
@@ -135,7 +160,7 @@ def full_join(p: Program) -> None:
 def full_join_into_by_a_function(p: Program) -> None:
     orders, customers = both_sides(p)
     p.expect(
-        orders.full_join(customers, "customer", "name", describe),
+        orders.join(customers, "customer", "name", describe, how="full"),
         {"2 ann": 1, "3 nobody": 2},
         {"2 ann": 1, "4 ann": 1, "3 nobody": 2, "nothing cleo": 1},
         {"2 nobody": 1, "4 nobody": 1, "3 bob": 1, "nothing cleo": 1},

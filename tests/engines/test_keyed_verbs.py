@@ -108,13 +108,13 @@ def per_key_of_a_stream_that_ends(p: Program) -> None:
 @FAMILY.program
 def per_key_of_a_zset(p: Program) -> None:
     keyed = p.input(flo.ZSet[Sale], {TEA: 1, NUTS: 1}, {CAKE: 2, NUTS: -1}, {TEA: -1}).key_by("shop")
-    counts = keyed.per_key(lambda stream: stream.count()).entries()
-    p.expect(counts, {("a", 1): 1, ("b", 1): 1}, {("a", 3): 1}, {("a", 2): 1})
+    counts = keyed.per_key(lambda stream: stream.group_by("price").agg(n=flo.count())).entries()
+    p.expect(counts, {("a", (2, 1)): 1, ("b", (3, 1)): 1}, {("a", (2, 1)): 1, ("a", (4, 2)): 1}, {("a", (4, 2)): 1})
     p.expect(
-        keyed.per_key(lambda stream: stream.max("price")).entries(),
-        {("a", 2): 1, ("b", 3): 1},
-        {("a", 4): 1},
-        {("a", 4): 1},
+        keyed.per_key(lambda stream: stream.group_by("shop").agg(most=flo.max("price"))).entries(),
+        {("a", ("a", 2)): 1, ("b", ("b", 3)): 1},
+        {("a", ("a", 4)): 1},
+        {("a", ("a", 4)): 1},
     )
 
 

@@ -460,7 +460,7 @@ CONSTANTS = [
     Example("nw.lit(True)", "true"),
     Example("nw.lit(None, nw.Int64)", "CAST(NULL AS BIGINT)"),
     Example("nw.lit(date(2024, 2, 29))", "DATE '2024-02-29'"),
-    Example("nw.lit(7, nw.Int8)", "7::TINYINT", why="a constant that does not fit is refused"),
+    Example("nw.lit(7, nw.Int8)", "7::TINYINT", why="a constant that does not fit is rejected"),
     Example('nw.lit(Decimal("1.50"))', "1.50"),
 ]
 SECTIONS: dict[str, list[Example]] = {

@@ -69,7 +69,7 @@ Row(shop='south', item=None, seconds=0)
 - A branch of `when` is only computed for the rows that take it, so it cannot fail for others.
 - Regular expressions are those of [RE2](https://github.com/google/re2/wiki/Syntax): `\\d` and `\\w` are ASCII, and
   there is no looking ahead or back.
-- Functions that need other rows are refused: sums, ranks and shifts are aggregates and verbs.
+- Functions that need other rows are rejected: sums, ranks and shifts are aggregates and verbs.
 
 In the tables, `a` and `b` are integers, `x` and `y` floats, `d` decimals, `s` and `t` texts, `p` and `q` bools, `day`
 dates, `at` times, `z` times in Berlin, `lasts` durations, `items` and `tags` lists, and `who` rows with `name` and
@@ -77,7 +77,7 @@ dates, `at` times, `z` times in Berlin, `lasts` durations, `items` and `tags` li
 operands that are not. The types are those of operands that are not null.
 """
 REFUSALS = """\
-## What is refused when the program is built
+## Rejected when the program is built
 
 Whatever can be known before the first row: columns that do not exist, types that do not go together, constants that do
 not fit, invalid regular expressions, formats, intervals and zones, and a filter that is not a bool. The error names

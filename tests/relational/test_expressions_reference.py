@@ -17,6 +17,8 @@ from tests.relational.harness import is_close, plain
 from tests.relational.refused_expressions import REFUSED
 from tests.spark.simulated import as_plain
 
+pytestmark = pytest.mark.every(check=3)
+
 FAILS = "an error"
 KINDS = {"without nulls": (Row, rows), "with nulls": (Maybe, rows_with_nulls)}
 

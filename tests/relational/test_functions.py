@@ -99,8 +99,10 @@ def test_functions_of_rows() -> None:
 
 def test_explain_says_what_runs_row_by_row() -> None:
     flow = flo.Flow("explained")
-    flow.output("selected", orders_of(flow).select("shop", total=lambda r: r.price * r.qty))
-    assert "1 row by row in Python" in flow.on(flo.here).explain()
+    orders = orders_of(flow)
+    flow.output("columns", orders.select("shop", total=lambda r: r.price * r.qty))
+    flow.output("rows", orders.select("shop", size=lambda r: len(str(r.qty))))
+    assert "1 on tables, 1 row by row in Python" in flow.on(flo.here).explain()
     assert "total=lambda r: r.price * r.qty" in flow.explain()
 
 

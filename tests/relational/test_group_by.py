@@ -19,6 +19,8 @@ from tests.engines.engine import Engine, comparable
 from tests.relational.harness import Query, Source, agree
 from tests.relational.rows import SALES, Sale, draw_sale, exact_mean, exact_sum
 
+pytestmark = pytest.mark.every(check=5)
+
 HOT = nw.col("qty") > 1
 
 
@@ -193,6 +195,10 @@ AGGREGATES: dict[str, tuple[Any, str, Any]] = {
         lower(Fraction(3, 10)),
     ),
     "usual": (flo.mode("item"), "list(item)", least_mode),
+    # one column for two arguments
+    "in_order": (flo.collect("item", order_by=flo.desc("item")), "list(item ORDER BY item DESC)", tuple),
+    "most": (flo.arg_max("big", by="big"), "max(big)", None),
+    "different_twice": (flo.count_distinct("item", "item"), "count(DISTINCT item)", None),
 }
 MOMENTS: dict[str, tuple[Any, str, Any]] = {
     "var_samp": (flo.var_samp("tame"), "var_samp(tame)", "close"),

@@ -17,6 +17,8 @@ from tests.engines.engine import Engine, comparable
 from tests.relational.harness import Query, Source, agree
 from tests.relational.rows import BERLIN, MONEY, TEXTS, TIMES
 
+pytestmark = pytest.mark.every(check=5)
+
 HOW = ("inner", "left", "right", "full", "semi", "anti")
 
 
@@ -137,6 +139,80 @@ def test_a_table_joined_with_itself() -> None:
     query = "SELECT l.*, o.x, o.n, o.f, o.text, o.d, o.sold FROM l LEFT JOIN l AS o ON l.k = o.k AND l.x < o.x"
     outputs["rest"] = lambda left, right: right.select("k")
     agree(lambda: flow_of(outputs), SIDES, {"itself": query, "rest": "SELECT k FROM r"}, seed=6, steps=8)
+
+
+class Priced(NamedTuple):
+    n: int | None
+    m: float | None
+    d: Annotated[Decimal, pa.decimal128(12, 2)] | None
+    at: Annotated[datetime, BERLIN] | None
+
+
+class Paid(NamedTuple):
+    n: Annotated[Decimal, pa.decimal128(20, 4)] | None
+    m: int | None
+    d: Annotated[Decimal, pa.decimal128(20, 4)] | None
+    at: Annotated[datetime, pa.timestamp("us", "Asia/Tokyo")] | None
+
+
+def draw_priced(rng: random.Random) -> Priced:
+    money = rng.choice([None, Decimal("1.50"), Decimal("2.00")])
+    return Priced(rng.choice([None, 1, 2]), rng.choice([None, 0.5, -0.0, 2.0]), money, rng.choice([None, *TIMES[:2]]))
+
+
+def draw_paid(rng: random.Random) -> Paid:
+    money = [None, Decimal("1.5000"), Decimal("1.5001"), Decimal("2.0000")]
+    number = rng.choice([None, 0, 2])
+    return Paid(rng.choice(money), number, rng.choice(money), rng.choice([None, *TIMES[:2]]))
+
+
+@pytest.mark.parametrize("how", ["full", *(pytest.param(how, marks=pytest.mark.thorough) for how in HOW[:3])])
+def test_keys_of_two_types(how: str) -> None:
+    """Numbers are compared as numbers, and times with a zone as instants."""
+    names = Priced._fields
+
+    def build() -> flo.Flow:
+        flow = flo.Flow("types")
+        left, right = flow.input("l", flo.ZSet[Priced]), flow.input("r", flo.ZSet[Paid])
+        for name in names:
+            flow.output(name, left.join(right, on=name, how=how))
+        return flow
+
+    def query(key: str) -> str:
+        kept = {"full": f"coalesce(l.{key}, r.{key})", "right": f"r.{key}"}.get(how, f"l.{key}")
+        columns = [kept if name == key else f"l.{name}" for name in names]
+        columns += [f"r.{name}" for name in names if name != key]
+        return f"SELECT {', '.join(columns)} FROM l {how} JOIN r ON l.{key} = r.{key}"
+
+    sources = {"l": Source(Priced, draw_priced), "r": Source(Paid, draw_paid)}
+    agree(build, sources, {name: query(name) for name in names}, seed=4, steps=6)
+
+
+class Doubled(NamedTuple):
+    k: int
+    x: int
+    x_right: int
+
+
+class Once(NamedTuple):
+    k: int
+    x: int
+
+
+@pytest.mark.parametrize("how", ["left", "right"])
+def test_a_column_with_the_suffix_of_another(how: str) -> None:
+    """A column is that of its side, whatever the names of the other side end in."""
+    flow = flo.Flow("names")
+    left, right = flow.input("l", flo.ZSet[Doubled]), flow.input("r", flo.ZSet[Once])
+    one, other = (left, right) if how == "left" else (right, left)
+    flow.output("out", one.join(other, on="k", how=how, suffix="_other"))
+    data: Any = {"l": {Doubled(1, 2, 3): 1}, "r": {Once(1, 4): 1}}
+    expected = (1, 2, 3, 4) if how == "left" else (1, 4, 2, 3)
+    (row,) = flow.run(**data)["out"]
+    assert tuple(row) == expected
+    (found,) = flow.on(flo.here).run(**data)["out"].to_pylist()
+    assert tuple(found.values()) == (*expected, 1)
+    assert list(found)[:-1] == (["k", "x", "x_right", "x_other"] if how == "left" else ["k", "x", "x_other", "x_right"])
 
 
 @pytest.mark.sampled(spark=())

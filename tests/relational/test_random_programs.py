@@ -7,7 +7,9 @@ import pytest
 from tests.relational.harness import agree
 from tests.relational.random_programs import SOURCES, draw_program
 
-FEW, MANY = 24, 1000
+pytestmark = pytest.mark.every(check=5)
+
+FEW, MANY = 16, 1000
 
 
 def same(seed: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 
 from pyspark.daemon import manager
 
@@ -12,4 +13,5 @@ with contextlib.suppress(ImportError):  # a Python that has few packages is one 
     import tests.spark.shops  # noqa: F401
 
 if __name__ == "__main__":
+    os.fsync = lambda file: None  # as in the process of the tests
     manager()  # type: ignore[no-untyped-call]

@@ -220,14 +220,14 @@ class Drawn:
                 lambda: one.map(self.rng.choice([swapped, ("1", "0")])),
                 lambda: one.filter(self.rng.choice([rising, nw.col("0") <= nw.col("1")])).union(one),
                 lambda: one.distinct(),
-                lambda: one.sum_by(left, right),
-                lambda: one.count_by(right),
-                lambda: one.max_by(left, right),
+                lambda: one.group_by(key=left).agg(sum=flo.sum(right)).map(("key", "sum")),
+                lambda: one.group_by(key=right).agg(n=flo.count()).map(("key", "n")),
+                lambda: one.group_by(key=left).agg(max=flo.max(right)).map(("key", "max")),
                 lambda: one.top(2, right, by=self.rng.choice([None, left])),
                 lambda: one.negate(),
-                lambda: one.count().map(paired),
-                lambda: one.count_distinct_by(right, left),
-                lambda: one.map(lambda pair: pair).sum_by(first, second),
+                lambda: one.agg(n=flo.count()).map("n").map(paired),
+                lambda: one.group_by(key=right).agg(n=flo.count_distinct(left)).map(("key", "n")),
+                lambda: one.map(lambda pair: pair).group_by(key=first).agg(sum=flo.sum(second)).map(("key", "sum")),
             ]
         )()
 
@@ -244,8 +244,8 @@ class Drawn:
                 lambda: one.minus(two),
                 lambda: one.join(two, left, left, into),
                 lambda: one.join(two, left, right, into).distinct(),
-                lambda: one.semi_join(two, right, left),
-                lambda: one.anti_join(two, left, left),
+                lambda: one.join(two, right, left, how="semi"),
+                lambda: one.join(two, left, left, how="anti"),
             ]
         )()
 

@@ -31,7 +31,7 @@ def last_of(sale: Sale) -> str:
 
 def sums(key: Any = shop_of) -> flo.Flow:
     flow = flo.Flow("sums")
-    flow.output("sums", flow.input("sales", flo.ZSet[Sale]).sum_by(key, "price"))
+    flow.output("sums", flow.input("sales", flo.ZSet[Sale]).group_by(key=key).agg(sum=flo.sum("price")))
     return flow
 
 
@@ -45,12 +45,12 @@ def everything() -> flo.Flow:
     sales, shops = flow.input("sales", flo.ZSet[Sale]), flow.input("shops", flo.ZSet[Shop])
     numbers = flow.input("numbers", flo.Sequence[int])
     some, others = flow.input("some", flo.Set[Sale]), flow.input("others", flo.Set[Sale])
-    flow.output("sums", sales.sum_by("shop", "price"))
+    flow.output("sums", sales.group_by("shop").agg(sum=flo.sum("price")))
     flow.output("best", sales.top(1, "price", "shop"))
     flow.output("joined", sales.join(shops, "shop", "shop"))
     flow.output("distinct", sales.map(shop_of).distinct())
-    flow.output("left", sales.left_join(shops, "shop", "shop"))
-    flow.output("known", sales.semi_join(shops, "shop", "shop"))
+    flow.output("left", sales.join(shops, "shop", "shop", how="left"))
+    flow.output("known", sales.join(shops, "shop", "shop", how="semi"))
     flow.output("both", some.intersection(others))
     flow.output("meeting", some.join(others, "shop", "shop"))
     flow.output("running", numbers.scan(0, lambda total, n: total + n))

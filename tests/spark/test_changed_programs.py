@@ -42,7 +42,11 @@ def test_changes_of_the_program_that_are_refused(tmp_path: Path) -> None:
     assert "shop_of" in str(caught.value)
     flow = flo.Flow("sums")
     flow.output(
-        "sums", flow.input("sales", flo.ZSet[Sale]).filter(lambda sale: sale.price > 1).sum_by(shop_of, "price")
+        "sums",
+        flow.input("sales", flo.ZSet[Sale])
+        .filter(lambda sale: sale.price > 1)
+        .group_by(key=shop_of)
+        .agg(sum=flo.sum("price")),
     )
     with pytest.raises(flo.CheckpointError, match="another program") as caught:
         Simulated(flow, where, how=COUNT)
@@ -62,7 +66,7 @@ def test_a_long_expression_is_its_whole_text(tmp_path: Path) -> None:
     def filtered(least: int) -> flo.Flow:
         flow, wanted = flo.Flow("filtered"), nw.col("shop") != "a shop with so long a name that what follows is cut"
         sold = flow.input("sales", flo.ZSet[Sale]).filter(wanted & (nw.col("price") > least))
-        flow.output("sums", sold.sum_by("shop", "price"))
+        flow.output("sums", sold.group_by("shop").agg(sum=flo.sum("price")))
         return flow
 
     Simulated(filtered(1), tmp_path).turn({"sales": sales(0, 10)})

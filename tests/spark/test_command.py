@@ -14,7 +14,7 @@ from rows import Sale
 
 def sums(bounded):
     flow = flo.Flow("sums")
-    flow.output("sums", flow.input("sales", flo.ZSet[Sale], bounded=bounded).sum_by("shop", "price"))
+    flow.output("sums", flow.input("sales", flo.ZSet[Sale], bounded=bounded).group_by("shop").agg(sum=flo.sum("price")))
     return flow
 
 streamed, whole = sums(False), sums(True)
@@ -74,13 +74,16 @@ def test_changes_as_files(folder, shared, spark, capsys):
     out = f"sums=changes:{folder / 'out'}"
     given = ["--input", f"sales={folder / 'sales'}", "--output", out]
     assert main(["run", f"{folder / 'sums.py'}::streamed", *given]) == 0
-    assert {(row["0"], row["1"]) for row in spark.read.parquet(str(folder / "out")).collect()} == {("a", 6), ("b", 2)}
+    assert {(row["shop"], row["sum"]) for row in spark.read.parquet(str(folder / "out")).collect()} == {
+        ("a", 6),
+        ("b", 2),
+    }
 
 
 def test_a_whole_result_as_files(folder, shared, spark, capsys):
     given = ["--input", f"sales={folder / 'sales'}", "--output", f"sums=json:path={folder / 'out'}"]
     assert main(["run", f"{folder / 'sums.py'}::whole", *given]) == 0
-    assert {(row["0"], row["1"]) for row in spark.read.json(str(folder / "out")).collect()} == {("a", 6), ("b", 2)}
+    assert {(row["shop"], row["sum"]) for row in spark.read.json(str(folder / "out")).collect()} == {("a", 6), ("b", 2)}
     assert not capsys.readouterr().out
 
 

@@ -30,11 +30,6 @@ from tests.spark.simulated import Simulated
 NEWEST = 2
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda file: None)  # nothing is killed here
-
-
 def offsets(where: Path) -> None:
     """As Spark writes them on a local disk, with checksums beside them."""
     log = {
@@ -199,8 +194,8 @@ def test_a_program_that_belongs_to_another_checkpoint(whole: Path, tmp_path: Pat
     shutil.copytree(whole, where)
     flow = flo.Flow("others")
     sold = flow.input("sales", flo.ZSet[Sale])
-    flow.output("sums", sold.distinct().sum_by("shop", "price"))
-    flow.output("left", sold.left_join(sold, "shop", "shop"))
+    flow.output("sums", sold.distinct().group_by("shop").agg(sum=flo.sum("price")))
+    flow.output("left", sold.join(sold, "shop", "shop", how="left"))
     Simulated(flow, tmp_path / "others", shards=2)
     shutil.copy(tmp_path / "others" / "flo.json", where)
     for action in ("show", "verify", "rescale"):

@@ -109,7 +109,7 @@ def test_a_turn_that_failed_comes_again_with_mended_code(spark, tmp_path):
 @pytest.mark.slow
 def test_waiting_stopping_and_going_on(spark, tmp_path):
     flow = flo.Flow("counts")
-    flow.output("count", flow.input("sales", flo.ZSet[Sale]).sum_by("shop", "price"))
+    flow.output("count", flow.input("sales", flo.ZSet[Sale]).group_by("shop").agg(sum=flo.sum("price")))
 
     def start(**options: Any) -> Any:
         source = files(spark, [GOOD, GOOD], tmp_path / "sales")

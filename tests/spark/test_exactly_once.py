@@ -16,7 +16,7 @@ from flo.spark.checkpoint.commits import commit_version, expect_next_version
 from flo.spark.checkpoint.program_changes import read_description
 from flo.spark.driver.micro_batches import Outcome
 from flo.spark.driver.query import Query
-from flo.spark.driver.sinks import Given
+from flo.spark.driver.sinks import OutputChanges
 from flo.spark.on_spark import OnSpark
 from flo.spark.tasks import output_files
 from flo.spark.tasks.context import MicroBatch
@@ -40,12 +40,12 @@ def changes(*numbers):
 def test_a_file_that_a_broken_off_turn_has_staged_is_not_published(tmp_path):
     """A named function may have changed meanwhile: the shard that had rows has none."""
     sink, turn = Changes(str(tmp_path)), MicroBatch(3, "", "", 3, 2, frozenset())
-    output = Output("numbers", 0, None, PARTS, sink.staged())
+    output = Output("numbers", 0, None, PARTS, sink.staging_path())
     for attempt in ([1, 2], [3], [4, 5]), ([1], [], [4]):
         written = [shard for shard, rows in enumerate(attempt) if write_parquet(output.to, turn, shard, changes(*rows))]
         for task in range(turn.tasks):
             remove_stale_parts(output, turn, task, [shard for shard in written if shard % turn.tasks == task])
-    sink.take(Given(None, "", "numbers", 3, 3, changes().table.schema, (), staged=True))
+    sink.take(OutputChanges(None, "", "numbers", 3, 3, changes().table.schema, (), staged=True))
     assert sorted(pq.read_table(tmp_path)["value"].to_pylist()) == [1, 4]
     assert len(list(tmp_path.rglob("*.parquet"))) == 2, "no file for a shard without changes"
 
@@ -56,7 +56,7 @@ def test_parts_of_a_turn_that_was_broken_off_on_more_shards_are_not_taken(tmp_pa
     for shards in (3, 2):
         for shard in range(shards):
             write_part(where, "numbers", 5, shard, changes(shard))
-    given = Given.of(None, where, output, Outcome(5, {}, {}, 0, {}, 0.0, changed_shards={"numbers": [0, 1]}), 2)
+    given = OutputChanges.of(None, where, output, Outcome(5, {}, {}, 0, {}, 0.0, changed_shards={"numbers": [0, 1]}), 2)
     assert given.files == tuple(f"outputs/numbers/00000005/{shard:05}.arrow" for shard in (0, 1))
 
 

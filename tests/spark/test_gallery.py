@@ -11,6 +11,8 @@ from tests.spark.programs import GALLERY, together
 from tests.spark.simulated import agree_as_one_job, agree_simulated, as_plain
 from tests.spark.sources import stream
 
+pytestmark = pytest.mark.every(check=3)
+
 
 @pytest.mark.parametrize("name", GALLERY)
 def test_on_tables(name):
@@ -35,7 +37,7 @@ BOUNDED = [name for name, case in GALLERY.items() if all(each.bounded for each i
 STREAMED = [name for name in GALLERY if name not in BOUNDED]
 
 
-@pytest.mark.parametrize(("place", "shards"), [(0, 1), (1, 2), (2, 7)])
+@pytest.mark.parametrize(("place", "shards"), [pytest.param(0, 1, marks=pytest.mark.thorough), (1, 2), (2, 7)])
 def test_streaming(spark, tmp_path, place, shards):
     """A third of the programs, side by side in one query. In tasks, all run on each number of shards."""
     case = together({name: GALLERY[name] for name in STREAMED[place::3]})

@@ -76,13 +76,13 @@ def tenth(sale: Sale) -> int:
 def with_key() -> flo.Flow:
     flow = flo.Flow("with a key")
     sales = flow.input("sales", flo.ZSet[Sale])
-    flow.output("sums", sales.sum_by(tenth, "price"))
+    flow.output("sums", sales.group_by(key=tenth).agg(sum=flo.sum("price")))
     flow.output("pairs", sales.join(sales, tenth, tenth))
     return flow
 
 
 def test_a_function_that_says_to_which_shard_names_its_operator(tmp_path):
-    with pytest.raises(flo.FunctionError, match=r"`(sum_by|join)` raised ZeroDivisionError") as caught:
+    with pytest.raises(flo.FunctionError, match=r"`(agg|join)` raised ZeroDivisionError") as caught:
         simulated(with_key(), {"sales": {Sale("a", 2): 1, Sale("b", 0): 1}}, tmp_path, parts=1, shards=3, seed=0)
     assert "Sale(shop='b', price=0)" in str(caught.value)
     assert "test_inputs.py" in str(caught.value)
@@ -277,7 +277,7 @@ def test_what_cannot_be_bound_is_refused_with_the_users_line(spark, tmp_path):
     assert "no input called `sale`" in refused(spark, flow, {"sale": sales})
     assert "no output called `share`" in refused(spark, flow, {"sales": sales}, {"share": "noop"})
     assert "`sales diverted`" in refused(spark, flow, {"sales": sales}, {"sales diverted": "noop"})
-    assert "must be given a sink" in refused(spark, flow, {"sales": sales}, {"shares": "nowhere"})
+    assert "must have a sink" in refused(spark, flow, {"sales": sales}, {"shares": "nowhere"})
     assert "has no DataFrame" in refused(spark, flow, {})
     assert "needs a DataFrame; got list" in refused(spark, flow, {"sales": [1]})
     assert "on_error" in refused(spark, flow, {"sales": sales}, on_error="drop")
@@ -409,6 +409,7 @@ def test_columns_of_other_types_are_fitted_before_they_are_read(spark, tmp_path)
     assert query.view("found").value() == {Sale("b", 2): 1}
 
 
+@pytest.mark.slow
 def test_what_is_shipped(tmp_path):
     """Tasks of a worker that has only what it got run the same."""
     archive = build_archive(tmp_path)

@@ -28,6 +28,7 @@ def test_in_tasks(tmp_path, seed):
 
 
 @pytest.mark.slow
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("seed", range(6, 24))
 def test_more_in_tasks(tmp_path, seed):
     agree_drawn(seed, tmp_path)
@@ -47,7 +48,7 @@ def all_drawn(seeds: list[int], bounded: bool) -> Case:
     return together(cases)
 
 
-@pytest.mark.parametrize("seeds", sampled(range(100, 120), 4), ids=str)
+@pytest.mark.parametrize("seeds", sampled(range(100, 120), 3), ids=str)
 def test_as_one_job(spark, seeds):
     agree_as_one_job(spark, all_drawn(seeds, bounded=True), (2, 7, 1)[seeds[0] % 3])
 

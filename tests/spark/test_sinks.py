@@ -16,7 +16,7 @@ from flo.core.errors import EngineError
 from flo.spark import Changes, Sink, SparkSink
 from flo.spark.checkpoint.program_changes import read_description
 from flo.spark.driver.query import Query
-from flo.spark.driver.sinks import Given
+from flo.spark.driver.sinks import OutputChanges
 from tests.spark.sources import stream
 
 pytestmark = pytest.mark.slow
@@ -42,7 +42,7 @@ def parity(n: int) -> int:
 def sums() -> flo.Flow:
     flow = flo.Flow("sums")
     sales = flow.input("sales", flo.ZSet[Sale])
-    flow.output("sums", sales.sum_by("shop", "price"))
+    flow.output("sums", sales.group_by("shop").agg(sum=flo.sum("price")))
     flow.output("same", sales.map(shop_of))
     return flow
 
@@ -85,6 +85,8 @@ def test_sinks(spark, tmp_path, capsys):
             "forgotten": "noop",
         },
     )
+    assert repr(query) == f"<Query {flow.name!r}, version 2, ended>"
+    assert repr(flow.on(spark)) == f"<Flow {flow.name!r}, on Spark: start(…), run(…), explain()>"
     tables = query.changes("sums")
     assert len(tables) == 3
     assert added(tables) == EXPECTED
@@ -121,9 +123,9 @@ def test_changes_of_few_of_many_shards(spark, tmp_path):
 def test_files_of_a_turn_that_comes_again(tmp_path):
     """Also if it was broken off on other shards; what is staged is not seen."""
     sink = Changes(str(tmp_path / "files"))
-    given = Given(None, "", "sums", 3, 2, pa.schema([]), (), staged=True)
+    given = OutputChanges(None, "", "sums", 3, 2, pa.schema([]), (), staged=True)
     for before in (0, 2):
-        staged = Path(f"{sink.staged()}00000003")
+        staged = Path(f"{sink.staging_path()}00000003")
         staged.mkdir(parents=True)
         for name in ("00000-of-00002", "00001-of-00002", "00002-of-00005"):
             pq.write_table(pa.table({"n": [1]}), staged / f"{name}.parquet")
@@ -165,7 +167,7 @@ def test_views_without_columns(spark, tmp_path):
     assert query.view("nested").value() == [[1, 2], [3, 4]]
     assert query.view("nested").arrow().to_pydict() == {"stream": [0, 0, 1, 1], "value": [1, 2, 3, 4]}
     assert query.view("largest").arrow().to_pydict() == {"value": [5]}
-    with pytest.raises(flo.TypeMismatch, match="its changes are no rows"):
+    with pytest.raises(flo.TypeMismatch, match="which has no columns: sinks take rows"):
         flow.on(spark).start(
             {"numbers": source}, {"nested": "memory"}, checkpoint=tmp_path / "other", order={"numbers": "_position"}
         )
@@ -174,8 +176,8 @@ def test_views_without_columns(spark, tmp_path):
 def test_what_run_gives_outlives_the_run(spark):
     flow = flo.Flow("bounded")
     sales = flow.input("sales", flo.ZSet[Sale], bounded=True)
-    flow.output("sums", sales.sum_by("shop", "price"))
-    flow.output("count", sales.count())
+    flow.output("sums", sales.group_by("shop").agg(sum=flo.sum("price")))
+    flow.output("count", sales.agg(n=flo.count()))
     found = flow.on(spark).run(sales=spark.createDataFrame([("a", 1), ("a", 2)], ["shop", "price"]))
     assert added([found["sums"].toArrow()]) == {("a", 3): 1}
     assert found["sums"].count() == 1
@@ -194,7 +196,7 @@ def test_a_fault_in_a_sink(spark, tmp_path):
         keeps_weight = True
         known: ClassVar[list[tuple[str, int]]] = []
 
-        def take(self, given: Given) -> None:
+        def take(self, given: OutputChanges) -> None:
             self.known.append((given.checkpoint, given.version))
 
     flow = sums()

@@ -16,6 +16,8 @@ from flo.spark.on_spark import OnSpark
 from flo.spark.plan import spread
 from tests.spark.simulated import NO_SPARK, Simulated, agree_simulated, simulated
 
+pytestmark = pytest.mark.every(check=5)
+
 
 class Event(NamedTuple):
     kind: int
@@ -63,6 +65,7 @@ def events(rng: random.Random) -> list[Event]:
     return [Event(rng.randint(0, 3), max(0, n // pace + rng.randint(-6, 6))) for n in range(rng.randint(0, 60))]
 
 
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize("seed", range(25))
 def test_the_same_windows_and_the_same_late_rows_as_in_one_place(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
@@ -73,8 +76,8 @@ def test_the_same_windows_and_the_same_late_rows_as_in_one_place(tmp_path: Path,
 
 def test_without_the_rows_that_move_the_clock_the_result_is_another(tmp_path: Path, monkeypatch) -> None:
     """What the test above would find."""
-    sent = spread.SpreadWindows.sent
-    monkeypatch.setattr(spread.SpreadWindows, "sent", lambda *given: (sent(*given)[0], np.False_))
+    sent = spread.SpreadWindows.route_rows
+    monkeypatch.setattr(spread.SpreadWindows, "route_rows", lambda *given: (sent(*given)[0], np.False_))
     rows = [Event(n % 3, n) for n in range(60)]
     with pytest.raises(AssertionError):
         agree_simulated(windowed(), {"events": rows}, tmp_path, parts=3, shards=3, seed=0)
@@ -157,7 +160,9 @@ def with_ends() -> flo.Flow:
     flow.output("totals", totals)
     flow.output("alarm", totals.fold_lattice(flo.Max(int)).event_when_above(10))
     flow.output("streams", live.nest(lambda window: window.count()))
-    flow.output("kinds", live.nest(lambda window: window.to_bag()).flatten().to_zset().sum_by("kind", "time"))
+    flow.output(
+        "kinds", live.nest(lambda window: window.to_bag()).flatten().to_zset().group_by("kind").agg(sum=flo.sum("time"))
+    )
     flow.output("past", past.map(kind))
     flow.output("past windows", past.tumbling(4, at).nest(lambda window: window.count()).flatten())
     return flow

@@ -21,6 +21,8 @@ from tests.spark.harness import streamed
 from tests.spark.shops import DATA, Sale, Shop, everything, expected, merged, sales, snapshot, sums
 from tests.spark.simulated import Simulated, in_this_process
 
+pytestmark = pytest.mark.every(check=5)
+
 
 def test_on_a_local_disk(tmp_path: Path) -> None:
     query = Simulated(everything(), tmp_path, shards=3)
@@ -174,7 +176,7 @@ def test_show(tmp_path: Path, capsys: Any) -> None:
     assert main(["state", "show", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert "flow everything, 2 shards, versions kept: 0, 1" in shown
-    for name in ("aggregate", "top_k", "left_join", "semi_join", "scan", "view", "by key", "shard 1", "running"):
+    for name in ("group_by", "top_k", "left_join", "semi_join", "scan", "view", "by key", "shard 1", "running"):
         assert f" {name} " in shown, shown
     (held,) = [each for each in Checkpoint(str(tmp_path)).sizes(1) if each.name == "all" and each.shard == 0]
     others = [each for each in Checkpoint(str(tmp_path)).sizes(1) if each.name == "all" and each.shard == 1]
@@ -214,10 +216,10 @@ def with_a_table(bounded: str = "shops") -> flo.Flow:
     sales = flow.input("sales", flo.ZSet[Sale], bounded=bounded == "sales")
     shops = flow.input("shops", flo.ZSet[Shop], bounded=bounded == "shops")
     flow.output("joined", sales.join(shops, "shop", "shop", into={"city": "city", "price": "price"}))
-    flow.output("left", sales.left_join(shops, "shop", "shop"))
-    flow.output("full", sales.full_join(shops, "shop", "shop"))
-    flow.output("known", sales.semi_join(shops, "shop", "shop"))
-    flow.output("unknown", sales.anti_join(shops, "shop", "shop"))
+    flow.output("left", sales.join(shops, "shop", "shop", how="left"))
+    flow.output("full", sales.join(shops, "shop", "shop", how="full"))
+    flow.output("known", sales.join(shops, "shop", "shop", how="semi"))
+    flow.output("unknown", sales.join(shops, "shop", "shop", how="anti"))
     return flow
 
 
@@ -291,7 +293,7 @@ def test_the_state_of_a_stream_beside_a_table_on_spark(spark: Any, tmp_path: Pat
     arriving = flow.input("sales", flo.ZSet[Sale])
     shops = flow.input("shops", flo.ZSet[Shop], bounded=True)
     sold = arriving.join(shops, "shop", "shop", into={"city": "city", "price": "price"})
-    flow.output("revenue", sold.sum_by("city", "price"))
+    flow.output("revenue", sold.group_by("city").agg(sum=flo.sum("price")))
     query = streamed(spark, flow, {"sales": sales(0, 200), "shops": SHOPS}, tmp_path, parts=4)
     assert query.view("revenue").value() == flow.run(sales=sales(0, 200), shops=SHOPS)["revenue"]
     where = tmp_path / "checkpoint"

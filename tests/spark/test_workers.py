@@ -183,7 +183,7 @@ def test_ends_reach_shards_that_were_sent_nothing(tmp_path: Path, shards: int) -
         rest = left.difference(right)
         flow.output("rest", rest)
         flow.output("count", right.count())
-        flow.output("shops", rest.to_zset().count_by("shop"))
+        flow.output("shops", rest.to_zset().group_by("shop").agg(n=flo.count()))
         return flow
 
     def taken(count: int) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def test_what_a_turn_that_was_broken_off_has_left_in_a_shard_is_not_its_state(tm
         def kept(sale: Sale) -> bool:
             return named or sale.price < 20
 
-        flow.output("sums", flow.input("sales", flo.ZSet[Sale]).filter(kept).sum_by("shop", "price"))
+        flow.output("sums", flow.input("sales", flo.ZSet[Sale]).filter(kept).group_by("shop").agg(sum=flo.sum("price")))
         return flow
 
     query = Simulated(program(True), tmp_path, shards=5)
@@ -251,3 +251,11 @@ def test_a_commit_that_does_not_say_where_its_states_are(tmp_path: Path, broken:
     write_sealed(open_folder(tmp_path), "commits/00000000.json", content)
     with pytest.raises(flo.CheckpointError, match=message):
         Simulated(sums(), tmp_path).values()
+
+
+def test_tasks_import_nothing_of_the_driver() -> None:
+    """On a cluster the package is a zip file at a relative path, and there is no driver."""
+    code = "import sys, flo.spark.tasks.stage_task, flo.spark.tasks.input_task; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "flo.spark.tasks.stage_task" in loaded
+    assert [name for name in loaded if name.startswith(("flo.spark.driver", "flo.spark.session"))] == []

@@ -41,7 +41,7 @@ def program() -> flo.Flow:
     sales = flow.input("sales", flo.Sequence[Sale])
     shops = flow.input("shops", flo.ZSet[Shop], bounded=True)
     dear = sales.to_zset().filter(nw.col("price") > 1)
-    flow.output("revenue", dear.join(shops, "shop", "name", priced).sum_by("city", "price"))
+    flow.output("revenue", dear.join(shops, "shop", "name", priced).group_by("city").agg(sum=flo.sum("price")))
     windows = sales.tumbling(10, "time")
     flow.output("windows", windows.nest(lambda window: window.map("price").sum()).flatten())
     flow.output("late", windows.late)

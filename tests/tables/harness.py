@@ -11,15 +11,15 @@ from flo.core.operator import Operator, concat_all
 from flo.core.semantics import finish, small_steps
 from flo.core.stream_type import StreamTypes
 from flo.core.typing import initial
-from flo.tables.operator import OnTables, plain
-from flo.tables.translate import translated, values_of
+from flo.tables.operator import OnTables, to_value_type
+from flo.tables.translate import translate_graph, values_of
 from tests.quick import is_thorough
 
 
 def on_tables(graph: Graph | Operator, types: StreamTypes) -> tuple[Graph, StreamTypes]:
     """The columnar graph with its buffers empty, and the types of its outputs."""
     graph = Node(None, graph) if isinstance(graph, Operator) else graph
-    return initial(translated(graph, types)[0], types)
+    return initial(translate_graph(graph, types)[0], types)
 
 
 def forms(graph: Graph) -> list[Operator]:
@@ -90,7 +90,7 @@ def _prepared(subject: Graph | Operator, types: StreamTypes) -> tuple[Graph, Str
         graph = Node(None, subject) if isinstance(subject, Operator) else subject
         start, output_types = initial(graph, types)
         tables, table_types = on_tables(graph, types)
-        assert tuple(map(plain, table_types)) == output_types
+        assert tuple(map(to_value_type, table_types)) == output_types
         if len(_PREPARED) >= MOST_PREPARED:
             _PREPARED.clear()
         _PREPARED[id(subject), types] = subject, (start, output_types, tables, table_types)

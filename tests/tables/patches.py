@@ -25,5 +25,5 @@ def whole_deltas() -> Iterator[None]:
         raise  # what is being handled
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(operator, "piecewise", raised)
+        patch.setattr(operator, "consume_piecewise", raised)
         yield

@@ -50,12 +50,12 @@ def both(left: Row, right: Row) -> float:
 
 PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "mapped": lambda rows, others: rows.map(share),
-    "summed": lambda rows, others: rows.sum_by(key_of, share),
-    "least": lambda rows, others: rows.filter(is_safe).min_by(key_of, n_of),
+    "summed": lambda rows, others: rows.group_by(key=key_of).agg(sum=flo.sum(share)),
+    "least": lambda rows, others: rows.filter(is_safe).group_by(key=key_of).agg(min=flo.min(n_of)),
     "joined": lambda rows, others: rows.join(others, key_of, key_of, both),
     "distinct": lambda rows, others: rows.distinct().filter(is_safe),
     "largest": lambda rows, others: rows.top(2, share),
-    "counted": lambda rows, others: rows.filter(is_safe).count_by(key_of),
+    "counted": lambda rows, others: rows.filter(is_safe).group_by(key=key_of).agg(n=flo.count()),
 }
 rows = st.builds(Row, st.sampled_from("ab"), st.integers(0, 3))
 poison: st.SearchStrategy[Any] = st.sampled_from([Row("a", POISON), Row("b", POISON), "no row"])
@@ -115,7 +115,7 @@ def test_a_push_that_raises_leaves_no_trace(
 
 def least() -> flo.Flow:
     flow = flo.Flow("least")
-    flow.output("least", flow.input("rows", flo.ZSet[Row]).min_by(key_of, n_of))
+    flow.output("least", flow.input("rows", flo.ZSet[Row]).group_by(key=key_of).agg(min=flo.min(n_of)))
     return flow
 
 

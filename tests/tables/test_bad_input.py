@@ -5,6 +5,7 @@ pytest tests/tables/test_bad_input.py --update-golden     writes the texts anew,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -200,15 +201,15 @@ class Basket(NamedTuple):
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        (Basket(Order(None, 1), ()), "`id` must be int64 without nulls; got None"),  # type: ignore[arg-type]
-        (Basket(Order(1, 1), (1, None)), "`item` must be int64 without nulls; got None"),  # type: ignore[arg-type]
+        (Basket(Order(None, 1), ()), "is None; expected int"),  # type: ignore[arg-type]
+        (Basket(Order(1, 1), (1, None)), "is (1, None); expected tuple[int, ...]"),  # type: ignore[arg-type]
         (Basket(None, ()), "is None; expected Order"),  # type: ignore[arg-type]
     ],
 )
 def test_none_in_a_field_that_has_no_nulls(bad: Basket, reason: str) -> None:
     flow = same(flo.Bag[Basket])
     good = Basket(Order(1, None), (1,))
-    with pytest.raises(flo.ElementError, match=reason):
+    with pytest.raises(flo.ElementError, match=re.escape(reason)):
         flow.on(flo.here).run(orders=[good, bad])
     result = flow.on(flo.here).run(orders=[good, bad], on_error="divert")
     assert (result["orders"].num_rows, result.diverted["orders"]["number"].to_pylist()) == (1, [2])

@@ -22,6 +22,8 @@ from flo.tables.whole import find_run
 from tests.quick import tried
 from tests.tables.harness import agree, forms, on_tables
 
+pytestmark = pytest.mark.every(check=3)
+
 
 class Event(NamedTuple):
     user: str | None
@@ -102,19 +104,19 @@ BODIES = {
     "join of whole rows": lambda w: left(w).join(right(w)),
     "join of bags": lambda w: w.to_bag().join(w.filter(cheap).to_bag(), user, user),
     "join of sets": lambda w: w.to_set().join(w.filter(cheap).to_set(), user, user),
-    "left_join": lambda w: left(w).left_join(right(w), user, user),
-    "full_join": lambda w: right(w).full_join(left(w), col("user"), col("user")),
-    "semi_join": lambda w: left(w).semi_join(right(w), user, user),
-    "anti_join": lambda w: left(w).anti_join(right(w), col("user"), col("user")),
-    "count_by": lambda w: left(w).count_by(user),
-    "sum_by": lambda w: left(w).sum_by(col("user"), col("price")),
-    "avg of all": lambda w: left(w).avg(price),
-    "avg_by": lambda w: left(w).avg_by(user, col("share")),
-    "min_by": lambda w: left(w).min_by(user, price),
-    "max of all": lambda w: left(w).max(col("share")),
+    "left_join": lambda w: left(w).join(right(w), user, user, how="left"),
+    "right_join": lambda w: right(w).join(left(w), user, col("user"), how="right"),
+    "full_join": lambda w: right(w).join(left(w), col("user"), col("user"), how="full"),
+    "semi_join": lambda w: left(w).join(right(w), user, user, how="semi"),
+    "anti_join": lambda w: left(w).join(right(w), col("user"), col("user"), how="anti"),
+    "count_by": lambda w: left(w).group_by(key=user).agg(n=flo.count()),
+    "sum_by": lambda w: left(w).group_by(key=col("user")).agg(sum=flo.sum(col("price"))),
+    "avg_by": lambda w: left(w).group_by(key=user).agg(avg=flo.avg(col("share"))),
+    "min_by": lambda w: left(w).group_by(key=user).agg(min=flo.min(price)),
+    "max_by": lambda w: left(w).group_by(user).agg(max=flo.max("share")),
     "top_k": lambda w: left(w).top(1, price),
     "top_k by": lambda w: left(w).top(2, price, by=user),
-    "count distinct": lambda w: left(w).count_distinct_by(user, price),
+    "count distinct": lambda w: left(w).group_by(key=user).agg(n=flo.count_distinct(price)),
     "zip": lambda w: w.zip(w.filter(cheap)),
     "union of sequences": lambda w: w.filter(cheap).union(w),
     "to_bag of a z-set": lambda w: w.to_zset().to_bag(),

@@ -12,6 +12,8 @@ from flo.core.operator import Delta
 from flo.tables.operator import OnTables
 from tests.spark.simulated import Simulated
 
+pytestmark = pytest.mark.every(check=5)
+
 KEYS, TURNS = 20, 5
 
 
@@ -54,16 +56,16 @@ def split(row: Total) -> list[Total]:
 
 
 def sums(sales: Any) -> Any:
-    return sales.sum_by(key, value).map(as_total)
+    return sales.group_by(key=key).agg(sum=flo.sum(value)).map(as_total)
 
 
 CHAINS: dict[str, Callable[[Any, Any], Any]] = {
     "join": lambda chain, sales: chain.join(sums(sales), key, key, total),
-    "left join": lambda chain, sales: chain.left_join(sums(sales), key, key, total),
-    "full join": lambda chain, sales: chain.full_join(sums(sales), key, key, total),
+    "left join": lambda chain, sales: chain.join(sums(sales), key, key, total, how="left"),
+    "full join": lambda chain, sales: chain.join(sums(sales), key, key, total, how="full"),
     "join, sum": lambda chain, sales: sums(chain.join(sums(sales), key, key, total)),
     "join, map, filter": lambda chain, sales: chain.map(same).filter(bool).join(sums(sales), key, key, total),
-    "semi join, distinct": lambda chain, sales: chain.semi_join(sums(sales), key, key).distinct(),
+    "semi join, distinct": lambda chain, sales: chain.join(sums(sales), key, key, how="semi").distinct(),
     "join with itself": lambda chain, sales: chain.join(chain, key, key, total),
     "plus itself": lambda chain, sales: chain.union(chain),
     "plus and minus": lambda chain, sales: chain.union(chain).minus(chain),
@@ -166,7 +168,7 @@ def test_what_is_shuffled_is_consolidated(tmp_path: Any) -> None:
     sales = flow.input("sales", flo.ZSet[Sale])
     joined = sums(sales).join(sums(sales), key, key, total)
     flow.output("keys", joined.map(key))
-    flow.output("sums", joined.sum_by("v", "k"))
+    flow.output("sums", joined.group_by("v").agg(sum=flo.sum("k")))
     query = Simulated(flow, tmp_path, shards=2)
     added: dict[Sale, int] = {}
     for number in range(TURNS):

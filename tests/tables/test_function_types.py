@@ -322,11 +322,13 @@ def test_other_verbs() -> None:
     """Their functions have types too: of two rows, of states, of groups, in bodies."""
     flow = flo.Flow("verbs")
     rows, ordered = flow.input("rows", flo.ZSet[Row]), flow.input("ordered", flo.Sequence[Row], bounded=True)
-    flow.output("summed", rows.sum_by(lambda r: r.key, lambda r: r.f))
-    flow.output("least", rows.min_by(lambda r: (r.key, r.ok), lambda r: r.n))
-    flow.output("linear", rows.aggregate_by(lambda r: r.key, lambda r: (r.n, 1), lambda t: t[0] / t[1]))
+    flow.output("summed", rows.group_by(key=lambda r: r.key).agg(sum=flo.sum(lambda r: r.f)))
+    flow.output("least", rows.group_by(key=lambda r: (r.key, r.ok)).agg(min=flo.min(lambda r: r.n)))
+    flow.output(
+        "linear", rows.group_by(key=lambda r: r.key).agg(total=flo.linear(lambda r: (r.n, 1), lambda t: t[0] / t[1]))
+    )
     flow.output("joined", rows.join(rows, lambda r: r.n, lambda r: r.n, lambda a, b: (a.key, b.f)))
-    flow.output("left", rows.left_join(rows, lambda r: r.n, lambda r: r.n, lambda a, b: b.key if b else None))
+    flow.output("left", rows.join(rows, lambda r: r.n, lambda r: r.n, lambda a, b: b.key if b else None, how="left"))
     flow.output("items", ordered.flat_map(lambda r: (r.n, r.n + 1)))
     flow.output("letters", ordered.flat_map(lambda r: (c for c in r.key)))
     flow.output("running", ordered.scan(0, lambda total, r: total + r.n))

@@ -25,7 +25,7 @@ from flo.tables.state import trace as trace_module
 from flo.tables.state.keys import Keys, keys_of
 from flo.values.operators.bags import BagJoin
 from flo.values.operators.sets import SetJoin
-from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, SemiJoin
+from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, RightJoin, SemiJoin
 from flo.values.weighted import Bag, Set, ZSet
 from tests.quick import tried
 from tests.tables.harness import agree, forms, on_tables
@@ -71,6 +71,7 @@ by_all = Expression(("key", "name"), (ROW,))
 by_sum = Expression(nw.col("key") // 2, (ROW,))
 into = Expression({"key": "key", "name": "name_right", "sum": nw.col("key") * 10 + nw.col("key_right")}, (ROW, ROW))
 into_left = Expression({"key": "key", "other": "key_right", "name": "name"}, (ROW, nullable_layout(ROW)))
+into_right = Expression({"key": "key", "other": "key_right", "name": "name"}, (nullable_layout(ROW), ROW))
 into_full = Expression({"one": "key", "other": "key_right"}, (nullable_layout(ROW), nullable_layout(ROW)))
 KEYS = [(key, key), (by_column, by_column), (by_column, key), (by_two, by_two), (by_sum, by_sum), (None, by_all)]
 KEYS += [(lambda row: row.key, lambda row: float(row.key)), (name_or_key, by_two)]
@@ -84,7 +85,7 @@ def on_its_tables(operator: Any, types: Any = TYPES) -> None:
 @given(chunks)
 @tried(8)
 def test_joins_on_keys_of_every_making(keys, chunks):
-    for kind in (Join, SemiJoin, AntiJoin, LeftJoin, FullJoin):
+    for kind in (Join, SemiJoin, AntiJoin, LeftJoin, RightJoin, FullJoin):
         on_its_tables(kind(*keys))
         agree(kind(*keys), TYPES, chunks)
 
@@ -100,6 +101,8 @@ def test_joins_of_whole_rows_and_what_they_become(chunks):
         Join(by_column, by_column, into),
         LeftJoin(by_column, by_column, perhaps),
         LeftJoin(by_column, by_column, into_left),
+        RightJoin(by_column, by_column, perhaps),
+        RightJoin(by_column, by_column, into_right),
         FullJoin(by_column, by_column, perhaps),
         FullJoin(by_column, by_column, into_full),
     ):

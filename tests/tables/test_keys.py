@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flo.tables.state.keys import comparable, keys_of, numbers_of, same
+from flo.tables.state.keys import are_comparable, keys_of, numbers_of, same
 from flo.tables.state.order import code_of
 from tests.quick import tried
 
@@ -95,15 +95,15 @@ def test_numbers_stay_as_they_are():
 
 
 def test_types_whose_numbers_can_be_compared():
-    assert comparable(pa.int8(), pa.int64())
-    assert comparable(pa.string(), pa.large_string())
-    assert comparable(pa.timestamp("us", "UTC"), pa.timestamp("us", "Europe/Paris"))
-    assert not comparable(pa.timestamp("us"), pa.timestamp("us", "UTC"))
-    assert not comparable(pa.timestamp("us"), pa.timestamp("ms"))
-    assert not comparable(pa.int64(), pa.float64())
-    assert not comparable(pa.decimal128(20, 2), pa.decimal128(20, 3))
-    assert comparable(pa.struct([("a", pa.int8())]), pa.struct([("b", pa.int64())]))
-    assert not comparable(pa.string(), pa.binary())
+    assert are_comparable(pa.int8(), pa.int64())
+    assert are_comparable(pa.string(), pa.large_string())
+    assert are_comparable(pa.timestamp("us", "UTC"), pa.timestamp("us", "Europe/Paris"))
+    assert not are_comparable(pa.timestamp("us"), pa.timestamp("us", "UTC"))
+    assert not are_comparable(pa.timestamp("us"), pa.timestamp("ms"))
+    assert not are_comparable(pa.int64(), pa.float64())
+    assert not are_comparable(pa.decimal128(20, 2), pa.decimal128(20, 3))
+    assert are_comparable(pa.struct([("a", pa.int8())]), pa.struct([("b", pa.int64())]))
+    assert not are_comparable(pa.string(), pa.binary())
 
 
 EQUAL = [

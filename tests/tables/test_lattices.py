@@ -242,7 +242,7 @@ def test_explain_says_what_runs_row_by_row():
     flow.output("columns", rows.fold_lattice(flo.Max[int], "count"))
     flow.output("python", rows.fold_lattice(flo.SetUnion[int], small))
     flow.output("rows", rows.fold_lattice(flo.Flat))
-    assert flow.on(flo.here).explain().splitlines()[-1].startswith("1 on tables, 2 row by row in Python, 0 on values")
+    assert flow.on(flo.here).explain().splitlines()[-1].startswith("2 on tables, 1 row by row in Python, 0 on values")
 
 
 def test_it_goes_on_from_a_checkpoint(tmp_path):

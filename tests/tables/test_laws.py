@@ -17,10 +17,10 @@ from flo.core.graph import Graph, Node, nodes
 from flo.core.nest import Nest
 from flo.core.operator import Deltas, Operator, Step, Values
 from flo.core.stream_type import StreamType
-from flo.tables.operator import OnTables, given
+from flo.tables.operator import OnTables, to_output_type
 from flo.tables.operators.sets import NewTables
 from flo.tables.state.trace import with_weights
-from flo.tables.streams import StreamColumns, Streams, numbered
+from flo.tables.streams import StreamColumns, Streams, add_stream_numbers
 from flo.tables.translate import CHOICES, FORMS
 from flo.tables.values import Columns, Rows
 from flo.tables.whole import WHOLE
@@ -29,10 +29,12 @@ from flo.values.operators.bags import Distinct as SequenceDistinct
 from flo.values.operators.elementwise import Map
 from flo.values.operators.windows import Tumbling
 from flo.verify import check, laws
-from tests.quick import is_quick, is_thorough
+from tests.quick import is_quick, is_thorough, times
 from tests.tables.shipped_forms import SECOND, TRIED, Tried
 from tests.verify.shipped import BAG, INTS, PAIRS, Case, operators_in
 from tests.verify.shipped_operators import successor
+
+pytestmark = pytest.mark.every(check=5)
 
 MOST = 6
 """So many forms of an operator are tried in the inner loop."""
@@ -107,7 +109,7 @@ def test_every_form_is_tried() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_laws(name: str) -> None:
-    for subject in sampled(name)[:: 1 if is_thorough() else 2] if not is_quick() else few(name)[:1]:
+    for subject in sampled(name)[:: 1 if is_thorough() else 3] if not is_quick() else few(name)[:1]:
         report = subject.check(most=1 if is_quick() else depth_of_laws(subject))
         assert report.ok, report
         assert not report.strength.limits
@@ -128,7 +130,7 @@ def test_the_laws_on_all_types(name: str) -> None:
 )
 def test_the_laws_at_random(name: str) -> None:
     for subject in few(name):
-        report = subject.check(most=0, tries=6, examples={**NEARBY, **subject.case.examples})
+        report = subject.check(most=0, tries=times(6), examples={**NEARBY, **subject.case.examples})
         assert report.ok, report
 
 
@@ -166,7 +168,7 @@ class ByCut(Faulty):
     name = "by_cut_tables"
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        whole = numbered(table, np.zeros(table.num_rows, np.int64))
+        whole = add_stream_numbers(table, np.zeros(table.num_rows, np.int64))
         return self, (Streams(self.outputs[0], 1, (whole,)), None)
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
@@ -248,7 +250,7 @@ class Waiting(Faulty):
     ],
 )
 def test_a_form_that_breaks_a_law_is_seen(kind: Any, like: Operator, over: Any, law: laws.Law) -> None:
-    stream = given(StreamType(over, bounded=kind is Unending))
+    stream = to_output_type(StreamType(over, bounded=kind is Unending))
     report = check(kind(like), stream, most=2, tries=0)
     assert report.counterexample is not None
     assert report.counterexample.law == law
@@ -256,7 +258,7 @@ def test_a_form_that_breaks_a_law_is_seen(kind: Any, like: Operator, over: Any, 
 
 def test_a_counterexample_can_be_pasted() -> None:
     """With the form, its types and plain data."""
-    report = check(Forgetful(SequenceDistinct()), given(StreamType(INTS, bounded=False)), most=2, tries=0)
+    report = check(Forgetful(SequenceDistinct()), to_output_type(StreamType(INTS, bounded=False)), most=2, tries=0)
     line = report.counterexample.reproduce  # type: ignore[union-attr]
     found: dict[str, Any] = {"Forgetful": Forgetful, "flo": flo}
     *imports, expression = line.split("; ")
@@ -267,7 +269,7 @@ def test_a_counterexample_can_be_pasted() -> None:
 
 def test_a_namesake_that_differs_is_seen() -> None:
     types = (StreamType(INTS, bounded=False),)
-    tables = (given(types[0]),)
+    tables = (to_output_type(types[0]),)
     Tried(Case(SequenceDistinct(), (INTS,)), types, tables, Node(None, NewTables(SequenceDistinct()))).agree(most=2)
     wrong = Tried(Case(Map(successor), (INTS,)), types, tables, Node(None, NewTables(SequenceDistinct())))
     with pytest.raises(AssertionError):

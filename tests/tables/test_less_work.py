@@ -11,7 +11,7 @@ import pytest
 import flo
 from flo.columns.expression import Expression
 from flo.columns.layout import Layout
-from flo.columns.traced import traced
+from flo.columns.traced import trace_function
 from flo.core.labels import identity
 from flo.tables.operators.elementwise import MapTables
 from flo.tables.operators.joins import JoinTables
@@ -139,7 +139,7 @@ FUNCTIONS: list[Callable[[Any], Any]] = [
 @pytest.mark.parametrize("function", FUNCTIONS, ids=range(len(FUNCTIONS)))
 def test_a_function_that_runs_as_columns_gives_the_same(function: Callable[[Any], Any]) -> None:
     """Also where an integer leaves 64 bits and comes back."""
-    found = traced(function, Sale)
+    found = trace_function(function, Sale)
     assert found is not None
     assert (found.__name__, identity(found)) == (function.__name__, identity(function))
     flow = flo.Flow("traced")
@@ -172,7 +172,7 @@ UNCLEAR: list[Callable[[Any], Any]] = [
 
 @pytest.mark.parametrize("function", UNCLEAR, ids=range(len(UNCLEAR)))
 def test_a_function_of_which_columns_might_compute_something_else_is_called(function: Callable[[Any], Any]) -> None:
-    assert traced(function, Maybe) is None
+    assert trace_function(function, Maybe) is None
 
 
 def maps(flow: flo.Flow) -> list[MapTables]:

@@ -76,7 +76,7 @@ def program(name, bounded):
     elif name == "constant":
         flow, rows = bound(flo.ZSet[Edge], bounded)
         flow.output(
-            "out", rows.nest(lambda r, loop: r.semi_join(loop.constant(flo.ZSet[int], {1: 1}), source, "value"))
+            "out", rows.nest(lambda r, loop: r.join(loop.constant(flo.ZSet[int], {1: 1}), source, "value", how="semi"))
         )
     elif name == "zip":
         flow, rows = bound(flo.Set[Edge], bounded)
@@ -215,7 +215,7 @@ def test_forms():
 
 def test_inner_streams_that_are_bound_are_complete():
     flow, rows = bound(flo.Sequence[Edge], False)
-    flow.output("out", rows.nest(lambda r: r.map(swapped).to_zset().count_by(source)))
+    flow.output("out", rows.nest(lambda r: r.map(swapped).to_zset().group_by(key=source).agg(n=flo.count())))
     loop = flow.on(flo.here).loop()
     data = [[(1, 2), (3, 2)], [], [(5, 6)]]
     loop.push(rows=data[:1])

@@ -21,6 +21,8 @@ from flo.tables.plan import VALUES, plan
 from tests.quick import tried
 from tests.tables.harness import agree, on_tables
 
+pytestmark = pytest.mark.every(check=5)
+
 
 class Sale(NamedTuple):
     shop: str | None
@@ -85,19 +87,19 @@ SEQUENCES = {
     "bag": lambda s: s.to_bag(),
     "set": lambda s: s.map(item).to_set(),
     "z-set": lambda s: s.to_zset(),
-    "sum_by": lambda s: s.to_zset().sum_by(col("item"), col("price")),
-    "count_by": lambda s: s.to_zset().count_by(item),
-    "least": lambda s: s.to_zset().min(item),
+    "sum_by": lambda s: s.to_zset().group_by(key=col("item")).agg(sum=flo.sum(col("price"))),
+    "count_by": lambda s: s.to_zset().group_by(key=item).agg(n=flo.count()),
+    "least": lambda s: s.to_zset().group_by(item).agg(least=flo.min(price)),
     "top": lambda s: s.to_zset().top(2, price, by=col("item")),
     "distinct z-set": lambda s: s.to_zset().map(item).distinct(),
     "self join": lambda s: s.to_bag().join(s.filter(dear).to_bag(), col("item"), item),
     "intersection": lambda s: s.map(item).to_set().intersection(s.filter(dear).map(item).to_set()),
-    "left join": lambda s: s.to_zset().left_join(s.filter(dear).to_zset(), item, item),
-    "full join": lambda s: s.filter(dear).to_zset().full_join(s.to_zset(), col("item"), item),
-    "semi join": lambda s: s.to_zset().semi_join(s.filter(dear).to_zset(), item, item),
-    "anti join": lambda s: s.to_zset().anti_join(s.filter(dear).to_zset(), item, item),
-    "different prices": lambda s: s.to_zset().count_distinct_by(item, price),
-    "different in all": lambda s: s.to_zset().count_distinct(item),
+    "left join": lambda s: s.to_zset().join(s.filter(dear).to_zset(), item, item, how="left"),
+    "right join": lambda s: s.filter(dear).to_zset().join(s.to_zset(), item, item, how="right"),
+    "full join": lambda s: s.filter(dear).to_zset().join(s.to_zset(), col("item"), item, how="full"),
+    "semi join": lambda s: s.to_zset().join(s.filter(dear).to_zset(), item, item, how="semi"),
+    "anti join": lambda s: s.to_zset().join(s.filter(dear).to_zset(), item, item, how="anti"),
+    "different prices": lambda s: s.to_zset().group_by(key=item).agg(n=flo.count_distinct(price)),
     "lattice": lambda s: s.map(item).fold_lattice(flo.Max),
     "union of what ends": lambda s: s.take(1).to_bag().union(s.take(2).to_bag()),
     "two outputs": lambda s: (s.map(item), s.take(1)),
@@ -132,17 +134,18 @@ ZSETS = {
     "distinct": lambda z: z.map(item).distinct(),
     "negate": lambda z: z.negate(),
     "plus": lambda z: z.union(z.filter(dear)),
-    "sum_by": lambda z: z.sum_by(col("item"), item),
-    "average": lambda z: z.avg_by(item, price),
-    "max": lambda z: z.max(col("item")),
+    "sum_by": lambda z: z.group_by(key=col("item")).agg(sum=flo.sum(item)),
+    "average": lambda z: z.group_by(key=item).agg(avg=flo.avg(price)),
+    "max": lambda z: z.group_by(item).agg(max=flo.max("price")),
     "top": lambda z: z.top(1, item),
     "minus": lambda z: z.minus(z.filter(dear)),
     "join": lambda z: z.join(z.filter(dear), item, item),
     "join by elements": lambda z: z.join(z.filter(dear)),
-    "left join": lambda z: z.left_join(z.filter(dear), item, item),
-    "full join": lambda z: z.filter(dear).full_join(z, item, item),
-    "anti join": lambda z: z.anti_join(z.filter(dear), item, item),
-    "count_distinct": lambda z: z.count_distinct(item),
+    "left join": lambda z: z.join(z.filter(dear), item, item, how="left"),
+    "right join": lambda z: z.filter(dear).join(z, item, item, how="right"),
+    "full join": lambda z: z.filter(dear).join(z, item, item, how="full"),
+    "anti join": lambda z: z.join(z.filter(dear), item, item, how="anti"),
+    "count_distinct": lambda z: z.group_by(item).agg(n=flo.count_distinct(price)),
 }
 
 

@@ -19,6 +19,8 @@ from tests.quick import is_quick, times
 from tests.tables.harness import agree, on_tables
 from tests.tables.test_per_key import on_values
 
+pytestmark = pytest.mark.every(check=5)
+
 SECOND = timedelta(seconds=1)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from flo.tables.state.limbs import Limbs, Product, added_pieces, limbs_in
-from flo.values.exact import to_float
+from flo.tables.state.limbs import Addends, Limbs, Product, limbs_in, summed
+from flo.values.exact import root_of, to_float
 
 FLOATS = [0.0, -0.0, 5e-324, 1e308, -1.7e308, 2.2e-308, 0.1, math.nan, math.inf, -math.inf]
 INTS = [2**63 - 1, -(2**63), 0, -1, 1, 7]
@@ -26,6 +26,10 @@ def column(kind: str, rng: random.Random, count: int) -> tuple[pa.Array, list[An
         case "float":
             values: list[Any] = [rng.choice([*FLOATS, rng.uniform(-1e9, 1e9), rng.random()]) for _ in range(count)]
             return pa.array(values, pa.float64()), values
+        case "near":
+            some = (0.0, 2.0**-20, 2.0**20)
+            near = [rng.choice([*some, 100 * rng.random(), -rng.random()]) for _ in range(count)]
+            return pa.array(near, pa.float64()), near
         case "int":
             values = [rng.choice([*INTS, rng.randrange(-(2**63), 2**63)]) for _ in range(count)]
             return pa.array(values, pa.int64()), values
@@ -41,23 +45,37 @@ def exact(number: Any) -> Fraction:
     return Fraction(number) if math.isfinite(number) else Fraction(0)
 
 
-@pytest.mark.parametrize(("one", "other"), [*combinations_with_replacement(("float", "int", "decimal", "bool"), 2)])
-def test_sums_of_products_are_exact(one: str, other: str) -> None:
+KINDS = ("float", "near", "int", "decimal", "bool")
+
+
+@pytest.mark.parametrize("heaviest", [3, 2**40])
+@pytest.mark.parametrize(("one", "other"), [*combinations_with_replacement(KINDS, 2)])
+def test_sums_of_products_are_exact(one: str, other: str, heaviest: int) -> None:
     rng, count, firsts = random.Random(f"{one} {other}"), 200, np.array([0, 60, 61])
     (left, xs), (right, ys) = column(one, rng, count), column(other, rng, count)
     if one == other:
         right, ys = left, xs
-    weights = [rng.choice([1, -1, 3, 2**40]) for _ in range(count)]
+    weights = [rng.choice([1, -1, 2, heaviest]) for _ in range(count)]
     order = np.array(rng.sample(range(count), count))
     for offset in (0, 7):  # columns that begin within their buffers
         rest = order[order < count - offset]
-        found = added_pieces(
-            Product(left.slice(offset), right.slice(offset)).pieces(), np.array(weights[offset:]), rest, firsts
-        )
+        x, y = (Addends(array.slice(offset).take(pa.array(rest))) for array in (left, right))
+        found = summed(Product(x, x if left is right else y), np.array(weights[offset:])[rest], firsts)
         sums = found.fractions()
         for place, (start, end) in enumerate(pairwise([*firsts.tolist(), len(rest)])):
             rows = [offset + int(at) for at in rest[start:end]]
             assert sums[place] == sum(exact(xs[at]) * exact(ys[at]) * weights[at] for at in rows)
+
+
+@pytest.mark.parametrize("heaviest", [3, 2**40])
+@pytest.mark.parametrize("kind", KINDS)
+def test_sums_are_exact(kind: str, heaviest: int) -> None:
+    rng, firsts = random.Random(kind), np.array([0, 60, 61])
+    array, values = column(kind, rng, 200)
+    weights = [rng.choice([1, -1, 2, heaviest]) for _ in values]
+    sums = summed(Addends(array), np.array(weights), firsts).fractions()
+    for place, (start, end) in enumerate(pairwise([*firsts.tolist(), len(values)])):
+        assert sums[place] == sum(exact(values[at]) * weights[at] for at in range(start, end))
 
 
 def test_arithmetic_of_digits() -> None:
@@ -71,3 +89,28 @@ def test_arithmetic_of_digits() -> None:
     quotients = one.times(other).to_floats(counts).tolist()
     expected = [to_float(exact(x) * y / n) for x, y, n in zip(xs, ys, counts.tolist(), strict=True)]
     assert quotients == expected
+
+
+def test_square_roots_are_rounded_once() -> None:
+    rng = random.Random(2)
+    divisors = [rng.choice([1, 2, 3, rng.randint(1, 2**32 - 1), rng.randint(2**32, 2**40)]) for _ in range(2000)]
+    numbers = [_number_with_a_root(rng, divisor) for divisor in divisors]
+    digits = [[n >> 32 * index & 2**32 - 1 for n in numbers] for index in range(6)]
+    for low in (0, -1, -70, 12):
+        limbs = Limbs(low, np.array([*digits, [n >> 192 for n in numbers]]))
+        squares = [Fraction(n, d) * Fraction(2) ** (32 * low) for n, d in zip(numbers, divisors, strict=True)]
+        assert limbs.to_roots(np.array(divisors)).tolist() == list(map(root_of, squares))
+
+
+def _number_with_a_root(rng: random.Random, divisor: int) -> int:
+    """A number whose quotient by a divisor has any root, an exact one, or one half way between two floats or near."""
+    match rng.randrange(5):
+        case 0:
+            return rng.getrandbits(rng.randint(1, 180))
+        case 1:
+            return rng.getrandbits(53) ** 2 * divisor
+        case 2:
+            return (2 * rng.getrandbits(53) + 1) ** 2 * divisor + rng.choice([-1, 0, 1])
+        case 3:
+            return (1 << rng.randint(0, 140)) * divisor + rng.choice([-1, 0, 1])
+    return rng.choice([0, -rng.getrandbits(60)])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from flo.columns.indices import expand_ranges, stable_order
 from flo.tables.state import run as module
-from flo.tables.state.run import merged, pairs, run_of
+from flo.tables.state.run import merge_runs, pairs, run_of
 from flo.tables.values import WEIGHT
 from tests.quick import tried
 
@@ -48,7 +48,7 @@ def check(left, right, kind):
 
 @given(st.lists(keys, min_size=1, max_size=4))
 def test_a_merge_has_all_rows_in_their_order(parts):
-    whole = merged([run(part, pa.int64()) for part in parts])
+    whole = merge_runs([run(part, pa.int64()) for part in parts])
     numbers = whole.keys.numbers
     assert (numbers[1:] >= numbers[:-1]).all()
     assert Counter(whole.table["k"].to_pylist()) == Counter(key for part in parts for key in part)

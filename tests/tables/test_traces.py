@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from flo.core.checkpoint import decode, encode
 from flo.core.term import Lifting, Lowering
 from flo.tables.state import keys
+from flo.tables.state.ranked import Heads, Leading
 from flo.tables.state.run import pairs, run_of
 from flo.tables.state.totals import Totals
 from flo.tables.state.trace import Trace, consolidate_table
@@ -186,3 +187,24 @@ def test_totals_are_added_column_by_column(monkeypatch, collide):
 def test_added_up_keeps_no_order_of_its_own():
     some = table_of([("a", 1.0, 1), ("b", 1.0, 1), ("a", 1.0, -1)])
     assert consolidate_table(some).to_pydict() == {"key": ["b"], "value": [1.0], WEIGHT: [1]}
+
+
+def test_heads_that_are_gone_hide_older_ones_until_the_runs_are_merged():
+    groups = run_of(pa.table({"key": ["a", "b", "c"]}), ("key",))
+    names = groups.table["key"].to_pylist()
+
+    def leading(values):
+        rows = [(name, float(values[name]), 1) for name in names if name in values]
+        places = np.array([place for place, name in enumerate(names) if name in values], np.int64)
+        return Leading(table_of(rows), places, np.ones(len(rows), np.int64)) if rows else None
+
+    many = run_of(table_of([(f"other {n}", 0.0, 1) for n in range(20)]), ("key",))
+    heads = Heads(("key",)).extended(many).moved(None, leading({"a": 1, "b": 2}), groups)
+    after = heads.moved(leading({"a": 1, "b": 2}), leading({"b": 2, "c": 3}), groups)
+    assert len(after.runs) > 1
+    found = after.of(groups)
+    values = dict(zip([names[place] for place in found.groups], found.table["value"].to_pylist(), strict=True))
+    assert values == {"b": 2.0, "c": 3.0}
+    assert (heads.rows, after.consolidated().rows) == (22, 22), "b, c and the others: a is gone"
+    assert heads.moved(leading({"a": 1}), leading({"a": 1}), groups) is heads
+    assert after.moved(leading({"b": 2, "c": 3}), None, groups).of(groups) is None

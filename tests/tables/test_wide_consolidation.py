@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from flo.tables.state.keys import extended, keys_of
-from flo.tables.state.order import dense, own_numbers, ranks
+from flo.tables.state.order import own_numbers, rank_densely, ranks
 from flo.tables.state.trace import MANY, consolidate_table, together, with_weights
 from flo.tables.values import WEIGHT
 
@@ -95,4 +95,4 @@ def test_the_numbers_of_more_columns_are_those_of_all() -> None:
 def test_decimals_have_the_order_of_their_ranks(values: list[str]) -> None:
     array = pa.array([Decimal(0), *map(Decimal, values), Decimal(values[0])], pa.decimal128(38, 2))
     for some in (array, array.slice(1, 2)):
-        assert np.array_equal(dense([own_numbers(some)]), dense([ranks(some)]))
+        assert np.array_equal(rank_densely([own_numbers(some)]), rank_densely([ranks(some)]))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import flo
 from flo.columns.expression import Expression
-from flo.columns.indices import arranged, grouped
+from flo.columns.indices import grouped, sort_indices
 from flo.columns.layout import Layout
 from flo.core.stream_type import StreamType
 from flo.tables.groups import ONE
@@ -237,7 +237,7 @@ def test_the_type_of_bounds():
 def test_the_order_of_numbers(numbers):
     times = np.array(numbers, np.int64)
     expected = sorted(range(len(numbers)), key=lambda place: numbers[place])
-    assert arranged(times).tolist() == expected == in_time_order(times).tolist()
+    assert sort_indices(times).tolist() == expected == in_time_order(times).tolist()
 
 
 @given(st.lists(st.integers(0, 5) | st.integers(0, 200) | st.integers(0, 1 << 40), min_size=1, max_size=60))

@@ -16,6 +16,8 @@ import flo.verify
 from flo.tools.cli import main
 from tests.tools import programs
 
+pytestmark = pytest.mark.every(check=3)
+
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -148,14 +150,14 @@ def test_a_function_that_never_returns(run: Run) -> None:
     source = "import flo\n\n\ndef make() -> flo.Flow:\n    while True:\n        pass\n"
     status, out, _ = run("pipeline.py", "--seconds", "0.2", pipeline=source)
     assert status == 1
-    assert "pipeline.py:5: error: `make` was given up after 0.2 s of processor time\n" in out
+    assert "pipeline.py:5: error: `make` was aborted after 0.2 s of processor time\n" in out
     assert "flo check --seconds S   if it is only slow" in out
 
 
 def test_an_import_that_never_ends(run: Run) -> None:
     status, out, _ = run("pipeline.py", "--seconds", "0.2", pipeline="import flo\n\nwhile True:\n    pass\n")
     assert status == 1
-    assert "error: the import of pipeline.py was given up after 0.2 s of processor time\n" in out
+    assert "error: the import of pipeline.py was aborted after 0.2 s of processor time\n" in out
     assert 'if __name__ == "__main__":' in out
 
 

@@ -192,10 +192,10 @@ class TestCase(unittest.TestCase):
             "UnknownNameError: the flow has no input called `letters`",
             "  test_of_a_user.py:19 *",
             "ElementError: *",
-            "the data of `flo_explore` are given by the names of the inputs, not by their places",
-            "`test_no_flow` is to return a flow, or to take one as a fixture, to be explored; it took 0 flows *",
-            "`test_no_flow_returned` is to return a flow, *; it returned int",
-            "`test_coroutine` is to return a flow, *; it returned coroutine",
+            "the data of `flo_explore` must be given by input name, not by position",
+            "`test_no_flow` must return a flow, or take one as a fixture; it took 0 flows *",
+            "`test_no_flow_returned` must return a flow, *; it returned int",
+            "`test_coroutine` must return a flow, *; it returned coroutine",
         ]
     )
     result.stdout.no_fnmatch_line("*pytest_plugin.py*")

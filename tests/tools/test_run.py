@@ -12,7 +12,7 @@ FLOW = """
 import flo
 
 flow = flo.Flow("sums")
-flow.output("sums", flow.input("rows", flo.ZSet[tuple[str, int]]).sum_by("0", "1"))
+flow.output("sums", flow.input("rows", flo.ZSet[tuple[str, int]]).group_by(key="0").agg(sum=flo.sum("1")))
 """
 
 

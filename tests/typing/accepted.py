@@ -33,7 +33,9 @@ assert_type(inner.nest(lambda b: b.count()), flo.Stream[flo.Nested[flo.Sequence[
 assert_type(inner.flatten(), flo.Stream[flo.Sequence[int], flo.Unbounded])
 assert_type(words.to_set(), flo.Stream[flo.Set[str], flo.Unbounded])
 assert_type(edges.repeat_nested(3), flo.Stream[flo.Nested[flo.Set[tuple[int, int]]], flo.Bounded])
-assert_type(rows.sum_by(lambda r: r[0], lambda r: r[1]), flo.Stream[flo.ZSet[tuple[str, int]], flo.Unbounded])
+assert_type(
+    rows.group_by(key=lambda r: r[0]).agg(sum=flo.sum(lambda r: r[1])), flo.Stream[flo.ZSet[Any], flo.Unbounded]
+)
 assert_type(open_numbers.key_by(lambda x: x % 3), flo.Stream[flo.Keyed[int, flo.Sequence[int]], flo.Unbounded])
 assert_type(
     open_numbers.key_by(str).per_key(lambda s: s.scan(0, lambda acc, x: acc + x)),
@@ -57,26 +59,37 @@ windows = open_numbers.tumbling(10, time=lambda x: x)
 assert_type(windows.late, flo.Stream[flo.Sequence[int], flo.Unbounded])
 assert_type(windows.nest(lambda w: w.sum()), flo.Stream[flo.Nested[flo.Sequence[int]], flo.Unbounded])
 
-assert_type(rows.count(), flo.Stream[flo.ZSet[int], flo.Unbounded])
-assert_type(rows.sum(lambda r: r[1]), flo.Stream[flo.ZSet[int], flo.Unbounded])
-assert_type(rows.map(lambda r: r[1]).sum(), flo.Stream[flo.ZSet[int], flo.Unbounded])
-assert_type(rows.count_distinct(lambda r: r[1]), flo.Stream[flo.ZSet[int], flo.Unbounded])
-assert_type(rows.avg(lambda r: r[1]), flo.Stream[flo.ZSet[float], flo.Unbounded])
-assert_type(rows.min(lambda r: r[0]), flo.Stream[flo.ZSet[str], flo.Unbounded])
-assert_type(rows.max(), flo.Stream[flo.ZSet[tuple[str, int]], flo.Unbounded])
+assert_type(rows.agg(n=flo.count(), most=flo.max("1")), flo.Stream[flo.ZSet[Any], flo.Unbounded])
 assert_type(numbers.count(), flo.Stream[flo.Sequence[int], flo.Bounded])
+Pair = tuple[str, int]
+
+
+def first(row: Pair) -> str:
+    return row[0]
+
+
 assert_type(
-    rows.left_join(rows, lambda r: r[0], lambda r: r[0], into=lambda r, s: r[1] if s is None else s[1]),
+    rows.join(rows, first, first, into=lambda r, s: r[1] if s is None else s[1], how="left"),
     flo.Stream[flo.ZSet[int], flo.Unbounded],
 )
 assert_type(
-    rows.full_join(rows, lambda r: r[0], lambda r: r[0], into=lambda r, s: r is None or s is None),
-    flo.Stream[flo.ZSet[bool], flo.Unbounded],
+    rows.join(rows, first, first, into=lambda r, s: s[1] if r is None else r[1], how="right"),
+    flo.Stream[flo.ZSet[int], flo.Unbounded],
 )
 assert_type(
-    rows.left_join(rows, lambda r: r[0], lambda r: r[0]),
-    flo.Stream[flo.ZSet[tuple[tuple[str, int], tuple[str, int] | None]], flo.Unbounded],
+    rows.join(rows, first, first, into=lambda r, s: r is None or s is None, how="full"),
+    flo.Stream[flo.ZSet[bool], flo.Unbounded],
 )
+assert_type(rows.join(rows, first, first), flo.Stream[flo.ZSet[tuple[Pair, Pair]], flo.Unbounded])
+assert_type(rows.join(rows, first, first, how="inner"), flo.Stream[flo.ZSet[tuple[Pair, Pair]], flo.Unbounded])
+assert_type(rows.join(rows, first, first, how="left"), flo.Stream[flo.ZSet[tuple[Pair, Pair | None]], flo.Unbounded])
+assert_type(rows.join(rows, first, first, how="right"), flo.Stream[flo.ZSet[tuple[Pair | None, Pair]], flo.Unbounded])
+assert_type(
+    rows.join(rows, lambda r: r[0], lambda r: r[0], how="full"),
+    flo.Stream[flo.ZSet[tuple[Pair | None, Pair | None]], flo.Unbounded],
+)
+assert_type(rows.join(rows, lambda r: r[0], lambda r: r[0], how="semi"), flo.Stream[flo.ZSet[Pair], flo.Unbounded])
+assert_type(rows.join(rows, lambda r: r[0], "0", how="anti"), flo.Stream[flo.ZSet[Pair], flo.Unbounded])
 assert_type(numbers.merge(numbers), flo.Stream[flo.Sequence[int], flo.Bounded])
 assert_type(open_numbers.first(), flo.Stream[flo.Sequence[int], flo.Unbounded])
 assert_type(numbers.batch(2).last(), flo.Stream[flo.Sequence[int], flo.Bounded])
@@ -107,22 +120,8 @@ assert_type(orders.map({"user": "user", "total": nw.col("price") * 2}), flo.Stre
 assert_type(orders.map("user"), flo.Stream[flo.ZSet[Any], flo.Unbounded])
 assert_type(orders.map(lambda o: o.price), flo.Stream[flo.ZSet[int], flo.Unbounded])
 assert_type(orders.map(("user", "price")), flo.Stream[flo.ZSet[Any], flo.Unbounded])
-assert_type(orders.sum_by("user", of="price"), flo.Stream[flo.ZSet[tuple[Any, Any]], flo.Unbounded])
-assert_type(orders.sum_by(lambda o: o.user, of=lambda o: o.price), flo.Stream[flo.ZSet[tuple[str, int]], flo.Unbounded])
-assert_type(orders.sum_by(lambda o: o.user, of="price"), flo.Stream[flo.ZSet[tuple[str, Any]], flo.Unbounded])
-assert_type(orders.sum_by("user", of=lambda o: o.price), flo.Stream[flo.ZSet[tuple[Any, Any]], flo.Unbounded])
-assert_type(orders.max_by(lambda o: o.user, of=lambda o: o.price), flo.Stream[flo.ZSet[tuple[str, int]], flo.Unbounded])
-assert_type(
-    orders.avg_by(lambda o: o.user, of=lambda o: o.price), flo.Stream[flo.ZSet[tuple[str, float]], flo.Unbounded]
-)
-assert_type(
-    orders.aggregate_by(lambda o: o.user, of=lambda o: o.price, finish=str),
-    flo.Stream[flo.ZSet[tuple[str, str]], flo.Unbounded],
-)
-assert_type(orders.aggregate_by("user", of="price", finish=str), flo.Stream[flo.ZSet[tuple[Any, str]], flo.Unbounded])
-assert_type(orders.count_by("user"), flo.Stream[flo.ZSet[tuple[Any, int]], flo.Unbounded])
-assert_type(orders.count_distinct_by("user", of="price"), flo.Stream[flo.ZSet[tuple[Any, int]], flo.Unbounded])
-assert_type(orders.avg_by("user", of="price"), flo.Stream[flo.ZSet[tuple[Any, float]], flo.Unbounded])
+assert_type(orders.group_by("user").agg(sum=flo.sum("price")), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(ended_orders.to_zset().agg(n=flo.count()), flo.Stream[flo.ZSet[Any], flo.Bounded])
 assert_type(orders.join(orders, on="user", other_on="user"), flo.Stream[flo.ZSet[Any], flo.Unbounded])
 assert_type(
     orders.join(orders, on=lambda o: o.user, other_on="user"),
@@ -132,7 +131,10 @@ assert_type(
     orders.join(orders, on="user", other_on="user", into={"k": "user", "s": nw.col("price") + nw.col("price_right")}),
     flo.Stream[flo.ZSet[Any], flo.Unbounded],
 )
-assert_type(orders.left_join(orders, "user", "user", into={"k": "user"}), flo.Stream[flo.ZSet[Any], flo.Unbounded])
+assert_type(
+    orders.join(orders, "user", "user", into={"k": "user"}, how="right"), flo.Stream[flo.ZSet[Any], flo.Unbounded]
+)
+assert_type(orders.join(orders, "user", how="anti"), flo.Stream[flo.ZSet[Order], flo.Unbounded])
 assert_type(orders.top(3, "price", by="user"), flo.Stream[flo.ZSet[Order], flo.Unbounded])
 assert_type(
     orders.top(3, by="user", order_by=[flo.desc("price"), "user"], with_ties=True),
@@ -146,8 +148,6 @@ assert_type(
 )
 assert_type(ended_orders.sort("price"), flo.Stream[flo.Sequence[Order], flo.Bounded])
 assert_type(ended_orders.key_by("user"), flo.Stream[flo.Keyed[Any, flo.Sequence[Order]], flo.Bounded])
-assert_type(orders.max(of="price"), flo.Stream[flo.ZSet[Any], flo.Unbounded])
-assert_type(orders.max(), flo.Stream[flo.ZSet[Order], flo.Unbounded])
 ended_orders.tumbling(10, "price")
 orders.map_weights(nw.col("weight") * 2)
 

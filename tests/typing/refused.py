@@ -31,13 +31,18 @@ numbers.nest(lambda b: b)  # refused
 open_numbers.zip(words)  # refused
 numbers.map(lambda x: x.upper())  # refused
 open_numbers.count()  # refused
-numbers.max()  # refused
+rows.max()  # refused
+rows.count()  # refused
+rows.sum()  # refused
 numbers.sum(abs)  # refused
 words.distinct()  # refused
 words.first()  # refused
 rows.join(rows, abs)  # refused
 open_numbers.merge(numbers)  # refused
-rows.left_join(rows, abs, abs, into=abs)  # refused
+rows.join(rows, abs, abs, into=abs, how="left")  # refused
+rows.join(rows, abs, abs, into=lambda r, s: r + s, how="right")  # refused
+rows.join(rows, abs, how="full")  # refused
+rows.join(rows, abs, abs, into=min, how="semi")  # refused
 numbers.map(3)  # refused
 rows.union(texts)  # refused
 rows.minus(texts)  # refused
@@ -59,5 +64,8 @@ rows.group_by("a").agg(n=3)  # refused
 rows.join(rows, on="a", how="outer")  # refused
 rows.join(rows, on="a", suffix=3)  # refused
 rows.join(rows, how="left")  # refused
-rows.join(rows, on=abs, other_on=abs, how="left")  # refused
+some.join(some, on=abs, other_on=abs, how="left")  # refused
+words.join(words, on="a", how="left")  # refused
+rows.join(rows, on=abs, other_on=abs, how="left", suffix="_other")  # refused
+rows.left_join(rows, abs, abs)  # refused
 numbers.join(numbers, on="a")  # refused

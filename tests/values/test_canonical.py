@@ -63,12 +63,15 @@ def test_keys_that_are_computed_are_compared_as_columns_are() -> None:
 
     flow = flo.Flow("keys")
     numbers = flow.input("numbers", flo.ZSet[int])
-    flow.output("groups", numbers.count_by(nan_or_zero))
-    flow.output("pairs", numbers.join(numbers, nan_or_zero, nan_or_zero).count())
-    flow.output("keyed", numbers.key_by(nan_or_zero).per_key(lambda s: s.count()).entries())
+    flow.output("groups", numbers.group_by(key=nan_or_zero).agg(n=flo.count()))
+    flow.output("pairs", numbers.join(numbers, nan_or_zero, nan_or_zero).agg(n=flo.count()))
+    flow.output(
+        "keyed",
+        numbers.key_by(nan_or_zero).per_key(lambda s: s.distinct()).entries().group_by("0").agg(n=flo.count()),
+    )
     result = flow.run(numbers={1: 1, 2: 1, 3: 1, 4: 1})
     assert result["groups"] == {(math.nan, 2): 1, (0.0, 2): 1} == result["keyed"]
-    assert result["pairs"] == {8: 1}
+    assert result["pairs"] == {(8,): 1}
 
 
 def test_instants_survive_a_checkpoint() -> None:

@@ -16,7 +16,7 @@ from flo.core.persistent import PersistentMap
 from flo.core.semantics import advance, small_steps, stuck
 from flo.core.stream_type import StreamType
 from flo.core.typing import derive
-from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, SemiJoin
+from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, RightJoin, SemiJoin
 from flo.values.weighted import Bag, ZSet
 from tests.harness import fires, refusal
 from tests.values.zset_cases import added, few, integrated, pieces, run_two, there, zset
@@ -76,11 +76,13 @@ def test_semi_and_anti_join(lefts, rights, bounded):
 
 @few
 @given(pieces(), pieces(), st.booleans(), st.sampled_from([None, both]))
-def test_left_and_full_join(lefts, rights, bounded, into):
+def test_outer_joins(lefts, rights, bounded, into):
     arguments = (integrated(lefts), integrated(rights)) + ((into,) if into else ())
     whole = parts(*arguments)
     expected = added(*whole.matched, *whole.left_only)
     assert run_two(LeftJoin(key, other_key, into), lefts, rights, bounded) == expected
+    expected = added(*whole.matched, *whole.right_only)
+    assert run_two(RightJoin(key, other_key, into), lefts, rights, bounded) == expected
     expected = added(*whole.matched, *whole.left_only, *whole.right_only)
     assert run_two(FullJoin(key, other_key, into), lefts, rights, bounded) == expected
 
@@ -120,7 +122,7 @@ def test_join_zset_needs_something_to_consume():
     assert not stuck(Node((zset(end=True), zset({1: 1})), Join()))
 
 
-@pytest.mark.parametrize("kind", [Join, SemiJoin, AntiJoin, LeftJoin, FullJoin])
+@pytest.mark.parametrize("kind", [Join, SemiJoin, AntiJoin, LeftJoin, RightJoin, FullJoin])
 def test_the_end_comes_when_both_sides_ended_and_the_state_goes(kind):
     operator, _ = advance(Node((zset({1: 1}), zset({2: 1})), kind()))
     graph, outputs = fires(f"{kind.rule}-terminated", Node((zset(end=True), zset(end=True)), operator.operator))
@@ -176,9 +178,10 @@ def test_types():
 
     assert element(Join()) is int
     assert element(Join(key, key)) == tuple[int, float]
-    assert [element(kind(key, key, text)) for kind in (Join, LeftJoin, FullJoin)] == [str] * 3
+    assert [element(kind(key, key, text)) for kind in (Join, LeftJoin, RightJoin, FullJoin)] == [str] * 4
     assert element(SemiJoin()) is element(AntiJoin()) is int
     assert element(LeftJoin()) == tuple[int, float | None]
+    assert element(RightJoin()) == tuple[int | None, float]
     assert element(FullJoin()) == tuple[int | None, float | None]
     error = refusal(derive, Node(None, Join()), (left, StreamType(Bag(int), True)))
     assert isinstance(error, CollectionError)
@@ -204,7 +207,7 @@ def tenth(row: int) -> int:
 
 
 @pytest.mark.parametrize("side", [0, 1])
-@pytest.mark.parametrize("kind", [Join, SemiJoin, AntiJoin, LeftJoin, FullJoin])
+@pytest.mark.parametrize("kind", [Join, SemiJoin, AntiJoin, LeftJoin, RightJoin, FullJoin])
 def test_a_row_at_fault_holds_up_itself_only(kind, side):
     good, bad = zset({5: 1, 2: 1}), zset({5: 1, 0: 1, 2: 1, 7: 1})
     inputs = (bad, good) if side == 0 else (good, bad)

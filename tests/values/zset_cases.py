@@ -68,3 +68,19 @@ def run_two(operator, lefts, rights, bounded=False, seeds=3):
     (output,) = check_operator(operator, (given, given), chunks, seeds)
     assert output.fixed() == bounded
     return output.weights.to_dict()
+
+
+def group(row):
+    return row[0]
+
+
+def number(row):
+    return row[1]
+
+
+def whole_groups(total, by):
+    """The rows of each group, with their weights."""
+    groups = {}
+    for row, weight in total.items():
+        groups.setdefault(None if by is None else by(row), {})[row] = weight
+    return groups

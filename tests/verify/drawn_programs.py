@@ -31,6 +31,10 @@ def around(x: int) -> list[int]:
     return [x, x + 1]
 
 
+def add_all(row: Any) -> int:
+    return sum(part or 0 for part in row)  # a group without positive weights has no largest value
+
+
 def total(stream: Any) -> Any:
     return stream.sum()
 
@@ -73,12 +77,12 @@ VERBS: tuple[Verb, ...] = (
     Verb(("set", "set"), "set", lambda one, two: one.difference(two), (1,)),
     Verb(("zset", "zset"), "zset", lambda one, two: one.join(two, half, half, add)),
     Verb(("zset", "zset"), "zset", lambda one, two: one.minus(two)),
-    Verb(("zset", "zset"), "zset", lambda one, two: one.anti_join(two, half, half)),
+    Verb(("zset", "zset"), "zset", lambda one, two: one.join(two, half, half, how="anti")),
     Verb(("zset",), "zset", lambda one: one.distinct()),
     Verb(("zset",), "zset", lambda one: one.negate()),
-    Verb(("zset",), "zset", lambda one: one.count()),
-    Verb(("zset",), "zset", lambda one: one.sum_by(half, twice).map(sum)),
-    Verb(("zset",), "zset", lambda one: one.max_by(half, twice).map(sum)),
+    Verb(("zset",), "zset", lambda one: one.agg(n=flo.count()).map("n")),
+    Verb(("zset",), "zset", lambda one: one.group_by(key=half).agg(sum=flo.sum(twice)).map(add_all)),
+    Verb(("zset",), "zset", lambda one: one.group_by(key=half).agg(max=flo.max(twice)).map(add_all)),
     Verb(("keyed",), "keyed", lambda one: one.filter_keys(odd)),
     Verb(("keyed",), "keyed", lambda one: one.map_values(twice)),
     Verb(("lattice",), "seq", lambda one: one.event_when_above(3)),

@@ -51,7 +51,7 @@ on some functions, and puts the reports into tables. The suite runs the same che
 Where a row stands for several instances and types, ∀ gives what all of them reached, and the numbers are sums. What
 was tried are inputs of operators, pairs of a value and a delta of collections, and tuples of values of lattices and
 functions. `merge_sorted` gets only sorted sequences, and `zset_to_bag` and `zset_to_set` only weights above zero: they
-refuse others.
+reject others.
 """
 
 

@@ -26,6 +26,8 @@ from flo.verify.programs.rules import named_rules
 from tests.seeded import operators as illegal
 from tests.seeded.lvars import CurrentValue
 
+pytestmark = pytest.mark.every(check=3)
+
 DICE = Random(0)
 
 
@@ -213,17 +215,17 @@ def test_a_function_that_raises_is_an_error_with_its_line() -> None:
     assert flo.verify.check(Map(inverse), flo.Sequence[int], examples={int: [1, 2]}, tries=10).ok
 
 
-def test_what_was_passed_over_where_types_are_a_guess_is_said() -> None:
+def test_inputs_that_are_skipped_because_types_are_a_guess_are_reported() -> None:
     report = flo.verify.check(Map(inverse), most=2, tries=10)
     assert report.ok
-    assert any("passed over" in limit for limit in report.strength.limits)
+    assert any("inputs were skipped" in limit for limit in report.strength.limits)
 
 
 def test_a_function_that_never_returns_is_stopped() -> None:
     with pytest.raises(flo.LawError) as caught:
         flo.verify.check(Map(endless), flo.Sequence[int], examples={int: [2]}, seconds=0.2)
     shown = str(caught.value)
-    assert "a function was given up after 0.2 s of processor time: it had not returned" in shown
+    assert "a function was aborted after 0.2 s of processor time: it had not returned" in shown
     assert "endless(x=2)" in shown
     assert "([2],)" in shown
     assert "test_check.py" in shown

@@ -194,7 +194,7 @@ def test_a_program_that_steps_for_ever_is_refused() -> None:
     flow = flo.Flow()
     (out,) = flow.input("numbers", flo.Sequence[int]).apply(Endless())
     flow.output("out", out)
-    with pytest.raises(flo.LawError, match="`endless` may be taken for ever"):
+    with pytest.raises(flo.LawError, match="`endless` can be taken forever"):
         flow.explore(numbers=[1])
 
 

@@ -16,6 +16,7 @@ from flo.values.sequence import Sequence, SequenceValue
 from flo.verify import laws
 from flo.verify.equality import deep_type
 from flo.verify.exploration.space import find_measure_fault
+from tests.quick import times
 from tests.seeded.collections import Counted, CountedBag
 
 OPEN = flo.StreamType(flo.Sequence(int), bounded=False)
@@ -247,8 +248,8 @@ def test_a_fault_is_found_on_a_small_input(
 
 @pytest.mark.slow
 def test_without_the_fault_they_pass() -> None:
-    assert flo.verify.check(Passing(), flo.Sequence[int], tries=20).ok
-    assert flo.verify.check(Marks(), flo.Sequence[int], flo.Sequence[int], most=2, tries=10).ok
+    assert flo.verify.check(Passing(), flo.Sequence[int], tries=times(10)).ok
+    assert flo.verify.check(Marks(), flo.Sequence[int], flo.Sequence[int], most=2, tries=times(5)).ok
 
 
 def test_orders_of_arrival_are_chosen_at_random_too() -> None:

@@ -18,6 +18,8 @@ from flo.values.weighted import ZSetValue
 from flo.verify import laws
 from flo.verify.data.constants import impure_calls, integers, sizes
 
+pytestmark = pytest.mark.every(check=3)
+
 OPEN = flo.StreamType(flo.Sequence(int), bounded=False)
 LIMITS = {"full": 13}
 

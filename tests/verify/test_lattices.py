@@ -51,7 +51,8 @@ def test_what_is_no_lattice_is_refused(lattice: flo.Lattice[object], law: laws.L
     "lattice",
     [
         flo.Max(int), flo.Min(str), flo.And(), flo.Or(), flo.SetUnion(int), flo.MapUnion(str, flo.Max(int)),
-        flo.Product(flo.Max(int), flo.SetUnion(str)), flo.Versioned(int, flo.Max(int)), flo.GCounter(str),
+        pytest.param(flo.Product(flo.Max(int), flo.SetUnion(str)), marks=pytest.mark.thorough),
+        flo.Versioned(int, flo.Max(int)), flo.GCounter(str),
         flo.PNCounter(str), flo.NaturalSum(int), flo.Flat(str), flo.Lattice.of(frozenset(), union),
         flo.Lattice.of(0, max),
     ],
@@ -160,7 +161,7 @@ def test_a_lattice_of_which_no_values_are_known_says_so() -> None:
 def test_a_lattice_class_of_ones_own_is_tried_when_an_lvar_of_it_is_read() -> None:
     flow = flo.Flow()
     sums = flow.input("sums", flo.LVar(flo.MapUnion(str, flo.Lattice.of(0, add))))
-    with pytest.raises(flo.LawError, match="is not a lattice: the join is idempotent does not hold"):
+    with pytest.raises(flo.LawError, match="is not a lattice: it breaks the law that the join is idempotent"):
         sums.above({"a": 1})
 
 

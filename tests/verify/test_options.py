@@ -1,4 +1,4 @@
-"""What `check` is told, and what it tells: options that mean nothing are refused, and reports say what was done."""
+"""Options and reports of `check`: meaningless options are rejected, and reports say how hard laws were tried."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import random
 import sys
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ import flo
 from flo.values.operators.bags import Count
 from flo.verify import check, laws
 from flo.verify.equality import are_equal
+
+pytestmark = pytest.mark.every(check=5)
 
 
 def total(a: int, x: int) -> int:
@@ -147,12 +150,38 @@ def test_nan_is_nan_wherever_it_is() -> None:
     assert check(lambda a: {"mean": float("nan")}, int).ok
 
 
+def test_functions_are_equal_if_their_code_and_its_values_are() -> None:
+    def adder(n: int) -> Any:
+        return lambda x: x + n
+
+    def recursive() -> Any:
+        def countdown(n: int) -> int:
+            return countdown(n - 1) if n else 0
+
+        return countdown
+
+    for one, other in ((adder(1), adder(1)), (partial(pow, 2), partial(pow, 2)), (recursive(), recursive())):
+        assert are_equal(one, other)
+    for one, other in (
+        (lambda x: x, lambda x: x + 1),
+        (adder(1), adder(2)),
+        (lambda x=1: x, lambda x=2: x),
+        (partial(pow, 2), partial(pow, 3)),
+        (partial(pow, 2), partial(divmod, 2)),
+    ):
+        assert not are_equal(one, other)
+    assert check(adder, int).ok
+    results = iter(range(1_000))
+    assert not check(lambda a: adder(next(results)), int).ok
+
+
 def test_the_simplest_counterexample_is_shown() -> None:
     report = check(lambda a, x: (a + x) / 2, float, float)
     assert report.counterexample is not None
     assert report.counterexample.about == "on a = 0.0, x = 0.0, y = 1.0"
 
 
+@pytest.mark.slow
 def test_a_proof_for_floats_does_not_speak_of_ints() -> None:
     assert "no ints in their place" in str(check(max, float, float))
     assert "no ints in their place" in str(check(lambda a, x: max(a, x), tuple[int, float], tuple[int, float]))
@@ -180,18 +209,28 @@ def test_the_advice_names_the_type_as_it_was_given() -> None:
     assert "examples={list[int]: […]}" in str(caught.value)
 
 
-@pytest.mark.slow
 def test_a_join_that_never_returns_is_named_with_what_it_was_given() -> None:
     def endless(a: int, b: int) -> int:
         while True:
             pass
 
-    with pytest.raises(flo.FunctionError, match="`endless` was given up after 2 s of processor time") as caught:
-        check(flo.Lattice.of(0, endless))
+    with pytest.raises(flo.FunctionError, match=r"`endless` was aborted after 0\.2 s of processor time") as caught:
+        check(flo.Lattice.of(0, endless), seconds=0.2)
     assert ("given", "0, 1") in caught.value.facts
     with pytest.raises(flo.LawError) as refused:
         flow_of(flo.Bag[int], lambda rows: rows.fold_lattice(flo.Lattice.of(0, endless)))
     assert refused.value.facts[:2] == (("join", "endless"), ("given", "0, 1"))
+
+
+def test_a_collection_that_never_returns_is_stopped() -> None:
+    class Endless(flo.Sequence[int]):
+        def mismatch(self, value: Any) -> str | None:
+            while True:
+                pass
+
+    with pytest.raises(flo.FunctionError, match=r"was aborted after 0\.2 s of processor time") as caught:
+        check(Endless(int), seconds=0.2)
+    assert ("check(…, seconds=2.4)", "if it is only slow") in caught.value.instead
 
 
 @pytest.mark.parametrize("reason", [False, True, 0, "", "  ", 3])
@@ -205,14 +244,18 @@ def test_a_claim_is_a_text(reason: Any) -> None:
 def test_a_random_function_is_not_said_to_fall() -> None:
     dice = random.Random(0)
     for f in (lambda v: dice.random(), lambda v: dice.choice([0.0, 0.0, 0.0, 1.0])):
-        with pytest.raises(flo.LawError, match="gives two results for the same arguments"):
+        with pytest.raises(flo.LawError, match="returns two results for the same arguments"):
             flow_of(flo.LVar[flo.Max[int]], lambda x, f=f: x.map_monotone(f, flo.Max(float)))
 
 
+def drawn(totals: tuple[int, int]) -> float:
+    return random.random()
+
+
 def test_finish_is_tried_too() -> None:
-    with pytest.raises(flo.LawError, match="gives two results for the same arguments"):
-        flow_of(flo.ZSet[int], lambda x: x.aggregate_by(abs, lambda row: (row, 1), lambda n: random.random()))
-    flow_of(flo.ZSet[int], lambda x: x.aggregate_by(abs, lambda row: (row, 1), lambda n: n[0] / n[1]))
+    with pytest.raises(flo.LawError, match="returns two results for the same arguments"):
+        flow_of(flo.ZSet[int], lambda x: x.agg(mean=flo.linear(lambda row: (row, 1), drawn)))
+    flow_of(flo.ZSet[int], lambda x: x.agg(mean=flo.linear(lambda row: (row, 1), lambda n: n[0] / n[1])))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ import pytest
 
 from flo.verify.time_limit import INTERVAL, TimeLimit, TimeUp
 
+pytestmark = pytest.mark.every(check=3)
+
 SHORT = 0.05
 
 

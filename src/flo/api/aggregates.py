@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.errors import Origin, TypeMismatch, UnknownVerbError, brief
 from flo.core.labels import label
 
 
@@ -29,17 +29,31 @@ class AggregateSpec:
     range: tuple[Any, Any] | None = None
 
     def __repr__(self) -> str:
-        parts = [_shown(argument) for argument in self.arguments]
-        parts += [_shown(option) for option in self.options]
+        parts = [shown_argument(argument) for argument in self.arguments]
+        options = self.options[:1] if self.kind == "linear" else self.options
+        parts += [shown_argument(option) for option in options if not _is_default(option)]
         for name in ("where", "order_by", "rows", "range"):
             if (given := getattr(self, name)) is not None:
-                parts.append(f"{name}={_shown(given)}")
+                parts.append(f"{name}={shown_argument(given)}")
         return f"flo.{self.kind}({', '.join(parts)})"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise, with what to write instead of `.alias(…)`, `.over(…)` and the like."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            over = f"over(partition_by=…, order_by=…).with_columns(name={self!r})"
+            raise UnknownVerbError(
+                f"`{self!r}` has no `{name}`",
+                instead=((over, "a window") if name == "over" else (f"agg(name={self!r})", "the name is a keyword"),),
+                where=Origin.here(),
+            )
 
     def described(self) -> str:
         """Return the aggregate for `explain`: `sum(price, where=qty > 2)`."""
         parts = [_named(argument) for argument in self.arguments]
-        parts += [_shown(option) for option in self.options if not _is_default(option)]
+        parts += [shown_argument(option) for option in self.options if not _is_default(option)]
         parts += [] if self.order_by is None else [f"order_by={_named(self.order_by)}"]
         parts += [] if self.where is None else [f"where={_named(self.where)}"]
         return f"{self.kind}({', '.join(parts)})"
@@ -50,10 +64,10 @@ def _is_default(option: Any) -> bool:
 
 
 def _named(given: Any) -> str:
-    return given if isinstance(given, str) else _shown(given)
+    return given if isinstance(given, str) else shown_argument(given)
 
 
-def _shown(given: Any) -> str:
+def shown_argument(given: Any) -> str:
     """Return an argument as the user wrote it."""
     if hasattr(given, "_nodes"):
         from flo.columns.readable import readable
@@ -89,6 +103,12 @@ def max(of: Any, *, where: Any = None, rows: Any = None, range: Any = None) -> A
 
 def count_distinct(*of: Any, where: Any = None) -> AggregateSpec:
     """Count the different values of a column, or of several columns together, without nulls."""
+    if not of:
+        raise TypeMismatch(
+            "`count_distinct` must get at least one column",
+            instead=(('flo.count_distinct("x")', "the different values"), ("flo.count()", "the number of rows")),
+            where=Origin.here(),
+        )
     return AggregateSpec("count_distinct", of, where)
 
 
@@ -206,7 +226,7 @@ def mode(of: Any, *, where: Any = None) -> AggregateSpec:
 def linear(of: Any, finish: Any, *, where: Any = None) -> AggregateSpec:
     """Return finish(totals) of an aggregate of your own.
 
-    `of` gives numbers for each row, which are added, and subtracted when the row is taken back: a column or function, a
+    `of` gives numbers for each row, which are added, and subtracted when the row is retracted: a column or function, a
     tuple of these, a dict of these, or a function that returns a tuple. `finish` gets the totals in the same shape; it
     is a function, or an expression of them. Rows in which a number is null are skipped.
     """

@@ -1,4 +1,4 @@
-"""Two streams of rows with the same columns as one type of rows, whatever classes they came from."""
+"""Two streams of rows with the same columns as one type of rows, regardless of their classes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _common(verb: str, name: str, one: Any, other: Any, stream: Any) -> Any:
     elif left.plain is type(None):
         plain = right.plain
     elif plain_type(left.plain) is plain_type(right.plain) is int:
-        plain = Int128
+        plain = int if _fits_64_bits(left.plain) and _fits_64_bits(right.plain) else Int128
     else:
         error = TypeMismatch(
             f"`{verb}` needs columns of one type: `{name}` is {type_name(one)} on the left, and {type_name(other)} in "
@@ -77,6 +77,14 @@ def _common(verb: str, name: str, one: Any, other: Any, stream: Any) -> Any:
         )
         raise name_input(error, stream).located(Origin.here())
     return Optional[plain] if left.nullable or right.nullable else plain  # noqa: UP045
+
+
+def _fits_64_bits(kind: Any) -> bool:
+    """Return whether all integers of a column fit into a signed one of 64 bits."""
+    from flo.columns.cell import cell_of
+
+    cell = cell_of(kind)
+    return cell is not None and str(cell.arrow) in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 
 
 def _refuse_columns(verb: str, left: Any, right: Any, fields: dict[str, Any], others: dict[str, Any]) -> None:

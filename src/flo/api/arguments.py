@@ -4,7 +4,7 @@ user's line, not when the first element arrives."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar, get_args, get_origin
@@ -102,11 +102,6 @@ def is_narrowed(stream: Any, kind: Any) -> bool:
     )
 
 
-def _has_columns(operator: Any) -> bool:
-    parts = vars(operator).values()
-    return any(hasattr(part, "returns") or (hasattr(part, "result_type") and _has_columns(part)) for part in parts)
-
-
 def _before(stream: Any) -> Iterator[Vertex]:
     """Yield the operators that a stream depends on, including those before the body that it belongs to."""
     streams, seen = [stream], set()
@@ -154,26 +149,16 @@ def expect_accumulator(verb: str, initial: Any, f: Any, stream: Any) -> Any:
     return f
 
 
-def expect_number(verb: str, of: Any, stream: Any) -> Any:
-    """Return the function if it returns one number; without a function, the elements must be numbers."""
-    kind = kind_of(stream) if of is None else returned_type(of)
-    if overlaps(int | float | Decimal | Fraction, kind):
-        return of
-    columns = getattr(of, "given", None)
-    columns = columns if isinstance(columns, tuple) else ()
-    twice = next((column for place, column in enumerate(columns) if column in columns[:place]), None)
-    source = "the elements of {input}" if of is None else f"`{name_of(of)}`"
-    error = TypeMismatch(
-        f"`of` in `{verb}` must name one column; it names {twice!r} twice"
-        if twice is not None
-        else f"`{verb}` adds one number per row: expected int, float, Decimal or Fraction, got {type_name(kind)} "
-        f"from {source}",
-        facts=(("{input}", stream.type.described()),),
-        instead=((f"of={columns[0]!r}", "one column"), ("aggregate_by(by, of, finish)", "several columns at once"))
-        if columns
-        else (),
-    )
-    raise name_input(error, stream).located(Origin.here())
+def expect_number(verb: str, of: Any, stream: Any) -> None:
+    """Raise if the function does not return a number."""
+    kind = returned_type(of)
+    if not overlaps(int | float | Decimal | Fraction, kind):
+        error = TypeMismatch(
+            f"`{verb}` adds one number per row: expected int, float, Decimal or Fraction, got {type_name(kind)} "
+            f"from `{name_of(of)}`",
+            facts=(("{input}", stream.type.described()),),
+        )
+        raise name_input(error, stream).located(Origin.here())
 
 
 def expect_directions(verb: str, descending: Any, key: Any) -> bool | tuple[bool, ...]:
@@ -296,6 +281,16 @@ def expect_no_argument(
     """Raise if an argument is given that has no meaning on this collection."""
     if given is not None:
         raise TypeMismatch(f"`{verb}` does not take `{parameter}` here: {why}", instead=instead, where=Origin.here())
+
+
+def expect_known_arguments(verb: str, unknown: Mapping[str, Any], meant: Mapping[str, str]) -> None:
+    """Raise if a verb got arguments that it does not have. `meant` has the names of other libraries, and ours."""
+    for name in unknown:
+        raise TypeMismatch(
+            f"`{verb}` has no argument `{name}`",
+            instead=((f"{verb}(…, {meant[name]})", "the argument for this"),) if name in meant else (),
+            where=Origin.here(),
+        )
 
 
 def expect_kind(

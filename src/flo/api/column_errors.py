@@ -59,7 +59,7 @@ def unknown_column(
     )
 
 
-def say_misfit(error: FloError, subject: str, given: Any) -> None:
+def explain_misfit(error: FloError, subject: str, given: Any) -> None:
     """Say what cannot be computed, and why, where an expression does not fit the types of its columns."""
     _, split, reason = error.summary.partition(NO_FIT)
     from flo.columns.readable import readable

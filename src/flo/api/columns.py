@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, TypeAlias, TypeVar
 
-from flo.api.column_errors import expect_known_columns, say_misfit
+from flo.api.column_errors import expect_known_columns, explain_misfit
 from flo.api.scope import StreamBase, name_input
 from flo.core.elements import type_name
 from flo.core.errors import FloError, Origin, TypeMismatch
@@ -55,8 +55,12 @@ class Of:
 
 def stream_of(row: Any) -> Any:
     """Return the stream that the rows belong to; None if there is none."""
-    stream = getattr(row, "stream", row)
+    stream = _behind(row)
     return stream if isinstance(stream, StreamBase) else None
+
+
+def _behind(row: Any) -> Any:
+    return row.stream if isinstance(row, (Perhaps, KeyOf)) else row
 
 
 def kind_of(row: Any) -> Any:
@@ -100,7 +104,7 @@ def _is_column(given: Any) -> bool:
 
 def bind_columns(verb: str, parameter: str, given: Any, rows: tuple[Any, ...], gives: type | None = None) -> Any:
     """Return the function that the columns denote on one row of each stream; unchanged if one is not a stream."""
-    streams = [getattr(row, "stream", row) for row in rows if row is not WEIGHTS]
+    streams = [_behind(row) for row in rows if row is not WEIGHTS]
     if not all(isinstance(stream, StreamBase) for stream in streams):
         return given  # the verb will raise
     try:
@@ -128,7 +132,7 @@ def _layout(verb: str, parameter: str, row: Any) -> Layout:
 
     if row is WEIGHTS or isinstance(row, Layout):
         return expression.WEIGHTS if row is WEIGHTS else row
-    stream = getattr(row, "stream", row)
+    stream = _behind(row)
     collection = stream.collection
     layout = Layout.of(kind_of(KeyOf(stream) if isinstance(row, KeyOf) else stream))
     if layout is None:
@@ -171,15 +175,15 @@ def column_layout(verb: str, parameter: str, given: Any, stream: Any) -> Layout:
 
 
 def _make_expression(verb: str, parameter: str, given: Any, layouts: tuple[Layout, ...]) -> Expression:
-    from flo.columns.expression import Expression
+    from flo.columns.expression import Expression, names_of
 
-    known = Expression.names_of(layouts)
+    known = [name for called in names_of(layouts) for name in called.values()]
     subject, owner = f"`{parameter}` of `{verb}`", "neither side has" if len(layouts) > 1 else "{input} does not have"
     expect_known_columns(f"`{verb}`" if parameter == COLUMNS else subject, given, known, owner)
     try:
         expression = Expression(given, layouts)
     except FloError as error:
-        say_misfit(error, f"`{verb}`" if parameter == COLUMNS else subject, given)
+        explain_misfit(error, f"`{verb}`" if parameter == COLUMNS else subject, given)
         raise
     return expression
 

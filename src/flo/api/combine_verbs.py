@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, TypeVar, overload
 
 from flo.api.aligning import align_rows
-from flo.api.arguments import expect_keys, expect_kind, expect_no_argument, expect_optional
+from flo.api.arguments import expect_kind, expect_known_arguments, expect_no_argument, expect_optional
 from flo.api.columns import Asked, Columns
-from flo.api.joins import expect_how, expect_plain_join, is_column_join, is_column_key, join_rows
+from flo.api.joins import expect_how, expect_plain_join, is_column_join, join_pairs, join_rows
 from flo.api.scope import B_co, C_co, StreamBase, Wider
 from flo.core.collection import Collection
+from flo.core.errors import Origin
 from flo.core.nested import Nested
 from flo.core.stream_type import Bounded, Unbounded
 from flo.core.structural import Wire
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
-from flo.values.operators.bags import BagJoin, BagUnion
+from flo.values.operators.bags import BagUnion
 from flo.values.operators.keyed_streams import KeyedJoin
 from flo.values.operators.lvars import LVarUnion
 from flo.values.operators.nested_streams import NestedLast, NestedZip
 from flo.values.operators.pairs import UnionSequences, Zip
 from flo.values.operators.sequences import Last
-from flo.values.operators.sets import Difference, Intersection, SetJoin, SetUnion
-from flo.values.operators.zset_joins import Join
-from flo.values.operators.zsets import Minus, Plus
+from flo.values.operators.sets import Difference, Intersection, SetUnion
+from flo.values.operators.zset_joins import AntiJoin, SemiJoin
+from flo.values.operators.zsets import Distinct, Minus, Plus, Positive
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 
@@ -45,6 +46,7 @@ Keys: TypeAlias = "Columns | list[Any]"
 """The columns that rows are joined on."""
 Unordered: TypeAlias = Bag[Any] | Set[Any] | ZSet[Any] | LVar[Any]
 
+ROWS = (("{input}.to_zset()", "rows that can be retracted"),)
 RE_KEY = (("stream.entries().key_by(…).join(…)", "joins on another key"),)
 
 
@@ -56,6 +58,11 @@ def joinable(collection: Collection) -> tuple[tuple[str, str], ...]:
         ("{input}.to_bag()", "drops the order, keeps duplicates"),
         ("{input}.to_zset()", "the same, with retractions"),
     )
+
+
+def _sides(verb: str, left: Any, right: Any) -> tuple[Any, Any]:
+    expect_kind(verb, left, ZSet, instead=ROWS)
+    return align_rows(verb, left, right)
 
 
 class CombineVerbs(StreamBase[C_co, B_co]):
@@ -82,6 +89,31 @@ class CombineVerbs(StreamBase[C_co, B_co]):
                 return this._then(LVarUnion(), other)
             case _:
                 return this._then(UnionSequences(), other)
+
+    def union_distinct(self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[Any], B2]) -> Stream[ZSet[T], B | B2]:
+        """Return the rows of both, each once. `union` keeps duplicates."""
+        left, right = _sides("union_distinct", self, other)
+        return left._then(Plus(), right)._then_named("union_distinct", Distinct())
+
+    def except_(
+        self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[Any], B2], *, all: bool = False
+    ) -> Stream[ZSet[T], B | B2]:
+        """Return the different rows that the other does not have; with `all`, each as often as it is there more often
+        than in the other."""
+        left, right = _sides("except_", self, other)
+        if all:
+            return left._then(Minus(), right)._then_named("except_", Positive())
+        return left._then(Distinct())._then_named("except_", AntiJoin(None, None), right)
+
+    def intersect(
+        self: CombineVerbs[ZSet[T], B], other: Stream[ZSet[Any], B2], *, all: bool = False
+    ) -> Stream[ZSet[T], B | B2]:
+        """Return the different rows that both have; with `all`, each as often as it is in both."""
+        left, right = _sides("intersect", self, other)
+        if all:
+            more = left._then(Minus(), right)._then_named("intersect", Positive())
+            return left._then(Minus(), more)
+        return left._then(Distinct())._then_named("intersect", SemiJoin(None, None), right)
 
     @overload
     def join(
@@ -196,6 +228,8 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         other: Stream[ZSet[U], B2],
         on: Asked[T],
         other_on: Asked[U],
+        *,
+        how: Literal["inner"] = "inner",
     ) -> Stream[ZSet[tuple[T, U]], B | B2]: ...
     @overload
     def join(
@@ -204,6 +238,65 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         on: Asked[T],
         other_on: Asked[U],
         into: Callable[[T, U], R],
+        *,
+        how: Literal["inner"] = "inner",
+    ) -> Stream[ZSet[R], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Asked[T],
+        other_on: Asked[U],
+        *,
+        how: Literal["left"],
+    ) -> Stream[ZSet[tuple[T, U | None]], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Asked[T],
+        other_on: Asked[U],
+        into: Callable[[T, U | None], R],
+        *,
+        how: Literal["left"],
+    ) -> Stream[ZSet[R], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Asked[T],
+        other_on: Asked[U],
+        *,
+        how: Literal["right"],
+    ) -> Stream[ZSet[tuple[T | None, U]], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Asked[T],
+        other_on: Asked[U],
+        into: Callable[[T | None, U], R],
+        *,
+        how: Literal["right"],
+    ) -> Stream[ZSet[R], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Asked[T],
+        other_on: Asked[U],
+        *,
+        how: Literal["full"],
+    ) -> Stream[ZSet[tuple[T | None, U | None]], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Asked[T],
+        other_on: Asked[U],
+        into: Callable[[T | None, U | None], R],
+        *,
+        how: Literal["full"],
     ) -> Stream[ZSet[R], B | B2]: ...
     @overload
     def join(
@@ -212,7 +305,18 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         on: Asked[T],
         other_on: Asked[U],
         into: Columns,
+        *,
+        how: Literal["inner", "left", "right", "full"] = "inner",
     ) -> Stream[ZSet[Any], B | B2]: ...
+    @overload
+    def join(
+        self: CombineVerbs[ZSet[T], B],
+        other: Stream[ZSet[U], B2],
+        on: Asked[T],
+        other_on: Asked[U],
+        *,
+        how: Literal["semi", "anti"],
+    ) -> Stream[ZSet[T], B | B2]: ...
     @overload
     def join(
         self: CombineVerbs[Keyed[K, Any], B],
@@ -231,34 +335,28 @@ class CombineVerbs(StreamBase[C_co, B_co]):
         where: Any = None,
         suffix: str = "_right",
         nulls_equal: bool = False,
+        **unknown: Never,
     ) -> Any:
         """Return pairs with equal keys: `on` is the key of this stream, and of the other unless `other_on` is given.
 
         Rows that are joined on columns give rows with the columns of both; see docs/relational.md for `how` (inner,
         left, right, full, semi, anti, cross), more conditions, suffixes and nulls. Otherwise `on` and `other_on` are
-        functions, and results are pairs, or what `into` makes of them. Without keys: a set of nodes and a set of edges
-        give the edges' destinations; z-sets join on whole elements; keyed streams join on their keys.
+        functions, and results are pairs, with None for a missing partner, or what `into` makes of the two; None as a
+        key equals None. Without keys: a set of nodes and a set of edges give the edges' destinations; z-sets join on
+        whole elements; keyed streams join on their keys.
         """
+        expect_known_arguments("join", unknown, {"left_on": "on=…", "right_on": "other_on=…", "lsuffix": "suffix=…"})
         expect_kind("join", self, Set, Bag, ZSet, Keyed, instead=joinable(self.collection))
+        self.scope.expect_here(other, "join", Origin.here())
         if expect_how(how) == "cross" or (into is None and is_column_join(on, other_on)):
             return join_rows(self, other, on, other_on, how, where, suffix, nulls_equal)
-        expect_plain_join(on, how, where, suffix, nulls_equal)
+        expect_plain_join(how, where, suffix, nulls_equal, self)
         if isinstance(self.collection, Keyed):
             into = expect_optional("join", "into", into, self, other, columns=False)
             for parameter, key in (("on", on), ("other_on", other_on)):
                 expect_no_argument("join", parameter, key, "keyed streams join on their keys", RE_KEY)
             return self._then(KeyedJoin(into), other)
-        into = expect_optional("join", "into", into, self, other)
-        if other_on is None and is_column_key(on):
-            on = other_on = tuple(on) if isinstance(on, list) else on
-        on, other_on = expect_keys("join", on, other_on, self, other)
-        match self.collection:
-            case Bag():
-                return self._then(BagJoin(on, other_on, into), other)
-            case ZSet():
-                return self._then(Join(on, other_on, into), other)
-            case _:
-                return self._then(SetJoin(on, other_on, into), other)
+        return join_pairs(self, other, on, other_on, into, how)
 
     def tee(self: CombineVerbs[C, B]) -> tuple[Stream[C, B], Stream[C, B]]:
         """Return the stream twice. Using a stream in two places has the same effect."""

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from flo.api.arguments import (
     expect_accumulator,
     expect_function,
     expect_kind,
     expect_no_argument,
-    expect_number,
     expect_optional,
     expect_reason,
 )
 from flo.api.columns import Asked, Columns
 from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
 from flo.api.scope import B_co, C_co, StreamBase
+from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Bounded, Unbounded
 from flo.values.operators.bags import Count, Distinct, FoldUnordered, Sort, Sum
 from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.sequences import Fold
 from flo.values.operators.sets import ToBag, ToSet
-from flo.values.operators.zset_aggregates import Aggregate
-from flo.values.operators.zset_aggregates import Count as ZSetCount
-from flo.values.operators.zset_aggregates import Sum as ZSetSum
 from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zsets import Distinct as ZSetDistinct
 from flo.values.operators.zsets import ToZSet, ZSetToBag, ZSetToSet
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 U = TypeVar("U")
-N = TypeVar("N")
 B = TypeVar("B", bound=Unbounded)
 
 
@@ -73,8 +69,15 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def filter(self: ElementVerbs[Set[T], B], keep: Asked[T]) -> Stream[Set[T], B]: ...
     @overload
     def filter(self: ElementVerbs[ZSet[T], B], keep: Asked[T]) -> Stream[ZSet[T], B]: ...
-    def filter(self, keep: Any) -> Any:
+    def filter(self, keep: Any = None, *more: Never, **named: Never) -> Any:
         """Keep the elements for which `keep` is true."""
+        if more or named or isinstance(keep, (list, tuple, bool)):
+            raise TypeMismatch(
+                "`filter` must get one condition",
+                facts=(("given", ", ".join([*(brief(each) for each in (keep, *more) if each is not None), *named])),),
+                instead=(('filter((nw.col("a") > 1) & (nw.col("b") == 2))', "several in one"),),
+                where=Origin.here(),
+            )
         kept = self._then(Filter(expect_function("filter", "keep", keep, self, gives=bool)))
         kept.key = self.key
         return kept
@@ -129,11 +132,10 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def count(self: ElementVerbs[Bag[T], Bounded]) -> Stream[Sequence[int], Bounded]: ...
     @overload
     def count(self: ElementVerbs[Set[T], Bounded]) -> Stream[Sequence[int], Bounded]: ...
-    @overload
-    def count(self: ElementVerbs[ZSet[T], B]) -> Stream[ZSet[int], B]: ...
     def count(self) -> Any:
-        """Return the number of elements of the whole stream; for a z-set, a row that changes as rows come and go."""
-        return self._then(Aggregate(None, ZSetCount()) if isinstance(self.collection, ZSet) else Count())
+        """Return the number of elements of the whole stream. For a z-set: `agg(n=flo.count())`."""
+        _expect_no_zset("count", self, "{input}.agg(n=flo.count())")
+        return self._then(Count())
 
     @overload
     def sum(self: ElementVerbs[Sequence[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
@@ -141,24 +143,15 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def sum(self: ElementVerbs[Bag[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
     @overload
     def sum(self: ElementVerbs[Set[T], Bounded]) -> Stream[Sequence[T], Bounded]: ...
-    @overload
-    def sum(self: ElementVerbs[ZSet[T], B], of: None = None) -> Stream[ZSet[T], B]: ...
-    @overload
-    def sum(self: ElementVerbs[ZSet[T], B], of: Callable[[T], N]) -> Stream[ZSet[N], B]: ...
-    @overload
-    def sum(self: ElementVerbs[ZSet[T], B], of: Columns) -> Stream[ZSet[Any], B]: ...
     def sum(self, of: Any = None) -> Any:
         """Return the sum of the whole stream. Floats are added exactly, so that their order does not matter.
 
-        For a z-set it is a row that changes as rows come and go: the sum of `of(element)` times its weight.
+        For a z-set: `agg(sum=flo.sum(…))`.
         """
-        if isinstance(self.collection, ZSet):
-            return self._then(
-                Aggregate(None, ZSetSum(expect_number("sum", expect_optional("sum", "of", of, self), self)))
-            )
+        _expect_no_zset("sum", self, "{input}.agg(sum=flo.sum(…))")
         into_bag = ".to_bag()" if isinstance(self.collection, Set) else ""  # a set would drop equal numbers
         code = f"stream{into_bag}.map(of).sum()"
-        expect_no_argument("sum", "of", of, "only z-sets support it", ((code, "sums the results of `of`"),))
+        expect_no_argument("sum", "of", of, "it adds the elements", ((code, "sums the results of `of`"),))
         return self._then(Sum())
 
     @overload
@@ -169,6 +162,10 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def sort(self: ElementVerbs[Set[T], Bounded], key: Asked[T] | None = None) -> Stream[Sequence[T], Bounded]: ...
     def sort(self, key: Any = None) -> Any:
         """Sort the whole stream by `key`. This turns a bag or a set into a sequence."""
+        ordered = ("{input}.over(order_by=…).with_columns(n=flo.row_number())", "all rows, with their places")
+        expect_kind(
+            "sort", self, Sequence, Bag, Set, instead=(("{input}.top(n, order_by=…)", "the first rows"), ordered)
+        )
         return self._then(Sort(expect_optional("sort", "key", key, self)))
 
     @overload
@@ -217,6 +214,12 @@ class ElementVerbs(StreamBase[C_co, B_co]):
     def to_zset(self) -> Any:
         """Return the elements with their counts as weights."""
         return self._then(ToZSet())
+
+
+def _expect_no_zset(verb: str, stream: Any, code: str) -> None:
+    """Raise for a z-set, whose aggregates are those of `agg`."""
+    if isinstance(stream.collection, ZSet):
+        expect_kind(verb, stream, Sequence, Bag, Set, instead=((code, "a row that changes as rows come and go"),))
 
 
 def first_of_each(stream: Any, on: Any, order_by: Any) -> Any:

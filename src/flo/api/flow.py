@@ -6,16 +6,17 @@ Also the registry of engines: `flow.on(place)` finds the engine that runs flows 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from dataclasses import is_dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, overload
 
 from flo.api.explain import explain_flow
 from flo.api.running import FlowLoop, Result, expect_known, schedule_of
 from flo.api.scope import Scope
 from flo.api.stream import Stream
-from flo.api.table_input import changes_of
 from flo.columns.dicts import as_rows
 from flo.core.collection import Collection
 from flo.core.dag import compile_graph, live_vertices
+from flo.core.elements import type_name, unhashable_field
 from flo.core.errors import FloError, NameTakenError, Origin, TypeMismatch, UnknownNameError, UnusedInputError, brief
 from flo.core.event_loop import Schedule
 from flo.core.graph import Graph
@@ -80,7 +81,7 @@ class Flow:
         """Declare an input that data is pushed to. It is unbounded, so it may never end, unless `bounded=True`."""
         here = Origin.here()
         try:
-            stream_type = StreamType(as_rows(Collection.of(collection)), bounded)
+            stream_type = StreamType(_expect_hashable(as_rows(Collection.of(collection))), bounded)
         except FloError as error:
             raise error.located(here) from None
         return self._scope.add_input(name, stream_type, here)
@@ -122,6 +123,8 @@ class Flow:
         not there does nothing. In tables a column `_deleted` names deletes. With `order_by` the change of a key with
         the largest value in that column counts, whenever it arrives.
         """
+        from flo.columns.changes import changes_of
+
         here = Origin.here()
         try:
             changes, columns = changes_of(name, row, key, order_by)
@@ -334,3 +337,30 @@ def _operators(scope: Scope) -> Iterator[tuple[Operator, StreamTypes]]:
         yield vertex.operator, tuple(stream.type for stream in vertex.inputs)
         if vertex.body is not None:
             yield from _operators(vertex.body)
+
+
+def _expect_hashable(collection: Collection) -> Collection:
+    """Return the collection. Raises if it compares its rows by hash, and a column is of lists, dicts or sets."""
+    element = getattr(collection, "element", None)
+    if not getattr(collection, "unordered", False):
+        return collection
+    if is_dataclass(element) and getattr(element, "__hash__", None) is None:
+        raise TypeMismatch(
+            f"rows of a {collection.name} must be hashable; {type_name(element)} is a dataclass that can be changed",
+            instead=(("@dataclass(frozen=True)", f"before the class {type_name(element)}"),),
+        )
+    found = unhashable_field(element)
+    if found is None:
+        return collection
+    name, kind = found
+    parts = ", ".join(type_name(part) for part in get_args(kind) if part is not type(None)) or "T"
+    listed = get_origin(kind) is list
+    raise TypeMismatch(
+        f"rows of a {collection.name} must be hashable; `{name}` of {type_name(element)} is {type_name(kind)}",
+        instead=(
+            (
+                f"{name}: tuple[{parts if listed else 'T'}, ...]",
+                f"in {type_name(element)}: tuples are columns of lists",
+            ),
+        ),
+    )

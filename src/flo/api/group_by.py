@@ -6,27 +6,39 @@ operator, its state and a shuffle only see what is needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from itertools import combinations, count
+from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
 
-from flo.api.aggregates import AggregateSpec
+from flo.api.aggregates import AggregateSpec, shown_argument
 from flo.api.aligning import retype
-from flo.api.arguments import expect_kind
+from flo.api.arguments import expect_function, expect_kind
 from flo.api.column_errors import expect_known_columns
-from flo.api.columns import bind_columns
+from flo.api.columns import Of, bind_columns
 from flo.api.ordering import bind_order
-from flo.api.projections import bind_rows, is_column_function
-from flo.api.row_names import columns_of, expect_new_name, named_columns
+from flo.api.projections import (
+    bind_rows,
+    columns_of,
+    element_of,
+    expect_new_name,
+    has_columns,
+    is_column_function,
+    named_columns,
+)
 from flo.api.scope import name_input
+from flo.api.window_functions import WindowSpec
 from flo.core.elements import type_name
-from flo.core.errors import FloError, Origin, TypeMismatch, brief
+from flo.core.errors import FloError, Origin, TypeMismatch, UnknownVerbError, brief
 from flo.core.stream_type import Unbounded
 from flo.core.structural import Source
 from flo.values.operators.elementwise import Map
 from flo.values.operators.group_by import Aggregated, GroupBy
 from flo.values.operators.zsets import Plus
 from flo.values.weighted import ZSet
+from flo.verify.functions.obligations import Obligation
+from flo.verify.functions.rejections import expect
+from flo.verify.laws import A_FUNCTION
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
@@ -34,6 +46,7 @@ if TYPE_CHECKING:
 B = TypeVar("B", bound=Unbounded)
 ARGUMENT = "=="
 """The names of the argument columns begin with this; no column of a user does."""
+CONDITIONS = ("having", "filter", "where")
 SET, PRESENT = "=set", f"{ARGUMENT}present"
 
 
@@ -46,8 +59,21 @@ class Grouped(Generic[B]):
     def __repr__(self) -> str:
         return f"<{self._verb} {', '.join(self._keys)} of {self._stream!r}>"
 
-    def agg(self, **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
+    if not TYPE_CHECKING:  # type checkers know that there is only `agg`
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise, with what to write instead."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            own = "agg(n=flo.count())" if name in ("count", "len", "size") else f"agg({name}=flo.{name}(…))"
+            instead = (
+                ("agg(…).filter(…)", "conditions on groups") if name in CONDITIONS else (own, "aggregates by name")
+            )
+            raise UnknownVerbError(f"`{self._verb}` has no verb `{name}`", instead=(instead,), where=Origin.here())
+
+    def agg(self, *unnamed: Never, **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
         """Return a row for each group: its columns, and a column for each aggregate."""
+        expect_names(unnamed)
         found: Stream[ZSet[Any], B] = aggregated(self._stream, self._keys, aggregates, self._sets)
         return found
 
@@ -66,11 +92,20 @@ def group_rows(
             instead=((".agg(…)", "one row for all rows"),),
             where=Origin.here(),
         )
+    bind_rows(verb, keys, stream)  # raises if they do not fit
     return Grouped(stream, keys, sets(tuple(keys)) if sets else None, verb)
 
 
 def expect_known_here(subject: str, given: Any, stream: Any) -> None:
     """Raise if a column is unknown to the stream; functions and what is no column are judged later."""
+    if is_column_function(given):
+        return
+    if isinstance(given, (tuple, list, Mapping)):
+        raise TypeMismatch(
+            f"{subject} must get columns one by one; got {brief(given)}",
+            instead=(("lambda row: (row.a, row.b)", "several values as one"),),
+            where=Origin.here(),
+        )
     try:
         expect_known_columns(subject, given, columns_of(stream, "agg"))
     except FloError as error:
@@ -89,7 +124,7 @@ def cube_sets(keys: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 def expect_sets(sets: Iterable[Any]) -> list[tuple[str, ...]]:
     """Return grouping sets as tuples of names."""
-    found = [(each,) if isinstance(each, str) else tuple(each) for each in sets]
+    found = [tuple(each) if isinstance(each, (list, tuple)) else (each,) for each in sets]
     for name in (name for each in found for name in each):
         if not isinstance(name, str):
             raise TypeMismatch(
@@ -110,6 +145,7 @@ def aggregated(
     from flo.columns.row_types import row_type
 
     _expect_aggregates(keys, aggregates)
+    _expect_sets_for_id(aggregates, sets)
     plan = _Plan(stream, dict(keys), whole=() in (((),) if not keys else sets or ()))
     specs = {name: plan.add(name, spec) for name, spec in aggregates.items() if spec.kind != "grouping_id"}
     rows = plan.project(sets)
@@ -135,6 +171,18 @@ def aggregated(
     return result
 
 
+def expect_names(unnamed: tuple[Any, ...]) -> None:
+    """Raise if aggregates have no names."""
+    for given in unnamed:
+        shown = shown_argument(given)
+        named = f"agg({given.kind}_1={shown})" if isinstance(given, AggregateSpec) else "agg(n=flo.count(), …)"
+        raise TypeMismatch(
+            f"`agg` must get aggregates by name; got {shown}",
+            instead=((named, "name=aggregate"),),
+            where=Origin.here(),
+        )
+
+
 def _expect_aggregates(keys: Mapping[str, Any], aggregates: Mapping[str, Any]) -> None:
     if not aggregates:
         raise TypeMismatch(
@@ -143,9 +191,15 @@ def _expect_aggregates(keys: Mapping[str, Any], aggregates: Mapping[str, Any]) -
             where=Origin.here(),
         )
     for name, spec in aggregates.items():
+        if isinstance(spec, WindowSpec):
+            raise TypeMismatch(
+                f"`{name}` of `agg` must be an aggregate; got the window function {spec!r}",
+                instead=((f"over(…).with_columns({name}={spec!r})", "one result beside each row"),),
+                where=Origin.here(),
+            )
         if not isinstance(spec, AggregateSpec):
             raise TypeMismatch(
-                f"`{name}` of `agg` must be an aggregate; got {brief(spec)}",
+                f"`{name}` of `agg` must be an aggregate; got {shown_argument(spec)}",
                 instead=(
                     (f"{name}=flo.sum({spec!r})" if isinstance(spec, str) else f"{name}=flo.sum(…)", "or another"),
                     (f"{name}=flo.count()", "counts rows"),
@@ -158,7 +212,23 @@ def _expect_aggregates(keys: Mapping[str, Any], aggregates: Mapping[str, Any]) -
                 instead=((f"over(…).with_columns({name}=…)", "aggregates over frames"),),
                 where=Origin.here(),
             )
+        if spec.kind in ("first", "last") and spec.order_by is None:
+            raise TypeMismatch(
+                f"`{name}={spec!r}` of `agg` must say in which order",
+                instead=((f"flo.{spec.kind}({shown_argument(spec.arguments[0])}, order_by=…)", "by a column"),),
+                where=Origin.here(),
+            )
         expect_new_name("agg", name, keys)
+
+
+def _expect_sets_for_id(aggregates: Mapping[str, Any], sets: Any) -> None:
+    for name, spec in aggregates.items():
+        if spec.kind == "grouping_id" and sets is None:
+            raise TypeMismatch(
+                f"`{name}=flo.grouping_id()` must be in the `agg` of a `rollup`, `cube` or `grouping_sets`",
+                instead=(('rollup("a", "b").agg(…)', "has several groupings, which it tells apart"),),
+                where=Origin.here(),
+            )
 
 
 class _Plan:
@@ -173,16 +243,20 @@ class _Plan:
         self._shown: dict[str, str] = {}
         self._kinds: dict[str, Any] = {}
         self._directions: dict[str, tuple[bool, ...]] = {}
+        self._element = element_of(stream)
 
     def add(self, name: str, spec: AggregateSpec) -> AggregateSpec:
         """Return the aggregate with its arguments and condition as names of columns."""
         self._given[name], self._shown[name] = spec, f"`{name}={spec!r}` of `agg`"
         for each in (*spec.arguments, *(() if spec.where is None else (spec.where,))):
             expect_known_here(self._shown[name], each, self.stream)
-        arguments = [self._column(name, each) for each in spec.arguments]
+        given = list(spec.arguments)
         if spec.order_by is not None:
             ordered, self._directions[name] = self._ordered(spec.order_by)
-            arguments += [self._column(name, each) for each in ordered]
+            given += ordered
+        arguments: list[str] = []
+        for each in given:
+            arguments.append(self._column(name, each, arguments))
         where = None if spec.where is None else self._column(name, spec.where)
         return AggregateSpec(spec.kind, tuple(arguments), where, spec.options)
 
@@ -191,14 +265,19 @@ class _Plan:
         given = bound.key.given
         return list(given), bound.directions
 
-    def _column(self, aggregate: str, given: Any) -> str:
-        """Return the name of the column with this argument; equal arguments share one."""
+    def _column(self, aggregate: str, given: Any, taken: Sequence[str] = ()) -> str:
+        """Return the name of the column with this argument. Equal arguments of different aggregates share one; those of
+        one aggregate do not, because its state has a column for each: `taken` are the columns that it has already."""
         from flo.columns.expression import expression_text
 
-        known = given if is_column_function(given) else expression_text(given)
-        if known not in self._names:
-            name = self._names[known] = f"{ARGUMENT}{len(self._names)}"
-            self.columns[name], self._called[name] = given, aggregate
+        text = given if is_column_function(given) else expression_text(given)
+        for again in count():
+            known = text, again
+            if known not in self._names:
+                name = self._names[known] = f"{ARGUMENT}{len(self._names)}"
+                self.columns[name], self._called[name] = given, aggregate
+            if self._names[known] not in taken:
+                break
         return self._names[known]
 
     def project(self, sets: tuple[tuple[str, ...], ...] | None) -> Any:
@@ -206,7 +285,7 @@ class _Plan:
         from flo.columns.cell import fields_of
 
         if self.whole:
-            self.columns[PRESENT] = _literal(True)
+            self.columns[PRESENT] = _literal(True) if has_columns(self.stream) else _is_present
         if sets is not None and any(map(is_column_function, self.columns.values())):
             self.stream = self._projected(self.columns)  # functions are called once, whatever the sets
             self.columns = {name: name for name in self.columns}
@@ -263,30 +342,57 @@ class _Plan:
             )
             raise name_input(problem, self.stream).located(Origin.here())
         kinds = tuple(self._kinds[each] for each in spec.arguments)
+        if spec.kind == "linear" and is_column_function(spec.options[0]):
+            expect_function("agg", "finish", spec.options[0], Of(Any, "the totals"), columns=False)
         try:
             found = aggregate_of(spec.kind, spec.options, kinds, self._directions.get(name, ()))
         except TypeError as error:
             problem = TypeMismatch(
                 f"{self._shown[name]} cannot be computed: {error}",
                 facts=(("{input}", self.stream.type.described()),),
-                instead=_as_numbers(self._given[name]) if "numbers" in str(error) else (),
+                instead=_converted(self._given[name], kinds[0] if kinds else None),
             )
             raise name_input(problem, self.stream).located(Origin.here()) from None
+        if spec.kind == "linear":
+            self._expect_functions(self._given[name].arguments)
         always = spec.kind in ("count", "count_distinct", "collect")
         restricted = spec.where is not None or self.whole
         return found if always or not restricted else Found(found.aggregator, or_none(found.kind))
 
+    def _expect_functions(self, given: tuple[Any, ...]) -> None:
+        """Raise if a function of rows gives two results for one row: what it added could not be subtracted."""
+        try:
+            for each in filter(is_column_function, given):
+                expect(Obligation("agg", each, (A_FUNCTION,), (self._element,)))
+        except FloError as error:
+            raise name_input(error, self.stream).located(Origin.here()) from None
 
-def _as_numbers(spec: AggregateSpec) -> tuple[tuple[str, str], ...]:
-    """Return how to make numbers of a column."""
-    of = spec.arguments[0]
-    return ((f'flo.{spec.kind}(nw.col("{of}").cast(nw.Float64))', "if the texts are numbers"),) * isinstance(of, str)
+
+def _converted(spec: AggregateSpec, kind: Any) -> tuple[tuple[str, str], ...]:
+    """Return how to make a column fit: numbers of texts and durations, and texts of others."""
+    from flo.columns.aggregate_types import Kind
+    from flo.values.exact import plain_type
+
+    of, plain = spec.arguments[0] if spec.arguments else None, plain_type(Kind.of(kind).plain)
+    if not isinstance(of, str):
+        return ()
+    if spec.kind == "string_agg":
+        return ((f'flo.string_agg(nw.col("{of}").cast(nw.String))', "the values as texts"),)
+    if plain is str and spec.kind not in ("bool_and", "bool_or"):
+        return ((f'flo.{spec.kind}(nw.col("{of}").cast(nw.Float64))', "if the texts are numbers"),)
+    if plain is timedelta and spec.kind not in ("bool_and", "bool_or"):
+        return ((f'flo.{spec.kind}(nw.col("{of}").dt.total_seconds())', "in seconds"),)
+    return ()
 
 
 def _or_none(kind: Any) -> Any:
     from flo.columns.aggregate_types import or_none
 
     return or_none(kind)
+
+
+def _is_present(element: Any) -> bool:
+    return True
 
 
 def _literal(value: Any) -> Any:

@@ -1,27 +1,29 @@
-"""Joins of rows with named columns: every `how`, more conditions, and nulls as in SQL.
+"""Every `how` of `join`: as rows with named columns if both keys are columns, and as pairs otherwise.
 
-A result has the columns of the left row, then those of the right. A column that both are joined on by the same name
+A row has the columns of the left row, then those of the right. A column that both are joined on by the same name
 occurs once; other columns of the right with a name of the left get a suffix. Null keys match nothing, unless they are
 asked to be equal to each other. All of it is composed of the joins, filters and unions of z-sets.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, get_args
 
 from flo.api.aligning import retype
-from flo.api.arguments import expect_kind
-from flo.api.columns import Perhaps, bind_columns, is_expression, kind_of
-from flo.api.row_names import columns_of, expect_column
+from flo.api.arguments import expect_keys, expect_kind, expect_no_argument, expect_optional
+from flo.api.columns import Perhaps, bind_columns, is_expression, row_layout
+from flo.api.ordering import one_or_tuple
+from flo.api.projections import columns_of, expect_column
 from flo.core.elements import type_name
-from flo.core.errors import Origin, TypeMismatch, brief
-from flo.core.type_relations import overlaps
+from flo.core.errors import FloError, Origin, TypeMismatch, brief
+from flo.core.type_relations import may_be_equal
 from flo.values.operators.bags import BagJoin
 from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.sets import SetJoin
-from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, SemiJoin
+from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, RightJoin, SemiJoin
 from flo.values.operators.zsets import Distinct, Plus
 from flo.values.weighted import Bag, Set, ZSet
 
@@ -38,6 +40,9 @@ MEANING = {
     "cross": "all pairs",
 }
 HOW = tuple(MEANING)
+MAPPED = (("join(…).map(…)", "other results"),)
+OUTER = {"left": LeftJoin, "right": RightJoin, "full": FullJoin}
+FILTERING = {"semi": SemiJoin, "anti": AntiJoin}
 
 
 def expect_how(how: Any) -> str:
@@ -64,26 +69,72 @@ def is_column_join(on: Any, other_on: Any) -> bool:
     return is_column_key(on) and (other_on is None or is_column_key(other_on))
 
 
-def expect_plain_join(on: Any, how: str, where: Any, suffix: str, nulls_equal: bool) -> None:
+def expect_plain_join(how: str, where: Any, suffix: str, nulls_equal: bool, left: Any) -> None:
     """Raise if a join of pairs gets an argument that only joins of rows have."""
-    if on is None and how != "inner":
-        raise _no_keys(how)
-    for name, given, usual in (
-        ("how", how, "inner"),
-        ("where", where, None),
-        ("suffix", suffix, RIGHT),
-        ("nulls_equal", nulls_equal, False),
+    if how != "inner":
+        _expect_zset(left)
+    for name, given, is_usual in (
+        ("where", where, where is None),
+        ("suffix", suffix, suffix == RIGHT),
+        ("nulls_equal", nulls_equal, nulls_equal is False),
     ):
-        if given is not usual and given != usual:
+        if not is_usual:
             raise TypeMismatch(
                 f"`join` takes `{name}` only if both keys are columns, and without `into`",
                 facts=((name, brief(given)),),
-                instead=(
-                    (f'join(other, on="id", {name}=…)', "rows with the columns of both"),
-                    ("left_join(…), full_join(…), semi_join(…), anti_join(…)", "pairs, by functions"),
-                ),
+                instead=((f'join(other, on="id", {name}=…)', "rows with the columns of both"),),
                 where=Origin.here(),
             )
+
+
+def _expect_zset(left: Any) -> None:
+    expect_kind("join", left, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+
+
+def perhaps(left: Any, right: Any, how: str) -> tuple[Any, Any]:
+    """Return the rows that results are made of: those of a side that may be missing, or of both."""
+    return (
+        Perhaps(left) if how in ("right", "full") else left,
+        Perhaps(right) if how in ("left", "full") else right,
+    )
+
+
+def join_pairs(left: Any, right: Any, on: Any, other_on: Any, into: Any, how: str) -> Any:
+    """Return the join of two streams by any keys, as pairs, or as what `into` makes of them."""
+    if other_on is None and is_column_key(on):
+        other_on = on
+    on, other_on = (one_or_tuple(key) if isinstance(key, list) else key for key in (on, other_on))
+    on, other_on = expect_keys("join", on, other_on, left, right)
+    if on is None and how != "inner":
+        raise _no_keys(how)
+    if how in FILTERING:
+        expect_no_argument("join", "into", into, f'with how="{how}" the results are rows of this stream', MAPPED)
+        return left._then_named("join", FILTERING[how](on, other_on), right)
+    into = expect_optional("join", "into", into, *perhaps(left, right, how))
+    operators = {Bag: BagJoin, Set: SetJoin, ZSet: OUTER.get(how, Join)}
+    return left._then_named("join", operators[type(left.collection)](on, other_on, into), right)
+
+
+def combined_names(
+    verb: str, left: tuple[str, ...], right: tuple[str, ...], shared: Collection[str], suffix: str
+) -> dict[str, tuple[int, str]]:
+    """For each column of two rows side by side, its side and its name there. Raises if two have the same name.
+
+    Columns that are shared occur once; others of the right with a name of the left get the suffix."""
+    found = {name: (0, name) for name in left}
+    for name in right:
+        called = f"{name}{suffix}" if name in left else name
+        if name in shared:
+            continue
+        if called in found:
+            raise TypeMismatch(
+                f"`{verb}` makes two columns `{called}`",
+                facts=(("left", ", ".join(left)), ("right", ", ".join(right)), ("suffix", brief(suffix))),
+                instead=((f'{verb}(…, suffix="{suffix}2")', "another suffix"), ("rename(…)", "before it")),
+                where=Origin.here(),
+            )
+        found[called] = (1, name)
+    return found
 
 
 @dataclass(frozen=True)
@@ -104,20 +155,8 @@ class Sides:
 
     def names(self) -> dict[str, tuple[int, str]]:
         """For each column of the result, its side and its name there. Raises if two have the same name."""
-        found = {name: (0, name) for name in columns_of(self.left, "join")}
-        for name in columns_of(self.right, "join"):
-            if name in self.shared:
-                continue
-            called = f"{name}{self.suffix}" if name in found else name
-            if called in found:
-                raise TypeMismatch(
-                    f"`join` makes two columns `{called}`",
-                    facts=(("left", ", ".join(columns_of(self.left, "join"))), ("suffix", self.suffix)),
-                    instead=((f'join(…, suffix="{self.suffix}2")', "another suffix"), ("rename(…)", "before the join")),
-                    where=Origin.here(),
-                )
-            found[called] = (1, name)
-        return found
+        left, right = columns_of(self.left, "join"), columns_of(self.right, "join")
+        return combined_names("join", left, right, self.shared, self.suffix)
 
     def keys(self, *, apart: bool = False) -> tuple[Any, Any]:
         """Return the keys of both sides as expressions; with `apart`, such that no nulls are equal."""
@@ -132,43 +171,41 @@ class Sides:
         """Return whether the keys of both sides may be null."""
         return all(any(field.nullable for field in key.schema) for key in self.keys())
 
-    def into(self, *, left_missing: bool = False, right_missing: bool = False, swapped: bool = False) -> Any:
+    def into(self, how: str) -> Any:
         """Return what makes a result of two rows, one of which may be missing."""
-        inner = self._inner_names(swapped)
-        given: dict[str, Any] = {}
-        for name, (side, column) in self.names().items():
-            given[name] = inner[side][column]
-            if name in self.shared and left_missing:
-                given[name] = _coalesce(inner[0][column], inner[1][column])
-        rows = [Perhaps(self.left) if left_missing else self.left, Perhaps(self.right) if right_missing else self.right]
-        return bind_columns("join", "columns", given, tuple(reversed(rows) if swapped else rows))
+        from flo.columns.building import coalesced
+        from flo.columns.expression import names_of
 
-    def _inner_names(self, swapped: bool) -> list[dict[str, str]]:
-        """For each side, the names of its columns in an expression of both rows."""
-        streams = [self.right, self.left] if swapped else [self.left, self.right]
-        first = {name: name for name in columns_of(streams[0], "join")}
-        second = {name: f"{name}{RIGHT}" if name in first else name for name in columns_of(streams[1], "join")}
-        return [second, first] if swapped else [first, second]
+        called, rows = names_of(self._layouts()), perhaps(self.left, self.right, how)
+        given: dict[str, Any] = {name: called[side][column] for name, (side, column) in self.names().items()}
+        for name in self.shared if how in ("right", "full") else ():
+            given[name] = coalesced(called[0][name], called[1][name])
+            try:
+                bind_columns("join", "columns", given[name], rows)
+            except FloError:
+                raise self._of_two_types(name, how) from None
+        return bind_columns("join", "columns", given, rows)
+
+    def _layouts(self) -> tuple[Any, Any]:
+        return row_layout("join", "columns", self.left), row_layout("join", "columns", self.right)
+
+    def _of_two_types(self, name: str, how: str) -> TypeMismatch:
+        kinds = [type_name(layout.cells[layout.names.index(name)].kind) for layout in self._layouts()]
+        return TypeMismatch(
+            f'`join` with how="{how}" makes one column `{name}` of both keys, which are {kinds[0]} and {kinds[1]}',
+            instead=(
+                (f"nw.col({name!r}).cast(…)", "converts one of them, before the join"),
+                (f"rename({name}=…)", "before the join, for a column of each side"),
+            ),
+            where=Origin.here(),
+        )
 
 
 def _null_side(on: tuple[Any, ...], side: int) -> Any:
     """Return a column that is 0 if no key is null, and else the number of the side."""
-    from flo.columns.building import if_else, literal
+    from flo.columns.building import all_there, if_else, literal
 
-    return if_else(~_all_there(on), literal(side), literal(0))
-
-
-def _all_there(on: tuple[Any, ...]) -> Any:
-    """Return a condition: no key is null."""
-    from flo.columns.building import all_there
-
-    return all_there(on)
-
-
-def _coalesce(one: str, other: str) -> Any:
-    from flo.columns.building import coalesced
-
-    return coalesced(one, other)
+    return if_else(~all_there(on), literal(side), literal(0))
 
 
 def join_rows(
@@ -190,46 +227,65 @@ def join_rows(
         for key in keys:
             if isinstance(key, str):
                 expect_column(stream, "join", key, columns_of(stream, "join"))
-    _expect_comparable(sides)
+            _expect_no_condition(key)
+    expect_comparable("join", left, right, *sides.keys(), "on=…, other_on=…")
     apart = not nulls_equal and how != "cross" and sides.may_be_null()
-    if how == "right":
-        swapped = Sides(right, left, sides.other_on, sides.on, suffix)
-        return _outer_one(swapped, sides, where, apart, swapped_names=True)
-    if how == "left":
-        return _outer_one(sides, sides, where, apart, swapped_names=False)
-    if how == "full":
-        return _full(sides, where, apart)
-    if how in ("semi", "anti"):
+    if how in OUTER:
+        return _outer(sides, how, where, apart)
+    if how in FILTERING:
         return _matching(sides, how, where, apart)
     return _inner(sides, where, apart)
 
 
-def _expect_comparable(sides: Sides) -> None:
-    """Raise if two keys have types whose values are never equal."""
-    from flo.columns.aggregate_types import Kind
+def _expect_no_condition(key: Any) -> None:
+    """Raise if a key is a comparison: rows would be joined by whether it holds."""
+    from flo.columns.building import is_condition
     from flo.columns.readable import readable
 
-    for one, other, left, right in zip(sides.on, sides.other_on, *map(_kinds_of, sides.keys()), strict=True):
-        kinds = Kind.of(left).plain, Kind.of(right).plain
-        if type(None) not in kinds and not overlaps(*kinds):
-            shown = [f"`{readable(key)}`, {type_name(kind)}" for key, kind in ((one, left), (other, right))]
+    if is_condition(key):
+        raise TypeMismatch(
+            f"`on` of `join` must be the columns that are equal; got the condition {readable(key)}",
+            instead=(
+                ('join(other, on="id")', "rows with equal keys"),
+                ("join(other, on=…, where=…)", "and a condition on the columns of both"),
+                ('join(other, how="cross", where=…)', "a condition alone"),
+            ),
+            where=Origin.here(),
+        )
+
+
+def expect_comparable(verb: str, left: Any, right: Any, on: Any, other_on: Any, parameters: str) -> None:
+    """Raise if two columns of the keys of both sides have types whose values are never equal."""
+    from flo.columns.aggregate_types import Kind
+    from flo.columns.cell import cell_of
+    from flo.columns.readable import readable
+    from flo.columns.strict import are_other_times
+
+    for pair in zip(_columns_of_key(on), _columns_of_key(other_on), strict=True):
+        kinds = Kind.of(pair[0][1]).plain, Kind.of(pair[1][1]).plain
+        cells = [cell.arrow for cell in map(cell_of, kinds) if cell is not None]
+        apart = len(cells) == 2 and are_other_times(*cells)
+        if type(None) not in kinds and (apart or not may_be_equal(*kinds)):
+            shown = [f"`{readable(key)}`, {type_name(kind)}" for key, kind in pair]
             raise TypeMismatch(
-                f"`join` compares keys that are never equal: {shown[0]}, and {shown[1]}",
+                f"`{verb}` compares keys that are never equal: {shown[0]}, and {shown[1]}",
                 facts=(
-                    ("left", ", ".join(columns_of(sides.left, "join"))),
-                    ("right", ", ".join(columns_of(sides.right, "join"))),
+                    ("left", ", ".join(columns_of(left, verb))),
+                    ("right", ", ".join(columns_of(right, verb))),
                 ),
                 instead=(
-                    ("on=…, other_on=…", "two columns of one type"),
+                    (parameters, "two columns of one type"),
                     ("nw.col(…).cast(…)", "converts one of them"),
                 ),
                 where=Origin.here(),
             )
 
 
-def _kinds_of(key: Any) -> tuple[Any, ...]:
-    """Return the types of the columns of a key."""
-    return get_args(key.kind) if isinstance(key.given, tuple) else (key.kind,)
+def _columns_of_key(key: Any) -> tuple[tuple[Any, Any], ...]:
+    """Return the columns of a key, with their types."""
+    if not isinstance(key.given, tuple):
+        return ((key.given, key.kind),)
+    return tuple(zip(key.given, get_args(key.kind), strict=True))
 
 
 def _no_keys(how: str) -> TypeMismatch:
@@ -252,7 +308,7 @@ def _expect_arguments(on: Any, how: str, where: Any, suffix: Any, left: Any) -> 
     if not isinstance(suffix, str) or not suffix:
         raise TypeMismatch(f"`suffix` of `join` must be a non-empty string; got {brief(suffix)}", where=Origin.here())
     if how != "inner":
-        expect_kind("join", left, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
+        _expect_zset(left)
 
 
 def _keys(on: Any) -> tuple[Any, ...]:
@@ -262,14 +318,16 @@ def _keys(on: Any) -> tuple[Any, ...]:
 def _without_null_keys(stream: Any, on: tuple[Any, ...], drop: bool) -> Any:
     if not drop:
         return stream
-    return stream._then_named("join", Filter(bind_columns("join", "on", _all_there(on), (stream,), bool)))
+    from flo.columns.building import all_there
+
+    return stream._then_named("join", Filter(bind_columns("join", "on", all_there(on), (stream,), bool)))
 
 
 def _inner(sides: Sides, where: Any, apart: bool) -> Any:
     on, other_on = sides.keys()
     left = _without_null_keys(sides.left, sides.on, apart)
     kinds = {Bag: BagJoin, Set: SetJoin, ZSet: Join}
-    operator = kinds[type(left.collection)](on, other_on, sides.into())
+    operator = kinds[type(left.collection)](on, other_on, sides.into("inner"))
     return _restricted(left._then_named("join", operator, sides.right), where)
 
 
@@ -280,37 +338,25 @@ def _restricted(pairs: Any, where: Any) -> Any:
     return pairs._then_named("join", Filter(bind_columns("join", "where", where, (pairs,), bool)))
 
 
-def _outer_one(sides: Sides, named: Sides, where: Any, apart: bool, *, swapped_names: bool) -> Any:
-    """Return the left join of these sides, with the columns of `named`."""
-    into = named.into(left_missing=swapped_names, right_missing=not swapped_names, swapped=swapped_names)
-    right = _without_null_keys(sides.right, sides.other_on, apart)
+def _outer(sides: Sides, how: str, where: Any, apart: bool) -> Any:
+    into = sides.into(how)
     if where is None:
-        on, other_on = sides.keys()
-        return sides.left._then_named("join", LeftJoin(on, other_on, into), right)
-    pairs, side = _inner(named, where, apart), 1 if swapped_names else 0
-    return _with_missing(pairs, _matched(sides.left, pairs, named, side, AntiJoin), named, side, into.kind)
-
-
-def _full(sides: Sides, where: Any, apart: bool) -> Any:
-    into = sides.into(left_missing=True, right_missing=True)
-    if where is None:
-        on, other_on = sides.keys(apart=apart)
-        return sides.left._then_named("join", FullJoin(on, other_on, into), sides.right)
-    pairs = _inner(sides, where, apart)
-    found = pairs
+        both = apart and how == "full"  # null keys of both sides stay, so they must differ
+        left = _without_null_keys(sides.left, sides.on, apart and how == "right")
+        right = _without_null_keys(sides.right, sides.other_on, apart and how == "left")
+        return left._then_named("join", OUTER[how](*sides.keys(apart=both), into), right)
+    pairs = found = _inner(sides, where, apart)
     for side, stream in enumerate((sides.left, sides.right)):
-        found = _with_missing(found, _matched(stream, pairs, sides, side, AntiJoin), sides, side, into.kind)
+        if OUTER[how].alone[side]:
+            found = _with_missing(found, _matched(stream, pairs, sides, side, AntiJoin), sides, side, into.kind)
     return found
 
 
 def _matching(sides: Sides, how: str, where: Any, apart: bool) -> Any:
     if where is None:
-        on, other_on = sides.keys()
         right = _without_null_keys(sides.right, sides.other_on, apart)
-        operator = SemiJoin(on, other_on) if how == "semi" else AntiJoin(on, other_on)
-        return sides.left._then_named("join", operator, right)
-    pairs = _inner(sides, where, apart)
-    return _matched(sides.left, pairs, sides, 0, SemiJoin if how == "semi" else AntiJoin)
+        return sides.left._then_named("join", FILTERING[how](*sides.keys()), right)
+    return _matched(sides.left, _inner(sides, where, apart), sides, 0, FILTERING[how])
 
 
 def _matched(stream: Any, pairs: Any, sides: Sides, side: int, kind: Any) -> Any:
@@ -330,13 +376,10 @@ def _with_missing(pairs: Any, alone: Any, sides: Sides, side: int, row: Any) -> 
     """Return the pairs, and the rows of one side without a partner, with nulls for its columns."""
     from flo.columns.building import literal
     from flo.columns.expression import Expression
-    from flo.columns.layout import Layout
 
-    layout = Layout.of(kind_of(alone))
-    assert layout is not None
     given = {
         name: column if which == side or name in sides.shared else literal(None)
         for name, (which, column) in sides.names().items()
     }
-    single = alone._then_named("join", Map(Expression(given, (layout,), row)))
+    single = alone._then_named("join", Map(Expression(given, (row_layout("join", "columns", alone),), row)))
     return retype(pairs, row, "join")._then_named("join", Plus(), single)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_kind, expect_number, expect_optional
 from flo.api.columns import Columns, bind_columns, is_expression
 from flo.api.ordering import OrderBy, TotalOrder, bind_total_order, one_or_tuple, sort_keys
+from flo.api.projections import columns_of, expect_new_name
 from flo.api.scope import B_co, C_co, StreamBase, name_input
 from flo.api.window_functions import WindowSpec
 from flo.core.elements import belongs, returned_type, type_name
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.errors import Origin, TypeMismatch, UnknownVerbError, brief
 from flo.core.stream_type import Unbounded
 from flo.values.exact import plain_type
 from flo.values.operators.over import Over
@@ -49,6 +50,7 @@ def number_rows(stream: Any, by: Any, order: TotalOrder, name: Any, *, with_ties
     """Return the rows with the place of each in its group as a column; equal rows share one if there are ties."""
     if not isinstance(name, str):
         raise TypeMismatch(f"`rank` of `top` must be the name of a column; got {brief(name)}", where=Origin.here())
+    expect_new_name("top", name, dict.fromkeys(columns_of(stream, "top")))
     function = WindowFunction("rank" if with_ties else "row_number")
     return RowsOver(stream, by, order, 1)._added({name: function}, verb="top")
 
@@ -63,8 +65,26 @@ class RowsOver(Generic[B]):
     asked: int
     """How many sort keys the user gave."""
 
-    def with_columns(self, **functions: WindowSpec | AggregateSpec) -> Stream[ZSet[Any], B]:
+    if not TYPE_CHECKING:  # type checkers know that there is only `with_columns`
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise, with what to write instead."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise UnknownVerbError(
+                f"`over` has no verb `{name}`",
+                instead=(("over(…).with_columns(name=flo.rank())", "adds columns; select(…) may follow"),),
+                where=Origin.here(),
+            )
+
+    def with_columns(self, *unnamed: Never, **functions: WindowSpec | AggregateSpec) -> Stream[ZSet[Any], B]:
         """Add the results of window functions as columns. One with the name of an old column replaces it."""
+        if unnamed:
+            raise TypeMismatch(
+                f"`with_columns` must get window functions by name; got {brief(unnamed[0])}",
+                instead=(("with_columns(place=flo.rank())", "name=function"),),
+                where=Origin.here(),
+            )
         if not functions:
             raise TypeMismatch("`with_columns` must get at least one window function", where=Origin.here())
         made = {name: self._function(name, given) for name, given in functions.items()}
@@ -97,6 +117,12 @@ class RowsOver(Generic[B]):
         of = None if given_of is None else self._bound(name, given_of)
         if of is None and given.kind in ("sum", "avg", "min", "max", "first", "last", "lag", "lead"):
             raise TypeMismatch(f"`{given.kind}` must get a column or an expression", where=Origin.here())
+        if getattr(given, "order_by", None) is not None:
+            raise TypeMismatch(
+                f"`{name}` of `with_columns` must not have `order_by`: the rows have the order of `over`",
+                instead=((f"over(order_by=…).with_columns({name}=flo.{given.kind}(…))", "the order of the rows"),),
+                where=Origin.here(),
+            )
         where = getattr(given, "where", None)
         where = None if where is None else bind_columns("over", f"{name}, where", where, (self.stream,), bool)
         if given.kind in ("sum", "avg"):

@@ -1,16 +1,117 @@
-"""Rows made of rows: columns, expressions and functions of the row, by name."""
+"""Columns of rows by name: those that the rows of a stream have, those that a verb gets, and rows made of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from flo.api.arguments import expect_function
+from flo.api.aggregates import AggregateSpec
+from flo.api.arguments import expect_function, expect_kind
+from flo.api.column_errors import unknown_column
 from flo.api.columns import COLUMNS, bind_columns, is_expression, kind_of
-from flo.api.scope import name_input
+from flo.api.scope import StreamBase, Vertex, name_input
+from flo.api.window_functions import WindowSpec
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import FloError, Origin, TypeMismatch, brief
 from flo.core.labels import label
+from flo.core.stream_type import StreamType
+from flo.values.sequence import Sequence
+from flo.values.weighted import Bag, Set, ZSet
+
+
+def columns_of(stream: StreamBase[Any, Any], verb: str) -> tuple[str, ...]:
+    """Return the names of the columns of a stream's rows. Raises if the elements are not rows."""
+    from flo.columns.layout import Layout
+
+    expect_kind(verb, stream, Sequence, Bag, Set, ZSet)
+    layout = Layout.of(kind_of(stream))
+    if layout is not None:
+        return layout.names
+    error = TypeMismatch(
+        f"`{verb}` must get rows with named columns; the elements of {{input}} have none",
+        facts=(("{input}", stream.type.described()),),
+        instead=((f"flo.{stream.collection.name}[Row]", "where Row is a NamedTuple, a dataclass or `flo.rows(…)`"),),
+    )
+    raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
+
+
+def has_columns(stream: StreamBase[Any, Any]) -> bool:
+    """Return whether the elements of a stream have columns."""
+    from flo.columns.layout import Layout
+
+    return Layout.of(kind_of(stream)) is not None
+
+
+def expect_name(verb: str, given: Any) -> None:
+    """Raise unless this is a name of a column."""
+    if not isinstance(given, str):
+        from flo.columns.readable import readable
+
+        shown = readable(given) if hasattr(given, "_nodes") else brief(given)
+        raise TypeMismatch(
+            f"`{verb}` must get names of columns; got {shown}",
+            instead=((f'{verb}("price")' if verb == "drop" else f'{verb}({{"old": "new"}})', "strings"),),
+            where=Origin.here(),
+        )
+
+
+def expect_column(stream: StreamBase[Any, Any], verb: str, name: str, known: tuple[str, ...]) -> None:
+    if name not in known:
+        error = unknown_column(f"`{verb}`", name, known)
+        raise name_input(error, stream).located(Origin.here())  # type: ignore[arg-type]
+
+
+def named_columns(verb: str, given: tuple[Any, ...], named: Mapping[str, Any], stream: Any) -> dict[str, Any]:
+    """Return columns by name: names stand for themselves, and expressions have the name of their column or alias."""
+    found: dict[str, Any] = {}
+    every = [part for item in given for part in (item if isinstance(item, (list, tuple)) else (item,))]
+    for each in (part for item in every for part in _one_by_one(item, stream)):
+        name = each if isinstance(each, str) else _output_name(verb, each)
+        found[expect_new_name(verb, name, found)] = each
+    for name, each in named.items():
+        found[expect_new_name(verb, name, found)] = each
+    return found
+
+
+def _one_by_one(given: Any, stream: Any) -> list[Any]:
+    """Return an expression of several columns, such as `nw.all()`, as one for each."""
+    if not hasattr(given, "_nodes"):
+        return [given]
+    from flo.columns.building import one_by_one
+    from flo.columns.layout import Layout
+
+    layout = Layout.of(kind_of(stream))
+    try:
+        return [given] if layout is None else one_by_one(given, layout.schema)
+    except Exception:  # an unknown column, which is reported with its name
+        return [given]
+
+
+def expect_new_name(verb: str, name: str, found: Mapping[str, Any]) -> str:
+    if name in found:
+        raise TypeMismatch(
+            f"`{verb}` gets the column `{name}` twice",
+            facts=(("columns", ", ".join(found)),),
+            instead=((f"{name}_2=…", "another name"),),
+            where=Origin.here(),
+        )
+    return name
+
+
+def _output_name(verb: str, given: Any) -> str:
+    """Return the name of an expression's result: its alias, or the first column that it reads; that of a function."""
+    from flo.columns.building import name_of
+
+    name = name_of(given)
+    if callable(given) and str(getattr(given, "__name__", "")).isidentifier():
+        name = str(given.__name__)
+    if name is None:
+        raise TypeMismatch(
+            f"`{verb}` must get a name for {brief(given)}",
+            instead=((f"{verb}(name=…)", "as a keyword"),),
+            where=Origin.here(),
+        )
+    return name
 
 
 def is_column_function(given: Any) -> bool:
@@ -28,27 +129,49 @@ def bind_rows(verb: str, given: Mapping[str, Any], stream: Any, called: Mapping[
         if not callable(each) and not is_expression(each):
             raise TypeMismatch(
                 f"`{names[name]}` of `{verb}` must be a column, an expression or a function of rows; got {brief(each)}",
-                instead=((f"nw.lit({brief(each)})", "the same value in every row"),),
+                instead=_instead_of(verb, names[name], each),
                 where=Origin.here(),
             )
     if not any(map(is_column_function, given.values())):
         return _bind_each(verb, dict(given), stream, names)
-    from flo.columns.layout import Layout
     from flo.columns.projection import Projection
 
     columns = {name: each for name, each in given.items() if not is_column_function(each)}
     if columns:
         _bind_each(verb, columns, stream, names)  # raises if they do not fit
-    layout = Layout.of(kind_of(stream))
-    assert layout is not None, "rows have columns"
     parts = {
         name: _typed(verb, names[name], each, stream) if is_column_function(each) else each
         for name, each in given.items()
     }
     try:
-        return Projection(parts, layout)
+        return Projection(parts, element_of(stream))
     except FloError as error:
         raise name_input(error, stream).located(Origin.here()) from None
+
+
+def _instead_of(verb: str, name: str, given: Any) -> tuple[tuple[str, str], ...]:
+    """Return what to write instead of something that is no column."""
+    if not isinstance(given, (AggregateSpec, WindowSpec)):
+        return ((f"nw.lit({brief(given)})", "the same value in every row"),)
+    window = (f"over(partition_by=…).with_columns({name}={given!r})", "of the rows of a partition, beside each row")
+    grouped = (f"group_by(…).agg({name}={given!r})", "one row for each group")
+    return (window,) if isinstance(given, WindowSpec) else (grouped, window)
+
+
+def element_of(stream: Any) -> Any:
+    """Return the type of the elements of a stream; where functions made them, derived as far as possible."""
+    return kind_of(stream) if kind_of(stream) is not Any else getattr(_derived(stream).collection, "element", Any)
+
+
+def _derived(stream: Any) -> StreamType:
+    from flo.columns.derive import derive_outputs
+
+    known: StreamType = stream.type
+    vertex: Vertex | None = stream.source
+    if vertex is None or getattr(known.collection, "element", None) is not Any:
+        return known
+    outputs = derive_outputs(vertex.operator, tuple(map(_derived, vertex.inputs)))
+    return outputs[vertex.outputs.index(stream)]
 
 
 def _bind_each(verb: str, given: dict[str, Any], stream: Any, names: Mapping[str, str]) -> Any:
@@ -71,10 +194,18 @@ def _typed(verb: str, name: str, function: Any, stream: Any) -> Any:
     expect_function(verb, name, function, stream, columns=False)
     annotated = returned_type(function)
     try:
-        kind = result_type(function, (kind_of(stream),))
+        kind = result_type(function, (element_of(stream),))
         why = f"it returns {type_name(kind)}, which has no column" if cell_of(kind) is None else None
     except Unclear as unclear:
         kind, why = Any, str(unclear)
+    if why is None and getattr(stream.collection, "unordered", False) and not cell_of(kind).hashable:  # type: ignore[union-attr]
+        error = TypeMismatch(
+            f"the column `{name}` of `{verb}` must be hashable, because rows of a {stream.collection.name} are; "
+            f"got {type_name(kind)}",
+            facts=(("function", label(function)), ("{input}", stream.type.described())),
+            instead=(("tuple(…)", "a tuple instead of a list"),),
+        )
+        raise name_input(error, stream).located(Origin.here())
     if why is not None:
         error = TypeMismatch(
             f"the type of the column `{name}` of `{verb}` is unknown",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_kind
@@ -12,14 +12,14 @@ from flo.api.group_by import (
     Grouped,
     aggregated,
     cube_sets,
+    expect_names,
     expect_sets,
     group_rows,
     rollup_sets,
 )
-from flo.api.projections import bind_rows
-from flo.api.row_names import columns_of, expect_column, named_columns
+from flo.api.projections import bind_rows, columns_of, expect_column, expect_name, named_columns
 from flo.api.scope import B_co, C_co, StreamBase
-from flo.core.errors import Origin, TypeMismatch
+from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
 from flo.values.operators.elementwise import Map
 from flo.values.sequence import Sequence
@@ -47,7 +47,14 @@ class RowVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[ZSet[Any], B]: ...
     def select(self, *columns: Asked[Any] | list[Any], **named: Asked[Any]) -> Any:
         """Return rows with these columns: names, expressions, `name=expression`, and `name=function` of the row."""
-        return _project(self, "select", named_columns("select", columns, named, self))
+        given = named_columns("select", columns, named, self)
+        if not given:
+            raise TypeMismatch(
+                "`select` must get at least one column",
+                instead=(('select("a", b=…)', "names, and expressions by name"), ("select(nw.all())", "all columns")),
+                where=Origin.here(),
+            )
+        return _project(self, "select", given)
 
     @overload
     def with_columns(
@@ -71,19 +78,21 @@ class RowVerbs(StreamBase[C_co, B_co]):
         return _project(self, "with_columns", own | named_columns("with_columns", columns, named, self))
 
     @overload
-    def drop(self: RowVerbs[Sequence[Any], B], *columns: str) -> Stream[Sequence[Any], B]: ...
+    def drop(self: RowVerbs[Sequence[Any], B], *columns: str | list[str]) -> Stream[Sequence[Any], B]: ...
     @overload
-    def drop(self: RowVerbs[Bag[Any], B], *columns: str) -> Stream[Bag[Any], B]: ...
+    def drop(self: RowVerbs[Bag[Any], B], *columns: str | list[str]) -> Stream[Bag[Any], B]: ...
     @overload
-    def drop(self: RowVerbs[Set[Any], B], *columns: str) -> Stream[Set[Any], B]: ...
+    def drop(self: RowVerbs[Set[Any], B], *columns: str | list[str]) -> Stream[Set[Any], B]: ...
     @overload
-    def drop(self: RowVerbs[ZSet[Any], B], *columns: str) -> Stream[ZSet[Any], B]: ...
-    def drop(self, *columns: str) -> Any:
+    def drop(self: RowVerbs[ZSet[Any], B], *columns: str | list[str]) -> Stream[ZSet[Any], B]: ...
+    def drop(self, *columns: str | list[str]) -> Any:
         """Return the rows without these columns."""
         own = columns_of(self, "drop")
-        for name in columns:
+        dropped = [name for each in columns for name in (each if isinstance(each, (list, tuple)) else (each,))]
+        for name in dropped:
+            expect_name("drop", name)
             expect_column(self, "drop", name, own)
-        left = {name: name for name in own if name not in columns}
+        left = {name: name for name in own if name not in dropped}
         if not left:
             raise TypeMismatch("`drop` must leave at least one column", where=Origin.here())
         return _project(self, "drop", left)
@@ -106,9 +115,16 @@ class RowVerbs(StreamBase[C_co, B_co]):
     ) -> Stream[ZSet[Any], B]: ...
     def rename(self, columns: Mapping[str, str] | None = None, /, **named: str) -> Any:
         """Return the rows with columns renamed: `{"old": "new"}` or `old="new"`."""
+        if columns is not None and not isinstance(columns, Mapping):
+            raise TypeMismatch(
+                f"`rename` must get new names by old ones; got {brief(columns)}",
+                instead=(('rename({"old": "new"})', "a dict"), ('rename(old="new")', "keywords")),
+                where=Origin.here(),
+            )
         own, new = columns_of(self, "rename"), {**(columns or {}), **named}
-        for name in new:
+        for name, other in new.items():
             expect_column(self, "rename", name, own)
+            expect_name("rename", other)
         given: dict[str, Any] = {}
         for name in own:
             if new.get(name, name) in given:
@@ -134,8 +150,9 @@ class RowVerbs(StreamBase[C_co, B_co]):
         columns = tuple(dict.fromkeys(name for some in found for name in some))
         return group_rows(self, "grouping_sets", columns, {}, lambda keys: tuple(found))
 
-    def agg(self: RowVerbs[ZSet[Any], B], **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
+    def agg(self: RowVerbs[ZSet[Any], B], *unnamed: Never, **aggregates: AggregateSpec) -> Stream[ZSet[Any], B]:
         """Return one row with aggregates of all rows, also before any row has come."""
+        expect_names(unnamed)
         expect_kind("agg", self, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
         found: Stream[ZSet[Any], B] = aggregated(self, {}, aggregates)
         return found

@@ -74,6 +74,11 @@ class FlowLoop:
         self._start: Snapshot | None = None
         """The state before the first push that no run has processed. A run that raises goes back to it."""
 
+    def __repr__(self) -> str:
+        ended = self._loop.ended
+        inputs = (f"{name}{' (ended)' if place in ended else ''}" for name, place in self._inputs.items())
+        return f"<{type(self).__name__} from {', '.join(inputs)} to {', '.join(self._outputs)}>"
+
     def push(self, name: str | None = None, data: Any = None, /, **inputs: Any) -> None:
         """Push new data to an input: `push("orders", [1, 2])` or `push(orders=[1, 2])`.
 

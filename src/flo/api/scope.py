@@ -17,7 +17,7 @@ from flo.core.errors import FloError, NameTakenError, Origin, ScopeError, TypeMi
 from flo.core.operator import Operator, expect_name
 from flo.core.stream_type import StreamType, StreamTypes, Unbounded
 from flo.verify.functions.obligations import obligations
-from flo.verify.functions.refusals import expect
+from flo.verify.functions.rejections import expect
 
 if TYPE_CHECKING:
     from flo.api.stream import Stream
@@ -165,29 +165,66 @@ MEANT = {
     **dict.fromkeys(("subtract", "exceptAll", "except_all", "difference_all"), "except_(other, all=…)"),
     **dict.fromkeys(("intersectAll", "intersect_all"), "intersect(other, all=True)"),
     **dict.fromkeys(("crossJoin", "cross_join"), 'join(other, how="cross")'),
+    **{f"{how}_join": f'join(other, …, how="{how}")' for how in ("left", "right", "full", "semi", "anti")},
+    **{f"{how}_outer_join": f'join(other, …, how="{how}")' for how in ("left", "right", "full")},
+    "inner_join": "join(other, …)",
+    **dict.fromkeys(("outer_join", "outerJoin"), 'join(other, …, how="full")'),
     **dict.fromkeys(("leftOuterJoin", "merge_asof", "asof_join"), "join(other, on=…, how=…), or join_asof(…)"),
     **dict.fromkeys(("head", "fetch"), "limit(n)"),
     **dict.fromkeys(("window", "partitionBy", "partition_by"), "over(partition_by=…).with_columns(…)"),
     **dict.fromkeys(("flatMap", "flatmap"), "flat_map(…), or explode(…) of a list column"),
     **dict.fromkeys(("selectExpr", "project"), "select(…)"),
+    "count_by": "group_by(…).agg(n=flo.count())",
+    **{
+        f"{kind}_by": f"group_by(…).agg({kind}=flo.{kind}(…))"
+        for kind in ("sum", "avg", "min", "max", "count_distinct")
+    },
+    "aggregate_by": "group_by(…).agg(name=flo.linear(of, finish))",
+    **{kind: f"agg({kind}=flo.{kind}(…))" for kind in ("avg", "min", "max", "count_distinct")},
     **dict.fromkeys(("cast", "astype"), 'with_columns(x=nw.col("x").cast(…))'),
+    **dict.fromkeys(("fillna", "fill_null"), 'with_columns(x=nw.col("x").fill_null(…))'),
+    **dict.fromkeys(("dropna", "drop_nulls"), 'filter(~nw.col("x").is_null())'),
+    **dict.fromkeys(
+        ("with_row_index", "with_row_count", "row_number"), "over(order_by=…).with_columns(n=flo.row_number())"
+    ),
+    **dict.fromkeys(("tail", "nlargest"), "limit(n, order_by=flo.desc(…))"),
+    **dict.fromkeys(("collect", "show", "to_pandas", "toPandas", "to_arrow", "to_polars"), "flow.output(name, …)"),
+    **dict.fromkeys(("pivot", "unstack"), "group_by(…).agg(a=flo.sum(…, where=…), b=…)"),
+    **dict.fromkeys(("unpivot", "melt"), "select(…).union(…)"),
 }
-"""Names from other libraries, and the verb that does the same here."""
+"""Names from other libraries or of aggregates, and the verb that does the same here."""
 
 
-def unknown_verb(kind: type, name: str) -> AttributeError:
+def unknown_verb(stream: Any, name: str) -> AttributeError:
     """Return the error for a verb that does not exist, with the one that the user may mean."""
-    verbs = [each for each in dir(kind) if not each.startswith("_")]
-    close = get_close_matches(name, verbs, n=1, cutoff=0.75)
-    meant = MEANT.get(name) or (f"{close[0]}(…)" if close else None)
     if name.startswith("_"):
         return AttributeError(f"a stream has no attribute `{name}`", name=name)
+    kind = type(stream)
+    verbs = [each for each in dir(kind) if "_verbs" in str(getattr(getattr(kind, each), "__module__", ""))]
+    if name in _columns_of(stream):
+        return UnknownVerbError(
+            f"a stream has no verb `{name}`",
+            instead=((f'nw.col("{name}")', "the column"),),
+            where=Origin.here(),
+        )
+    close = get_close_matches(name, verbs, n=1, cutoff=0.75)
+    meant = MEANT.get(name) or (f"{close[0]}(…)" if close else None)
     return UnknownVerbError(
         f"a stream has no verb `{name}`",
         facts=() if meant else (("verbs", ", ".join(verbs)),),
         instead=((meant, "the verb for this" if name in MEANT else "the closest name"),) if meant else (),
         where=Origin.here(),
     )
+
+
+def _columns_of(stream: Any) -> Iterable[str]:
+    """Return the names of the columns of a stream's rows; none if they are not rows."""
+    kind = getattr(getattr(vars(stream).get("type"), "collection", None), "element", None)
+    if not isinstance(kind, type):
+        return ()
+    from flo.columns.cell import fields_of
+
+    return fields_of(kind) or ()
 
 
 C_co = TypeVar("C_co", bound=Collection, covariant=True)
@@ -262,7 +299,7 @@ class StreamBase(Wider[C_co, C_co, B_co], Generic[C_co, B_co]):  # type: ignore[
 
         def __getattr__(self, name: str) -> Any:
             """Raise, with the verb that the user may mean."""
-            raise unknown_verb(type(self), name)
+            raise unknown_verb(self, name)
 
     def __repr__(self) -> str:
         """Show the user's name, or the verb and line that made the stream, and its type."""

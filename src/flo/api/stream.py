@@ -16,7 +16,6 @@ from flo.api.over_verbs import OverVerbs
 from flo.api.row_verbs import RowVerbs
 from flo.api.scope import B_co, C_co
 from flo.api.sequence_verbs import NestedVerbs, SequenceVerbs
-from flo.api.set_verbs import SetVerbs
 from flo.api.table_verbs import TableVerbs
 from flo.api.window_verbs import WindowVerbs
 from flo.api.zset_verbs import ZSetVerbs
@@ -28,7 +27,6 @@ from flo.values.sequence import Sequence
 class Stream(
     ElementVerbs[C_co, B_co],
     RowVerbs[C_co, B_co],
-    SetVerbs[C_co, B_co],
     CombineVerbs[C_co, B_co],
     SequenceVerbs[C_co, B_co],
     WindowVerbs[C_co, B_co],

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, overload
 
-from flo.api.arguments import expect_kind
+from flo.api.arguments import expect_kind, expect_known_arguments
 from flo.api.columns import Perhaps, bind_columns, column_layout, is_expression, row_layout
+from flo.api.joins import combined_names, expect_comparable
 from flo.api.scope import B_co, C_co, StreamBase, name_input
 from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
@@ -68,6 +69,7 @@ class TableVerbs(StreamBase[C_co, B_co]):
         suffix: str = "_right",
         other_on: Column | None = None,
         other_by: Column | list[Column] | tuple[Column, ...] | None = None,
+        **unknown: Never,
     ) -> Stream[ZSet[Any], B | B2]:
         """Return each row with the nearest row of the other z-set: the last whose `on` is not above its own, or with
         `direction="forward"` the first whose `on` is not below.
@@ -76,6 +78,8 @@ class TableVerbs(StreamBase[C_co, B_co]):
         null have no match. Rows without a match have null in the columns of the other, or are dropped with
         `how="inner"`. Columns of the other that this z-set has too get the suffix; those of its `by` are left out.
         """
+        meant = {"strategy": "direction=…", "left_on": "on=…", "right_on": "other_on=…", "left_by": "by=…"}
+        expect_known_arguments("join_asof", unknown, {**meant, "right_by": "other_by=…"})
         expect_kind("join_asof", self, ZSet)
         _expect_option("direction", direction, ("backward", "forward"))
         _expect_option("how", how, ("left", "inner"))
@@ -92,6 +96,8 @@ class TableVerbs(StreamBase[C_co, B_co]):
         _expect_order(at, other_at)
         key = None if keys[0] is None else _bound("by", keys[0], self)
         other_key = None if keys[1] is None else _bound("other_by", keys[1], other)
+        if key is not None:
+            expect_comparable("join_asof", self, other, key, other_key, "by=…, other_by=…")
         into = _side_by_side(self, other, keys[1] or (), suffix, inner=how == "inner")
         operator = AsOfJoin(at, other_at, key, other_key, into, direction == "forward", how == "inner")
         joined: Stream[ZSet[Any], B | B2] = self._then(operator, other)
@@ -132,7 +138,9 @@ def _expect_order(on: Any, other: Any) -> None:
     one, another = (each.layout.cells[0] for each in (on, other))
     kinds = plain_type(one.kind), plain_type(another.kind)
     zones = [getattr(cell.arrow, "tz", None) is not None for cell in (one, another)]
-    if on.layout.form != "value" or other.layout.form != "value" or kinds[0] != kinds[1] or zones[0] != zones[1]:
+    nested = any(cell.arrow.num_fields for cell in (one, another))
+    forms = on.layout.form, other.layout.form
+    if nested or forms != ("value", "value") or kinds[0] != kinds[1] or zones[0] != zones[1]:
         shown = [f"{type_name(kind)}{' with a zone' if zone else ''}" for kind, zone in zip(kinds, zones, strict=True)]
         raise TypeMismatch(
             "`join_asof` compares `on` of both sides: expected numbers, times or strings of one type, "
@@ -144,21 +152,10 @@ def _expect_order(on: Any, other: Any) -> None:
 
 def _side_by_side(stream: Any, other: Any, by: tuple[Any, ...], suffix: str, *, inner: bool) -> Any:
     """Return the function that puts the columns of two rows side by side."""
-    from flo.columns.expression import Expression
+    from flo.columns.expression import names_of
 
     left, right = row_layout("join_asof", "on", stream), row_layout("join_asof", "on", other)
-    into, same = {name: name for name in left.names}, {column for column in by if isinstance(column, str)}
-    called = Expression.names_of((left, right))[len(left.names) :]
-    for name, column in zip(right.names, called, strict=True):
-        if name in same:  # equal to the left one
-            continue
-        shown = f"{name}{suffix}" if name in left.names else name
-        if shown in into:
-            raise TypeMismatch(
-                f"`join_asof` would make two columns `{shown}`",
-                facts=(("left", ", ".join(left.names)), ("right", ", ".join(right.names))),
-                instead=(('suffix="…"', "another suffix for the columns of the other"),),
-                where=Origin.here(),
-            )
-        into[shown] = column
+    called = names_of((left, right))
+    names = combined_names("join_asof", left.names, right.names, [each for each in by if isinstance(each, str)], suffix)
+    into = {name: called[side][column] for name, (side, column) in names.items()}
     return bind_columns("join_asof", "into", into, (stream, other if inner else Perhaps(other)))

@@ -6,9 +6,9 @@ Aggregates of a frame are in aggregates.py.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from flo.core.errors import Origin, TypeMismatch, brief
+from flo.core.errors import Origin, TypeMismatch, UnknownVerbError, brief
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,22 @@ class WindowSpec:
     options: tuple[Any, ...] = ()
     rows: Any = None
     range: Any = None
+
+    def __repr__(self) -> str:
+        given = [*(() if self.of is None else (self.of,)), *(each for each in self.options if each is not None)]
+        return f"flo.{self.kind}({', '.join(map(repr, given))})"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise, with what to write instead of `.over(…)`, `.alias(…)` and the like."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise UnknownVerbError(
+                f"`flo.{self.kind}(…)` has no `{name}`",
+                instead=((f"over(partition_by=…, order_by=…).with_columns(name=flo.{self.kind}(…))", "a window"),),
+                where=Origin.here(),
+            )
 
 
 def row_number() -> WindowSpec:

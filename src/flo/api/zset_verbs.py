@@ -1,4 +1,4 @@
-"""Verbs of z-sets: joins, aggregates and top-k that retract their results when rows are retracted (§6.3)."""
+"""Verbs of z-sets: weights, and the first rows in an order, which are retracted as rows change (§6.3)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,15 @@ from flo.api.arguments import (
     expect_directions,
     expect_function,
     expect_no_argument,
-    expect_number,
     expect_optional,
-    result_of,
 )
-from flo.api.columns import WEIGHTS, Asked, Columns, Perhaps
+from flo.api.columns import WEIGHTS, Asked, Columns
 from flo.api.ordering import OrderBy, bind_total_order, one_or_tuple
 from flo.api.over_verbs import number_rows
 from flo.api.scope import B_co, C_co, StreamBase
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
-from flo.values.operators.zset_aggregates import Aggregate, Avg, Count, CountDistinct, Linear, Sum
-from flo.values.operators.zset_joins import AntiJoin, FullJoin, LeftJoin, SemiJoin
-from flo.values.operators.zset_ranking import Max, Min, TopK
+from flo.values.operators.zset_ranking import TopK
 from flo.values.operators.zsets import MapWeights, Minus, Negate
 from flo.values.weighted import ZSet
 
@@ -30,11 +26,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 U = TypeVar("U")
-K = TypeVar("K")
-N = TypeVar("N")
 R = TypeVar("R")
 B = TypeVar("B", bound=Unbounded)
 B2 = TypeVar("B2", bound=Unbounded)
+
+UNSAID: Any = object()
+"""The default of an argument that only some calls of a verb may have."""
 
 
 class ZSetVerbs(StreamBase[C_co, B_co]):
@@ -47,201 +44,6 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
 
         In columns the weight is named `weight`."""
         return self._then(MapWeights(expect_function("map_weights", "f", f, self, WEIGHTS, gives=int)))
-
-    def semi_join(
-        self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-    ) -> Stream[ZSet[T], B | B2]:
-        """Return the rows with a partner in the other z-set."""
-        return self._then(SemiJoin(*_keys("semi_join", on, other_on, self, other)), other)
-
-    def anti_join(
-        self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-    ) -> Stream[ZSet[T], B | B2]:
-        """Return the rows without a partner. Neither side must end: a row is retracted when its partner arrives."""
-        return self._then(AntiJoin(*_keys("anti_join", on, other_on, self, other)), other)
-
-    @overload
-    def left_join(
-        self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-    ) -> Stream[ZSet[tuple[T, U | None]], B | B2]: ...
-    @overload
-    def left_join(
-        self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        into: Callable[[T, U | None], R],
-    ) -> Stream[ZSet[R], B | B2]: ...
-    @overload
-    def left_join(
-        self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        into: Columns,
-    ) -> Stream[ZSet[Any], B | B2]: ...
-    def left_join(self, other: Any, on: Any, other_on: Any, into: Any = None) -> Any:
-        """Return all pairs, and every row without a partner paired with None; combined by `into` if given."""
-        into = expect_optional("left_join", "into", into, self, Perhaps(other))
-        return self._then(LeftJoin(*_keys("left_join", on, other_on, self, other), into), other)
-
-    @overload
-    def full_join(
-        self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-    ) -> Stream[ZSet[tuple[T | None, U | None]], B | B2]: ...
-    @overload
-    def full_join(
-        self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        into: Callable[[T | None, U | None], R],
-    ) -> Stream[ZSet[R], B | B2]: ...
-    @overload
-    def full_join(
-        self: ZSetVerbs[ZSet[T], B],
-        other: Stream[ZSet[U], B2],
-        on: Asked[T],
-        other_on: Asked[U],
-        into: Columns,
-    ) -> Stream[ZSet[Any], B | B2]: ...
-    def full_join(self, other: Any, on: Any, other_on: Any, into: Any = None) -> Any:
-        """Return all pairs, and every row of either side without a partner paired with None; combined by `into`."""
-        into = expect_optional("full_join", "into", into, Perhaps(self), Perhaps(other))
-        return self._then(FullJoin(*_keys("full_join", on, other_on, self, other), into), other)
-
-    def avg(self: ZSetVerbs[ZSet[T], B], of: Asked[T] | None = None) -> Stream[ZSet[float], B]:
-        """Return the mean of the elements, or of `of(element)`; no row while there are none."""
-        return self._then(Aggregate(None, Avg(expect_number("avg", expect_optional("avg", "of", of, self), self))))
-
-    def count_distinct(self: ZSetVerbs[ZSet[T], B], of: Asked[T] | None = None) -> Stream[ZSet[int], B]:
-        """Return the number of distinct elements, or of distinct `of(element)`; no row while there are none."""
-        return self._then(Aggregate(None, CountDistinct(expect_optional("count_distinct", "of", of, self))))
-
-    @overload
-    def min(self: ZSetVerbs[ZSet[T], B], of: None = None) -> Stream[ZSet[T], B]: ...
-    @overload
-    def min(self: ZSetVerbs[ZSet[T], B], of: Callable[[T], N]) -> Stream[ZSet[N], B]: ...
-    @overload
-    def min(self: ZSetVerbs[ZSet[T], B], of: Columns) -> Stream[ZSet[Any], B]: ...
-    def min(self, of: Any = None) -> Any:
-        """Return the smallest element, or the smallest `of(element)`; no row while there are none."""
-        return self._then(Aggregate(None, Min(expect_optional("min", "of", of, self))))
-
-    @overload
-    def max(self: ZSetVerbs[ZSet[T], B], of: None = None) -> Stream[ZSet[T], B]: ...
-    @overload
-    def max(self: ZSetVerbs[ZSet[T], B], of: Callable[[T], N]) -> Stream[ZSet[N], B]: ...
-    @overload
-    def max(self: ZSetVerbs[ZSet[T], B], of: Columns) -> Stream[ZSet[Any], B]: ...
-    def max(self, of: Any = None) -> Any:
-        """Return the largest element, or the largest `of(element)`; no row while there are none."""
-        return self._then(Aggregate(None, Max(expect_optional("max", "of", of, self))))
-
-    @overload
-    def count_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K]) -> Stream[ZSet[tuple[K, int]], B]: ...
-    @overload
-    def count_by(self: ZSetVerbs[ZSet[T], B], by: Columns) -> Stream[ZSet[tuple[Any, int]], B]: ...
-    def count_by(self, by: Any) -> Any:
-        """Return (group, number of rows)."""
-        return self._then(Aggregate(expect_function("count_by", "by", by, self), Count()))
-
-    @overload
-    def count_distinct_by(
-        self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Asked[T]
-    ) -> Stream[ZSet[tuple[K, int]], B]: ...
-    @overload
-    def count_distinct_by(
-        self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]
-    ) -> Stream[ZSet[tuple[Any, int]], B]: ...
-    def count_distinct_by(self, by: Any, of: Any) -> Any:
-        """Return (group, number of distinct `of`)."""
-        of = expect_function("count_distinct_by", "of", of, self)
-        return self._then(Aggregate(expect_function("count_distinct_by", "by", by, self), CountDistinct(of)))
-
-    @overload
-    def sum_by(
-        self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], N]
-    ) -> Stream[ZSet[tuple[K, N]], B]: ...
-    @overload
-    def sum_by(self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]) -> Stream[ZSet[tuple[Any, Any]], B]: ...
-    @overload
-    def sum_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns) -> Stream[ZSet[tuple[K, Any]], B]: ...
-    def sum_by(self, by: Any, of: Any) -> Any:
-        """Return (group, sum). Floats are added exactly."""
-        of = expect_number("sum_by", expect_function("sum_by", "of", of, self), self)
-        return self._then(Aggregate(expect_function("sum_by", "by", by, self), Sum(of)))
-
-    @overload
-    def avg_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Asked[T]) -> Stream[ZSet[tuple[K, float]], B]: ...
-    @overload
-    def avg_by(self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]) -> Stream[ZSet[tuple[Any, float]], B]: ...
-    def avg_by(self, by: Any, of: Any) -> Any:
-        """Return (group, mean)."""
-        of = expect_number("avg_by", expect_function("avg_by", "of", of, self), self)
-        return self._then(Aggregate(expect_function("avg_by", "by", by, self), Avg(of)))
-
-    @overload
-    def min_by(
-        self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], N]
-    ) -> Stream[ZSet[tuple[K, N]], B]: ...
-    @overload
-    def min_by(self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]) -> Stream[ZSet[tuple[Any, Any]], B]: ...
-    @overload
-    def min_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns) -> Stream[ZSet[tuple[K, Any]], B]: ...
-    def min_by(self, by: Any, of: Any) -> Any:
-        """Return (group, smallest)."""
-        return self._then(
-            Aggregate(expect_function("min_by", "by", by, self), Min(expect_function("min_by", "of", of, self)))
-        )
-
-    @overload
-    def max_by(
-        self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Callable[[T], N]
-    ) -> Stream[ZSet[tuple[K, N]], B]: ...
-    @overload
-    def max_by(self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T]) -> Stream[ZSet[tuple[Any, Any]], B]: ...
-    @overload
-    def max_by(self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns) -> Stream[ZSet[tuple[K, Any]], B]: ...
-    def max_by(self, by: Any, of: Any) -> Any:
-        """Return (group, largest)."""
-        return self._then(
-            Aggregate(expect_function("max_by", "by", by, self), Max(expect_function("max_by", "of", of, self)))
-        )
-
-    @overload
-    def aggregate_by(
-        self: ZSetVerbs[ZSet[T], B],
-        by: Callable[[T], K],
-        of: Callable[[T], N],
-        finish: Callable[[N], R],
-    ) -> Stream[ZSet[tuple[K, R]], B]: ...
-    @overload
-    def aggregate_by(
-        self: ZSetVerbs[ZSet[T], B], by: Columns, of: Asked[T], finish: Callable[[Any], R]
-    ) -> Stream[ZSet[tuple[Any, R]], B]: ...
-    @overload
-    def aggregate_by(
-        self: ZSetVerbs[ZSet[T], B], by: Callable[[T], K], of: Columns, finish: Callable[[Any], R]
-    ) -> Stream[ZSet[tuple[K, R]], B]: ...
-    def aggregate_by(self, by: Any, of: Any, finish: Any) -> Any:
-        """Return (group, result) of any linear aggregate. `of` returns a number or a tuple of numbers, which are
-        weighted and added; `finish` computes the result from the totals."""
-        of = expect_function("aggregate_by", "of", of, self)
-        finish = expect_function("aggregate_by", "finish", finish, result_of(of, "the totals"), columns=False)
-        return self._then(Aggregate(expect_function("aggregate_by", "by", by, self), Linear(of, finish)))
 
     @overload
     def top(
@@ -271,7 +73,7 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         key: Any = None,
         by: Any = None,
         *,
-        descending: Any = True,
+        descending: Any = UNSAID,
         order_by: Any = None,
         with_ties: bool = False,
         rank: str | None = None,
@@ -284,12 +86,16 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
 
         `key` orders by a function, by default the largest first. `descending` applies to the whole key, or, as a
         tuple, to each of its columns: `(True, False)`."""
+        _expect_count("top", "count", count)
         by = expect_optional("top", "by", one_or_tuple(by), self)
         if order_by is None:
             _expect_order_by(key, with_ties, rank)
             order = expect_function("top", "key", key, self)
-            return self._then(TopK(count, order, by, expect_directions("top", descending, order)))
+            directions = expect_directions("top", True if descending is UNSAID else descending, order)
+            return self._then(TopK(count, order, by, directions))
         expect_no_argument("top", "key", key, "the rows are ordered by `order_by`")
+        if descending is not UNSAID:
+            expect_no_argument("top", "descending", descending, "`flo.desc(…)` in `order_by` says so")
         total = bind_total_order("top", order_by, self)
         ties = total.peers if with_ties else None
         first = self._then(TopK(count, total.key, by, total.directions, ties))
@@ -301,11 +107,8 @@ class ZSetVerbs(StreamBase[C_co, B_co]):
         self: ZSetVerbs[ZSet[T], B], count: int, *, offset: int = 0, order_by: OrderBy | None = None
     ) -> Stream[ZSet[T], B]:
         """Return `count` rows in an order, after the first `offset`; without `order_by`, by the whole row."""
-        for name, given in (("count", count), ("offset", offset)):
-            if type(given) is not int or given < 0:
-                raise TypeMismatch(
-                    f"`{name}` of `limit` must be an integer ≥ 0; got {brief(given)}", where=Origin.here()
-                )
+        _expect_count("limit", "count", count)
+        _expect_count("limit", "offset", offset)
         total = bind_total_order("limit", order_by, self)
         first: Stream[ZSet[T], B] = self._then(TopK(count + offset, total.key, None, total.directions))
         if not offset:
@@ -325,5 +128,6 @@ def _expect_order_by(key: Any, with_ties: bool, rank: Any) -> None:
     raise TypeMismatch(what, instead=(('order_by=flo.desc("price")', "the largest first"),), where=Origin.here())
 
 
-def _keys(verb: str, on: Any, other_on: Any, stream: Any, other: Any) -> tuple[Any, Any]:
-    return expect_function(verb, "on", on, stream), expect_function(verb, "other_on", other_on, other)
+def _expect_count(verb: str, name: str, given: Any) -> None:
+    if type(given) is not int or given < 0:
+        raise TypeMismatch(f"`{name}` of `{verb}` must be an integer ≥ 0; got {brief(given)}", where=Origin.here())

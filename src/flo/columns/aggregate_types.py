@@ -14,11 +14,12 @@ import narwhals as nw
 from flo.columns.cell import fields_of
 from flo.columns.expression import Expression
 from flo.columns.function_types import Declared, result_type
-from flo.columns.known_types import Unclear, describe_type, is_fixed_tuple
+from flo.columns.known_types import Unclear, describe_type, has_own_order, is_fixed_tuple, is_orderable
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
 from flo.core.elements import returned_type
 from flo.core.errors import brief
+from flo.core.type_relations import accepts, positional_parameters
 from flo.values.exact import digits_of, mean_places, mean_type, plain_type, sum_type
 from flo.values.operators import group_aggregates as on_values
 
@@ -75,6 +76,12 @@ def _expect_numbers(kinds: tuple[Kind, ...]) -> None:
     _expect("numbers", kinds, *NUMBERS, Fraction)
 
 
+def _expect_order(kinds: tuple[Kind, ...]) -> None:
+    for kind in kinds:
+        if kind.plain is not Any and not (is_orderable(kind.plain) or has_own_order(kind.plain)):
+            raise TypeError(f"it must get values that have an order; {describe_type(kind.plain)} has none")
+
+
 def _count(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
     return Found(on_values.CountRows(), int)
 
@@ -114,6 +121,7 @@ def _extreme(by: tuple[int, ...], descending: tuple[bool, ...]) -> Make:
     made = on_values.FirstOf(by, descending)
 
     def make(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+        _expect_order((kinds[by[0]],))
         return Found(made, or_none(kinds[0].plain, _any_null(kinds)))
 
     return make
@@ -133,6 +141,7 @@ def _count_distinct(options: tuple[Any, ...], kinds: tuple[Kind, ...], direction
 
 
 def _collect(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tuple[bool, ...]) -> Found:
+    _expect_order(kinds[:0] if directions else kinds)
     return Found(on_values.CollectOf(directions, *options), tuple[kinds[0].plain, ...])  # type: ignore[misc]
 
 
@@ -146,6 +155,7 @@ def _quantile(options: tuple[Any, ...], kinds: tuple[Kind, ...], directions: tup
     at = Fraction(str(at)) if isinstance(at, float) else Fraction(at)  # 0.1 means a tenth
     plain, nullable = kinds[0].plain, kinds[0].nullable
     if interpolation == "lower":
+        _expect_order(kinds)
         return Found(on_values.QuantileOf((), at, False), or_none(plain, nullable))
     _expect_numbers(kinds)
     places = max(mean_places(plain), getattr(digits_of(plain), "scale", 0))
@@ -186,6 +196,12 @@ def _finishing(finish: Any, totals: Any) -> tuple[Any, Any]:
         return expression, expression.kind
     if not callable(finish):
         raise TypeError(f"`finish` must be a function or an expression; got {brief(finish)}")
+    (expected,) = positional_parameters(finish, 1)
+    if expected is not None and not accepts(expected.kind, totals):
+        parts = tuple(map(plain_type, get_args(totals)))
+        got: Any = tuple[parts] if is_fixed_tuple(totals) else plain_type(totals)  # type: ignore[valid-type]
+        wanted = describe_type(expected.kind)
+        raise TypeError(f"`finish` gets the totals: expected {wanted} as `{expected.name}`, got {describe_type(got)}")
     try:
         kind = result_type(finish, (totals,))
     except Unclear as why:

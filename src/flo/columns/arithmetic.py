@@ -11,6 +11,7 @@ null.
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -181,13 +182,23 @@ def absolute(data: Data) -> Data:
 
 
 def divide(left: Data, right: Data) -> Data:
-    """`/`: integers give a float."""
+    """`/`: integers give a float. Decimals have no infinities, so by zero they give null."""
     if is_whole(left.type) and is_whole(right.type):
         return pc.divide(to_float(left, pa.float64()), to_float(right, pa.float64()))
+    if gives_decimals(left, right):
+        zero = pa.scalar(Decimal(0) if pa.types.is_decimal(right.type) else 0, right.type)
+        return _of_decimals(pc.divide, *alike(left, _null_where(pc.equal(right, zero), right)))
     left, right = alike(left, right)
     if pa.types.is_decimal(left.type) or pa.types.is_decimal(right.type):
         return _of_decimals(pc.divide, left, right)
     return pc.divide(left, right)
+
+
+def gives_decimals(left: Data, right: Data) -> bool:
+    """Return whether a quotient is a decimal: one operand is, and the other is no float."""
+    kinds = (left.type, right.type)
+    fractional = any(pa.types.is_decimal(kind) and not is_wide(kind) for kind in kinds)
+    return fractional and all(pa.types.is_decimal(kind) or pa.types.is_integer(kind) for kind in kinds)
 
 
 def floor_divide(left: Data, right: Data) -> Data:

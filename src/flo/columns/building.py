@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import narwhals as nw
+import pyarrow as pa
+from narwhals.selectors import Selector
 
-from flo.columns.evaluation import output_name
+from flo.columns.evaluation import nodes_of, output_name
+from flo.columns.node_functions import COMPARISONS
 
 
 def column(given: str | nw.Expr) -> nw.Expr:
@@ -43,6 +46,30 @@ def coalesced(*columns: str | nw.Expr) -> nw.Expr:
     return nw.coalesce(*map(column, columns))
 
 
+SEVERAL = ("ALL", "COL", "EXCLUDE", "NTH", "SELECTOR")
+"""The kinds of expressions that may stand for several columns."""
+OF_SELECTORS = ("__and__", "__invert__", "__or__", "__sub__")
+
+
+def one_by_one(given: Any, schema: pa.Schema) -> list[Any]:
+    """Return an expression of several columns, such as `nw.all()` or a selector, as one expression for each."""
+    if not isinstance(given, nw.Expr) or given._nodes[0].kind.name not in SEVERAL:
+        return [given]
+    first, *more = given._nodes
+    if first.kind.name == "COL" and len(first.kwargs["names"]) == 1:
+        return [given]
+    if isinstance(given, Selector) and more and more[0].name in OF_SELECTORS:
+        return [given]
+    chosen = nw.from_native(schema.empty_table()).select(type(given)(first)).columns
+    return [nw.Expr(*nw.col(name)._nodes, *more) for name in chosen]
+
+
 def name_of(given: Any) -> str | None:
     """Return the name of an expression's result: its alias, or the first column that it reads."""
     return output_name(given) if isinstance(given, nw.Expr) else None
+
+
+def is_condition(given: Any) -> bool:
+    """Return whether it is an expression whose outermost operation is a comparison, or combines conditions."""
+    last = nodes_of(given)[-1].name if isinstance(given, nw.Expr) else None
+    return last in (*COMPARISONS, "__and__", "__or__", "is_between")

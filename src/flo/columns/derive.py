@@ -8,30 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Optional, TypeAlias, get_args, is_typeddict
+from typing import Any, TypeAlias, is_typeddict
 
 from flo.columns.function_types import Declared, constant_type, result_type
-from flo.columns.known_types import Unclear, describe_type, is_fixed_tuple, items_of, union_of
+from flo.columns.known_types import Unclear, describe_type, items_of, union_of
 from flo.columns.layout import Layout
-from flo.columns.traced import traced
+from flo.columns.projection import Projection
+from flo.columns.traced import trace_function
 from flo.core.elements import returned_type, type_name
 from flo.core.errors import Origin, TypeMismatch
 from flo.core.graph import Graph, Node, Parallel, Sequential
 from flo.core.labels import label
 from flo.core.nest import Nest
+from flo.core.operator import Operator
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire
 from flo.core.type_relations import accepts
 from flo.values.element_value import ElementCollection
-from flo.values.exact import sum_type
 from flo.values.operators.bags import FoldUnordered
 from flo.values.operators.elementwise import Filter, FlatMap, Map, item_type
 from flo.values.operators.joins import KeptJoin
 from flo.values.operators.keyed_streams import KeyBy, MapValues, inner_types
 from flo.values.operators.per_key import PerKey
 from flo.values.operators.sequences import Fold, Scan
-from flo.values.operators.zset_aggregates import Aggregate, Aggregator, Linear
-from flo.values.operators.zset_joins import FullJoin, LeftJoin, Pairing, ZSetJoin
+from flo.values.operators.zset_joins import Outer, Pairing, ZSetJoin
 from flo.values.operators.zset_ranking import TopK
 
 
@@ -70,6 +70,11 @@ def derive_types(graph: Graph, inputs: StreamTypes, faults: Faults) -> tuple[Gra
             return Node(state, operator, origin), outputs, tuple(None if _is_table(out) else blamed for out in outputs)
 
 
+def derive_outputs(operator: Operator, inputs: StreamTypes) -> StreamTypes:
+    """Return the types of an operator's outputs, with the return types of its functions derived."""
+    return _declaring(operator, inputs, None)[0].judge(inputs).outputs  # type: ignore[no-any-return]
+
+
 def _declaring(operator: Any, inputs: StreamTypes, origin: Origin | None) -> tuple[Any, Fault | None]:
     """Return the operator with return types added to its functions, and a function whose type is unknown."""
     element = getattr(inputs[0].collection, "element", Any) if inputs else Any
@@ -85,11 +90,6 @@ def _declaring(operator: Any, inputs: StreamTypes, origin: Origin | None) -> tup
             return _with(operator, origin, f=lambda: _folded(operator.acc, operator.f, element))
         case Pairing() | KeptJoin() if operator.into is not None:
             return _with(operator, origin, into=lambda: result_type(operator.into, _sides(operator, inputs)))
-        case Aggregate():
-            aggregator, fault = _aggregator(operator.aggregator, element, origin)
-            operator = replace(operator, aggregator=aggregator)
-            found, other = _with(operator, origin, by=lambda: result_type(operator.by, (element,)))
-            return found, other or fault
         case Nest(original=None):
             inner = inputs[0].collection.inner  # type: ignore[attr-defined]
             return _body(operator, inner)
@@ -102,22 +102,25 @@ def _tracing(operator: Any, inputs: StreamTypes) -> Any:
     """Return the operator with functions of rows as columns, where they can be."""
     elements = [getattr(each.collection, "element", Any) for each in inputs]
     match operator:
+        case Map(Projection() as f):
+            given = {name: trace_function(each, elements[0]) or each for name, each in f.functions.items()}
+            return replace(operator, f=f.calling(given))
         case Map():
             names = {"f": elements[0]}
         case Filter():
             names = {"keep": elements[0]}
-        case Aggregate() | TopK():
+        case TopK():
             names = dict.fromkeys(("by", "key"), elements[0])
         case ZSetJoin() | KeptJoin():
             names = {"on": elements[0], "other_on": elements[1]}
         case _:
             return operator
-    found = {name: traced(getattr(operator, name, None), element) for name, element in names.items()}
+    found = {name: trace_function(getattr(operator, name, None), element) for name, element in names.items()}
     return replace(operator, **{name: each for name, each in found.items() if each is not None})
 
 
 def _with(operator: Any, origin: Origin | None, **types: Callable[[], Any]) -> tuple[Any, Fault | None]:
-    """Return the operator or aggregator with return types added to these functions."""
+    """Return the operator with return types added to these functions."""
     fault = None
     for field, derive in types.items():
         function = getattr(operator, field)
@@ -156,27 +159,7 @@ def _folded(initial: Any, f: Any, element: Any) -> Any:
 def _sides(operator: Any, inputs: StreamTypes) -> tuple[Any, Any]:
     of: list[Any] = [getattr(each.collection, "inner", each.collection) for each in inputs]
     left, right = (each.element for each in of)
-    if isinstance(operator, (LeftJoin, FullJoin)):
-        right = Optional[right]  # noqa: UP045
-    return (Optional[left] if isinstance(operator, FullJoin) else left), right  # noqa: UP045
-
-
-def _aggregator(aggregator: Aggregator, element: Any, origin: Origin | None) -> tuple[Any, Fault | None]:
-    if isinstance(aggregator, Linear):
-        found, fault = _with(aggregator, origin, of=lambda: result_type(aggregator.of, (element,)))
-        of = _totals(returned_type(found.of))
-        if fault is not None and returned_type(found.finish) is not Any:
-            return found, None
-        found, other = _with(found, origin, finish=lambda: result_type(aggregator.finish, (of,)))
-        return found, other or fault
-    if hasattr(aggregator, "value"):
-        return _with(aggregator, origin, value=lambda: result_type(aggregator.value, (element,)))
-    return aggregator, None
-
-
-def _totals(of: Any) -> Any:
-    """Return the type of sums of numbers, or of tuples of numbers."""
-    return tuple[tuple(map(sum_type, get_args(of)))] if is_fixed_tuple(of) else sum_type(of)  # type: ignore[misc]
+    return operator.sides(left, right) if isinstance(operator, Outer) else (left, right)
 
 
 def _body(operator: Any, inner: StreamTypes) -> tuple[Any, Fault | None]:

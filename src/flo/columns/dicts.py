@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, is_typeddict
 
 
 def from_dicts(element: Any, data: Any) -> Any:
-    """Convert dicts to rows if the elements are rows made from columns; return other data unchanged."""
-    if not hasattr(element, "_columns") or not isinstance(data, (list, tuple)):
+    """Convert dicts to rows if the elements are rows; return other data unchanged."""
+    named = isinstance(element, type) and (hasattr(element, "_fields") or is_dataclass(element))
+    if not named or not isinstance(data, (list, tuple)) or dict not in map(type, data):
         return data
-    columns = set(element._columns)
+    columns = set(getattr(element, "_columns", None) or getattr(element, "_fields", None) or _fields(element))
     return [row_of(element, item) if type(item) is dict and item.keys() == columns else item for item in data]
+
+
+def _fields(element: Any) -> list[str]:
+    return [field.name for field in fields(element)]
 
 
 def row_of(element: Any, item: dict[str, Any]) -> Any:
     """Convert a dict to a row, including the dicts and lists inside, as JSON and Arrow represent them."""
     from flo.columns.cell import fields_of
 
-    fields = fields_of(element) or {}
-    return element(*(_within(kind, item[name]) for name, kind in fields.items()))
+    kinds = fields_of(element) or {}
+    return element(*(_within(kind, item[name]) for name, kind in kinds.items()))
 
 
 def _within(kind: Any, value: Any) -> Any:
@@ -31,12 +37,12 @@ def _within(kind: Any, value: Any) -> Any:
     if origin is Annotated:
         return _within(parts[0], value)
     if origin in (Union, UnionType):
-        kinds = [part for part in parts if part is not type(None)]
-        return _within(kinds[0], value) if len(kinds) == 1 else value
+        rest = [part for part in parts if part is not type(None)]
+        return _within(rest[0], value) if len(rest) == 1 else value
     if type(value) is list:
         return tuple(_within(parts[0], item) for item in value) if origin is tuple and parts[1:] == (...,) else value
-    fields = fields_of(kind)
-    known = fields and not is_typeddict(kind) and value.keys() >= fields.keys()
+    kinds = fields_of(kind)
+    known = kinds and not is_typeddict(kind) and value.keys() >= kinds.keys()
     return row_of(kind, value) if known else value
 
 

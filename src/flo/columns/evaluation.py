@@ -25,7 +25,7 @@ from flo.columns import arithmetic
 from flo.columns.arithmetic import Data
 from flo.columns.indices import one_chunk
 from flo.columns.node_functions import NULLABLE, OWN, RENAMES, Value, arrow_type, broadcast, same_type
-from flo.columns.strict import expect_sound, unsupported
+from flo.columns.strict import SIGNS, expect_sound, unsupported_error
 from flo.core.errors import ElementError
 
 COLUMNS = frozenset({"COL", "NTH", "ALL", "EXCLUDE", "SELECTOR"})
@@ -114,7 +114,7 @@ def every_node(expression: nw.Expr) -> Iterator[Any]:
                 yield from every_node(given)
 
 
-def looks_elsewhere(expression: nw.Expr | ColumnFunction) -> str | None:
+def find_use_of_other_rows(expression: nw.Expr | ColumnFunction) -> str | None:
     """Return the first function that needs other rows, with the reason; None if there is none."""
     if isinstance(expression, ColumnFunction):
         return None
@@ -221,9 +221,9 @@ def _applied(node: Any, rows: Rows, operands: list[Value]) -> Value:
     except ElementError:
         raise
     except (pa.ArrowInvalid, OverflowError, nw.exceptions.NarwhalsError) as error:
-        raise ElementError(f"`{node.name}` cannot be computed: {str(error).strip()}") from error
+        raise ElementError(f"`{SIGNS.get(node.name, node.name)}` cannot be computed: {str(error).strip()}") from error
     except (pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        raise unsupported(node, operands) from error
+        raise unsupported_error(node, operands) from error
     may_be_null = NULLABLE.get(node.name)
     name = node.kwargs["name"] if node.name == "struct.field" else operands[0].name
     return Value(data, may_be_null is None or may_be_null(node, operands), name)
@@ -265,7 +265,7 @@ def _chosen(node: Any, rows: Rows) -> Value:
     try:
         data = pc.if_else(mask, *same_type(then.data, otherwise.data))
     except pa.ArrowNotImplementedError as error:
-        raise unsupported(node, [then, otherwise]) from error
+        raise unsupported_error(node, [then, otherwise]) from error
     return Value(data, then.nullable or otherwise.nullable, then.name)
 
 

@@ -27,7 +27,7 @@ from flo.columns.evaluation import (
     arguments_of,
     columns_read,
     evaluate,
-    looks_elsewhere,
+    find_use_of_other_rows,
     nodes_of,
 )
 from flo.columns.layout import VALUE, Layout
@@ -159,7 +159,7 @@ class Expression:
     @cached_property
     def arguments(self) -> tuple[dict[str, str], ...]:
         """For each row, the names of its columns in the expression."""
-        return _called(self.inputs)
+        return names_of(self.inputs)
 
     def on_rows(self, inputs: tuple[Layout, ...]) -> Expression:
         """Return the expression on rows without some columns, which it does not read."""
@@ -168,17 +168,16 @@ class Expression:
         )
         return Expression(self.given, inputs, self.kind, called)
 
-    @staticmethod
-    def names_of(inputs: tuple[Layout, ...]) -> list[str]:
-        """Return the names of the columns of these rows in an expression."""
-        return [name for called in _called(inputs) for name in called.values()]
-
     @cached_property
     def reads(self) -> tuple[tuple[str, ...], ...]:
         """The columns of each row that the expression reads, at least one in total."""
-        seen = set().union(*(columns_read(each, self._schema) for _, each in self.columns))
-        seen = seen or {next(iter(self.arguments[0].values()))}
+        seen = self._needs or {next(iter(self.arguments[0].values()))}
         return tuple(tuple(name for name, called in names.items() if called in seen) for names in self.arguments)
+
+    @cached_property
+    def _needs(self) -> set[str]:
+        """The columns that it needs, by their names in the expression; none of a literal."""
+        return set().union(*(columns_read(each, self._schema) for _, each in self.columns))
 
     @cached_property
     def _schema(self) -> pa.Schema:
@@ -212,7 +211,7 @@ class Expression:
             if array.null_count and not column.nullable:
                 raise EngineError(f"the expression {self.__name__} returned null, but its type has no nulls")
             arrays.append(array)
-        if self.schema.names == [VALUE] and self.layout.form != "value":  # rows in one column
+        if not isinstance(self.given, (Mapping, tuple)) and self.layout.form != "value":  # rows in one column
             arrays = arrays[0].flatten()
         wanted = zip(arrays, self.layout.cells, strict=True)
         return [array if array.type == cell.arrow else array.cast(cell.arrow) for array, cell in wanted]
@@ -259,12 +258,12 @@ class Expression:
     def _expect_of_each_row(self) -> None:
         """Raise if the expression reads other rows: sums, ranks, shifts and the like."""
         for _, each in self.columns:
-            reason = looks_elsewhere(each)
+            reason = find_use_of_other_rows(each)
             if reason is not None:
                 raise LawError(
                     "an expression must compute its result from one row; this one reads other rows",
                     facts=(("expression", self.__name__), ("because", reason)),
-                    instead=(("sum_by(…), top(…), distinct()", "verbs that combine rows"),),
+                    instead=(("group_by(…).agg(…), top(…), distinct()", "verbs that combine rows"),),
                 )
 
     @cached_property
@@ -346,7 +345,8 @@ class Expression:
         """Return the results for some rows."""
         columns = {}
         for called, layout, some, reads in zip(self.arguments, self.inputs, elements, self.reads, strict=True):
-            for name, array in layout.to_arrays(some, reads).items():
+            needed = tuple(name for name in reads if called[name] in self._needs)
+            for name, array in layout.to_arrays(some, needed).items():
                 columns[called[name]] = array
         arrays = self._arrays(Rows(columns, len(elements[0]), self._schema))
         values = [cell.to_values(array) for array, cell in zip(arrays, self.layout.cells, strict=True)]
@@ -378,7 +378,7 @@ class Expression:
         readers: list[Any] = []
         for which, (called, layout, reads) in enumerate(zip(self.arguments, self.inputs, self.reads, strict=True)):
             for name, cell in zip(layout.names, layout.cells, strict=True):
-                if name in reads:
+                if name in reads and called[name] in self._needs:
                     columns[called[name]] = column_at(len(readers), cell)
                     readers.append(reader(which, _getter_of(layout, name), cell))
         parts = [] if None in readers else [computed_by_python(each, columns) for _, each in self.columns]
@@ -420,7 +420,8 @@ class Expression:
         return self.__name__
 
 
-def _called(inputs: tuple[Layout, ...]) -> tuple[dict[str, str], ...]:
+def names_of(inputs: tuple[Layout, ...]) -> tuple[dict[str, str], ...]:
+    """Return, for each row, the names of its columns in an expression of all rows."""
     taken: set[str] = set()
     found = []
     for layout in inputs:
@@ -480,4 +481,4 @@ def _node_text(node: Any) -> str:
     return f"{node.name}({', '.join([*parts, *(f'{name}={value!r}' for name, value in node.kwargs.items())])})"
 
 
-__all__ = ["RIGHT", "WEIGHTS", "Column", "Columns", "Expression", "nullable_layout", "expression_text"]
+__all__ = ["RIGHT", "WEIGHTS", "Column", "Columns", "Expression", "nullable_layout", "expression_text", "names_of"]

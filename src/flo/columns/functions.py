@@ -292,7 +292,7 @@ def _greatest(columns: list[Data]) -> Data:
 
 def _greater(left: Data, right: Data) -> Data:
     left, right = _same(left, right)
-    found = pc.max_element_wise(left, right)
+    found = of_instants(pc.max_element_wise)(left, right)
     if not pa.types.is_floating(found.type):
         return found
     either = pc.or_(pc.fill_null(pc.is_nan(left), False), pc.fill_null(pc.is_nan(right), False))
@@ -301,7 +301,21 @@ def _greater(left: Data, right: Data) -> Data:
 
 def _least(columns: list[Data]) -> Data:
     """Return the least of the values that are not null."""
-    return reduce(lambda left, right: pc.min_element_wise(*_same(left, right)), columns)
+    return reduce(lambda left, right: of_instants(pc.min_element_wise)(*_same(left, right)), columns)
+
+
+def of_instants(function: Callable[[Data, Data], Data]) -> Callable[[Data, Data], Data]:
+    """Return the function, which Arrow does not have for times with a zone: it gets their instants then. The result is
+    in the zone of the first."""
+
+    def compute(left: Data, right: Data) -> Data:
+        kind = left.type
+        if not all(pa.types.is_timestamp(each) and each.tz is not None for each in (kind, right.type)):
+            return function(left, right)
+        instants = [pc.cast(pc.cast(each, kind), pa.int64()) for each in (left, right)]
+        return pc.cast(function(*instants), kind)
+
+    return compute
 
 
 def _same(left: Data, right: Data) -> tuple[Data, Data]:

@@ -90,7 +90,7 @@ FEW = 16
 """With at most this many distinct values, searching for each is faster than sorting."""
 
 
-def arranged(numbers: Indices | Numbers) -> Indices:
+def sort_indices(numbers: Indices | Numbers) -> Indices:
     """The indices that sort the numbers, stably."""
     if not len(numbers):
         return np.zeros(0, np.int64)
@@ -122,6 +122,6 @@ def grouped(numbers: Indices) -> tuple[Indices, Indices, Indices]:
     if high - low < 1 << 16:
         order = np.argsort((numbers - low).astype(np.uint16), kind="stable")  # a radix sort for 16 bits
     else:
-        order = arranged(numbers)
+        order = sort_indices(numbers)
     found, counts = np.unique(numbers[order], return_counts=True)
     return order, found, counts

@@ -18,6 +18,7 @@ from uuid import UUID
 from flo.columns.cell import fields_of
 from flo.core.elements import type_name
 from flo.values.exact import Int128, plain_type
+from flo.values.operators.zset_ranking import is_plain_tuple
 
 
 class Unclear(Exception):
@@ -102,7 +103,20 @@ def is_orderable(kind: Any) -> bool:
         return all(is_orderable(part) for part in parts if part is not ...)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return issubclass(kind, (int, str))
+    fields = fields_of(kind) if isinstance(kind, type) else None
+    if fields and issubclass(kind, tuple):
+        return is_plain_tuple(kind) and all(map(is_orderable, fields.values()))
+    if fields and getattr(kind, "__dataclass_params__", None) is not None:  # Python compares it, which fails for None
+        whole = all(is_orderable(part) and NoneType not in get_args(part) for part in fields.values())
+        return whole and bool(kind.__dataclass_params__.order)
     return kind in _ORDERED
+
+
+def has_own_order(kind: Any) -> bool:
+    """Return whether a class says itself how its values compare. Then only Python compares them."""
+    if not isinstance(kind, type) or hasattr(kind, "__dataclass_params__"):
+        return False
+    return getattr(kind, "__lt__", None) not in (getattr(object, "__lt__", None), tuple.__lt__)
 
 
 _INTS = {bool, int}

@@ -1,4 +1,4 @@
-"""What the functions of column expressions compute, by the name of their node, and whether their results can be null.
+"""The functions of column expressions, by the name of their node, and whether their results can be null.
 
 A function gets its node, with the options, and its operands. Functions that are not listed in `OWN` are computed by
 Narwhals; those that are not listed in `NULLABLE` can return null.
@@ -70,6 +70,11 @@ def _unary(function: Callable[[Data], Data]) -> Compute:
 def _in_order(function: Callable[..., Data]) -> Compute:
     """Fold a function of two operands over any number of them."""
     return lambda node, operands: reduce(lambda x, y: function(*same_type(x, y)), (each.data for each in operands))
+
+
+def _extreme(function: Callable[..., Data]) -> Compute:
+    """Fold `max_element_wise` or `min_element_wise` over any number of operands."""
+    return _in_order(functions.of_instants(function))
 
 
 def _as_floats(name: str) -> Compute:
@@ -248,9 +253,9 @@ OWN: dict[str, Compute] = {
     "fill_null": _filled,
     "is_null": _unary(pc.is_null),
     "list.sum": _list_sum,
-    "max_horizontal": _in_order(pc.max_element_wise),
+    "max_horizontal": _extreme(pc.max_element_wise),
     "mean_horizontal": _mean,
-    "min_horizontal": _in_order(pc.min_element_wise),
+    "min_horizontal": _extreme(pc.min_element_wise),
     "struct": _struct,
     "struct.field": _field,
     "sum_horizontal": _sum,
@@ -273,9 +278,15 @@ def _null_by_zero(node: Any, operands: list[Value]) -> bool:
     return _any_null(node, operands) or not isinstance(divisor, pa.Scalar) or not divisor.as_py()
 
 
+def _null_of_decimals(node: Any, operands: list[Value]) -> bool:
+    decimals = arithmetic.gives_decimals(*(each.data for each in operands))
+    return (_null_by_zero if decimals else _any_null)(node, operands)
+
+
 NULLABLE: dict[str, Nullable] = {
     **dict.fromkeys((*KEEPING, *KEPT_BY_NARWHALS), _any_null),
     **dict.fromkeys(DIVISIONS, _null_by_zero),
+    **dict.fromkeys(("__truediv__", "__rtruediv__"), _null_of_decimals),
     **dict.fromkeys(("coalesce", "min_horizontal", "max_horizontal", "greatest", "least"), _all_null),
     **dict.fromkeys(("list.contains", "list.sort", "md5", "sha256", "split_part"), _any_null),
     "hash": lambda node, operands: False,

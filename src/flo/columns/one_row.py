@@ -33,7 +33,7 @@ class Unsure(Exception):
 
 
 class Known(NamedTuple):
-    """What an expression computes of elements, and the type of its results, which may be null."""
+    """A function that computes an expression on elements, and the type of its results, which may be null."""
 
     compute: Compute
     kind: type

@@ -25,12 +25,16 @@ class Projection:
 
     takes = 1
 
-    def __init__(self, given: Mapping[str, Any], layout: Layout) -> None:
-        """The functions in `given` are callables; all else is columns."""
+    def __init__(self, given: Mapping[str, Any], element: Any) -> None:
+        """The functions in `given` are callables; all else is columns. Only these need rows with a layout."""
+        self.given, self.element = dict(given), element
         self.functions: dict[str, Callable[[Any], Any]] = {name: each for name, each in given.items() if callable(each)}
         columns = {name: each for name, each in given.items() if name not in self.functions}
-        self.columns = Expression(columns, (layout,)) if columns else None
-        self.inputs = (layout,)
+        self.columns: Expression | None = None
+        if columns:
+            layout = Layout.of(element)
+            assert layout is not None, "rows have columns"
+            self.columns = Expression(columns, (layout,))
         self.text = _text(given, identity)
         shown = ", ".join(_shown(name, each) for name, each in given.items())
         self.__name__ = shown if len(shown) <= 80 else f"{shown[:79]}…"
@@ -44,6 +48,10 @@ class Projection:
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         """Return these columns of the row as columns of the result; None if one of them is not passed through."""
         return None if self.columns is None else self.columns.passed(columns)
+
+    def calling(self, functions: Mapping[str, Any]) -> Projection:
+        """Return the same projection with other functions."""
+        return Projection({**self.given, **functions}, self.element)
 
     def prepare(self, rows: list[Any]) -> None:
         """Evaluate the expressions for many rows at once."""

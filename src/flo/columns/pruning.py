@@ -1,5 +1,5 @@
-"""Less work for a program: columns that nobody reads are dropped before joins, so that neither state nor shuffles hold
-them, and what is computed twice is computed once.
+"""Drops columns that no operator reads before joins, so that neither state nor shuffles hold them, and merges equal
+computations.
 
 Only what is linear is narrowed: rows that become equal add their weights, and projections, filters, unions and inner
 joins give the same for the sum. Whether a row is *present* is not linear, so sides that others depend on in that way

@@ -73,9 +73,13 @@ def rows(kind: Any) -> Any:
     except TypeError as error:
         raise TypeMismatch(f"no row type can have these columns: {error}", where=Origin.here()) from None
     if not fields:
+        framed = hasattr(kind, "schema")
         raise TypeMismatch(
             "`rows` must get a schema of Arrow, Polars or PySpark, a TypedDict, a dataclass or a NamedTuple",
-            facts=(("given", brief(kind)),),
+            facts=(("given", type(kind).__name__ if framed else brief(kind)),),
+            instead=(("flo.rows(frame.schema)", "the schema of a frame or a table"),)
+            if hasattr(kind, "schema")
+            else (),
             where=Origin.here(),
         )
     return row_type(fields)

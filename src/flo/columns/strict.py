@@ -1,4 +1,4 @@
-"""What is wrong with a call in a column expression whatever the rows are: known when the program is built.
+"""Rejects calls in column expressions that fail on any rows, when the program is built.
 
 Types that a function does not support, regular expressions and formats that are invalid, times with a zone beside
 times without one, negative powers of integers. The error names the function, its operands and their types.
@@ -39,6 +39,8 @@ READ = frozenset("aAbBcCdDeFhHIjklmMnprRsStTuUwWxXyYzZ%f")
 """The directives of formats by which texts are read; `%f` is read by Python."""
 WRITTEN = (READ - set("kls")) | {"g", "G", "V"}
 """The directives of formats by which times are written."""
+CHOICES = ("coalesce", "fill_null")
+"""Functions whose result is one of their operands."""
 FORMATS = {
     "str.to_datetime": READ,
     "str.to_date": READ,
@@ -47,7 +49,7 @@ FORMATS = {
 }
 
 
-def unsupported(node: Any, operands: list[Value]) -> TypeError:
+def unsupported_error(node: Any, operands: list[Value]) -> TypeError:
     """Return the error of a function that does not support the types of its operands."""
     name = SIGNS.get(node.name, node.name)
     given = " and ".join(map(_described, operands))
@@ -63,11 +65,15 @@ def _described(operand: Value) -> str:
 
 
 def expect_sound(node: Any, operands: list[Value]) -> None:
-    """Raise if a call fails or means nothing whatever the rows are."""
-    if node.name in COMPARISONS or node.name in ("is_between", "__sub__"):
+    """Raise if a call fails, or means nothing, on any rows."""
+    if node.name in COMPARISONS or node.name in ("is_between", "__sub__", *CHOICES):
         _expect_zones(node, operands)
+    if node.name in CHOICES:
+        _expect_one_nested_type(node, operands)
     if node.name in FORMATS:
         _expect_format(node.name, node.kwargs["format"])
+    if node.name == "str.split" and not node.kwargs["by"]:
+        raise ValueError("the separator of `str.split` must not be empty")
     if node.name == "str.contains" and not node.kwargs["literal"] and isinstance(operands[1].data, pa.Scalar):
         expect_pattern(operands[1].data.as_py())
     if node.name in ("str.replace", "str.replace_all") and not node.kwargs["literal"]:
@@ -83,7 +89,24 @@ def _expect_zones(node: Any, operands: list[Value]) -> None:
     """Raise if only some of the times have a zone."""
     moments = [each for each in operands if pa.types.is_timestamp(each.data.type)]
     if len({each.data.type.tz is None for each in moments}) > 1:
-        raise unsupported(node, operands)
+        raise unsupported_error(node, operands)
+
+
+def _expect_one_nested_type(node: Any, operands: list[Value]) -> None:
+    """Raise if lists or structs differ in type: Arrow notices only when there are rows."""
+    kinds = {each.data.type for each in operands if not pa.types.is_null(each.data.type)}
+    if len(kinds) > 1 and any(map(pa.types.is_nested, kinds)):
+        raise unsupported_error(node, operands)
+
+
+def are_other_times(one: pa.DataType, other: pa.DataType) -> bool:
+    """Return whether these are two kinds of times of which none equals one of the other kind: dates, times with a zone
+    and times without."""
+    kinds = [
+        "date" if pa.types.is_date(kind) else kind.tz is None if pa.types.is_timestamp(kind) else None
+        for kind in (one, other)
+    ]
+    return None not in kinds and kinds[0] != kinds[1]
 
 
 def _expect_format(name: str, form: Any) -> None:

@@ -236,7 +236,8 @@ def _shift_months(data: Data, months: int) -> Data:
 def _interval(text: str) -> tuple[int, str]:
     found = INTERVAL.fullmatch(text)
     if found is None:
-        raise ValueError(f"an interval must be a number and a unit, such as '1h'; got {text!r}")
+        units = "units are ns, us, ms, s, m, h, d, mo, q and y"
+        raise ValueError(f"an interval must be a number and a unit, such as '1h'; got {text!r}; {units}")
     return int(found[1]), found[2]
 
 

@@ -60,7 +60,7 @@ class TracedExpression(Expression):
         return self.traced_from.__code__
 
 
-def traced(function: Any, element: Any) -> TracedExpression | None:
+def trace_function(function: Any, element: Any) -> TracedExpression | None:
     """Return the function of such elements as columns; None if it cannot be one."""
     plain = function.__wrapped__ if isinstance(function, Declared) else function
     if Layout.of(element) is None or not isinstance(plain, FunctionType) or isinstance(function, Expression):
@@ -229,4 +229,4 @@ class _Translation(_Body):
         return _COMPARISONS[type(sign)](self.column(left), self.column(right))
 
 
-__all__ = ["TracedExpression", "expect_traced", "traced"]
+__all__ = ["TracedExpression", "expect_traced", "trace_function"]

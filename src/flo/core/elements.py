@@ -6,10 +6,12 @@ import dataclasses
 import types
 import typing
 from collections.abc import Callable, Iterable
+from datetime import date, datetime
 from functools import cache, lru_cache
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, is_typeddict
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, is_typeddict
 
-from flo.core.type_relations import WIDENED, resolve_type
+from flo.core.type_relations import WIDENED, alternatives, resolve_type
 
 Test = Callable[[Any], bool]
 
@@ -37,31 +39,74 @@ def find_mismatch(values: Iterable[Any], kind: Any) -> int | None:
     return next((position for position, value in enumerate(values) if not test(value)), None)
 
 
-def find_null(values: Iterable[Any], kind: Any) -> tuple[int, str, Any] | None:
-    """Return where a row has None in a field that has none: its position, the field and its type; None if nowhere."""
-    required = _required_fields(kind) if isinstance(kind, type) else ()
-    if not required:
+class Misfit(NamedTuple):
+    """A value in a row that does not belong to the type of its field."""
+
+    position: int
+    field: str
+    """For a row within the row: `who.age`."""
+    kind: Any
+    value: Any
+
+
+def find_misfit(rows: Iterable[Any], kind: Any) -> Misfit | None:
+    """Return the first row that has a value of another type in one of its fields; None if all fit, or are no rows."""
+    fields = _fields(kind) if isinstance(kind, type) else ()
+    if not fields:
         return None
-    named = issubclass(kind, tuple)
-    for position, value in enumerate(values):
-        if named and None not in value:
-            continue
-        for name, part in required:
-            if getattr(value, name, 0) is None:
-                return position, name, part
+    rows = rows if isinstance(rows, (list, tuple)) else list(rows)
+    found: Misfit | None = None
+    for name, part in fields:
+        column = list(map(attrgetter(name), rows))
+        if set(map(type, column)) <= _exact_types(part):
+            continue  # fast path without a Python loop
+        test = _test(part)
+        position = next((place for place, value in enumerate(column) if not test(value)), None)
+        if position is not None and (found is None or position < found.position):
+            found = _innermost(Misfit(position, name, part, column[position]))
+    return found
+
+
+def _innermost(misfit: Misfit) -> Misfit:
+    """Return where in a row within the row the value is that does not fit."""
+    inner = find_misfit((misfit.value,), type(misfit.value)) if _has_class(misfit.value, misfit.kind) else None
+    return misfit if inner is None else Misfit(misfit.position, f"{misfit.field}.{inner.field}", *inner[2:])
+
+
+def _has_class(value: Any, kind: Any) -> bool:
+    """Return whether the value is of the class of a type, or of one in a union, whatever its parts are."""
+    return any(isinstance(part, type) and isinstance(value, part) for part in alternatives(kind))
+
+
+@lru_cache(maxsize=1024)
+def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a row type with their types; nothing if it is none, or its annotations do not resolve."""
+    names = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else ()
+    names = names or (getattr(kind, "_fields", ()) if issubclass(kind, tuple) else ())
+    try:
+        hints = typing.get_type_hints(kind, include_extras=True)
+    except Exception:  # unresolvable annotations
+        return ()
+    return tuple((name, hints[name]) for name in names if name in hints)
+
+
+def unhashable_field(kind: Any) -> tuple[str, Any] | None:
+    """Return the first field of a row type whose values cannot be hashed, with its type: a list, a dict or a set."""
+    for name, part in _fields(kind) if isinstance(kind, type) else ():
+        for each in alternatives(part):
+            if (get_origin(each) or each) in (list, dict, set):
+                return name, part
     return None
 
 
 @lru_cache(maxsize=1024)
-def _required_fields(kind: type) -> tuple[tuple[str, Any], ...]:
-    """Return the fields of a row that do not accept None, with their types."""
-    names = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else ()
-    try:
-        hints = typing.get_type_hints(kind, include_extras=True)
-        names = names or getattr(kind, "_fields", ())
-        return tuple((name, hints[name]) for name in names if name in hints and not belongs(None, hints[name]))
-    except Exception:  # unresolvable annotations
-        return ()
+def _exact_types(kind: Any) -> frozenset[type]:
+    """Return classes whose direct instances all belong to a type, as far as that is known at once."""
+    kind = resolve_type(kind)
+    if get_origin(kind) in (Union, types.UnionType):
+        return frozenset().union(*map(_exact_types, get_args(kind)))
+    plain = isinstance(kind, type) and not get_args(kind) and kind.__module__ in ("builtins", "datetime", "decimal")
+    return frozenset({kind}) if plain else frozenset()
 
 
 def returned_type(function: Any) -> Any:
@@ -123,9 +168,11 @@ def _make_test(kind: Any) -> Test:
         return lambda value: True
     if plain in WIDENED:
         return lambda value: isinstance(value, (plain, *WIDENED[plain]))
-    if dataclasses.is_dataclass(plain):
-        return _dataclass_test(plain)
-    return lambda value: isinstance(value, plain)
+    if plain is date:  # a column of dates has no place for the time of a datetime
+        return lambda value: isinstance(value, date) and not isinstance(value, datetime)
+    if not _fields(plain):
+        return lambda value: isinstance(value, plain)
+    return lambda value: isinstance(value, plain) and find_misfit((value,), plain) is None
 
 
 _cached_test = cache(_make_test)
@@ -142,17 +189,3 @@ def _tuple_test(parts: tuple[Any, ...]) -> Test:
         and len(value) == count
         and all(test(item) for test, item in zip(tests, value, strict=False))
     )
-
-
-def _dataclass_test(plain: type) -> Test:
-    """Test for instances whose fields belong to their types. Unresolvable annotations accept anything."""
-    try:
-        hints = typing.get_type_hints(plain)
-    except Exception:
-        return lambda value: isinstance(value, plain)
-    fields = [(field.name, hints[field.name]) for field in dataclasses.fields(plain)]
-
-    def test(value: Any) -> bool:
-        return isinstance(value, plain) and all(belongs(getattr(value, name, None), kind) for name, kind in fields)
-
-    return test

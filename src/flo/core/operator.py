@@ -49,9 +49,9 @@ class Operator(Lowerable, ABC):
     type_rule: ClassVar[str] = ""
     """The name of the typing rule, if it differs from the operator's name."""
     row_by_row: ClassVar[bool] = False
-    """Whether it does the same to each element, wherever the others are: then a stream can be spread before it."""
+    """Whether it does the same to each element, regardless of the others: then its input can be spread over shards."""
     retracts: ClassVar[bool] = True
-    """Whether a z-set that it gives may take rows back though those that it reads do not."""
+    """Whether its output may have retractions although its inputs have none."""
     shares_flag: ClassVar[bool] = False
     """Whether all inputs have the same boundedness X in the operator's type."""
 
@@ -171,9 +171,9 @@ def _wrong(operator: Operator, count: int, step: Any) -> str | None:
             return f"must give its {side} as a tuple; got {brief(values)}"
         if len(values) != expected:
             return f"must give {expected} {side}; got {len(values)}"
-        stranger = next((value for value in values if not isinstance(value, kinds)), Value)
-        if stranger is not Value:
-            return f"must give collection values as its {side}; got {brief(stranger)}"
+        wrong = next((value for value in values if not isinstance(value, kinds)), Value)
+        if wrong is not Value:
+            return f"must give collection values as its {side}; got {brief(wrong)}"
     return None
 
 

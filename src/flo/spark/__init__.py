@@ -1,9 +1,29 @@
-"""Flo on Spark: the event loop of the paper, with shards. The only place that imports pyspark."""
+"""Flo on Spark: the event loop of the paper, with shards. The only place that imports pyspark.
+
+What users name is imported when they name it: tasks import this package too, and need nothing of the driver.
+"""
 
 from __future__ import annotations
 
-from flo.spark.driver.sinks import Changes, Memory, Sink, SparkSink
-from flo.spark.driver.views import View
-from flo.spark.sql_views import Views, views
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Changes", "Memory", "Sink", "SparkSink", "View", "Views", "views"]
+if TYPE_CHECKING:
+    from flo.spark.driver.sinks import Changes, Memory, OutputChanges, Sink, SparkSink
+    from flo.spark.driver.views import View
+    from flo.spark.sql_views import Views, views
+
+_HOMES = {
+    **dict.fromkeys(("Changes", "Memory", "OutputChanges", "Sink", "SparkSink"), "flo.spark.driver.sinks"),
+    "View": "flo.spark.driver.views",
+    **dict.fromkeys(("Views", "views"), "flo.spark.sql_views"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+__all__ = ["Changes", "Memory", "OutputChanges", "Sink", "SparkSink", "View", "Views", "views"]

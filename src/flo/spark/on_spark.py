@@ -39,20 +39,20 @@ from flo.spark.driver.inputs import BoundInput, NativePrefix, bind_input, descri
 from flo.spark.driver.micro_batches import MicroBatches
 from flo.spark.driver.query import Query
 from flo.spark.driver.shipping import resolve_annotations, ship
-from flo.spark.driver.sinks import DIVERTED, Given, Sink, expect_columns, expect_weights, sink_of
+from flo.spark.driver.sinks import DIVERTED, OutputChanges, Sink, expect_columns, expect_weights, sink_of
 from flo.spark.driver.views import View
 from flo.spark.plan.explain import explain_plan
-from flo.spark.plan.planning import planned
-from flo.spark.plan.retractions import Cause, retractions
+from flo.spark.plan.planning import plan_stages
+from flo.spark.plan.retractions import Cause, find_retractions
 from flo.spark.plan.stages import MOST_SHARDS
-from flo.spark.session import export_s3_settings, hold_settings, snapshot, task_settings
+from flo.spark.session import export_s3_settings, hold_on_executors, hold_settings, task_settings
 from flo.spark.tasks.input_task import row_collection
 from flo.spark.tasks.output_files import PARTS, VIEW, Output
 from flo.tables.here import expect_one_of
 from flo.tables.io.diverted import OnError
 from flo.tables.io.files import WEIGHTS
-from flo.tables.operator import columnar, plain
-from flo.tables.translate import convert_streams, translated
+from flo.tables.operator import to_table_type, to_value_type
+from flo.tables.translate import convert_streams, translate_graph
 from flo.tables.values import Columns
 
 if TYPE_CHECKING:
@@ -70,18 +70,21 @@ class OnSpark:
         _use_own_python(spark)
         ship(spark)
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
-        types: StreamTypes = tuple(columnar(stream.type) or stream.type for stream in self._inputs.values())
+        types: StreamTypes = tuple(to_table_type(stream.type) or stream.type for stream in self._inputs.values())
         values = tuple(stream.type for stream in self._inputs.values())
         typed = derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late()))
-        graph, outputs = translated(prune_columns(typed, values), types)
-        wanted = tuple(columnar(plain(output)) or plain(output) for output in outputs)
+        graph, outputs = translate_graph(prune_columns(typed, values), types)
+        wanted = tuple(to_table_type(to_value_type(output)) or to_value_type(output) for output in outputs)
         between = convert_streams(outputs, wanted)
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
         for function in names(self._graph).values():
             resolve_annotations(function)
-        self._plan = planned(self._graph, types)
+        self._plan = plan_stages(self._graph, types)
         self._types = types
         self._output_types = dict(zip((*flow._outputs, *flow._late()), wanted, strict=True))
+
+    def __repr__(self) -> str:
+        return f"<Flow {self._flow.name!r}, on Spark: start(…), run(…), explain()>"
 
     def start(
         self,
@@ -118,7 +121,8 @@ class OnSpark:
                 raise CheckpointError(f"the checkpoint must be a folder; {folder!r} is a file")
             export_s3_settings(self._spark, folder)
             planned_outputs = self._planned_outputs(
-                {name: sink.how for name, sink in sinks.items()}, {name: sink.staged() for name, sink in sinks.items()}
+                {name: sink.how for name, sink in sinks.items()},
+                {name: sink.staging_path() for name, sink in sinks.items()},
             )
             for output in planned_outputs:
                 expect_columns(output)
@@ -182,13 +186,15 @@ class OnSpark:
                 outcome = batches.run_first_micro_batch(blobs, set(range(len(self._inputs))))
             batches.commit_micro_batch(outcome)  # so that views can be read
             diverted = {
-                f"{name}{DIVERTED}": snapshot(
-                    Given.of_diverted(self._spark, folder, name, outcome, batches.shards).frame()
+                f"{name}{DIVERTED}": hold_on_executors(
+                    OutputChanges.of_diverted(self._spark, folder, name, outcome, batches.shards).frame()
                 )
                 for name in (self._inputs if divert else ())
             }
             return diverted | {
-                each.name: snapshot(Given.of(self._spark, folder, each, outcome, batches.shards).frame())
+                each.name: hold_on_executors(
+                    OutputChanges.of(self._spark, folder, each, outcome, batches.shards).frame()
+                )
                 if each.how == PARTS
                 else View(folder, each.name, 0, batches).value()
                 for each in outputs
@@ -247,7 +253,7 @@ class OnSpark:
             for (name, frame), entry in zip(frames.items(), self._plan.entries, strict=False)
         ]
         types = tuple(stream.type for stream in self._inputs.values())
-        for name, cause in zip(self._output_types, retractions(self._flow.graph(), types, given), strict=True):
+        for name, cause in zip(self._output_types, find_retractions(self._flow.graph(), types, given), strict=True):
             if cause is not None:
                 expect_weights(name, sinks[name], cause)
 

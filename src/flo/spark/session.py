@@ -29,7 +29,7 @@ from pyspark.sql.types import (
 from flo.core.errors import FloError
 from flo.spark.tasks.blobs import ROWS
 
-LOGGING = Path(__file__).with_name("log4j2.properties")
+LOGGING = Path(__file__).absolute().with_name("log4j2.properties")
 EMBEDDED = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
@@ -178,6 +178,6 @@ def read_frame(spark: SparkSession, schema: pa.Schema, read: Reader, pieces: Seq
     return numbers.mapInArrow(ReadTask(read, tuple(pieces), sent), of)
 
 
-def snapshot(frame: DataFrame) -> DataFrame:
+def hold_on_executors(frame: DataFrame) -> DataFrame:
     """The rows as they are now, held by executors. The files that they came from may be removed."""
     return frame.localCheckpoint()

@@ -30,7 +30,7 @@ def expect_row_fault(operator: Any, error: Exception) -> None:
         raise EngineError(f"`{operator.like.name}` on tables raised {type(error).__name__}: {error}") from error
 
 
-def piecewise(operator: Any, inputs: tuple[Rows, ...], *, onwards: bool) -> Iterator[Step]:
+def consume_piecewise(operator: Any, inputs: tuple[Rows, ...], *, onwards: bool) -> Iterator[Step]:
     """Steps that consume the rows on which no function raises; finally raises the first error.
 
     Each step starts from the current state, or with `onwards` from the step before. Rows that cancel out are dropped
@@ -70,7 +70,7 @@ def piecewise(operator: Any, inputs: tuple[Rows, ...], *, onwards: bool) -> Iter
         raise fault
 
 
-def unit(of: Any, part: pa.Table) -> str:
+def show_row(of: Any, part: pa.Table) -> str:
     """The only row of a table as errors show it, in a z-set with its weight."""
     (element,) = layout_of(of).to_elements(part)
     return repr((element, part[WEIGHT][0].as_py()) if isinstance(of, ZSet) else element)
@@ -96,7 +96,7 @@ def _kept(value: Rows, which: Any) -> Rows:
     return Rows(value.of, value.table.filter(pa.array(which)), value.end)
 
 
-def piecewise_by_key(operator: Any, inputs: tuple[KeyedRows, ...], *, onwards: bool) -> Iterator[Step]:
+def consume_piecewise_by_key(operator: Any, inputs: tuple[KeyedRows, ...], *, onwards: bool) -> Iterator[Step]:
     """One step that consumes rows on which no function raises, or with `onwards` all such steps; finally raises.
 
     In the sequence of a key, no row after the one at fault is consumed. Keys are consumed before all rows, and ends of

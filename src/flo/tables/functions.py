@@ -29,18 +29,22 @@ KEY = "="
 Collections = tuple[Collection, ...]
 
 
-def by_columns(f: Any) -> bool:
+def runs_on_columns(f: Any) -> bool:
     """Whether a function runs on columns, not row by row."""
-    return f is None or isinstance(f, Expression)
+    return (
+        f is None
+        or isinstance(f, Expression)
+        or (isinstance(f, Projection) and all(map(runs_on_columns, f.functions.values())))
+    )
 
 
 def has_results(f: Any) -> bool:
     """Whether the results of the function have columns."""
-    return by_columns(f) or Layout.of(returned_type(f)) is not None
+    return runs_on_columns(f) or Layout.of(returned_type(f)) is not None
 
 
 @calling
-def applied(f: Callable[..., Any], collections: Collections, *tables: pa.Table) -> pa.Table:
+def apply_function(f: Callable[..., Any], collections: Collections, *tables: pa.Table) -> pa.Table:
     """The results of a function for every row, as columns of its return type.
 
     Columns besides those of the rows, such as computed keys and weights, are ignored.
@@ -65,14 +69,17 @@ def _projected(f: Projection, of: Collection, table: pa.Table) -> pa.Table:
     found = (
         {}
         if f.columns is None
-        else dict(zip(f.columns.layout.names, applied(f.columns, (of,), table).columns, strict=True))
+        else dict(zip(f.columns.layout.names, apply_function(f.columns, (of,), table).columns, strict=True))
     )
-    elements = elements_of(of, table)
+    elements = [] if runs_on_columns(f) else elements_of(of, table)
     for name, function in f.functions.items():
-        values = called(function, elements)
-        expect_declared(function, values)
         layout = Layout.of(returned_type(function))
         assert layout is not None
+        if runs_on_columns(function):
+            found[name] = layout.as_array(layout.fitted(apply_function(function, (of,), table)))
+            continue
+        values = called(function, elements)
+        expect_declared(function, values)
         found[name] = layout.as_array(written(values, layout.element))
     return pa.Table.from_arrays([found[name] for name in f.layout.names], schema=f.layout.schema)
 
@@ -147,7 +154,7 @@ def own_columns(on: Any) -> tuple[str, ...] | None:
     return tuple(given) if own else None
 
 
-def keyed(table: pa.Table, on: Any, of: Collection, *, coded: bool = False, beside: tuple[str, ...] = ()) -> Run:
+def sort_by_key(table: pa.Table, on: Any, of: Collection, *, coded: bool = False, beside: tuple[str, ...] = ()) -> Run:
     """The rows as a run, sorted by the columns `beside` and the key."""
     made, columns = with_key(table, on, of, coded=coded)
     if made is not table:
@@ -170,8 +177,12 @@ def with_key(table: pa.Table, on: Any, of: Collection, *, coded: bool = False) -
 def _computed(on: Any, of: Collection, table: pa.Table, *, coded: bool) -> pa.Table:
     layout = key_layout(on, of)
     if isinstance(on, Expression) and not coded:
-        return applied(on, (of,), table)
-    keys = on.layout.to_elements(applied(on, (of,), table)) if isinstance(on, Expression) else elements_of(of, table)
+        return apply_function(on, (of,), table)
+    keys = (
+        on.layout.to_elements(apply_function(on, (of,), table))
+        if isinstance(on, Expression)
+        else elements_of(of, table)
+    )
     if on is not None and not isinstance(on, Expression):
         keys = called(on, keys)
     set(keys)  # raises if a key is not hashable
@@ -196,7 +207,7 @@ def results(f: Any, of: Collection, table: pa.Table) -> pa.Table:
     """The results of a function for every row, in the columns of its layout."""
     layout = result_layout(f, of)
     assert layout is not None, "a function whose results have no columns runs on values"
-    found = table.select(list(layout.names)) if f is None else applied(f, (of,), table)
+    found = table.select(list(layout.names)) if f is None else apply_function(f, (of,), table)
     if found.column_names == [VALUE] and layout.names != (VALUE,):  # one column of structs
         found = pa.Table.from_arrays(one_chunk(found[VALUE]).flatten(), names=list(layout.names))
     return layout.fitted(found).combine_chunks()
@@ -230,19 +241,3 @@ def beside(table: pa.Table, more: pa.Table) -> pa.Table:
     for name, column in zip(more.column_names, more.columns, strict=True):
         table = table.append_column(more.schema.field(name), column)
     return table
-
-
-def group_array(by: Any, keys: pa.Table) -> pa.Array:
-    """The group keys as one column of the output. The table may have other columns after those of the key."""
-    layout = Layout.of(returned_type(by))
-    assert layout is not None
-    own = keys.select(keys.column_names[: len(layout.names)])
-    return layout.as_array(own.rename_columns(list(layout.names)))
-
-
-def result_rows(by: Any, of: Collection, keys: pa.Table, found: pa.Array) -> pa.Table:
-    """The output rows: groups with their results, or without groups the results alone."""
-    schema = layout_of(of).schema
-    if by is not None:
-        return pa.Table.from_arrays([group_array(by, keys), found], schema=schema)
-    return pa.Table.from_arrays(found.flatten() if pa.types.is_struct(found.type) else [found], schema=schema)

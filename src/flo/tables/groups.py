@@ -19,7 +19,7 @@ from flo.tables.functions import ALL, beside
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import Totals, run_of_sums
-from flo.tables.state.trace import Trace, alike, fitting
+from flo.tables.state.trace import Trace, add_checked, alike
 from flo.tables.streams import NUMBER, STREAM, numbers
 from flo.tables.values import WEIGHT
 
@@ -39,7 +39,7 @@ class Groups:
 
     @staticmethod
     def of(table: pa.Table, names: tuple[str, ...]) -> Groups:
-        """These rows by key columns."""
+        """Groups rows by key columns."""
         if not names:
             return Groups(table, ONE, np.array([table.num_rows]))
         table = table.combine_chunks()
@@ -53,7 +53,7 @@ class Groups:
 
     @property
     def firsts(self) -> Indices:
-        """Where the rows of each group begin."""
+        """The index of the first row of each group."""
         return np.cumsum(self.counts) - self.counts
 
     def positions(self) -> Indices:
@@ -99,14 +99,14 @@ class Counts(Lowerable):
     def known(self, groups: Run) -> Indices:
         if groups is ONE:
             return np.array([self.one])
-        return by_groups(self.each, groups).known(groups)[WEIGHT]
+        return key_by_groups(self.each, groups).known(groups)[WEIGHT]
 
     def added(self, groups: Run, counts: Indices) -> Counts:
-        """With so many more of each of these groups."""
+        """Returns the counts after so many more rows of each of these groups."""
         if groups is ONE:
-            return Counts(int(fitting(np.array([self.one]), counts)[0]))
+            return Counts(int(add_checked(np.array([self.one]), counts)[0]))
         delta = run_of_sums(groups.table, groups.keys, {WEIGHT: counts})
-        return Counts(0, by_groups(self.each, groups).extended(delta))
+        return Counts(0, key_by_groups(self.each, groups).extended(delta))
 
     def lower(self, lower: Lowering) -> Term:
         return Call("counts", (self.one, lower(self.each)))
@@ -115,13 +115,13 @@ class Counts(Lowerable):
 register("counts", Counts)
 
 
-def by_groups(trace: T, groups: Run) -> T:
-    """A trace that is kept by the columns of these groups."""
+def key_by_groups(trace: T, groups: Run) -> T:
+    """Returns the trace with the columns of these groups as its key."""
     return replace(trace, columns=groups.columns)
 
 
 def rows_of(trace: Trace, groups: Run) -> tuple[pa.Table | None, Indices]:
-    """(the rows that a trace has of these groups, older ones first; for each the group): all that it has of `ONE`."""
+    """Returns the rows of these groups in a trace, older ones first, and the group of each; for `ONE` all rows."""
     if groups is ONE:
         parts = [(run.table, np.zeros(run.rows, np.int64)) for run in trace]
     else:
@@ -133,7 +133,7 @@ def rows_of(trace: Trace, groups: Run) -> tuple[pa.Table | None, Indices]:
 
 
 def _rows_at(run: Run, indices: Indices) -> pa.Table:
-    """These rows, each of which is given once."""
+    """Takes these rows; no row index occurs twice."""
     return run.table if len(indices) == run.rows and is_sorted(indices) else take_rows(run.table, indices)
 
 

@@ -24,10 +24,10 @@ from flo.tables.io.diverted import DivertedRows, OnError
 from flo.tables.io.feeding import Feeder
 from flo.tables.io.fitting import expect_no_negative_weights, table_of
 from flo.tables.keyed import KeyedColumns
-from flo.tables.operator import columnar, plain
+from flo.tables.operator import to_table_type, to_value_type
 from flo.tables.plan import explain_plan, state_size
 from flo.tables.streams import StreamColumns, has_columns
-from flo.tables.translate import convert_streams, translated
+from flo.tables.translate import convert_streams, translate_graph
 from flo.tables.values import Columns, Rows
 from flo.values.keyed import Keyed
 
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from flo.api.flow import Flow
 
 
-Negative: TypeAlias = Literal["refuse", "allow"]
+Negative: TypeAlias = Literal["raise", "allow"]
 
 
 @dataclass(frozen=True)
-class End:
+class Port:
     """An input or an output of the program on tables."""
 
     type: StreamType
@@ -61,27 +61,27 @@ class TableResult(Result):
 class OnHere:
     """A flow on tables, in this process."""
 
-    def __init__(self, flow: Flow, index: Here) -> None:
+    def __init__(self, flow: Flow, place: Here) -> None:
         flow.type()
         self._flow = flow
-        self._place = index
+        self._place = place
         self._inputs = {stream.name: stream for stream in flow._scope.inputs}
         types: StreamTypes = tuple(_input_type(stream.type) for stream in self._inputs.values())
         values = tuple(stream.type for stream in self._inputs.values())
         typed = derive_table_types(flow.graph(), values, (*flow._outputs, *flow._late()))
-        graph, outputs = translated(prune_columns(typed, values), types)
-        wanted = tuple(o if isinstance(o.collection, KeyedColumns) else _as_table(plain(o)) for o in outputs)
+        graph, outputs = translate_graph(prune_columns(typed, values), types)
+        wanted = tuple(o if isinstance(o.collection, KeyedColumns) else _as_table(to_value_type(o)) for o in outputs)
         between = convert_streams(outputs, wanted)
         self._graph = initial(graph if between is None else sequence(graph, between), types)[0]
         self._types, self._output_types = types, wanted
 
-    def loop(self, *, on_error: OnError = "raise", negative: Negative = "refuse") -> TableLoop:
+    def loop(self, *, on_error: OnError = "raise", negative: Negative = "raise") -> TableLoop:
         """The event loop, to push and pull by hand. `negative` applies to `result`; what is pulled may retract rows."""
         return TableLoop(
             self, expect_one_of("on_error", on_error, OnError), expect_one_of("negative", negative, Negative)
         )
 
-    def run(self, /, *, on_error: OnError = "raise", negative: Negative = "refuse", **inputs: Any) -> TableResult:
+    def run(self, /, *, on_error: OnError = "raise", negative: Negative = "raise", **inputs: Any) -> TableResult:
         """Runs on this data: tables, frames, files, folders, iterators of them, or plain Python.
 
         Bounded inputs end with their data; unbounded ones stay open. Returns the whole result, or raises. With
@@ -104,6 +104,9 @@ class OnHere:
         except FloError as error:
             raise error.located(Origin.here()) from error.__cause__
 
+    def __repr__(self) -> str:
+        return f"<Flow {self._flow.name!r}, in this process: run(…), loop(…), explain()>"
+
     def explain(self) -> str:
         """The plan as text: which operators run on tables, which call Python for every row, and their state."""
         return explain_plan(self._flow.name, self._graph)
@@ -119,12 +122,12 @@ class TableLoop(FlowLoop):
         names = list(program._inputs)
         outputs = list(program._flow._outputs)
         late = list(program._flow._late())
-        ends = [End(stream) for stream in program._output_types]
+        ports = [Port(stream) for stream in program._output_types]
         super().__init__(
             program._graph,
-            {name: End(stream) for name, stream in zip(names, program._types, strict=True)},
-            dict(zip(outputs, ends, strict=False)),
-            dict(zip(late, ends[len(outputs) :], strict=True)),
+            {name: Port(stream) for name, stream in zip(names, program._types, strict=True)},
+            dict(zip(outputs, ports, strict=False)),
+            dict(zip(late, ports[len(outputs) :], strict=True)),
             None,
             False,
         )
@@ -191,7 +194,7 @@ class TableLoop(FlowLoop):
 
     def result(self) -> TableResult:
         """All outputs that were not pulled. Raises if one has negative weights, unless they are allowed."""
-        if self.negative == "refuse":
+        if self.negative == "raise":
             for name, index in self._outputs.items():
                 if name not in self._pulled:  # what is pulled are changes
                     self._expect_no_negative_weights(name, index)
@@ -256,7 +259,7 @@ def _input_type(stream: StreamType) -> StreamType:
 
 def _as_table(stream: StreamType) -> StreamType:
     """The type of an input or output on tables. Keyed streams are plain Python."""
-    return (None if isinstance(stream.collection, Keyed) else columnar(stream)) or stream
+    return (None if isinstance(stream.collection, Keyed) else to_table_type(stream)) or stream
 
 
 def expect_one_of(name: str, given: Any, options: Any) -> Any:

@@ -114,7 +114,7 @@ def _unprefixed(keys: pa.Table) -> pa.Table:
     return keys.rename_columns([name.removeprefix(KEY) for name in keys.column_names])
 
 
-def of_keys(of: Collection) -> Keyed[Any, Any]:
+def expect_keyed(of: Collection) -> Keyed[Any, Any]:
     """The same collection, which must be a keyed stream."""
     assert isinstance(of, Keyed), f"{of} has no keys"
     return of
@@ -126,7 +126,7 @@ def inner_of(of: Keyed[Any, Any]) -> ElementCollection[Any]:
 
 
 def key_layout(of: Collection) -> Layout:
-    layout = Layout.of(of_keys(of).key)
+    layout = Layout.of(expect_keyed(of).key)
     assert layout is not None, f"the keys of {of} have no columns"
     return layout
 

@@ -15,8 +15,8 @@ from flo.core.collection import Collection, End, Form
 from flo.core.nested import Nested
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.tables.faults import expect_row_fault, piecewise, unit
-from flo.tables.functions import by_columns
+from flo.tables.faults import consume_piecewise, expect_row_fault, show_row
+from flo.tables.functions import runs_on_columns
 from flo.tables.groups import ONE
 from flo.tables.keyed import KeyedColumns, has_key_columns
 from flo.tables.state.run import Run
@@ -26,11 +26,10 @@ from flo.tables.values import Columns, Rows, of_elements, plain_zeros
 from flo.values.element_value import ElementCollection
 from flo.values.lvar import LVar
 from flo.values.operators.shapes import SIDES, pass_end
-from flo.values.operators.zset_aggregates import Aggregator
 from flo.values.weighted import ZSet
 
 
-def columnar(stream: StreamType) -> StreamType | None:
+def to_table_type(stream: StreamType) -> StreamType | None:
     """The type of the same stream as tables; None if its elements have no columns."""
     of = stream.collection
     if isinstance(of, Form):
@@ -42,28 +41,28 @@ def columnar(stream: StreamType) -> StreamType | None:
     return None
 
 
-def plain(stream: StreamType) -> StreamType:
+def to_value_type(stream: StreamType) -> StreamType:
     """The type of the same stream as values."""
     of = stream.collection
     if isinstance(of, Nested):
-        return StreamType(Nested(*map(plain, of.inner)), stream.bounded)
+        return StreamType(Nested(*map(to_value_type, of.inner)), stream.bounded)
     return StreamType(of.base, stream.bounded) if isinstance(of, Form) else stream
 
 
-def in_tables(stream: StreamType) -> StreamType:
+def to_table_types(stream: StreamType) -> StreamType:
     """The type of the same stream with tables where there can be; in a nested one, for each inner stream."""
-    stream = plain(stream)
+    stream = to_value_type(stream)
     if isinstance(stream.collection, Nested):
-        return StreamType(Nested(*map(in_tables, stream.collection.inner)), stream.bounded)
-    return columnar(stream) or stream
+        return StreamType(Nested(*map(to_table_types, stream.collection.inner)), stream.bounded)
+    return to_table_type(stream) or stream
 
 
-def given(stream: StreamType) -> StreamType | None:
+def to_output_type(stream: StreamType) -> StreamType | None:
     """The type that an operator on tables gives a stream: its inner streams are complete, an LVar stays one value."""
     of = stream.collection
     if isinstance(of, LVar):
         return stream
-    return StreamType(StreamColumns(of), stream.bounded) if has_columns(of) else columnar(stream)
+    return StreamType(StreamColumns(of), stream.bounded) if has_columns(of) else to_table_type(stream)
 
 
 T = TypeVar("T")
@@ -91,9 +90,7 @@ def add_deltas(one: Any, other: Any) -> Delta:
 def functions_in(holder: Any) -> Iterator[Any]:
     """The user's functions in an operator."""
     for part in (getattr(holder, each.name) for each in fields(holder)):
-        if isinstance(part, Aggregator):
-            yield from functions_in(part)
-        elif callable(part) and not isinstance(part, type):
+        if callable(part) and not isinstance(part, type):
             yield part
 
 
@@ -130,7 +127,7 @@ class Cut(Enum):
     BY_ROW = "by row"
     """Sorted by row: the rows of another part, which is sorted by key."""
     BY_STREAM = "by stream"
-    """Whatever holds rows has the columns of the key of a keyed stream."""
+    """All rows in the state have the key columns of a keyed stream."""
     BY_WINDOW = "by window"
     SAME = "the same everywhere"
     """Holds no rows."""
@@ -211,8 +208,8 @@ class OnTables(Operator, Generic[Op]):
         return self.like.called
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        outputs = self.like.type(tuple(map(plain, inputs)))
-        found = tuple(stream for stream in map(given, outputs) if stream is not None)
+        outputs = self.like.type(tuple(map(to_value_type, inputs)))
+        found = tuple(stream for stream in map(to_output_type, outputs) if stream is not None)
         assert len(found) == len(outputs), f"`{self.like.name}` gives elements without columns"
         return found
 
@@ -220,9 +217,9 @@ class OnTables(Operator, Generic[Op]):
         outputs = self.type(inputs)
         return replace(
             self,
-            like=self.like.typed(tuple(map(plain, inputs))),
-            inputs=tuple(plain(stream).collection for stream in inputs),
-            outputs=tuple(plain(stream).collection for stream in outputs),
+            like=self.like.typed(tuple(map(to_value_type, inputs))),
+            inputs=tuple(to_value_type(stream).collection for stream in inputs),
+            outputs=tuple(to_value_type(stream).collection for stream in outputs),
         )
 
     @classmethod
@@ -235,7 +232,7 @@ class OnTables(Operator, Generic[Op]):
         )
 
     def with_origins(self, like: Self) -> Self:
-        """Also restores the types, which a stored state does not have."""
+        """Adds origins, and restores the types, which a stored state does not have."""
         return replace(self, like=like.like, inputs=like.inputs, outputs=like.outputs, keys=like.keys)
 
     @classmethod
@@ -260,7 +257,7 @@ class OnTables(Operator, Generic[Op]):
         return self, (None,) * len(self.outputs)
 
     def has_ended(self, groups: Run) -> Any:
-        """Which of these groups the operator has ended by itself, before the end of their input, as `take` does."""
+        """Returns which of these groups the operator has ended before their input has, as `take(n)` does."""
         raise NotImplementedError(self.name)
 
     def consume_all(self, *tables: pa.Table) -> tuple[Operator, Deltas]:
@@ -281,7 +278,7 @@ class OnTables(Operator, Generic[Op]):
         return None
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        """These columns of the first input as columns of the output, where it has them."""
+        """Returns the output columns that are these columns of the first input; None if it does not have them."""
         return None
 
     def finish(self, *ends: End) -> tuple[Operator, Deltas] | None:
@@ -313,7 +310,7 @@ class OnTables(Operator, Generic[Op]):
     @property
     def by_row(self) -> bool:
         """Whether it calls Python for every row."""
-        return not all(map(by_columns, functions_in(self.like)))
+        return not all(map(runs_on_columns, functions_in(self.like)))
 
     def emitted(self, table: pa.Table | None, index: int = 0) -> Delta:
         """An output delta; nothing if there are no rows."""
@@ -324,7 +321,7 @@ class OnTables(Operator, Generic[Op]):
 
     def ended(self, index: int = 0) -> Any:
         """The end of an output."""
-        form = given(StreamType(self.outputs[index], bounded=True))
+        form = to_output_type(StreamType(self.outputs[index], bounded=True))
         assert form is not None
         return form.collection.bottom().fix()
 
@@ -352,11 +349,11 @@ class OnTables(Operator, Generic[Op]):
 
     def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
         """The steps that consume the rows on which no function raises."""
-        return piecewise(self, values, onwards=onwards)
+        return consume_piecewise(self, values, onwards=onwards)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
         """The row as an error of a user's function shows it."""
-        return unit(of, part)
+        return show_row(of, part)
 
     def advance(self, inputs: Values) -> Iterator[Step]:
         operator: Operator = self

@@ -17,7 +17,7 @@ from flo.core.labels import label
 from flo.core.operator import Operator
 from flo.core.persistent import Elements, PersistentMap
 from flo.core.structural import Wire
-from flo.tables.functions import by_columns
+from flo.tables.functions import runs_on_columns
 from flo.tables.keyed import KeyedRows
 from flo.tables.operator import OnTables
 from flo.tables.operators.weights import Partners
@@ -25,7 +25,6 @@ from flo.tables.state.trace import Trace
 from flo.tables.translate import ToColumns, ToValues
 from flo.tables.values import Rows
 from flo.values.lvar import LVarValue
-from flo.values.operators.zset_aggregates import Aggregator
 
 TABLES, BY_ROW, VALUES, CONVERSION = "on tables", "on tables, row by row in Python", "on values", "conversion"
 ONE_VALUE = "on one value"
@@ -130,9 +129,11 @@ def called_by_row(planned: Planned) -> Iterator[Called]:
     for name, function in _functions(operator.like):
         if isinstance(function, Projection):
             for column, each in function.functions.items():
+                if runs_on_columns(each):
+                    continue
                 found = _called(verb, each, operator.inputs[0], where)
                 yield replace(found, instead=found.instead and f"{column}={found.instead}")
-        elif not by_columns(function):
+        elif not runs_on_columns(function):
             side = 1 if name == "other_on" else 0
             if name in ("f", "keep", "by", "of", "key", "on", "other_on", "time"):
                 found = _called(verb, function, operator.inputs[side], where)
@@ -152,12 +153,10 @@ def _called(verb: str, function: Any, of: Any, where: str) -> Called:
 
 
 def _functions(holder: Any) -> Iterator[tuple[str, Any]]:
-    """The user's functions in an operator and its aggregator, by name."""
+    """The user's functions in an operator, by name."""
     for field in fields(holder):
         part = getattr(holder, field.name)
-        if isinstance(part, Aggregator):
-            yield from _functions(part)
-        elif callable(part) and not isinstance(part, type):
+        if callable(part) and not isinstance(part, type):
             yield field.name, part
 
 

@@ -31,7 +31,7 @@ from flo.tables.keyed import (
     key_schema,
     keys_in,
 )
-from flo.tables.values import Rows, TableValue, schema_of, written
+from flo.tables.values import Rows, TableValue, schema_of, to_rows
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
 from flo.values.lvar import LVar
@@ -44,7 +44,7 @@ NUMBER = pa.field(STREAM, pa.int64(), nullable=False)
 @final
 @dataclass(frozen=True, eq=False)
 class Streams(TableValue):
-    """So many tuples of inner streams that have ended: a table for each place of the tuple, rows by stream."""
+    """Complete inner streams, or tuples of them: one table for each component of the tuple, with rows by stream."""
 
     of: Nested[*tuple[Any, ...]]
     count: int
@@ -65,7 +65,7 @@ class Streams(TableValue):
         if not delta.count:
             return replace(self, end=delta.end)
         tables = [
-            pa.concat_tables([mine, shifted(theirs, self.count)]) if theirs.num_rows else mine
+            pa.concat_tables([mine, shift_stream_numbers(theirs, self.count)]) if theirs.num_rows else mine
             for mine, theirs in zip(self.tables, delta.tables, strict=True)
         ]
         positions = None if delta.positions is None else np.concatenate([self.positions, delta.positions])
@@ -90,7 +90,7 @@ class Streams(TableValue):
             return self.take()
         indices = [int(np.searchsorted(numbers(table), at_most)) for table in self.tables]
         cut = list(zip(self.tables, indices, strict=True))
-        rest = tuple(shifted(table.slice(index), -at_most) for table, index in cut)
+        rest = tuple(shift_stream_numbers(table.slice(index), -at_most) for table, index in cut)
         sent = tuple(table.slice(0, index) for table, index in cut)
         there = (None, None) if self.positions is None else (self.positions[:at_most], self.positions[at_most:])
         left = Streams(self.of, self.count - at_most, rest, self.end, there[1])
@@ -100,7 +100,7 @@ class Streams(TableValue):
         return self.count + (self.end is End.ARRIVED)
 
     def value(self) -> NestedValue:
-        """The same value of the `values` instance."""
+        """The same value as Python values."""
         return self._inside(lambda rows: rows.value())
 
     def one_by_one(self) -> NestedValue:
@@ -130,11 +130,11 @@ def numbers(table: pa.Table) -> Indices:
     return found
 
 
-def shifted(table: pa.Table, by: int) -> pa.Table:
+def shift_stream_numbers(table: pa.Table, by: int) -> pa.Table:
     return table.set_column(0, NUMBER, pa.array(numbers(table) + by))
 
 
-def numbered(table: pa.Table, streams: Indices) -> pa.Table:
+def add_stream_numbers(table: pa.Table, streams: Indices) -> pa.Table:
     """The rows with the numbers of their streams."""
     return table.add_column(0, NUMBER, pa.array(streams))
 
@@ -144,15 +144,15 @@ def streams_of(of: Nested[*tuple[Any, ...]], value: NestedValue) -> Streams:
     tuples = list(value)
     tables = []
     for index, inner in enumerate(inner_of(of)):
-        parts = [written(inner, values[index]).table for values in tuples]
+        parts = [to_rows(inner, values[index]).table for values in tuples]
         counts = [part.num_rows for part in parts]
         schema = schema_of(inner)
         whole = pa.concat_tables([schema.empty_table(), *parts])
-        tables.append(numbered(whole, np.repeat(np.arange(len(parts)), counts)))
+        tables.append(add_stream_numbers(whole, np.repeat(np.arange(len(parts)), counts)))
     return Streams(of, len(tuples), tuple(tables), value.end)
 
 
-def of_streams(of: Collection) -> Nested[*tuple[Any, ...]]:
+def expect_nested(of: Collection) -> Nested[*tuple[Any, ...]]:
     """The same collection, which must be a nested stream."""
     assert isinstance(of, Nested), f"{of} is not a nested stream"
     return of
@@ -251,7 +251,7 @@ def keyed_streams_of(of: Keyed[Any, Any], value: KeyedValue) -> KeyedStreams:
     entries: dict[Any, Any] = value.entries.to_dict()
     every = [(key, values) for key, nested in entries.items() for values in nested]
     ended = [key for key, nested in entries.items() if nested.fixed() and not value.fixed()]
-    streams = streams_of(of_streams(of.inner), NestedValue.pushing(*(values for _, values in every)))
+    streams = streams_of(expect_nested(of.inner), NestedValue.pushing(*(values for _, values in every)))
     said = pa.concat_tables([announce_keys(_keys(of, list(entries))), announce_keys(_keys(of, ended), ended=True)])
     return KeyedStreams(of, streams, _keys(of, [key for key, _ in every]), said, value.end)
 
@@ -269,7 +269,7 @@ def has_stream_columns(of: Collection) -> bool:
 
 
 def keyed_form(of: Keyed[Any, Any]) -> Collection | None:
-    """What an operator on tables gives a keyed stream; None if there are no columns. An LVar stays one value."""
+    """Returns the type that an operator on tables gives a keyed stream; None if it has no columns."""
     if isinstance(of.inner, LVar):
         return of
     if has_key_columns(of):
@@ -284,13 +284,13 @@ class KeyedStreamColumns(Form[Keyed[Any, Any]]):
 
     def bottom(self) -> KeyedStreams:
         keys = key_schema(self.base).empty_table()
-        streams = StreamColumns(of_streams(self.base.inner)).bottom()
+        streams = StreamColumns(expect_nested(self.base.inner)).bottom()
         return KeyedStreams(self.base, streams, keys, announce_keys(keys))
 
     def mismatch(self, value: Value) -> str | None:
         if not isinstance(value, KeyedStreams):
             return f"expected a table of {self.base}; got a {value.kind}"
-        return StreamColumns(of_streams(self.base.inner)).mismatch(value.streams)
+        return StreamColumns(expect_nested(self.base.inner)).mismatch(value.streams)
 
     def formed(self, value: Any) -> KeyedStreams:
         return keyed_streams_of(self.base, value)

@@ -17,9 +17,9 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Wire, identity
 from flo.core.typing import initial
 from flo.tables.keyed import KeyedRows, inner_of, keyed_rows_of
-from flo.tables.operator import OnTables, columnar, given, in_tables, plain
+from flo.tables.operator import OnTables, to_output_type, to_table_type, to_table_types, to_value_type
 from flo.tables.streams import Streams
-from flo.tables.values import of_elements, written
+from flo.tables.values import of_elements, to_rows
 from flo.values.keyed import Keyed, KeyedValue
 
 
@@ -34,10 +34,10 @@ class ToColumns(Operator):
     row_by_row = True
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        return (in_tables(inputs[0]),)
+        return (to_table_types(inputs[0]),)
 
     def typed(self, inputs: StreamTypes) -> Self:
-        return replace(self, of=plain(inputs[0]).collection)
+        return replace(self, of=to_value_type(inputs[0]).collection)
 
     def with_origins(self, like: Self) -> Self:
         return like
@@ -57,9 +57,9 @@ def tables_of(of: Collection, value: Any) -> Any:
         assert isinstance(of, Nested)
         inner = [stream.collection for stream in of.inner]
         return _each_inner(value, lambda values: tuple(map(tables_of, inner, values)))
-    if isinstance(value, FormedValue) or columnar(StreamType(of, bounded=True)) is None:
+    if isinstance(value, FormedValue) or to_table_type(StreamType(of, bounded=True)) is None:
         return value
-    return written_keyed(of, value) if isinstance(of, Keyed) else written(of_elements(of), value)
+    return written_keyed(of, value) if isinstance(of, Keyed) else to_rows(of_elements(of), value)
 
 
 def values_of(value: Any) -> Any:
@@ -79,7 +79,7 @@ def written_keyed(of: Keyed[Any, Any], value: KeyedValue) -> KeyedRows:
         return keyed_rows_of(of, value)
     except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError):
         for inner in value.entries.to_dict().values():
-            written(inner_of(of), inner)  # names the element
+            to_rows(inner_of(of), inner)  # names the element
         raise
 
 
@@ -92,7 +92,7 @@ class ToValues(Operator):
     row_by_row = True
 
     def type(self, inputs: StreamTypes) -> StreamTypes:
-        return (StreamType(plain(inputs[0]).collection, inputs[0].bounded),)
+        return (StreamType(to_value_type(inputs[0]).collection, inputs[0].bounded),)
 
     def steps(self, inputs: Values) -> Iterator[Step]:
         rest, sent = inputs[0].take()
@@ -147,7 +147,7 @@ def rebuild(graph: Graph, inputs: tuple[T, ...], visit: Callable[[Node, tuple[T,
             return visit(graph, inputs)
 
 
-def translated(graph: Graph, inputs: StreamTypes) -> tuple[Graph, StreamTypes]:
+def translate_graph(graph: Graph, inputs: StreamTypes) -> tuple[Graph, StreamTypes]:
     """The graph whose inputs are of these types, on tables where it can be, and the types of its outputs."""
 
     def visit(node: Node, inputs: StreamTypes) -> tuple[Graph, StreamTypes]:
@@ -172,12 +172,14 @@ def _chosen(operator: Operator, inputs: StreamTypes) -> tuple[StreamTypes, Opera
     if type(operator) in CHOICES and (choice := CHOICES[type(operator)](operator, inputs)) is not None:
         return choice
     make = FORMS.get(type(operator))
-    values = tuple(map(plain, inputs))
-    tables = tuple(stream for stream in map(columnar, inputs) if stream is not None)
+    values = tuple(map(to_value_type, inputs))
+    tables = tuple(stream for stream in map(to_table_type, inputs) if stream is not None)
     if make is not None and len(tables) == len(inputs):
         form = make(operator, values)
         is_graph = not isinstance(form, Operator)  # and gives what it can
-        if form is not None and (is_graph or all(given(out) is not None for out in operator.judge(values).outputs)):
+        if form is not None and (
+            is_graph or all(to_output_type(out) is not None for out in operator.judge(values).outputs)
+        ):
             return tables, form
     return values, operator
 
@@ -192,4 +194,4 @@ def convert_streams(found: StreamTypes, wanted: StreamTypes) -> Graph | None:
 def _one(have: StreamType, want: StreamType) -> Graph:
     if have == want:
         return Node(None, identity(1))
-    return Node(None, ToValues() if want == plain(have) else ToColumns())
+    return Node(None, ToValues() if want == to_value_type(have) else ToColumns())

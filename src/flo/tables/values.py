@@ -168,7 +168,7 @@ def rows_of(collection: ElementCollection[Any], value: Any) -> Rows:
     return Rows(collection, table.append_column(pa.field(WEIGHT, pa.int64(), False), weights), value.end)
 
 
-def written(of: ElementCollection[Any], value: Any) -> Rows:
+def to_rows(of: ElementCollection[Any], value: Any) -> Rows:
     """A Python value as a table. An error names the element that does not fit."""
     try:
         return rows_of(of, value)

@@ -26,9 +26,9 @@ from flo.core.structural import Wire
 from flo.tables.functions import written
 from flo.tables.groups import stream_groups
 from flo.tables.keyed import has_key_columns
-from flo.tables.operator import Grouping, OnTables, columnar
+from flo.tables.operator import Grouping, OnTables, to_table_type
 from flo.tables.state.trace import alike, with_weights
-from flo.tables.streams import NUMBER, STREAM, numbered, numbers
+from flo.tables.streams import NUMBER, STREAM, add_stream_numbers, numbers
 from flo.tables.translate import FORMS, rebuild
 from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, schema_of
 from flo.values.element_value import ElementCollection
@@ -115,7 +115,7 @@ def run_form(operator: Operator, given: Wholes, outputs: Outputs) -> Wholes:
     """Runs the operator on tables with the number of the stream as its group, and closes all streams."""
     types: StreamTypes = tuple(StreamType(each.of, bounded=True) for each in given)
     form: Any = form_on_groups(operator, types)
-    form = replace(form.typed(tuple(map(columnar, types))), keys=(STREAM,))
+    form = replace(form.typed(tuple(map(to_table_type, types))), keys=(STREAM,))
     deltas: list[Deltas] = []
     if any(each.table.num_rows for each in given):
         form, found = form.consume_all(*(each.table for each in given))
@@ -148,15 +148,15 @@ def run_whole(graph: Graph, given: Wholes) -> Wholes:
         types: StreamTypes = tuple(StreamType(each.of, bounded=True) for each in given)
         outputs = tuple(output.collection for output in operator.judge(types).outputs)
         run = find_run(operator, types) or one_by_one
-        return node, tuple(map(in_order, run(operator, given, outputs)))
+        return node, tuple(map(sort_by_stream, run(operator, given, outputs)))
 
     found = rebuild(graph, given, visit)
     assert found is not None
     return found[1]
 
 
-def in_order(whole: Whole) -> Whole:
-    """Rows by stream, and those of a set once."""
+def sort_by_stream(whole: Whole) -> Whole:
+    """Sorts rows by stream; rows of a set occur once."""
     table = whole.table
     if isinstance(whole.of, Set):
         order, firsts = alike(table.drop_columns([WEIGHT]))
@@ -168,7 +168,7 @@ def in_order(whole: Whole) -> Whole:
 
 
 def bounds(whole: Whole) -> Indices:
-    """Where the rows of each stream begin, and where the last ones end."""
+    """Returns where the rows of each stream begin, and where the last ones end."""
     return np.searchsorted(whole.streams, np.arange(whole.count + 1))
 
 
@@ -204,4 +204,4 @@ def _gathered(of: Any, values: list[Any]) -> Whole:
     else:
         table = written([element for element, _ in units], of.element)
         table = with_weights(table, np.array([weight for _, weight in units], np.int64))
-    return Whole(of, len(values), numbered(table, np.repeat(np.arange(len(each)), list(map(len, each)))))
+    return Whole(of, len(values), add_stream_numbers(table, np.repeat(np.arange(len(each)), list(map(len, each)))))

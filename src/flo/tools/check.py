@@ -20,8 +20,8 @@ from flo.tools.diagnostics import Diagnostic, of_fault, of_report, of_timeout, r
 from flo.tools.load import Target, find_target, isolated, load
 from flo.tools.subjects import EXAMPLES, KINDS, Skipped, Subject, find_subjects
 from flo.verify import check
-from flo.verify.effort import SECONDS, WORK
-from flo.verify.time_limit import TimeLimit, TimeUp
+from flo.verify.effort import WORK
+from flo.verify.time_limit import SECONDS, TimeLimit, TimeUp
 
 ABOUT = """\
 Imports each file, and checks every flow in it: those at module level, and those returned by a function
@@ -143,7 +143,7 @@ def check_subject(
             report = check(made, examples=examples, work=work, seconds=seconds, seed=seed)
             return list(of_report(report, file, subject.line))
     except TimeUp as up:
-        return [of_timeout(up, f"`{subject.name}`", file, subject.line, ("a loop that ends", "whatever it waits for"))]
+        return [of_timeout(up, f"`{subject.name}`", file, subject.line, ("a loop that ends", ""))]
     except SystemExit as end:
         return [Diagnostic("error", file, subject.line, f"`{subject.name}` ends Python: SystemExit({end.code!r})")]
     except Exception as fault:

@@ -86,7 +86,7 @@ def of_timeout(up: TimeUp, what: str, file: str, line: int, instead: tuple[str, 
     width = max(len(code) for code, _ in choices)
     rows = [f"{code:<{width}}   {why}" for code, why in choices]
     details = (f"  instead   {rows[0]}", f"            {rows[1]}")
-    return Diagnostic("error", where.file, where.line, f"{what} was given up {up.spent}", details)
+    return Diagnostic("error", where.file, where.line, f"{what} was aborted {up.spent}", details)
 
 
 def untried(fault: FunctionError, name: str, file: str, line: int) -> Diagnostic:

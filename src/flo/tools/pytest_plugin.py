@@ -37,7 +37,7 @@ class FloFixture:
         try:
             report = flo.verify.check(subject, *types, **options)
         except FloError as error:
-            _refused(error, here)
+            _fail_with(error, here)
         if not report.ok:
             _fail(str(report), here)
         return report
@@ -52,7 +52,7 @@ class FloFixture:
         try:
             return flow.replay(trace, **inputs)
         except FloError as error:
-            _refused(error, here)
+            _fail_with(error, here)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(flo, name)
@@ -72,9 +72,7 @@ def run_and_explore(item: pytest.Function, marker: str) -> None:
     where = _definition(item.obj)
     for mark in item.iter_markers(marker):
         if mark.args:
-            pytest.fail(
-                f"the data of `{marker}` are given by the names of the inputs, not by their places", pytrace=False
-            )
+            pytest.fail(f"the data of `{marker}` must be given by input name, not by position", pytrace=False)
         _explored(flow, mark.kwargs, where)
 
 
@@ -96,20 +94,20 @@ def _flow_of(returned: Any, taken: dict[str, Any], test: str) -> flo.Flow:
     given = (
         f"returned {type(returned).__name__}" if returned is not None else f"took {len(found)} flows and returned none"
     )
-    pytest.fail(f"`{test}` is to return a flow, or to take one as a fixture, to be explored; it {given}", pytrace=False)
+    pytest.fail(f"`{test}` must return a flow, or take one as a fixture; it {given}", pytrace=False)
 
 
 def _explored(flow: flo.Flow, inputs: Mapping[str, Any], where: Origin | None) -> Exploration:
     try:
         found = flow.explore(**inputs)
     except FloError as error:
-        _refused(error, where)
+        _fail_with(error, where)
     if not found.ok:
         _fail(f"the flow {flow.name!r} has {found}", where)
     return found
 
 
-def _refused(error: FloError, where: Origin | None) -> NoReturn:
+def _fail_with(error: FloError, where: Origin | None) -> NoReturn:
     if error.where in (None, Origin.here()):  # of a marker that is a line of pytest
         error.where = where
     raise pytest.fail.Exception(f"{type(error).__name__}: {error}", pytrace=False) from None

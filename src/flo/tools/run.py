@@ -213,7 +213,7 @@ def _write_result(name: str, result: Any, sink: Any) -> bool:
     """Writes a whole result to its sink; False if it is to be printed instead."""
     from flo.spark.driver.sinks import sink_of
 
-    return sink_of(name, sink).put(name, result)
+    return sink_of(name, sink).write_result(name, result)
 
 
 def micro_batch_table(query: Any) -> Table:

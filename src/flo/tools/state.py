@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ABOUT = """\
 show      stages, operators and views, with the rows and bytes that each shard holds of them
 verify    reads every file that a retained version names; exit status 1 if one is missing, truncated or altered
-rescale   cuts the state into another number of shards; refused while a query runs on it
+rescale   cuts the state into another number of shards; rejected while a query runs on it
 
 A checkpoint is a path, or an address such as s3a://bucket/path.
 """
@@ -39,7 +39,7 @@ def add_to(subcommands: Any) -> None:
         action.add_argument("checkpoint", metavar="CHECKPOINT")
         action.set_defaults(run=run)
         if name == "rescale":
-            action.add_argument("shards", metavar="N", type=int, help="how many shards it shall have")
+            action.add_argument("shards", metavar="N", type=int, help="the new number of shards")
 
 
 def show(given: argparse.Namespace) -> int:
@@ -83,7 +83,7 @@ def verify(given: argparse.Namespace) -> int:
     problems = list(Checkpoint(given.checkpoint).problems())
     for problem in problems:
         print(problem)
-    print(f"{len(problems)} problems" if problems else "all of it is there, as it was written")
+    print(f"{len(problems)} problems" if problems else "all files are complete and unchanged")
     return 1 if problems else 0
 
 
@@ -92,5 +92,5 @@ def rescale(given: argparse.Namespace) -> int:
 
     versions = rescale(given.checkpoint, given.shards)
     text = ", ".join(map(str, versions)) or "none yet"
-    print(f"{given.checkpoint} has {given.shards} shards now; versions: {text}")
+    print(f"{given.checkpoint} now has {given.shards} shards; versions: {text}")
     return 0

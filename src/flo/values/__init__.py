@@ -1,1 +1,1 @@
-"""The `values` instance of the family (§6): collections and operators on plain Python values, rule by rule."""
+"""The engine on Python values (§6): collections and operators, rule by rule. It is the meaning of every program."""

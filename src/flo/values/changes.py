@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from flo.core.elements import belongs, find_mismatch, type_name
+from flo.core.elements import Misfit, belongs, find_misfit, find_mismatch, type_name
 from flo.core.errors import ElementError, brief
 from flo.values.canonical import canonical_element
 from flo.values.row_order import order_key
@@ -118,7 +118,7 @@ class TableShape:
 
     def _of_rows(self, made: Any, rows: list[Any]) -> Iterator[Any] | None:
         """Convert many rows at once; None if one of them does not fit."""
-        if not rows or find_mismatch(rows, self.row) is not None:
+        if not rows or find_mismatch(rows, self.row) is not None or find_misfit(rows, self.row) is not None:
             return None
         columns = dict(zip(self.columns, self.split(rows), strict=True))
         leading = [columns.pop(name) for name in self.leading]
@@ -140,8 +140,8 @@ class TableShape:
             item = self.from_dict(item)
         values = dict(zip(self.columns, self._values(item), strict=True))
         leading = self._expect_leading([values[name] for name in self.leading])
-        if not belongs(item, self.row):
-            raise self._stranger(item)
+        if (misfit := find_misfit((item,), self.row)) is not None:
+            raise self._misfit(misfit)
         return made(*leading, self.rest(*(value for name, value in values.items() if name not in self.leading)))
 
     def _values(self, item: Any) -> list[Any]:
@@ -149,6 +149,15 @@ class TableShape:
         if not isinstance(item, self.row):
             raise self._stranger(item)
         return [column[0] for column in self.split([item])]
+
+    def _misfit(self, misfit: Misfit) -> ElementError:
+        given, wanted = brief(misfit.value), type_name(misfit.kind)
+        if misfit.value is not None:
+            return ElementError(
+                f"has {given} in `{misfit.field}`: expected {wanted}", facts=(("type", type_name(type(misfit.value))),)
+            )
+        nullable = (f"{misfit.field}: {wanted} | None", f"in {type_name(self.row)}, if it may be null")
+        return ElementError(f"has null in `{misfit.field}`: expected {wanted}", instead=(nullable,))
 
     def _stranger(self, item: Any) -> ElementError:
         return ElementError(
@@ -171,7 +180,7 @@ class TableShape:
             )
         if self.order is not None and self.order not in others:
             raise ElementError(
-                f"does not say when: `{self.name}` is ordered by `{self.order}`",
+                f"must have `{self.order}`, which orders the changes of `{self.name}`",
                 instead=((f"flo.delete({', '.join(self.key)}, {self.order}=…)", "with the order column"),),
             )
         return self._expect_leading([*key, *([others[self.order]] if self.order is not None else [])])
@@ -183,7 +192,7 @@ class TableShape:
             if value is None:
                 raise ElementError(
                     f"has null in `{name}`, a column of {what}",
-                    instead=((f"[row for row in rows if row.{name} is not None]", f"null is no value of {what}"),),
+                    instead=((f"[row for row in rows if row.{name} is not None]", f"nulls are not allowed in {what}"),),
                 )
             if not belongs(value, kind):
                 raise ElementError(

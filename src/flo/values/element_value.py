@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from flo.core.collection import Collection, End, Value, call
-from flo.core.elements import find_mismatch, find_null, type_name
+from flo.core.elements import Misfit, find_misfit, find_mismatch, type_name
 from flo.core.errors import ElementError, brief
 from flo.core.term import Lowering, Term
 from flo.core.type_relations import accepts
@@ -112,8 +112,8 @@ class ElementCollection(Collection, Generic[T_co]):
         if not isinstance(value, self.value_class):
             return f"a {value.kind} is not a {self}"
         elements = value.elements_list()
-        stranger = find_mismatch(elements, self.element)
-        return None if stranger is None else f"{elements[stranger]!r} is not of type {type_name(self.element)}"
+        wrong = find_mismatch(elements, self.element)
+        return None if wrong is None else f"{elements[wrong]!r} is not of type {type_name(self.element)}"
 
     def accepts(self, other: Collection) -> bool:
         return type(other) is type(self) and accepts(self.element, other.element)
@@ -127,8 +127,8 @@ class ElementCollection(Collection, Generic[T_co]):
         if position is None and self.unordered:
             position = first_unhashable(elements)
             reason = f"not hashable, which elements of a {self.name} must be"
-        if position is None and (null := find_null(elements, self.element)) is not None:
-            raise self._null_error(elements, *null)
+        if position is None and (misfit := find_misfit(elements, self.element)) is not None:
+            raise self._misfit_error(elements, misfit)
         if position is not None:
             error = ElementError(
                 f"element {position} of {{input}} is {reason}",
@@ -144,11 +144,22 @@ class ElementCollection(Collection, Generic[T_co]):
             return list(map(instant_element, elements))
         return elements
 
-    def _null_error(self, elements: list[Any], position: int, name: str, kind: Any) -> ElementError:
+    def _misfit_error(self, elements: list[Any], misfit: Misfit) -> ElementError:
+        position, name, kind, value = misfit
+        wanted = type_name(kind)
+        instead = (
+            []
+            if value is not None
+            else [(f"{name}: {wanted} | None", f"in {type_name(self.element)}, if it may be null")]
+        )
         error = ElementError(
-            f"`{name}` of element {position} of {{input}} is None; expected {type_name(kind)}",
-            facts=(("given", brief(elements[position], 120)), ("{input}", str(self))),
-            instead=((f"{name}: {type_name(kind)} | None", f"in {type_name(self.element)}, if it may be null"),),
+            f"`{name}` of element {position} of {{input}} is {brief(value)}; expected {wanted}",
+            facts=(
+                ("given", brief(elements[position], 120)),
+                *([("type", type_name(type(value)))] if value is not None else []),
+                ("{input}", str(self)),
+            ),
+            instead=tuple(instead),
         )
         error.position = position
         return error
@@ -158,6 +169,12 @@ class ElementCollection(Collection, Generic[T_co]):
 
     def gathered(self, data: Any) -> list[Any]:
         """Return the elements of an iterable. An exception of the iterable becomes an error about the input."""
+        if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__dataframe__"):
+            raise ElementError(
+                f"{{input}} must be an iterable of elements on values; got a {type(data).__name__}",
+                facts=(("{input}", str(self)),),
+                instead=(("flow.on(flo.here).run(…), or .loop()", "on tables, which takes tables and frames"),),
+            )
         if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
             raise ElementError(
                 f"{{input}} must be an iterable of elements; got one {type(data).__name__}",

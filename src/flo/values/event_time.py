@@ -80,7 +80,7 @@ def is_positive_duration(duration: Any) -> bool:
         return False
 
 
-def place(offset: Any, width: Any) -> int:
+def find_window(offset: Any, width: Any) -> int:
     """Return n with n · width ≤ offset < (n + 1) · width as computed: float products are rounded."""
     number = int(offset // width)
     if number * width > offset:

@@ -182,6 +182,15 @@ def to_float(ratio: int | Fraction) -> float:
         return math.inf if ratio > 0 else -math.inf
 
 
+def root_of(square: Fraction) -> float:
+    """Return the float nearest to the square root, rounded once from 60 binary digits more than a float has."""
+    if square <= 0:
+        return 0.0
+    shift = max(0, 240 - (square.numerator.bit_length() - square.denominator.bit_length()))
+    shift += shift % 2
+    return to_float(Fraction(math.isqrt((square.numerator << shift) // square.denominator), 1 << shift // 2))
+
+
 def to_decimal(ratio: int | Fraction) -> Decimal:
     """Convert to an equal Decimal. It exists because the denominator of a sum of decimals only has factors 2 and 5."""
     ratio = Fraction(ratio)

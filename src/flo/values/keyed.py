@@ -174,9 +174,9 @@ class Keyed(Collection, Generic[K, C_co]):
             return f"a {value.kind} is not a {self}"
         for entries in (value.entries.to_dict(), value.behind.to_dict()):
             keys = list(entries)
-            stranger = find_mismatch(keys, self.key)
-            if stranger is not None:
-                return f"the key {keys[stranger]!r} is not of type {type_name(self.key)}"
+            wrong = find_mismatch(keys, self.key)
+            if wrong is not None:
+                return f"the key {keys[wrong]!r} is not of type {type_name(self.key)}"
             for key, inner in entries.items():
                 reason = self.inner.mismatch(inner)
                 if reason is None and value.fixed() and not inner.fixed():
@@ -195,10 +195,10 @@ class Keyed(Collection, Generic[K, C_co]):
                 facts=(("given", brief(data)), ("{input}", str(self))),
             )
         keys = list(data)
-        stranger = find_mismatch(keys, self.key)
-        if stranger is not None:
+        wrong = find_mismatch(keys, self.key)
+        if wrong is not None:
             raise ElementError(
-                f"the key {keys[stranger]!r} of {{input}} is not of type {type_name(self.key)}",
+                f"the key {keys[wrong]!r} of {{input}} is not of type {type_name(self.key)}",
                 facts=(("{input}", str(self)),),
             )
         entries = {}

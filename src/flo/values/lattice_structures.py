@@ -45,8 +45,8 @@ class SetUnion(Lattice[Set[T_co]], Generic[T_co]):
         if not isinstance(value, frozenset):
             return f"{value!r} is not a set"
         members = list(value)
-        stranger = find_mismatch(members, self.member)
-        return None if stranger is None else f"{members[stranger]!r} is not of type {type_name(self.member)}"
+        wrong = find_mismatch(members, self.member)
+        return None if wrong is None else f"{members[wrong]!r} is not of type {type_name(self.member)}"
 
     @property
     def element(self) -> Any:

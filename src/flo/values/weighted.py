@@ -127,7 +127,7 @@ class ZSetValue(WeightedValue):
 
 
 class Bag(ElementCollection[T_co]):
-    """A multiset: unordered elements with multiplicities."""
+    """A multiset: unordered elements with positive weights."""
 
     name = "Bag"
     value_class = BagValue
@@ -171,9 +171,9 @@ class ZSet(ElementCollection[T_co]):
         if not isinstance(data, Mapping):
             data = Counter(self.checked(list(data)))
         self.checked(list(data))
-        odd = next((element for element, weight in data.items() if type(weight) is not int), None)
-        if odd is not None:
-            raise ElementError(f"the weight of {odd!r} in {{input}} must be an integer; got {data[odd]!r}")
+        wrong = next((element for element, weight in data.items() if type(weight) is not int), None)
+        if wrong is not None:
+            raise ElementError(f"the weight of {wrong!r} in {{input}} must be an integer; got {data[wrong]!r}")
         return ZSetValue.of(data.items())
 
     def plain(self, value: ZSetValue) -> dict[Any, int]:

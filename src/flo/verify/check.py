@@ -19,7 +19,7 @@ from flo.values.lattice import Lattice
 from flo.values.weighted import Bag, Set, ZSet
 from flo.verify.data.examples import is_hashable
 from flo.verify.data.given import Given
-from flo.verify.effort import SECONDS, WORK, Effort
+from flo.verify.effort import WORK, Effort
 from flo.verify.exploration.replay import as_stream_or_collection
 from flo.verify.functions.domains import NO_START
 from flo.verify.functions.function import check_function, check_lattice
@@ -28,6 +28,7 @@ from flo.verify.laws import Law
 from flo.verify.programs.collections import check_collection
 from flo.verify.programs.operators import Checkable, check_flow, check_operator
 from flo.verify.report import Report
+from flo.verify.time_limit import SECONDS
 
 
 def expect_numbers(*, most: Any, tries: Any, seed: Any, work: Any, seconds: Any) -> None:
@@ -94,7 +95,7 @@ def check(
     function, pass its two lattices instead of types.
     """
     expect_numbers(most=most, tries=tries, seed=seed, work=work, seconds=seconds)
-    effort = Effort(Given({} if examples is None else examples), most, tries, seed, work, seconds)
+    effort = Effort(Given(examples, seconds=seconds), most, tries, seed, work)
     try:
         return _checked(subject, types, effort, {"laws": laws, "start": start, "inverse": inverse})
     except FunctionError as fault:

@@ -17,7 +17,6 @@ WORK = 200_000
 """About ten seconds for a typical operator on a typical machine."""
 LEAST_WORK = 5_000
 """The minimum for a phase that has not run when the budget is used up."""
-SECONDS = 5.0
 SMALL_SHARE = 0.6
 """The share of the work for small inputs; the rest is for larger ones."""
 
@@ -42,9 +41,12 @@ class Effort:
     seed: int = 0
     work: int = WORK
     """The budget, in units of the meter."""
-    seconds: float = SECONDS
-    """The processor time after which one call of a function is aborted."""
     meter: Meter = field(default_factory=Meter)
+
+    @property
+    def seconds(self) -> float:
+        """The processor time after which one call of a function is aborted."""
+        return self.given.seconds
 
     def is_used_up(self) -> bool:
         """Whether the budget is used up."""
@@ -66,7 +68,7 @@ class Effort:
         found = list(operators)
         mentioned = dict.fromkeys(value for operator in found for value in constants_in(operator))
         numbers = dict.fromkeys(value for operator in found for item in code_of(operator) for value in integers(item))
-        given = Given(self.given.values, (*self.given.constants, *mentioned), (*self.given.integers, *numbers))
+        given = self.given.with_constants((*self.given.constants, *mentioned), (*self.given.integers, *numbers))
         return replace(self, given=given)
 
     def is_small_share_used_up(self) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime, time
 from decimal import Decimal
+from functools import partial
+from types import CellType, FunctionType
 from typing import Any
 
 from flo.core.collection import FormedValue
@@ -23,7 +25,8 @@ class NoJoin(Exception):
 def are_equal(one: Any, other: Any) -> bool:
     """Whether no program can tell two values or states apart: NaN equals NaN, also inside of other values.
 
-    Objects whose class does not define equality are compared by their fields.
+    Objects whose class does not define equality are compared by their fields, and functions by their code and the
+    values that it uses.
     """
     if one is other:
         return True
@@ -36,6 +39,10 @@ def are_equal(one: Any, other: Any) -> bool:
         return bool(one == other)
     if kind in (tuple, list):
         return len(one) == len(other) and all(map(are_equal, one, other))
+    if kind is FunctionType:
+        return _are_equal_functions(one, other)
+    if kind is partial:
+        return are_equal((one.func, one.args, one.keywords), (other.func, other.args, other.keywords))
     if all("__eq__" not in vars(each) for each in kind.__mro__[:-1]) and hasattr(one, "__dict__"):
         return _are_equal_mappings(vars(one), vars(other))
     return bool(one == other) or _are_equal_but_for_nan(one, other)
@@ -59,6 +66,24 @@ def _are_equal_but_for_nan(one: Any, other: Any) -> bool:
         names = [field.name for field in fields(one) if field.compare]
         return bool(names) and all(are_equal(getattr(one, name), getattr(other, name)) for name in names)
     return bool(classes & {float, Decimal, complex}) and bool(one != one and other != other)
+
+
+def _are_equal_functions(one: FunctionType, other: FunctionType) -> bool:
+    """Whether two functions have equal code, defaults and closures; functions inside need only have equal code."""
+    if one.__code__ != other.__code__:
+        return False
+    mine, others = _bound_values(one), _bound_values(other)
+    return len(mine) == len(others) and all(
+        a.__code__ == b.__code__ if type(a) is type(b) is FunctionType else are_equal(a, b)
+        for a, b in zip(mine, others, strict=True)
+    )
+
+
+def _bound_values(function: FunctionType) -> list[Any]:
+    """The values that two functions of equal code may differ in."""
+    cells = function.__closure__ or ()
+    found = [cell.cell_contents for cell in cells if cell != CellType()]  # an empty cell is a name without a value yet
+    return [function.__defaults__, function.__kwdefaults__, function.__dict__, *found]
 
 
 def _are_equal_mappings(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:

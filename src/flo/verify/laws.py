@@ -30,37 +30,40 @@ A_FUNCTION = Law(
     "one result",
     "§3.4",
     "the same arguments give the same result",
-    "nothing random, no clock, no global state: put what varies into the elements",
+    "use nothing random, no clock and no global state: put such values into the elements",
 )
 COMMUTATIVE = Law(
     "commutative",
     "§6",
     "f(f(a, x), y) = f(f(a, y), x)",
-    "an order (sort before), or a sum, a maximum, a union: what keeps no order",
+    "sort first, or use a function that ignores the order: a sum, a maximum, a union",
 )
 ASSOCIATIVE = Law(
     "associative",
     "§6.2",
     "f(f(a, b), c) = f(a, f(b, c))",
-    "keep what can be combined, as a sum and a count in the place of a mean",
+    "keep parts that can be combined, such as a sum and a count instead of a mean",
 )
 IDEMPOTENT = Law(
-    "idempotent", "§6.2", "f(f(a, x), x) = f(a, x)", "a function that does not count: a maximum or a union"
+    "idempotent", "§6.2", "f(f(a, x), x) = f(a, x)", "a function that ignores repetition: a maximum or a union"
 )
 MONOTONE = Law(
     "monotone", "§6.2", "a ⊑ b gives f(a) ⊑ f(b)", "a function that only grows with its argument, or a bounded input"
 )
 ADDITIVE = Law("additive", "§6.3", "f(…, v + w) = f(…, v) + f(…, w)", "lambda element, weight: weight * n")
-INVERSE = Law("inverse", "§6.3", "g(f(a, x), x) = a", "a function that takes back exactly what the other has added")
+INVERSE = Law("inverse", "§6.3", "g(f(a, x), x) = a", "a function that subtracts exactly what the other has added")
 
 FUNCTION_LAWS = (A_FUNCTION, COMMUTATIVE, ASSOCIATIVE, IDEMPOTENT, MONOTONE, ADDITIVE, INVERSE)
 
 JOIN_ASSOCIATIVE = Law("the join is associative", "§6.2", "(a ⊔ b) ⊔ c = a ⊔ (b ⊔ c)")
 JOIN_COMMUTATIVE = Law(
-    "the join is commutative", "§6.2", "a ⊔ b = b ⊔ a", "a join that keeps no order, such as max or union"
+    "the join is commutative", "§6.2", "a ⊔ b = b ⊔ a", "a join that ignores the order, such as max or union"
 )
 JOIN_IDEMPOTENT = Law(
-    "the join is idempotent", "§6.2", "a ⊔ a = a", "a join that does not count: flo.GCounter counts with a join that is"
+    "the join is idempotent",
+    "§6.2",
+    "a ⊔ a = a",
+    "a join that ignores repetition, such as max; flo.GCounter counts",
 )
 BOTTOM_IS_LEAST = Law("⊥ is the identity", "§6.2", "⊥ ⊔ a = a")
 
@@ -82,19 +85,19 @@ STUCK_STATE = Law(
     "stuck state",
     "Lemma 3.1",
     "after finitely many steps none is enabled",
-    "give every rule a premise that its step ends",
+    "give every rule a premise that its own step makes false",
 )
 CONFLUENCE = Law(
     "confluence",
     "§3.4",
     "whichever steps are taken, one stuck state is reached",
-    "make rules exclude each other, or their order not matter",
+    "make the rules exclude each other, or make their order irrelevant",
 )
 EAGER_EXECUTION = Law(
     "eager execution",
     "Definition 3.1",
     "the stuck state does not depend on when data arrives",
-    "emit only what later data cannot change: a threshold, a bounded input's end, or a change that can be taken back",
+    "emit only results that later data cannot change (a threshold, the end of a bounded input), or retract them later",
 )
 OUTPUT_MAXIMALITY = Law(
     "streaming progress: outputs are maximal",
@@ -111,7 +114,7 @@ BOUNDED_OUTPUTS = Law(
 CHECKPOINT = Law(
     "checkpoint",
     "§3.2",
-    "the operator that is restored from a checkpoint is the one that was saved, and goes on as it would have",
+    "an operator that is restored from a checkpoint equals the saved one, and continues as it would have",
     "keep the state in the fields, as data: numbers, texts, tuples, values of collections",
 )
 ADVANCE = Law(

@@ -137,7 +137,7 @@ class Report:
     def verdict(self) -> str:
         """A short text: `passes`, `passes, with gaps: …`, `breaks a law` or `is undecided: …`."""
         if self.of_a_part:
-            return "holds what breaks a law"
+            return "has a part that breaks a law"
         if self.counterexample is not None:
             return "breaks a law"
         if self.strength.missing:

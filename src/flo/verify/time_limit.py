@@ -206,8 +206,8 @@ class _ThreadTimer:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(self.watched, None)
 
 
-TRY_SECONDS = 2.0
-"""The limit for one call on one small value."""
+SECONDS = 5.0
+"""The processor time after which one call of a function is aborted, unless the user gives another."""
 
 
 def copy_if_mutable(value: Any) -> Any:

@@ -46,9 +46,9 @@ def program(folder: Path) -> flo.Flow:
     sales = flow.input("sales", flo.ZSet[Sale])
     shops = flow.input("shops", flo.ZSet[Shop], bounded=True)
     clicks = flow.input("clicks", flo.Sequence[int])
-    flow.output("totals", sales.sum_by("shop", "price").filter(stumbling(str(folder / STUMBLES))))
+    flow.output("totals", sales.group_by("shop").agg(sum=flo.sum("price")).filter(stumbling(str(folder / STUMBLES))))
     flow.output("items", sales.map(item).distinct())
-    flow.output("cities", sales.join(shops, "shop", "shop", placed).sum_by("city", "price"))
+    flow.output("cities", sales.join(shops, "shop", "shop", placed).group_by("city").agg(sum=flo.sum("price")))
     flow.output("running", clicks.scan(0, lambda total, n: total + n))
     flow.output("fours", clicks.batch(4).nest(lambda four: four.sum()))
     return flow

@@ -11,7 +11,14 @@ from typing import Any
 from flo.core.errors import CheckpointError
 from flo.spark.tasks.state import VERSIONS, StateVersions
 from flo.tables.checkpoint.folders import folder
-from flo.tables.checkpoint.store import MENDING, create_sealed, damaged, numbered_files, read_sealed, write_sealed
+from flo.tables.checkpoint.store import (
+    MENDING,
+    create_sealed,
+    damaged_file_error,
+    numbered_files,
+    read_sealed,
+    write_sealed,
+)
 
 COMMITS, STATE_VERSIONS = "commits", "state_versions"
 READABLE = VERSIONS - 1
@@ -88,7 +95,7 @@ def read_state_versions(where: str, version: int, shards: int) -> dict[int, Stat
         return {int(level): StateVersions.from_json(each) for level, each in content[str(shards)].items()}
     except (TypeError, ValueError, KeyError, AttributeError):
         how = f"is malformed: its `{STATE_VERSIONS}` must give a version for each shard of each stage"
-        raise damaged(folder(where), _name(version), how) from None
+        raise damaged_file_error(folder(where), _name(version), how) from None
 
 
 def add_state_versions(where: str, version: int, shards: int, versions: Mapping[int, StateVersions]) -> None:

@@ -21,7 +21,14 @@ from typing import Any
 from flo.core.errors import CheckpointError
 from flo.spark.checkpoint.commits import commit_epoch, committed_versions
 from flo.tables.checkpoint.folders import folder
-from flo.tables.checkpoint.store import create_sealed, damaged, missing, numbered_files, read_sealed, write_sealed
+from flo.tables.checkpoint.store import (
+    create_sealed,
+    damaged_file_error,
+    missing_file_error,
+    numbered_files,
+    read_sealed,
+    write_sealed,
+)
 
 LEASES = "leases"
 HOLDER = {"run": str, "query": str, "user": str, "host": str, "pid": int, "started": str, "since": str}
@@ -76,7 +83,7 @@ class Lease:
                     raise
                 # another start was first: look again
                 if max(epochs(where), default=0) < lease.epoch:
-                    raise damaged(files, _name(lease.epoch), "cannot be read: it is a folder") from None
+                    raise damaged_file_error(files, _name(lease.epoch), "cannot be read: it is a folder") from None
                 continue
             for old in epochs(where):
                 if old < lease.epoch:
@@ -87,7 +94,7 @@ class Lease:
         """Raises if another query has taken a newer epoch."""
         newest = _newest(self.where)
         if newest is None:
-            raise missing(folder(self.where), _name(self.epoch))
+            raise missing_file_error(folder(self.where), _name(self.epoch))
         if newest["run"] != self.holder["run"]:
             raise CheckpointError(
                 "another query has taken over the checkpoint, so this one must not commit",

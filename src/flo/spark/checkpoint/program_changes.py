@@ -18,7 +18,7 @@ from flo.spark.tasks.input_task import row_collection
 from flo.spark.tasks.output_files import VIEW, Output
 from flo.spark.tasks.state import STATE, Shard
 from flo.tables.checkpoint.folders import folder
-from flo.tables.checkpoint.store import missing, read_sealed, write_sealed
+from flo.tables.checkpoint.store import missing_file_error, read_sealed, write_sealed
 from flo.tables.operator import OnTables, Placement
 from flo.tables.values import Columns, layout_of
 
@@ -42,7 +42,7 @@ def read_description(where: str) -> Any:
     if files.exists(DESCRIPTION):
         return read_sealed(files, DESCRIPTION, **FIELDS)
     if committed_versions(where):
-        raise missing(files, DESCRIPTION)
+        raise missing_file_error(files, DESCRIPTION)
     return None
 
 
@@ -159,7 +159,7 @@ def _expect_same_program(before: Description, ours: Description) -> None:
     for their, our in zip(before["stages"], ours["stages"], strict=False):
         expect_same(_stage_lines(their), _stage_lines(our))
     if len(before["stages"]) != len(ours["stages"]):
-        raise CheckpointError("the checkpoint has other stages: another version of Flo has planned them")
+        raise CheckpointError("the checkpoint has other stages: it was written by another version of Flo")
 
 
 def _stage_lines(stage: Description) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Rescaling: cuts the state of a checkpoint into another number of shards, without its program.
 
-Shards are ranges of key numbers, and runs are sorted by these: a shard's part of a run is a slice of it. What is in one
-place stays in shard 0. Each class of operators declares how its state is cut: see `flo.tables.operator.Cut`. The new
-states are written beside the old ones, and at last `flo.json`, which says which count.
+Shards are ranges of key numbers, and runs are sorted by key number: a shard's part of a run is a slice of it. State in
+one place stays in shard 0. Each class of operators declares how its state is cut: see `flo.tables.operator.Cut`.
+The new states are written beside the old ones. Writing `flo.json`, which says which of them count, comes last.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ from flo.tables.checkpoint.store import Store, Storing
 from flo.tables.functions import KEY as COMPUTED
 from flo.tables.keyed import KEY
 from flo.tables.operator import Cut, OnTables, Part, Placement, operators_on_tables
-from flo.tables.operators.weights import chosen
+from flo.tables.operators.weights import select_rows
 from flo.tables.state.keys import Keys, keys_of
-from flo.tables.state.run import Run, merged, run_of
+from flo.tables.state.run import Run, merge_runs, run_of
 from flo.tables.state.totals import Totals
+from flo.tables.state.trace import Trace
 from flo.tables.values import WEIGHT
 
-TRACES = ("trace", "totals", "ranked", "latest", "current", "arranged", "clocks", "panes", "sessions")
 VALUES = f"{COMPUTED}{COMPUTED}"
-"""What the names of the columns of values begin with, where rows are sorted by group and value."""
+"""The prefix of the names of value columns, where rows are sorted by group and value."""
 WHOLE = ("stored_rows", "stored_keyed_rows", "waiting")
-"""What holds rows, and not by key."""
+"""The names of states that hold rows without a key."""
 
 
 def rescale(where: str, shards: int) -> list[int]:
-    """Cuts every committed version anew; gives these versions. No query may run on the checkpoint meanwhile."""
+    """Cuts the state of every committed version, and returns the versions. No query may run on the checkpoint."""
     if not 1 <= shards <= MOST_SHARDS:
-        raise CheckpointError(f"a checkpoint has 1 to {MOST_SHARDS:,} shards, and not {shards:,}")
-    Checkpoint(where)  # or there is none, and nothing is written
+        raise CheckpointError(f"`shards` must be an integer from 1 to {MOST_SHARDS:,}; got {shards}")
+    Checkpoint(where)  # raises if there is none, before anything is written
     lease = Lease.take(where, "flo state rescale")
     try:
-        return _rescaled(where, shards, lease)
+        return _rescale(where, shards, lease)
     finally:
         lease.release()
 
 
-def _rescaled(where: str, shards: int, lease: Lease) -> list[int]:
+def _rescale(where: str, shards: int, lease: Lease) -> list[int]:
     checkpoint = Checkpoint(where)
     versions = checkpoint.versions()
     if shards == checkpoint.shards:
         return versions
-    folder(where).remove(f"{STATE}/{shards:05}")  # left by one that was broken off
+    folder(where).remove(f"{STATE}/{shards:05}")  # left by an interrupted run
     for version in versions:
         standing = checkpoint.state_versions(version)
         for stage in checkpoint.description["stages"]:
@@ -74,21 +74,21 @@ def _rescaled(where: str, shards: int, lease: Lease) -> list[int]:
         add_state_versions(where, version, shards, cut)
     lease.expect_held()
     write_description(where, {**checkpoint.description, "shards": shards})
-    folder(where).remove(OUTPUTS)  # of micro-batches that come again, and then from other shards
+    folder(where).remove(OUTPUTS)  # files of micro-batches that may run again, on other shards
     folder(where).remove(f"{STATE}/{checkpoint.shards:05}")
     return versions
 
 
 @dataclass
 class _Cutting:
-    """One stage at one version."""
+    """Cuts the state of one stage at one version."""
 
     checkpoint: Checkpoint
     stage: Any
     shards: int
     version: int
     old: list[Store] = field(default_factory=list)
-    """Of the states there are: what shards share that were sent nothing yet is the last."""
+    """The stores of the old states. The last may be the state that all shards share which have received nothing yet."""
     new: list[Storing] = field(default_factory=list)
 
     def cut(self) -> None:
@@ -108,18 +108,21 @@ class _Cutting:
         more = [store.manifest(changed)["more"] for store, changed in zip(self.old, versions, strict=True)]
         for shard, (store, storing) in enumerate(zip(stores, self.new, strict=True)):
             graph = _with_nodes(graphs[0], iter([each[shard] for each in found]))
-            noted = self._noted(shard, more, dict(kept[shard]))
+            noted = self._record(shard, more, dict(kept[shard]))
             store.write(self.version, encode((graph, kept[shard])), storing, noted, VERSIONS)
 
     def _node(self, described: Any, initial: Call, old: list[Any]) -> list[Call]:
-        """The node of every new shard."""
+        """Returns the operator of every new shard, with its input buffers."""
         where = described["where"]
         if described["name"] == Wire.name and not any(any(runs_in(each)) for each in old):
-            return [old[0], *[old[-1]] * (self.shards - 1)]  # of which streams have ended in a place, others know
+            return [
+                old[0],
+                *[old[-1]] * (self.shards - 1),
+            ]  # a wire only has ends, equal in all but shard 0
         if where == Placement.ONE_PLACE.value:
             if any(each != initial for each in old[1:]):
-                raise _uncut(described, "it runs in one place, and other shards hold something too")
-            return [self._moved(old[0]), *[initial] * (self.shards - 1)]
+                raise _uncut(described, "it runs in shard 0, but other shards have state of it")
+            return [self._move(old[0]), *[initial] * (self.shards - 1)]
         kind = operators_on_tables().get(old[0].args[1].name)
         if kind is not None and where != Placement.ANYWHERE.value:
             if kind.cut is Cut.BY_WINDOW:
@@ -130,12 +133,14 @@ class _Cutting:
                 return self._by_key(described, kind, old)
         only = where == Placement.BY_KEY.value and len(old) == 1 and old[0] != initial
         if only or any(each != old[0] for each in old) or any(runs_in(old[0])):
-            raise _uncut(described, "it holds rows, and by which key is not known here")
+            raise _uncut(described, "it holds rows, and does not declare by which key")
         return [old[0]] * self.shards
 
     def _by_window(self, old: list[Any]) -> list[Call]:
-        """Windows that are spread: the clock of all that has come the furthest, and the rows of each window, which were
-        in one shard, so that which of them came first is known there. Rows of different windows need no order."""
+        """Cuts spread windows: every shard gets the latest clock, and the rows of its windows.
+
+        The rows of a window come from one old shard, which knows their order. Rows of different windows need none.
+        """
         buffers, operators = zip(*(each.args for each in old), strict=True)
         started = [operator.args for operator in operators if len(operator.args) > 1]
         if not started:
@@ -147,21 +152,21 @@ class _Cutting:
         return [Call("{}[]", (buffers[0], Call(operators[0].name, each))) for each in made]
 
     def _panes(self, shard: int, given: list[Any]) -> Term:
-        """The rows that wait in a new shard: the last ones of each run, which is sorted by time, are left."""
+        """Returns the waiting rows of a new shard. Runs are sorted by time, and only their last rows still wait."""
         parts: list[Run] = []
         for old, each in enumerate(given):
             for term, left in zip(*each.args[1:], strict=True) if each is not None else ():
                 run = self._run(old, term)
-                live = chosen(run, np.arange(run.rows - left, run.rows))
+                live = select_rows(run, np.arange(run.rows - left, run.rows))
                 part = self._slice(shard, live, (PANE,))
                 parts += [part] if part.rows else []
         return Call("panes", ((), tuple(map(self.new[shard], parts)), tuple(part.rows for part in parts)))
 
     def _by_key(self, described: Any, kind: type[OnTables[Operator]], old: list[Any]) -> list[Call]:
-        """The operator of every new shard, part by part as its class declares them."""
+        """Returns the operator of every new shard. Its class declares how each part of its state is cut."""
         buffers, operators = zip(*(each.args for each in old), strict=True)
         waiting = [self._buffers(described, kind, each) for each in zip(*buffers, strict=True)]
-        written = max(len(operator.args) for operator in operators) - 1  # those with their default are left out
+        written = max(len(operator.args) for operator in operators) - 1  # parts that have their default are not written
         parts: dict[str, list[Term]] = {}
         for place, part in enumerate(kind.parts()[:written], start=1):
             given = [operator.args[place] if place < len(operator.args) else None for operator in operators]
@@ -187,45 +192,45 @@ class _Cutting:
         some = next((each for each in given if each is not None), None)
         if not isinstance(some, Call):
             if any(each != given[0] for each in given):
-                raise _uncut(described, f"shards hold different values: {given}")
+                raise _uncut(described, f"shards have different values: {given}")
             return [some] * self.shards  # not rows: the same everywhere
         if part.cut is Cut.BY_GROUP:
             columns = next((columns for columns, _ in runs_in(tuple(given))), ())
             group = tuple(each for each in columns if not each.startswith(VALUES))
             return [self._trace(shard, given, group) for shard in range(self.shards)]
-        if some.name in TRACES:
+        if some.name in Trace.terms:
             return [self._trace(shard, given) for shard in range(self.shards)]
         if some.name != "partners":
-            raise _uncut(described, f"it keeps `{some.name}`, which has no key")
+            raise _uncut(described, f"its state `{some.name}` has no key")
         rows, keys = (
             [each and (each.args[place] if place < len(each.args) else None) for each in given] for place in (0, 1)
         )
         key = next((columns for columns, _ in runs_in(tuple(keys))), ())
         row = next((columns for columns, _ in runs_in(tuple(rows))), ())
-        if row and not set(key) <= set(row):  # of a side that has ended there are the keys alone
-            raise _uncut(described, "its key is computed, and the rows that tell who has a partner do not hold it")
+        if row and not set(key) <= set(row):  # if the other side has ended, only keys are kept
+            raise _uncut(described, "its key is computed, and the rows kept to find partners do not contain it")
         return [
             Call("partners", (self._trace(shard, rows, key), self._trace(shard, keys))) for shard in range(self.shards)
         ]
 
     def _of_streams(self, described: Any, given: list[Any]) -> list[Any]:
-        """What an operator on keyed streams holds, part by part: what is the same in all shards stays, and runs are cut
-        by the key of the streams."""
+        """Cuts the state of an operator on keyed streams: runs by the key of the streams. The rest must be equal in all
+        shards, and stays."""
         some = next((each for each in given if each is not None), None)
         if all(each is None or each == some for each in given) and not any(runs_in(tuple(given))):
             return [some] * self.shards
         if all(each is None or type(each) is int for each in given):
-            return [max(each or 0 for each in given)] * self.shards  # what numbers the next row of any key
+            return [max(each or 0 for each in given)] * self.shards  # the number of the next row of any key
         parts = [() if each is None else each.args if isinstance(each, Call) else each for each in given]
-        if isinstance(some, Call) and some.name in TRACES:
+        if isinstance(some, Call) and some.name in Trace.terms:
             names = next((found for old, each in enumerate(given) if (found := self._columns(old, each))), [])
             key = tuple(name for name in names if name.startswith(KEY))
             if names and not key:
-                raise _uncut(described, "what it keeps is not kept by the key of its stream")
+                raise _uncut(described, "its rows do not contain the key of its stream")
             return [self._trace(shard, given, key) for shard in range(self.shards)]
         kinds = {(type(each), getattr(each, "name", None)) for each in given if each is not None}
         if len(kinds) > 1 or not isinstance(some, (Call, tuple)) or getattr(some, "name", None) in WHOLE:
-            raise _uncut(described, "shards hold something else each that is not kept by key")
+            raise _uncut(described, "shards have different state that has no key")
         count = max(map(len, parts))
         cut = [
             self._of_streams(described, [each[place] if place < len(each) else None for each in parts])
@@ -235,12 +240,12 @@ class _Cutting:
         return [Call(some.name, each) for each in made] if isinstance(some, Call) else list(made)
 
     def _columns(self, old: int, trace: Any) -> list[str]:
-        """Of the runs of a trace of an old shard."""
+        """The names of the columns of a trace of an old shard."""
         runs = trace.args[1] if trace is not None and len(trace.args) > 1 else ()
         return list(self._run(old, runs[0]).table.column_names) if runs else []
 
     def _trace(self, shard: int, given: list[Any], key: tuple[str, ...] = ()) -> Term:
-        """A trace of a new shard. Old shards have other keys each, so their runs are laid side by side."""
+        """Returns a trace of a new shard. Old shards have different keys, so their runs are merged level by level."""
         some = next((each for each in given if each is not None and each.args[0]), None)
         some = some or next((each for each in given if each is not None), Call("trace", ((), ())))
         columns: list[list[Run]] = []
@@ -248,15 +253,15 @@ class _Cutting:
             runs = [self._run(old, run) for run in (each.args[1] if each is not None else ())]
             columns.append([part for run in runs if (part := self._slice(shard, run, key)).rows])
         beside = [[run for run in runs if run is not None] for runs in itertools.zip_longest(*columns)]
-        whole = [Totals(runs[0].columns).joined(runs) if some.name == "totals" else merged(runs) for runs in beside]
+        whole = [Totals(runs[0].columns).joined(runs) if some.name == "totals" else merge_runs(runs) for runs in beside]
         return Call(some.name, (some.args[0], tuple(self.new[shard](run) for run in whole)))
 
     def _run(self, shard: int, term: Any) -> Run:
-        """A run of an old shard."""
+        """Reads a run of an old shard."""
         return self.old[shard].get(*_stored(term))
 
     def _slice(self, shard: int, run: Run, key: tuple[str, ...]) -> Run:
-        if key and key != run.columns:  # sorted by row, and in a shard by key
+        if key and key != run.columns:  # sorted by row, but sharded by key
             return _chosen(run, self._of(keys_of([run.table[name] for name in key]).numbers) == shard)
         low, high = np.searchsorted(self._of(run.keys.numbers), [shard, shard + 1])
         numbers = run.keys.numbers[low:high]
@@ -266,7 +271,7 @@ class _Cutting:
         return shard_of(numbers, self.shards)
 
     def _by_row(self, shard: int, given: list[Any], by_key: Any) -> Term:
-        """What `by_key` holds, sorted by row."""
+        """Returns the rows of the trace `by_key`, sorted by row."""
         columns = next((columns for columns, _ in runs_in(tuple(given))), ())
         if not columns:
             return Call("trace", ((), ()))
@@ -275,7 +280,7 @@ class _Cutting:
         return Call("trace", ((), tuple(self.new[shard](run) for run in found)))
 
     def _buffers(self, described: Any, kind: type[OnTables[Operator]], old: tuple[Any, ...]) -> list[Term]:
-        """The rows that wait on an input, by whole rows: see `OnTables.rows_wait`."""
+        """Cuts the rows that wait at an input, by the whole row: see `OnTables.rows_wait`."""
         waiting = [store.get((), each.args[1]).table for store, each in zip(self.old, old, strict=True) if _waits(each)]
         if not waiting:
             return [old[0]] * self.shards
@@ -291,29 +296,29 @@ class _Cutting:
             found.append(Call("stored_rows", (old[0].args[0], name, old[0].args[2])))
         return found
 
-    def _moved(self, term: Any) -> Any:
-        """The same in the new shard 0."""
+    def _move(self, term: Any) -> Any:
+        """Copies a state to the new shard 0."""
         for columns, name in runs_in(term):
             self.new[0](self.old[0].get(columns, name))
         return term
 
     def _views(self, shard: int, old: list[dict[str, Any]]) -> tuple[tuple[str, Term], ...]:
-        """A view is the sum of what all shards hold of it, wherever its rows are; a sequence is in one place."""
+        """Cuts the views. A view is the sum of its parts in all shards; a sequence is in shard 0."""
         found: list[tuple[str, Term]] = []
         for name in sorted({name for each in old for name in each}):
             given = [each.get(name) for each in old]
             some: Any = next(each for each in given if each is not None)
-            in_order = isinstance(some, Call) and some.name in TRACES and tuple(some.args[0]) == (PLACE,)
-            if isinstance(some, Call) and some.name in TRACES and not in_order:
+            in_order = isinstance(some, Call) and some.name in Trace.terms and tuple(some.args[0]) == (PLACE,)
+            if isinstance(some, Call) and some.name in Trace.terms and not in_order:
                 found.append((name, self._trace(shard, given)))
             elif name in self.stage["spread"]:
-                raise _uncut({"name": name, "line": ""}, "it is a view without columns, in more than one place")
+                raise _uncut({"name": name, "line": ""}, "it is a view without columns, in several shards")
             elif shard == 0 and given[0] is not None:
-                found.append((name, self._moved(given[0])))
+                found.append((name, self._move(given[0])))
         return tuple(found)
 
-    def _noted(self, shard: int, old: list[Any], kept: dict[str, Any]) -> Any:
-        """Ends and positions are the same for all; counts of sequences are in shard 0."""
+    def _record(self, shard: int, old: list[Any], kept: dict[str, Any]) -> Any:
+        """Returns the shard record: ends and positions are equal in all shards; counts of sequences are in shard 0."""
         reached: dict[str, Any] = {}
         for delivery, last in ((number, last) for each in old for number, last in each["reached"].items()):
             reached[delivery] = max(last, reached.get(delivery, last))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from flo.core.errors import CheckpointError
 from flo.tables.checkpoint.folders import Folder, folder
-from flo.tables.checkpoint.store import damaged, missing, unreadable
+from flo.tables.checkpoint.store import damaged_file_error, missing_file_error, unreadable_file_error
 
 SPARK = "spark"
 METADATA, OFFSETS, COMMITS, SOURCES = "metadata", "offsets", "commits", "sources"
@@ -40,7 +40,7 @@ def find_log_problems(where: str, newest: int | None, *, every: bool = True) -> 
         return
     yield from _check_file(files, METADATA, _is_metadata)
     if newest is not None and offsets and newest not in offsets:
-        yield missing(files, f"{OFFSETS}/{newest}")
+        yield missing_file_error(files, f"{OFFSETS}/{newest}")
     for name in [f"{OFFSETS}/{each}" for each in (offsets if every else offsets[-2:])]:
         yield from _check_file(files, name, _is_log)
     for name in [f"{COMMITS}/{each}" for each in (commits if every else commits[-1:])]:
@@ -59,7 +59,9 @@ def _check_source_logs(files: Folder, offsets: list[int]) -> Iterator[Checkpoint
         entries = {int(name.removesuffix(COMPACT)) for name in names if name.removesuffix(COMPACT).isdecimal()}
         compact = (int(name.removesuffix(COMPACT)) for name in names if name.endswith(COMPACT))
         wanted = range(max(compact, default=0), max([*entries, last.get(source, -1)], default=-1) + 1)
-        yield from (missing(files, f"{SOURCES}/{source}/{number}") for number in wanted if number not in entries)
+        yield from (
+            missing_file_error(files, f"{SOURCES}/{source}/{number}") for number in wanted if number not in entries
+        )
 
 
 def _source_offsets(files: Folder, version: int) -> dict[str, int]:
@@ -84,13 +86,13 @@ def _check_file(files: Folder, name: str, is_sound: Callable[[bytes], bool]) -> 
     try:
         data = files.read(name)
     except FileNotFoundError:
-        yield missing(files, name)
+        yield missing_file_error(files, name)
         return
     except OSError as error:
-        yield unreadable(files, name, error)
+        yield unreadable_file_error(files, name, error)
         return
     if not is_sound(data) or not _matches_checksums(files, name, data):
-        yield damaged(files, name)
+        yield damaged_file_error(files, name)
 
 
 def _is_metadata(data: bytes) -> bool:

@@ -27,7 +27,7 @@ from flo.spark.driver.python_errors import MISFIT
 from flo.spark.plan.stages import Entry
 from flo.spark.tasks.input_task import OFFSET, PARTITION, row_collection
 from flo.tables.io.files import WEIGHTS, Piece
-from flo.tables.io.fitting import Unfit, fitted
+from flo.tables.io.fitting import Unfit, fit_rows
 from flo.tables.operators.elementwise import FilterTables, MapTables
 from flo.tables.values import Columns, is_ordered, layout_of, of_elements
 from flo.values.changes import shape_of
@@ -82,7 +82,7 @@ def bind_input(
         )
     named, position = position, _position_column(name, of, frame, position)
     try:
-        fitted(Piece(to_arrow_schema(frame.schema, timezone="UTC").empty_table()), of)
+        fit_rows(Piece(to_arrow_schema(frame.schema, timezone="UTC").empty_table()), of)
     except Unfit as error:
         instead = ZONES if "timestamp[" in str(error) else ()  # the type, not a column of that name
         rejected = ElementError(f"{{input}} does not fit: {error}", facts=(("{input}", str(of)),), instead=instead)

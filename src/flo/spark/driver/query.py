@@ -20,7 +20,7 @@ from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.spark_logs import find_log_problems
 from flo.spark.driver.micro_batches import MicroBatches, Outcome
 from flo.spark.driver.python_errors import error_for_spark, python_error
-from flo.spark.driver.sinks import DIVERTED, Given, Memory, Sink, ViewSink, forget_parts
+from flo.spark.driver.sinks import DIVERTED, Memory, OutputChanges, Sink, ViewSink, forget_parts
 from flo.spark.driver.views import View
 from flo.spark.session import ON_DISK, STREAMING, hold_settings, task_settings
 from flo.spark.tasks.output_files import VIEW, read_diverted, record_diverted, remove_diverted
@@ -70,6 +70,11 @@ class Query:
             threading.Thread(target=self._wait_for_end, daemon=True).start()
             self._wait_for_sources()
 
+    def __repr__(self) -> str:
+        state = "running" if self.active else "ended" if self._query.exception() is None else "failed"
+        version = f", version {self.progress[-1].version}" if self.progress else ""
+        return f"<Query {self.name!r}{version}, {state}>"
+
     def _wait_for_sources(self) -> None:
         """Waits until the sources have started. Until then they read the settings of the user's session."""
         try:
@@ -91,7 +96,7 @@ class Query:
                 outcome = batches.run_micro_batch(batch, version)
             self._lease.expect_held()
             for output in batches.outputs:
-                given = Given.of(
+                given = OutputChanges.of(
                     batch.sparkSession, batches.folder, output, outcome, batches.shards, batches.checkpoint
                 )
                 _give_to_sink(self._sinks[output.name], given)
@@ -108,7 +113,7 @@ class Query:
         """Gives diverted rows to their sinks. Without a sink they stay in the checkpoint."""
         batches = self._batches
         for name in outcome.diverted_files:
-            given = Given.of_diverted(spark, batches.folder, name, outcome, batches.shards, batches.checkpoint)
+            given = OutputChanges.of_diverted(spark, batches.folder, name, outcome, batches.shards, batches.checkpoint)
             sink = self._sinks.get(given.output, ViewSink())
             record_diverted(batches.folder, name, outcome.version, list(given.files))
             _give_to_sink(sink, given)
@@ -234,7 +239,7 @@ class Query:
         return sink.tables
 
 
-def _give_to_sink(sink: Sink, given: Given) -> None:
+def _give_to_sink(sink: Sink, given: OutputChanges) -> None:
     """Gives changes to a sink. An error that it raises gets a note that names the output."""
     try:
         sink.take(given)

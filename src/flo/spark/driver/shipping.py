@@ -68,7 +68,7 @@ def resolve_annotations(item: Any, seen: set[int] | None = None) -> None:
     seen = set() if seen is None else seen
     derived = (item.__wrapped__, item.returns) if isinstance(item, Declared) else ()
     if isinstance(item, Projection):
-        derived = (*item.functions.values(), item.inputs[0].element)
+        derived = (*item.functions.values(), item.element)
     for part in (*typing.get_args(item), *derived):
         resolve_annotations(part, seen)
     if id(item) in seen or not (inspect.isfunction(item) or inspect.isclass(item)) or not _is_users(item):

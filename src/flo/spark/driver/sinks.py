@@ -1,8 +1,8 @@
 """Sinks: where the changes of an output go, micro-batch by micro-batch.
 
 After a crash the last micro-batch may come again, with the same version and the same rows. Each sink says whether it is
-then exactly once or at least once. It also says whether it keeps the weight of a row: one that does not would take a
-retraction for one more row, so Flo refuses it for an output that retracts rows.
+then exactly once or at least once. It also says whether it keeps the weight of a row: one that does not would write a
+retraction as one more row, so Flo rejects it for an output that retracts rows.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from flo.values.element_value import ElementCollection
 from flo.values.weighted import Set
 
 DIVERTED = " diverted"
-"""The suffix that makes the name of an input the name of the output with its diverted rows."""
+"""The suffix of an output that has the diverted rows of an input; before it is the name of the input."""
 STAGED = "_staged"
-"""The folder of files that are not committed yet: readers of Parquet pass it by."""
+"""The folder of files that are not committed yet. Readers of Parquet skip names that start with `_`."""
 WITH_COLUMNS = frozenset(
     {"avro", "console", "csv", "delta", "hudi", "iceberg", "jdbc", "json", "noop", "orc", "parquet", "xml"}
 )
-"""Formats of Spark that write every column. `kafka` writes its own ones only, such as `key` and `value`; `text` one."""
+"""Formats of Spark that write every column. `kafka` only writes columns such as `key` and `value`; `text` only one."""
 
 
 @dataclass(frozen=True)
-class Given:
+class OutputChanges:
     """The changes of an output in one micro-batch: rows in files, which tasks have written."""
 
     spark: SparkSession
@@ -51,16 +51,16 @@ class Given:
     schema: pa.Schema
     files: tuple[str, ...]
     staged: bool = False
-    """Whether tasks have written them where the sink wants them."""
+    """Whether tasks have written them to the path that the sink gave."""
     weighted: bool = False
-    """Whether the column `_weight` says how often each row came, or was taken back."""
+    """Whether there is a column `_weight`: how often each row was added, or removed if it is negative."""
     checkpoint: str = ""
-    """The id of the checkpoint: what sinks tell versions of another one by."""
+    """The id of the checkpoint. Versions of different checkpoints may have equal numbers."""
 
     @classmethod
     def of(
         cls, spark: SparkSession, folder: str, output: Output, outcome: Outcome, shards: int, checkpoint: str = ""
-    ) -> Given:
+    ) -> OutputChanges:
         """The changes of an output in a micro-batch. An attempt on more shards may have left other files."""
         version, written = outcome.version, outcome.changed_shards.get(output.name, ()) if output.to is None else ()
         files = tuple(part_name(output.name, version, shard) for shard in written)
@@ -71,18 +71,18 @@ class Given:
     @classmethod
     def of_diverted(
         cls, spark: SparkSession, folder: str, name: str, outcome: Outcome, shards: int, checkpoint: str = ""
-    ) -> Given:
+    ) -> OutputChanges:
         """The rows that an input has diverted in a micro-batch."""
         files = tuple(file for file, _ in outcome.diverted_files.get(name, ()))
         output = f"{name}{DIVERTED}"
         return cls(spark, folder, output, outcome.version, shards, SCHEMA, files, checkpoint=checkpoint)
 
     def table(self) -> pa.Table:
-        """All of it, in this process."""
+        """All changes, in this process."""
         return pa.concat_tables([self.schema.empty_table(), *map(self._reader(), self.files)])
 
     def frame(self) -> DataFrame:
-        """All of it, read by executors."""
+        """All changes, read by executors."""
         return read_frame(self.spark, self.schema, self._reader(), self.files)
 
     def _reader(self) -> Callable[[str], pa.Table]:
@@ -107,43 +107,45 @@ def schema_of(output: Output) -> pa.Schema:
 
 
 class Sink:
-    """Takes the changes of an output; the same version may come again after a crash, with the same rows.
+    """Takes the changes of an output. After a crash the same version may come again, with the same rows.
 
     A class with a `word` is known by it: users write `outputs={"sums": "word"}`, or `"word:rest"` if it has arguments.
     """
 
     word: ClassVar[str] = ""
     about: ClassVar[tuple[str, str]] = ("", "")
-    """How users write it and what it does, for the error about what is not a sink."""
+    """How users write it, and what it does: for the error that lists all sinks."""
     how = PARTS
     keeps_weight: bool = False
-    """Whether what it makes of a row says how often it came: without that, no row can be taken back."""
+    """Whether it writes the weight of a row. Without weights it cannot express retractions."""
 
     @classmethod
     def of_text(cls, rest: str) -> Sink:
-        """From what users write behind its word and a colon."""
+        """Makes the sink from the text after its word and a colon."""
         return cls()
 
     @property
-    def called(self) -> str:
-        """What errors call it."""
+    def label(self) -> str:
+        """Its name in errors."""
         return type(self).__name__
 
-    def staged(self) -> str | None:
-        """Where tasks write Parquet files, if they are to."""
+    def staging_path(self) -> str | None:
+        """The path prefix where tasks write Parquet files for it; None if they do not."""
         return None
 
-    def take(self, given: Given) -> None:
-        """Called once the micro-batch is done, before it is committed. An error ends the query; the micro-batch comes
-        again."""
+    def take(self, changes: OutputChanges) -> None:
+        """Called after all tasks of a micro-batch are done, before it is committed.
+
+        An error ends the query; when it is started again, the micro-batch runs again.
+        """
         raise NotImplementedError
 
-    def put(self, name: str, result: Any) -> bool:
-        """Writes the whole result of a run that has ended; False if the result is to be shown instead."""
+    def write_result(self, name: str, result: Any) -> bool:
+        """Writes the result of a run on bounded inputs. Returns False if it does not write: the result is printed."""
         return False
 
-    def with_weights(self) -> tuple[tuple[str, str], ...]:
-        """How it could keep weights, for the error about one that does not."""
+    def suggest_weights(self) -> tuple[tuple[str, str], ...]:
+        """How it could keep weights, for the error about a sink that does not."""
         return ()
 
 
@@ -155,7 +157,7 @@ class ViewSink(Sink):
     how = VIEW
     keeps_weight = True
 
-    def take(self, given: Given) -> None: ...
+    def take(self, changes: OutputChanges) -> None: ...
 
 
 class Nowhere(Sink):
@@ -166,14 +168,14 @@ class Nowhere(Sink):
     how = COUNT
     keeps_weight = True
 
-    def take(self, given: Given) -> None: ...
+    def take(self, changes: OutputChanges) -> None: ...
 
-    def put(self, name: str, result: Any) -> bool:
+    def write_result(self, name: str, result: Any) -> bool:
         return True
 
 
 @dataclass
-class Called(Sink):
+class Callback(Sink):
     """Calls f(changes, version) in the driver: at least once; exactly once if f stores the version atomically with its
     effect."""
 
@@ -182,8 +184,8 @@ class Called(Sink):
     about = ("lambda changes, version: …", "a function, called in the driver")
     keeps_weight = True
 
-    def take(self, given: Given) -> None:
-        self.f(given.table(), given.version)
+    def take(self, changes: OutputChanges) -> None:
+        self.f(changes.table(), changes.version)
 
 
 class Console(Sink):
@@ -193,16 +195,16 @@ class Console(Sink):
     about = ('"console"', "printed")
     keeps_weight = True
 
-    def take(self, given: Given) -> None:
-        table = given.table()
-        print(f"{given.output}, version {given.version}: {table.num_rows:,} changes")
+    def take(self, changes: OutputChanges) -> None:
+        table = changes.table()
+        print(f"{changes.output}, version {changes.version}: {table.num_rows:,} changes")
         for row in table.slice(0, SHOWN).to_pylist():
             print(f"  {row}")
 
 
 @dataclass
 class Memory(Sink):
-    """Keeps tables by version, for tests. Exactly once while the process lives, and gone with it."""
+    """Keeps tables by version, for tests. Exactly once, as long as the process lives."""
 
     versions: dict[int, pa.Table] = field(default_factory=dict)
 
@@ -210,8 +212,8 @@ class Memory(Sink):
     about = ('"memory"', "kept in this process, and read by query.changes(name)")
     keeps_weight = True
 
-    def take(self, given: Given) -> None:
-        self.versions[given.version] = given.table()
+    def take(self, changes: OutputChanges) -> None:
+        self.versions[changes.version] = changes.table()
 
     @property
     def tables(self) -> list[pa.Table]:
@@ -223,8 +225,8 @@ class Memory(Sink):
 class Changes(Sink):
     """Writes Parquet to a folder `version=…` for each micro-batch, which readers see as a column. Exactly once.
 
-    Tasks write their files aside, and the driver renames the folder: on a disk a micro-batch is there as a whole or not
-    at all. An object store cannot rename: there the files of a running micro-batch may be seen one by one.
+    Tasks write to a staging folder, and the driver renames it: on a disk, readers see all of a micro-batch or nothing.
+    An object store cannot rename: there readers may see some files of a running micro-batch.
     """
 
     path: str
@@ -240,34 +242,34 @@ class Changes(Sink):
     def of_text(cls, rest: str) -> Changes:
         return cls(rest)
 
-    def staged(self) -> str:
+    def staging_path(self) -> str:
         return f"{self.folder}/{STAGED}/" if isinstance(self.folder, Local) else f"{self.folder}/version="
 
-    def take(self, given: Given) -> None:
-        staged, target = f"{STAGED}/{given.version:08}", f"version={given.version:08}"
+    def take(self, changes: OutputChanges) -> None:
+        staged, target = f"{STAGED}/{changes.version:08}", f"version={changes.version:08}"
         written = self.folder.within(staged if isinstance(self.folder, Local) else target)
-        if not given.staged:  # of no shard
+        if not changes.staged:  # no shard has written files
             data = pa.BufferOutputStream()
-            pq.write_table(given.table(), data)
-            written.write(f"00000-of-{given.shards:05}.parquet", data.getvalue())
+            pq.write_table(changes.table(), data)
+            written.write(f"00000-of-{changes.shards:05}.parquet", data.getvalue())
         for name in written.names(""):
             if not name.endswith(
-                f"-of-{given.shards:05}.parquet"
+                f"-of-{changes.shards:05}.parquet"
             ):  # of an interrupted micro-batch on another number of shards
                 written.remove(name)
         if isinstance(self.folder, Local) and self.folder.exists(staged):
             self.folder.remove(target)
             (self.folder.path / staged).rename(self.folder.path / target)
 
-    def put(self, name: str, result: Any) -> bool:
+    def write_result(self, name: str, result: Any) -> bool:
         _frame(name, result).write.parquet(self.path)
         return True
 
 
 def _frame(name: str, result: Any) -> DataFrame:
-    """A result that has columns."""
+    """Returns a result that has columns."""
     if not hasattr(result, "write"):
-        raise FloError(f"the output `{name}` has no columns, and can only be shown")
+        raise FloError(f"the output `{name}` has no columns, so it can only be printed")
     frame: DataFrame = result
     return frame
 
@@ -276,13 +278,13 @@ def _frame(name: str, result: Any) -> DataFrame:
 class SparkSink(Sink):
     """Writes to any sink of Spark. At least once; exactly once where the sink knows `txnVersion`, as Delta does.
 
-    A format that has no column for the weight gets each row as often as its weight says. `keeps_weight` says whether it
-    has one, for formats that are not known here.
+    A format without a column for the weight gets each row as often as its weight says. `keeps_weight` says whether the
+    format has one; Flo knows it for common formats.
     """
 
     format: str
     options: dict[str, Any] = field(default_factory=dict)
-    keeps_weight: bool = None  # type: ignore[assignment]  # then the format says it
+    keeps_weight: bool = None  # type: ignore[assignment]  # known from the format
 
     about = ("flo.spark.SparkSink(format, options)", "any sink of Spark")
 
@@ -291,43 +293,43 @@ class SparkSink(Sink):
             self.keeps_weight = self.format.lower() in WITH_COLUMNS
 
     @property
-    def called(self) -> str:
+    def label(self) -> str:
         return f'SparkSink("{self.format}")'
 
-    def take(self, given: Given) -> None:
-        known = {"txnAppId": f"{given.checkpoint} {given.output}", "txnVersion": given.version}
-        self.writer(given.frame(), given.weighted, **known).mode("append").save()
+    def take(self, changes: OutputChanges) -> None:
+        known = {"txnAppId": f"{changes.checkpoint} {changes.output}", "txnVersion": changes.version}
+        self.writer(changes.frame(), changes.weighted, **known).mode("append").save()
 
     def writer(self, frame: DataFrame, weighted: bool, **known: Any) -> DataFrameWriter:
-        """Of rows as the sink takes them; `known` are options that the user may set otherwise."""
-        rows = frame if self.keeps_weight or not weighted else repeated(frame)
+        """Returns the writer of the rows; `known` are options that the user's options override."""
+        rows = frame if self.keeps_weight or not weighted else repeat_by_weight(frame)
         return rows.write.format(self.format).options(**{**known, **self.options})
 
-    def put(self, name: str, result: Any) -> bool:
+    def write_result(self, name: str, result: Any) -> bool:
         frame = _frame(name, result)
         self.writer(frame, WEIGHTS in frame.columns).save()
         return True
 
-    def with_weights(self) -> tuple[tuple[str, str], ...]:
+    def suggest_weights(self) -> tuple[tuple[str, str], ...]:
         if self.format.lower() in ("kafka", "text"):
             return ()
         return ((f'SparkSink("{self.format}", …, keeps_weight=True)', "if it writes all columns, `_weight` too"),)
 
 
-def repeated(frame: DataFrame) -> DataFrame:
-    """Each row as often as its weight says."""
+def repeat_by_weight(frame: DataFrame) -> DataFrame:
+    """Returns a frame with each row as often as its weight says, and without weights."""
     weight = sf.col(WEIGHTS)
-    below = sf.raise_error(sf.lit("a row is taken back, and the sink cannot express that"))
+    below = sf.raise_error(sf.lit("a row is retracted, but the sink does not keep weights"))
     times = sf.when(weight > 0, weight).otherwise(below).cast("int")
     return frame.withColumn(WEIGHTS, sf.explode(sf.array_repeat(sf.lit(1), times))).drop(WEIGHTS)
 
 
-SINKS: tuple[type[Sink], ...] = (ViewSink, Changes, SparkSink, Called, Memory, Console, Nowhere)
+SINKS: tuple[type[Sink], ...] = (ViewSink, Changes, SparkSink, Callback, Memory, Console, Nowhere)
 WORDS = {kind.word: kind for kind in SINKS if kind.word}
 
 
 def sink_of(name: str, given: Any) -> Sink:
-    """The sink that the user names for an output."""
+    """Returns the sink that the user gave for an output."""
     if given is None:
         return ViewSink()
     if isinstance(given, Sink):
@@ -335,42 +337,42 @@ def sink_of(name: str, given: Any) -> Sink:
     if isinstance(given, str) and (word := given.partition(":"))[0] in WORDS:
         return WORDS[word[0]].of_text(word[2])
     if callable(given):
-        return Called(given)
+        return Callback(given)
     raise TypeMismatch(
-        f"the output `{name}` must be given a sink; got {brief(given)}",
+        f"the output `{name}` must have a sink; got {brief(given)}",
         instead=tuple(kind.about for kind in SINKS),
         where=Origin.here(),
     )
 
 
 def expect_columns(output: Output) -> None:
-    """Changes are rows: what has no columns can be looked at as it stands."""
+    """Rejects a sink of changes for an output without columns, whose changes are not rows."""
     if output.how == PARTS and not isinstance(output.type.collection, Columns):
         raise TypeMismatch(
-            f"the output `{output.name}` is {output.type}, and its changes are no rows that a sink could take",
+            f"the output `{output.name}` is {output.type}, which has no columns: sinks take rows",
             instead=(('"view"', "kept, and read by query.view(name)"), ('"noop"', "counted only")),
         )
 
 
 def expect_weights(name: str, sink: Sink, cause: Cause) -> None:
-    """Refuses a sink that does not keep weights for an output that takes rows back."""
+    """Rejects a sink that does not keep weights for an output that retracts rows."""
     if sink.keeps_weight:
         return
     where = f", at {cause.origin}: {cause.origin.text}" if cause.origin is not None else ""
     raise TypeMismatch(
-        f"the output `{name}` takes rows back, and its sink {sink.called} cannot: it would take that for one more row",
-        facts=((cause.name, f"{cause.why}{where}"), (sink.called, f"does not keep the column `{WEIGHTS}`")),
+        f"the output `{name}` retracts rows, but its sink {sink.label} would write each retraction as one more row",
+        facts=((cause.name, f"{cause.why}{where}"), (sink.label, f"does not keep the column `{WEIGHTS}`")),
         instead=(
-            *sink.with_weights(),
+            *sink.suggest_weights(),
             ("flo.spark.Changes(path)", f"Parquet files of changes, with their `{WEIGHTS}`"),
-            ('"view"', "kept as it stands, and read by query.view(name)"),
-            ("lambda changes, version: …", f"a function that is given changes with their `{WEIGHTS}`"),
+            ('"view"', "kept up to date, and read by query.view(name)"),
+            ("lambda changes, version: …", f"a function that gets changes with their `{WEIGHTS}`"),
         ),
     )
 
 
 def forget_parts(folder: str, outputs: list[Output], version: int) -> None:
-    """Removes the files of micro-batches that sinks have taken and that cannot come again."""
+    """Removes the files of micro-batches that sinks have taken and that cannot run again."""
     for output in outputs:
         if output.how == PARTS and output.to is None:
             remove_parts(folder, output.name, version)

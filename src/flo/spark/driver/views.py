@@ -16,12 +16,12 @@ from flo.core.errors import CheckpointError, UnknownNameError
 from flo.spark.checkpoint.commits import committed_versions, read_commit, read_state_versions
 from flo.spark.checkpoint.program_changes import DESCRIPTION, read_description
 from flo.spark.driver.micro_batches import MicroBatches
-from flo.spark.session import read_frame, snapshot
+from flo.spark.session import hold_on_executors, read_frame
 from flo.spark.tasks.output_files import VIEW, Output
 from flo.spark.tasks.shard_record import PLACE
 from flo.spark.tasks.state import shard_path, state_folder
 from flo.tables.checkpoint.folders import folder
-from flo.tables.checkpoint.store import Store, missing
+from flo.tables.checkpoint.store import Store, missing_file_error
 from flo.tables.io.files import WEIGHTS
 from flo.tables.keyed import has_key_columns, keyed_rows_of
 from flo.tables.state.trace import Trace, consolidate_table
@@ -100,7 +100,7 @@ class View:
             return self.batches.shards
         description = read_description(self.folder)
         if description is None:
-            raise missing(folder(self.folder), DESCRIPTION)
+            raise missing_file_error(folder(self.folder), DESCRIPTION)
         return int(description["shards"])
 
     def arrow(self) -> pa.Table:
@@ -141,13 +141,13 @@ class View:
         schema = _consolidate(parts[0].schema.empty_table(), parts[0].kind).schema
         full = [each for each in parts if each.runs]
         if len(full) <= 1:  # with more, equal rows may be in several shards
-            return snapshot(read_frame(spark, schema, ShardView.rows, full))
+            return hold_on_executors(read_frame(spark, schema, ShardView.rows, full))
         names = [name for name in schema.names if name != WEIGHTS]
         rows = (
             read_frame(spark, parts[0].schema, ShardView.table, full).groupBy(*names).agg(total(WEIGHT).alias(WEIGHTS))
         )
         rows = rows.where(col(WEIGHTS) > 0 if parts[0].kind in ("Set", "Bag") else col(WEIGHTS) != 0)
-        return snapshot(rows.select(*schema.names))
+        return hold_on_executors(rows.select(*schema.names))
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,8 @@ def _stream_name(plan: Plan, delivery: Delivery, names: dict[int, str]) -> str:
 
 
 def _describe_shuffle(delivery: Delivery) -> str:
+    if delivery.columns is not None:
+        return f"shuffled by {', '.join(delivery.columns)}"
     if delivery.how != KEY or delivery.by is None:
         return SHUFFLES.get(delivery.how, delivery.how)
     columns = delivery.by.key_columns(delivery.place)

@@ -1,7 +1,8 @@
-"""From a program to stages: cut where the placement of rows changes, with a shuffle there.
+"""Cuts a program into stages, with a shuffle wherever the placement of rows changes.
 
-Level 0 are the inputs, with what can be done to their rows wherever these are. Every further level is a stage: all of
-its shards run the same part of the program on what is delivered to them. What must be in one place is in shard 0.
+Level 0 has the inputs, and the operators that can run on their rows before any shuffle. Every further level is a stage:
+all of its shards run the same part of the program on the rows that are delivered to them. Operators that need all rows
+in one place run in shard 0.
 """
 
 from __future__ import annotations
@@ -16,8 +17,21 @@ from flo.core.nested import Nested
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamType
 from flo.core.structural import EmitOnce
+from flo.spark.plan.shared_shuffles import share_shuffles
 from flo.spark.plan.spread import spread_of
-from flo.spark.plan.stages import KEY, KEYS, ONE, POSITION, STAY, WINDOW, Delivery, Entry, Plan, Stage, in_order
+from flo.spark.plan.stages import (
+    KEY,
+    KEYS,
+    ONE,
+    POSITION,
+    STAY,
+    WINDOW,
+    Delivery,
+    Entry,
+    Plan,
+    Stage,
+    must_be_in_one_place,
+)
 from flo.tables.keyed import KeyedColumns
 from flo.tables.operator import OnTables, Placement
 from flo.tables.values import Columns, layout_of
@@ -25,48 +39,50 @@ from flo.values.keyed import Keyed
 
 
 def placement(operator: Operator) -> Placement:
-    """Where its rows must be. On values it is not known which of them belong together."""
+    """Where the rows of an operator must be. One on values needs all in one place, unless it works row by row."""
     if isinstance(operator, OnTables):
         return operator.placement
     return Placement.ANYWHERE if operator.row_by_row else Placement.ONE_PLACE
 
 
 def takes_streams_apart(vertex: Vertex) -> bool:
-    """Whether it takes inner streams one by one, and what it gives has no order across them."""
+    """Whether it processes inner streams one by one, and its output has no order across them."""
     one_by_one = isinstance(vertex.operator, OnTables) and vertex.operator.stream_by_stream
     of = vertex.outputs[0].type.collection
     nested = isinstance(of.base if isinstance(of, Form) else of, Nested)
-    return one_by_one and (nested or not in_order(vertex.outputs[0]))
+    return one_by_one and (nested or not must_be_in_one_place(vertex.outputs[0]))
 
 
 def is_keyed(stream: Stream) -> bool:
-    """Whether it is a keyed stream: its rows go by its keys, and each key has an order of its own."""
+    """Whether it is a keyed stream, in which each key has its own order."""
     of = stream.type.collection
     return isinstance(of.base if isinstance(of, Form) else of, Keyed)
 
 
 def _kinds(stream: Stream, columns: tuple[str, ...]) -> list[Any]:
-    """The types of columns: of equal ones, equal values have equal numbers."""
+    """The types of columns. Equal values have equal key numbers only if their types are equal."""
     of = stream.type.collection
     return [layout_of(of.base).schema.field(name).type for name in columns] if isinstance(of, Columns) else []
 
 
-class _Planning:
+class _Planner:
+    """Assigns each operator to a level, and delivers streams between levels."""
+
     def __init__(self, dag: Dag) -> None:
-        self.dag = dag
+        self.dag, self.behind = share_shuffles(dag)
         self.level: dict[Stream, int] = {}
         self.alone: dict[Stream, bool] = {}
         self.origin: dict[Stream, frozenset[int]] = {}
         self.by_keys: set[Stream] = set()
         """Keyed streams whose keys are each in one shard."""
         self.columns: dict[Stream, tuple[str, ...]] = {}
-        """Streams whose rows are in shards by a key that these columns of theirs are."""
+        """Streams whose rows are in the shards of their key, with the columns of that key."""
         self.scattered: set[Stream] = set()
-        """Streams in order of which every shard has some: who reads all of one has it sent to one place."""
+        """Ordered streams that are spread over shards. A reader of the whole stream gets it in one place."""
         self.deliveries: dict[tuple[int, int, str, Any], Delivery] = {}
         self.streams: dict[tuple[int, int], Stream] = {}
         self.vertices: list[tuple[int, Vertex]] = []
-        """With their inputs as they are at their level: delivered, or from there."""
+        """Levels and operators. The inputs of an operator are streams of its level, or deliveries to it."""
 
     def plan(self) -> Plan:
         literals = {}
@@ -82,15 +98,15 @@ class _Planning:
                 self._put(vertex)
         outputs = []
         for stream in self.dag.outputs:
-            if self.level[stream] == 0 or stream in self.scattered:  # there is no stage yet that could give it
-                stream = self._passed(stream)
+            if self.level[stream] == 0 or stream in self.scattered:  # no stage outputs it yet
+                stream = self._deliver_output(stream)
             outputs.append(stream)
         return self._cut(inputs, outputs, literals)
 
     def _put(self, vertex: Vertex) -> None:
         spread = replace(vertex, operator=spread_of(vertex.operator))
         if self._makes_windows(spread):
-            found = self._delivered(spread.inputs[0], 1, WINDOW, spread)
+            found = self._deliver(spread.inputs[0], 1, WINDOW, spread)
             self._put_in_all(spread, found, 1)
         elif self._reads_windows(vertex):
             self._put_in_all(vertex, vertex.inputs[0], self.level[vertex.inputs[0]])
@@ -98,11 +114,11 @@ class _Planning:
             self._put_by_rows(vertex)
 
     def _from_source(self, vertex: Vertex) -> bool:
-        """Whether its rows are as they come from an input, with their positions."""
+        """Whether it reads the rows of an input before any shuffle, with their positions."""
         return len(vertex.inputs) == 1 and self.level[vertex.inputs[0]] == 0
 
     def _makes_windows(self, vertex: Vertex) -> bool:
-        """Whether it makes windows that are read one by one."""
+        """Whether it makes windows that all readers process one by one."""
         if placement(vertex.operator) is not Placement.BY_WINDOW or not self._from_source(vertex):
             return False
         windows = vertex.outputs[0]
@@ -110,14 +126,14 @@ class _Planning:
         return windows not in self.dag.outputs and all(map(takes_streams_apart, readers))
 
     def _reads_windows(self, vertex: Vertex) -> bool:
-        """Whether it reads some, and it does not matter which are in its shard."""
+        """Whether it reads spread windows, and processes them one by one."""
         return bool(vertex.inputs) and vertex.inputs[0] in self.scattered and takes_streams_apart(vertex)
 
     def _put_in_all(self, vertex: Vertex, given: Stream, level: int) -> None:
-        """In all shards, on whatever windows these have."""
+        """Runs the operator in all shards, each on its own windows."""
         for stream in vertex.outputs:
             self.level[stream], self.alone[stream] = level, False
-        self.scattered.update(filter(in_order, vertex.outputs))
+        self.scattered.update(filter(must_be_in_one_place, vertex.outputs))
         self.vertices.append((level, replace(vertex, inputs=(given,))))
 
     def _put_by_rows(self, vertex: Vertex) -> None:
@@ -126,20 +142,20 @@ class _Planning:
             wanted = Placement.ONE_PLACE
         by_keys = bool(vertex.inputs) and all(map(self._goes_by_keys, vertex.inputs))
         operator = vertex.operator
-        in_source = self._from_source(vertex) and in_order(vertex.inputs[0])
+        in_source = self._from_source(vertex) and must_be_in_one_place(vertex.inputs[0])
         if in_source and isinstance(operator, OnTables) and operator.keeps_positions:
             vertex = replace(vertex, operator=replace(operator, keys=(POSITION,)))
-        elif not by_keys and any(in_order(stream) and not is_keyed(stream) for stream in vertex.outputs):
+        elif not by_keys and any(must_be_in_one_place(stream) and not is_keyed(stream) for stream in vertex.outputs):
             wanted = Placement.ONE_PLACE
         if any(self.level[s] == 0 and isinstance(s.type.collection, Nested) for s in vertex.inputs):
-            wanted = Placement.ONE_PLACE  # the rows of a micro-batch are one inner stream, wherever they come from
+            wanted = Placement.ONE_PLACE  # all rows of a micro-batch are one inner stream
         levels = [self.level[stream] for stream in vertex.inputs]
         alone = [self.alone[stream] for stream in vertex.inputs]
         top = max(levels)
         if by_keys:
             here = all(stream in self.by_keys and self.level[stream] == top for stream in vertex.inputs)
             top, is_alone = top + (not here), False
-            found = [self._delivered(stream, top, KEYS) for stream in vertex.inputs]
+            found = [self._deliver(stream, top, KEYS) for stream in vertex.inputs]
             self.by_keys.update(stream for stream in vertex.outputs if is_keyed(stream))
         elif wanted is Placement.BY_KEY:
             assert isinstance(operator, OnTables)
@@ -149,20 +165,23 @@ class _Planning:
                 for stream, level, key in zip(vertex.inputs, levels, keys, strict=True)
             )
             top, is_alone = top + (not here), False
-            found = [self._delivered(s, top, KEY, vertex, place) for place, s in enumerate(vertex.inputs)]
+            found = [self._deliver(s, top, KEY, vertex, place) for place, s in enumerate(vertex.inputs)]
         elif wanted is Placement.ONE_PLACE:
             top, is_alone = (
                 top + (not all(is_one for is_one, level in zip(alone, levels, strict=True) if level == top)),
                 True,
             )
-            found = [self._delivered(stream, top, ONE) for stream in vertex.inputs]
+            found = [self._deliver(stream, top, ONE) for stream in vertex.inputs]
+        elif self._is_behind(vertex):
+            top, is_alone = top + 1, False
+            found = [self._deliver(vertex.inputs[0], top, KEY, columns=self.behind[vertex.outputs[0]])]
         else:
             origins = [self.origin.get(stream) for stream in vertex.inputs]
-            # what is in one place here has no end in the other shards: it must be sent to where these can see it
+            # a stream in shard 0 has no end in the other shards: it must be delivered to them
             mixed = not all(alone) and any(is_one for is_one, level in zip(alone, levels, strict=True) if level == top)
             apart = top == 0 and len(set(origins)) > 1
             top, is_alone = top + (mixed or apart), all(alone)
-            found = [self._delivered(stream, top, ONE if is_alone else STAY) for stream in vertex.inputs]
+            found = [self._deliver(stream, top, ONE if is_alone else STAY) for stream in vertex.inputs]
             if top == 0:
                 self.origin.update(dict.fromkeys(vertex.outputs, origins[0] or frozenset()))
         for stream in vertex.outputs:
@@ -170,8 +189,13 @@ class _Planning:
         self._follow(vertex, found, wanted)
         self.vertices.append((top, replace(vertex, inputs=tuple(found))))
 
+    def _is_behind(self, vertex: Vertex) -> bool:
+        """Whether it is a projection behind a shuffle of its input, which is not in shards by that key already."""
+        key = self.behind.get(vertex.outputs[0]) if len(vertex.outputs) == 1 else None
+        return key is not None and self.columns.get(vertex.inputs[0]) != key
+
     def _follow(self, vertex: Vertex, inputs: list[Stream], wanted: Placement) -> None:
-        """Rows that come out of an operator are together by the columns that it has passed on."""
+        """Records the key columns that the operator passes on: its output rows are in the shards of the same key."""
         columns = self.columns.get(inputs[0]) if inputs else None
         alike = wanted is Placement.BY_KEY or all(self.columns.get(stream) == columns for stream in inputs)
         if columns is None or not alike or not isinstance(vertex.operator, OnTables) or len(vertex.outputs) != 1:
@@ -181,23 +205,34 @@ class _Planning:
             self.columns[output] = passed
 
     def _goes_by_keys(self, stream: Stream) -> bool:
-        """Whether its keys are each in one shard, or can be brought there: tables can."""
+        """Whether each of its keys is in one shard, or can be shuffled there, which needs tables."""
         return is_keyed(stream) and (stream in self.by_keys or isinstance(stream.type.collection, KeyedColumns))
 
-    def _delivered(self, stream: Stream, level: int, how: str, vertex: Vertex | None = None, place: int = 0) -> Stream:
-        """The stream as it is at a level."""
+    def _deliver(
+        self,
+        stream: Stream,
+        level: int,
+        how: str,
+        vertex: Vertex | None = None,
+        place: int = 0,
+        columns: tuple[str, ...] | None = None,
+    ) -> Stream:
+        """Returns the stream as a level reads it: delivered to it, unless it is from there.
+
+        The key is that of an operator, or these columns."""
         if self.level[stream] == level:
             return stream
         by = vertex.operator if vertex is not None else None
         assert by is None or isinstance(by, OnTables)
-        columns = by.key_columns(place) if by is not None else None
+        columns = by.key_columns(place) if by is not None else columns
         same = columns if by is None or columns is not None else (id(by), place)
         key = (stream.number, level, how, same)
         found = self.deliveries.get(key)
         if found is None:
             line = vertex.origin if vertex is not None else None
             number, alone = len(self.deliveries), self.alone[stream]
-            found = Delivery(number, stream.number, stream.type, level, how, by, place, line, alone)
+            own = columns if by is None else None
+            found = Delivery(number, stream.number, stream.type, level, how, by, place, line, alone, own)
             self.deliveries[key] = found
             self.streams[level, found.number] = Stream(stream.type, -1 - found.number)
             if how == KEYS:
@@ -206,10 +241,10 @@ class _Planning:
                 self.columns[self.streams[level, found.number]] = columns
         return self.streams[level, found.number]
 
-    def _passed(self, stream: Stream) -> Stream:
-        """What is passed by the next stage, which is an output."""
-        ordered, level = in_order(stream), self.level[stream] + 1
-        found = self._delivered(stream, level, ONE if ordered else STAY)
+    def _deliver_output(self, stream: Stream) -> Stream:
+        """Delivers an output of the program to the next stage, which passes it on."""
+        ordered, level = must_be_in_one_place(stream), self.level[stream] + 1
+        found = self._deliver(stream, level, ONE if ordered else STAY)
         self.level[found], self.alone[found] = level, ordered
         return found
 
@@ -246,5 +281,6 @@ class _Planning:
         return Plan(entries, stages, deliveries, numbers, sources, literals, alone, self.vertices)
 
 
-def planned(graph: Graph, types: tuple[StreamType, ...]) -> Plan:
-    return _Planning(Dag.of(graph, types)).plan()
+def plan_stages(graph: Graph, types: tuple[StreamType, ...]) -> Plan:
+    """Cuts a graph on tables into stages."""
+    return _Planner(Dag.of(graph, types)).plan()

@@ -1,7 +1,7 @@
-"""Which streams of a program can take rows back, as its structure tells.
+"""Finds the outputs of a program that can retract rows, from its structure.
 
-Of all collections only z-sets hold weights below zero. One holds none if its rows come from inputs that are only ever
-added to, through operators that then add only: see `Operator.retracts`.
+Only z-sets have negative weights. A z-set has none if its rows come from inputs without retractions, through operators
+that do not introduce any: see `Operator.retracts`.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from flo.values.weighted import ZSet, ZSetValue
 
 @dataclass(frozen=True)
 class Cause:
-    """Why a stream takes rows back: an operator, or an input."""
+    """The operator or input because of which a stream retracts rows."""
 
     name: str
     origin: Origin | None = None
-    why: str = "takes rows back"
+    why: str = "retracts rows"
 
 
 def can_cancel(of: Collection) -> bool:
-    """Whether it can hold a weight below zero."""
+    """Whether it can hold a negative weight."""
     if isinstance(of, Nested):
         return any(can_cancel(stream.collection) for stream in of.inner)
     return isinstance(of.inner if isinstance(of, Keyed) else of, ZSet)
 
 
-def retractions(graph: Graph, types: StreamTypes, inputs: Sequence[Cause | None]) -> list[Cause | None]:
-    """For every output the first that takes rows back on the way there; None if nothing does."""
+def find_retractions(graph: Graph, types: StreamTypes, inputs: Sequence[Cause | None]) -> list[Cause | None]:
+    """Returns for every output the first operator or input on the way to it that retracts rows; None if none does."""
     dag = Dag.of(graph, types)
     found: dict[Stream, Cause | None] = {}
 
@@ -55,14 +55,14 @@ def retractions(graph: Graph, types: StreamTypes, inputs: Sequence[Cause | None]
 
 
 def _causes(vertex: Vertex, before: list[Cause | None]) -> list[Cause | None]:
-    """For every output of an operator."""
+    """Returns the causes of the outputs of an operator, given those of its inputs."""
     operator, types = vertex.operator, tuple(stream.type for stream in vertex.inputs)
     if isinstance(operator, PerKey) and operator.graph is not None:
-        return retractions(operator.graph, inner_types(operator, types), before)
+        return find_retractions(operator.graph, inner_types(operator, types), before)
     if isinstance(operator, Nest):
         inner = types[0].collection
         assert isinstance(inner, Nested)
-        return [_first(retractions(operator.graph, inner.inner, before * len(inner.inner)))]
+        return [_first(find_retractions(operator.graph, inner.inner, before * len(inner.inner)))]
     if isinstance(operator, Source) and isinstance(operator.value, ZSetValue):
         below = any(weight < 0 for _, weight in operator.value.all_units())
     else:

@@ -1,7 +1,7 @@
-"""Tumbling windows in several shards: each has the rows of its own windows, and the clock of all.
+"""Tumbling windows spread over shards: each shard has the rows of its own windows, and the clock of all rows.
 
-The clock travels as data. Of what a task has, every shard gets the rows that move the clock past another window; so all
-shards close the same windows, and call the same rows late, as one place with all rows would.
+The clock travels as data: a task sends to all shards the rows that move the clock past the end of a window. So all
+shards close the same windows, and find the same rows late, as one shard with all rows would.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from flo.tables.streams import Streams
 from flo.values.operators.windows import Tumbling
 
 OWN, PANE = "own/", "pane/"
-"""The columns that say whether a row is for the windows of this shard, or for the clock alone; and, of rows that wait,
-the number of their window. No field of a Python class can have these names."""
+"""Columns: whether a row belongs to a window of this shard, or only moves the clock; and for waiting rows the number of
+their window. No field of a Python class can have these names."""
 
 
 @final
 @dataclass(frozen=True)
 class SpreadWindows(WindowTables):
-    """tumbling(…), for the windows of one shard. Its rows have their positions, and late ones keep them."""
+    """tumbling(…) for the windows of one shard. Rows have positions, and late rows keep theirs."""
 
     name = "spread_windows"
     placement = Placement.BY_WINDOW
@@ -59,10 +59,10 @@ class SpreadWindows(WindowTables):
         assert isinstance(self.windower, Grid)
         return self.windower
 
-    def sent(self, table: pa.Table) -> tuple[Numbers, Any]:
-        """For rows in their order: the key numbers of their windows, and which rows are for all shards.
+    def route_rows(self, table: pa.Table) -> tuple[Numbers, Any]:
+        """Returns, for rows in order, the key numbers of their windows, and which rows go to all shards.
 
-        The first and the last are among these, so that every shard sees how far the positions reach.
+        The first and the last row do, so that every shard knows the range of positions.
         """
         grid, groups = self._grid, Groups.of(table, ())
         before = new_clock(()).read(ONE, grid.axis.kind)
@@ -74,7 +74,7 @@ class SpreadWindows(WindowTables):
 
 
 def spread_of(operator: Operator) -> Operator:
-    """Windows as they run in several shards, if each row is in one of them only."""
+    """Returns the windows as they run spread over shards, if each row is in one window; else the operator itself."""
     if isinstance(operator, WindowTables) and isinstance(operator.like, Tumbling):
         return SpreadWindows(operator.like, inputs=operator.inputs, outputs=operator.outputs)
     return operator

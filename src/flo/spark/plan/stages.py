@@ -41,6 +41,8 @@ class Delivery:
     """The user's line that wrote that operator."""
     alone: bool = False
     """Whether it comes from shard 0 only."""
+    columns: tuple[str, ...] | None = None
+    """The columns that are the key, where no operator is asked for it."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class Plan:
         return [each for each in self.deliveries if each.stream == stream]
 
 
-def in_order(stream: Stream | Delivery) -> bool:
+def must_be_in_one_place(stream: Stream | Delivery) -> bool:
     """Whether a stream must not be spread over shards: its rows are ordered, or it has no rows."""
     of = getattr(stream.type.collection, "base", stream.type.collection)
     of = of.inner if isinstance(of, Keyed) else of

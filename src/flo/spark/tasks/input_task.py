@@ -24,8 +24,8 @@ from flo.spark.tasks.output_files import write_diverted
 from flo.spark.tasks.sending import Parcel, Sender, without_end
 from flo.tables.io.diverted import INSTEAD, Diverted
 from flo.tables.io.files import Piece
-from flo.tables.io.fitting import Unfit, fitted
-from flo.tables.streams import Streams, has_columns, inner_of, numbered
+from flo.tables.io.fitting import Unfit, fit_rows
+from flo.tables.streams import Streams, add_stream_numbers, has_columns, inner_of
 from flo.tables.values import Columns, Rows, is_ordered, layout_of
 
 AT_ONCE = 1 << 18
@@ -106,7 +106,7 @@ def make_inner_stream(of: Nested[Any], pieces: list[InnerRows], sort: Callable[[
     table = pa.concat_tables([piece.table for piece in pieces])
     if POSITION in table.column_names:
         table = sort(table).drop_columns([POSITION])
-    return Streams(of, 1, (numbered(table, np.zeros(table.num_rows, np.int64)),)).value()
+    return Streams(of, 1, (add_stream_numbers(table, np.zeros(table.num_rows, np.int64)),)).value()
 
 
 def row_collection(of: Any) -> Any:
@@ -147,7 +147,7 @@ class RowReader(Generic[T]):
         if self.position and is_ordered(self.of):
             table = self._drop_without_position(table)
         try:
-            rows, places, misfits = fitted(Piece(table), self.of)
+            rows, places, misfits = fit_rows(Piece(table), self.of)
         except Unfit as error:
             raise Diverted(None, f"does not fit: {error}").to_error(self.name, self.of) from None
         for misfit in misfits:

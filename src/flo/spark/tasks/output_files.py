@@ -16,7 +16,13 @@ import pyarrow.parquet as pq
 
 from flo.core.stream_type import StreamType
 from flo.tables.checkpoint.folders import Local, folder
-from flo.tables.checkpoint.store import damaged, missing, numbered_files, read_sealed, write_sealed
+from flo.tables.checkpoint.store import (
+    damaged_file_error,
+    missing_file_error,
+    numbered_files,
+    read_sealed,
+    write_sealed,
+)
 from flo.tables.io.diverted import SCHEMA, Diverted, DivertedRows
 from flo.tables.io.fitting import table_of
 
@@ -92,10 +98,10 @@ def read_part(where: str, name: str, is_sound: Callable[[Any], bool] = lambda da
         if is_sound(data):
             return pa.ipc.open_file(data).read_all()
     except FileNotFoundError:
-        raise missing(parts, name) from None
+        raise missing_file_error(parts, name) from None
     except (OSError, pa.ArrowException):
         pass
-    raise damaged(parts, name)
+    raise damaged_file_error(parts, name)
 
 
 def remove_parts(where: str, name: str, before: int) -> None:

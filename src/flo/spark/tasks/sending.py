@@ -132,12 +132,14 @@ def _ask_operator(delivery: Delivery, table: pa.Table, question: Callable[[Deliv
 def _key_numbers(delivery: Delivery, table: pa.Table) -> Numbers:
     if delivery.by is not None:
         return delivery.by.key_numbers(delivery.place, table)
+    if delivery.columns is not None:
+        return keys_of([table[name] for name in delivery.columns]).numbers
     return keys_of([table[name] for name in table.column_names if name.startswith(OF_KEY)]).numbers
 
 
 def _window_numbers(delivery: Delivery, table: pa.Table) -> tuple[Numbers, Any]:
     assert isinstance(delivery.by, SpreadWindows)
-    return delivery.by.sent(table)
+    return delivery.by.route_rows(table)
 
 
 def without_end(value: Any) -> Any:

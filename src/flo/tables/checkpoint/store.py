@@ -186,18 +186,18 @@ def read_sealed(folder: Folder, name: str, **fields: Any) -> Any:
                 instead=(("the version of Flo that has written it", "reads it"), *MENDING[1:]),
             )
         if content.pop(SUM) != _checksum(content):
-            raise damaged(folder, name)
+            raise damaged_file_error(folder, name)
     except FileNotFoundError:
-        raise missing(folder, name) from None
+        raise missing_file_error(folder, name) from None
     except OSError as error:
-        raise unreadable(folder, name, error) from None
+        raise unreadable_file_error(folder, name, error) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise damaged(folder, name) from None
+        raise damaged_file_error(folder, name) from None
     for key, wanted in fields.items():
         found = content.get(key)
         if not (isinstance(found, wanted) if isinstance(wanted, type) else found == wanted):
             expected = wanted.__name__ if isinstance(wanted, type) else brief(wanted)
-            raise damaged(folder, name, f"is another file: `{key}` is {brief(found)}; expected {expected}")
+            raise damaged_file_error(folder, name, f"is another file: `{key}` is {brief(found)}; expected {expected}")
     return content
 
 
@@ -206,19 +206,19 @@ def _checksum(content: dict[str, Any]) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def missing(folder: Folder, name: str) -> CheckpointError:
+def missing_file_error(folder: Folder, name: str) -> CheckpointError:
     """The error for a file that does not exist."""
     facts = (("folder", str(folder)),)
     return CheckpointError(f"the checkpoint lacks the file `{name}`", facts=facts, instead=MENDING)
 
 
-def damaged(folder: Folder, name: str, how: str = "is truncated or altered") -> CheckpointError:
+def damaged_file_error(folder: Folder, name: str, how: str = "is truncated or altered") -> CheckpointError:
     facts = (("folder", str(folder)),)
     return CheckpointError(f"the file `{name}` of the checkpoint {how}", facts=facts, instead=MENDING)
 
 
-def unreadable(folder: Folder, name: str, error: OSError) -> CheckpointError:
-    return damaged(folder, name, f"cannot be read: {error.strerror or error}")
+def unreadable_file_error(folder: Folder, name: str, error: OSError) -> CheckpointError:
+    return damaged_file_error(folder, name, f"cannot be read: {error.strerror or error}")
 
 
 PARTS, MANIFESTS, STATES = "runs", "manifests", "states"
@@ -287,11 +287,11 @@ class Store:
         try:
             state = self.folder.read(name)
         except FileNotFoundError:
-            raise missing(self.folder, name) from None
+            raise missing_file_error(self.folder, name) from None
         except OSError as error:
-            raise unreadable(self.folder, name, error) from None
+            raise unreadable_file_error(self.folder, name, error) from None
         if hashlib.blake2b(state, digest_size=16).hexdigest() != manifest["state"]:
-            raise damaged(self.folder, name)
+            raise damaged_file_error(self.folder, name)
         return state, manifest["more"]
 
     def manifest(self, number: int) -> Any:
@@ -310,9 +310,9 @@ class Store:
         try:
             run = read_ipc(columns, pa.BufferReader(self.content(columns, name)))
         except FileNotFoundError:
-            raise missing(self.folder, run_file(name)) from None
+            raise missing_file_error(self.folder, run_file(name)) from None
         except (OSError, KeyError, ValueError, pa.ArrowException):
-            raise damaged(self.folder, run_file(name)) from None
+            raise damaged_file_error(self.folder, run_file(name)) from None
         run.__dict__["name"] = name
         return run
 
@@ -322,7 +322,7 @@ class Store:
         if _name(columns, data) != name:
             data = self.folder.refetch(run_file(name))
             if data is None or _name(columns, data) != name:
-                raise damaged(self.folder, run_file(name))
+                raise damaged_file_error(self.folder, run_file(name))
         return data
 
     def _sweep(self, keep: int) -> None:

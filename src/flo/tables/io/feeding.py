@@ -39,8 +39,8 @@ from flo.tables.io.files import (
     reject_files,
     to_plain,
 )
-from flo.tables.io.fitting import Unfit, fitted
-from flo.tables.values import Columns, Rows, layout_of, written
+from flo.tables.io.fitting import Unfit, fit_rows
+from flo.tables.values import Columns, Rows, layout_of, to_rows
 from flo.values.changes import shape_of
 from flo.values.element_value import ElementCollection
 
@@ -145,7 +145,7 @@ class Feeder:
 
     def _feed_piece(self, name: str, piece: Piece) -> int:
         try:
-            rows, kept, misfits = fitted(piece, self._of(name))
+            rows, kept, misfits = fit_rows(piece, self._of(name))
         except Unfit as error:
             for index in range(piece.table.num_rows if piece.file is None and self.on_error == "divert" else 0):
                 self.diverted.add(name, self._row(piece, index, str(error)))
@@ -172,7 +172,7 @@ class Feeder:
             else:
                 items = self._convert_dicts(name, of, of.gathered(data))
             value = of.value(items)
-            sent = written(of, value) if isinstance(collection, Columns) else value
+            sent = to_rows(of, value) if isinstance(collection, Columns) else value
         except FloError as error:
             if isinstance(error, ElementError) and self.on_error == "divert" and error.position is not None:
                 return self._feed_one_by_one(name, of, items)
@@ -216,7 +216,7 @@ class Feeder:
             try:
                 value = of.value(one)
                 if isinstance(collection, Columns):
-                    written(of, value)
+                    to_rows(of, value)
             except ElementError as error:
                 error.input_name = f"`{name}`"
                 reason = str(error).split("\n")[0]
@@ -224,7 +224,7 @@ class Feeder:
                 continue
             good.update(one) if isinstance(items, Mapping) else good.append(item)
         value = of.value(dict(good) if isinstance(items, Mapping) else good)
-        self._feed(name, written(of, value) if isinstance(collection, Columns) else value, _row_of(of, value))
+        self._feed(name, to_rows(of, value) if isinstance(collection, Columns) else value, _row_of(of, value))
         return len(items)
 
     def _push(self, name: str, value: Value) -> None:

@@ -42,7 +42,7 @@ class Misfit:
     reason: str
 
 
-def fitted(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, list[Misfit]]:
+def fit_rows(piece: Piece, of: ElementCollection[Any]) -> tuple[Rows, Indices, list[Misfit]]:
     """The rows that fit, their indices in the piece, and the rows that do not fit."""
     layout, shape = layout_of(of), shape_of(of.element)
     if shape is not None:

@@ -1,7 +1,6 @@
-"""The columnar forms of the operators, a module for each family."""
+"""The forms of operators on tables, a module for each family."""
 
 from flo.tables.operators import (  # noqa: F401
-    aggregates,
     asof,
     elementwise,
     group_by,

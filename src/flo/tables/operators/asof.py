@@ -19,14 +19,14 @@ from flo.columns.indices import Indices, Numbers, expand_ranges, one_chunk, take
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import ALL, KEY, applied, key_layout, plain_columns, with_key
+from flo.tables.functions import ALL, KEY, apply_function, key_layout, plain_columns, with_key
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.elementwise import like_rows
 from flo.tables.operators.joins import Joined, must_be_coded
-from flo.tables.operators.weights import matching
+from flo.tables.operators.weights import select_matching
 from flo.tables.state.keys import Keys, keys_of, same
 from flo.tables.state.order import Order
-from flo.tables.state.ranked import Ranked, Span, nearest, ranked_run
+from flo.tables.state.ranked import Ranked, Span, find_nearest, ranked_run
 from flo.tables.state.row_order import row_numbers
 from flo.tables.state.run import Run
 from flo.tables.translate import FORMS
@@ -101,7 +101,7 @@ class AsOfTables(OnTables[AsOfJoin]):
         rows, columns = self._with_key(place, table.combine_chunks())
         (at,) = order.columns
         if at not in rows.column_names:
-            found = applied(self.ats[place], (self.inputs[place],), table)
+            found = apply_function(self.ats[place], (self.inputs[place],), table)
             rows = rows.append_column(found.schema.field(0).with_name(at), found.column(0))
         nothing = np.zeros(rows.num_rows, bool)
         for name in (*columns, at):
@@ -114,7 +114,7 @@ class AsOfTables(OnTables[AsOfJoin]):
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         (arrived, alone), (changed, _) = self._arrived(0, left), self._arrived(1, right)
         if self.ended_side == 0:
-            changed = matching(changed, self.left)
+            changed = select_matching(changed, self.left)
         before = replace(self.right, columns=changed.columns, order=self._order(1))
         after = [*before.runs, *([changed] if changed.rows else [])]
         parts = [self._without(alone)]
@@ -132,7 +132,7 @@ class AsOfTables(OnTables[AsOfJoin]):
     def side_ended(self, place: int) -> Self:
         if place == 1:
             return replace(self, left=NO_ROWS, ended_side=1)
-        runs = tuple(part for run in self.right.runs if (part := matching(run, self.left)).rows)
+        runs = tuple(part for run in self.right.runs if (part := select_matching(run, self.left)).rows)
         return replace(self, right=replace(self.right, runs=runs), ended_side=0)
 
     def _touched(self, changed: Run, after: list[Run]) -> Iterator[tuple[Run, Indices]]:
@@ -159,7 +159,7 @@ class AsOfTables(OnTables[AsOfJoin]):
             yield run, np.unique(np.concatenate(found))
 
     def _in_group(self, run: Run, places: Indices, changed: Run, owners: Indices) -> Any:
-        """Which of these rows have the key of a changed row, and not another with the same number."""
+        """Returns which of these rows have the key of a changed row, and not only the same key number."""
         if run.keys.exact and changed.keys.exact:
             return np.ones(len(places), bool)
         ours = take_rows(run.table.select(list(run.columns)), places)
@@ -167,9 +167,9 @@ class AsOfTables(OnTables[AsOfJoin]):
         return same(list(ours.columns), list(theirs.columns))
 
     def _beyond(self, run: Run, places: Indices, after: list[Run], begin: pa.Array, order: Order) -> Any:
-        """Which of these rows have a match that comes before a value in the order of the right side."""
+        """Returns which of these rows have a match before a value, in the order of the right side."""
         rows = _chosen(run, places)
-        found = nearest(after, rows, one_chunk(rows.table[self._order(0).columns[0]]), order)
+        found = find_nearest(after, rows, one_chunk(rows.table[self._order(0).columns[0]]), order)
         beyond = np.zeros(len(places), bool)
         if found is not None:
             at = one_chunk(found.table[order.columns[0]])
@@ -181,7 +181,7 @@ class AsOfTables(OnTables[AsOfJoin]):
         if not rows.rows:
             return []
         table = _times(rows.table, sign)
-        found = nearest(rights, rows, one_chunk(table[self._order(0).columns[0]]), self._order(1))
+        found = find_nearest(rights, rows, one_chunk(table[self._order(0).columns[0]]), self._order(1))
         if found is None:
             return [self._without(table)]
         matched = np.zeros(rows.rows, bool)
@@ -218,7 +218,7 @@ def _at_column(at: Any, of: Collection) -> str:
 
 @register_in(FORMS, AsOfJoin)
 def asof_join(like: AsOfJoin, inputs: StreamTypes) -> Operator | None:
-    """Where keys and places are columns of the same types on both sides."""
+    """Returns the form of an as-of join, if keys and compared columns have the same types on both sides."""
     left, right = (stream.collection for stream in inputs)
     if (like.on is None) is not (like.other_on is None):
         return None

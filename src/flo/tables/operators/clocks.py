@@ -25,9 +25,9 @@ from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
-from flo.tables.functions import Collections, applied, beside, elements_of, row_by_row
+from flo.tables.functions import Collections, apply_function, beside, elements_of, row_by_row
 from flo.tables.groups import Groups
-from flo.tables.operators.weights import chosen
+from flo.tables.operators.weights import select_rows
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Latest
 from flo.values.event_time import EPOCH, UTC_EPOCH, offset_of, origin_of
@@ -90,7 +90,7 @@ class Reading:
         return found if self.known.all() else np.where(groups.beside(self.known), found, largest)
 
     def moved(self, latest: Times, zoned: bool, closed: Any) -> Reading:
-        """After a row of each group."""
+        """Returns the clock after a row of each group."""
         count = len(latest)
         return Reading(np.ones(count, bool), latest, np.full(count, zoned), closed, np.zeros(count, bool))
 
@@ -186,11 +186,11 @@ class ClockPerKey(Latest, Clock):
             return self
         rows = rows.set_column(rows.schema.get_field_index(OVER), OVER, pa.array(np.ones(len(indices), bool)))
         order = np.argsort(indices)
-        return self.extended(Run(keys.columns, chosen(keys, np.sort(indices)).keys, take_rows(rows, order)))
+        return self.extended(Run(keys.columns, select_rows(keys, np.sort(indices)).keys, take_rows(rows, order)))
 
 
 class Axis(ABC):
-    """What time is: how the time of a row is found, and where the watermark is."""
+    """A time axis: computes the times of rows, and the watermark from the largest time."""
 
     kind: type
     """What times are counted in: int, float, or timedelta for microseconds."""
@@ -199,11 +199,11 @@ class Axis(ABC):
 
     @abstractmethod
     def times(self, groups: Groups, before: Reading) -> tuple[bool, Times]:
-        """(whether the times have a zone, the times of the rows)."""
+        """Returns whether the times have a zone, and the times of the rows."""
 
     @abstractmethod
     def watermark(self, latest: Times) -> Times:
-        """Where the watermark is when these are the largest times. Windows that end there, or before, close."""
+        """Returns the watermark for these largest times. Windows that end at it or before it close."""
 
     def marks(self, groups: Groups, reached: Times) -> Times | None:
         """The watermark at each row, where rows can be late; `reached` is the largest time so far."""
@@ -220,7 +220,7 @@ class Axis(ABC):
         return times if largest / smallest < EXACT else times.astype(object)
 
     def bounds(self, moments: Times) -> Times:
-        """Moments as times; one before all times, or behind them, is the first of them, or the last."""
+        """Converts moments to times; moments outside of the range of times become the first or the last time."""
         if self.kind is float:
             return moments.astype(np.float64)
         if moments.dtype == object:
@@ -333,18 +333,18 @@ def microseconds(duration: Any) -> Any:
 
 
 def times_of(time: Any, collections: Collections, table: pa.Table, origin: Any) -> tuple[Any, Times]:
-    """(the origin, the times of the rows from there)."""
+    """Returns the origin of time, and the times of the rows from there."""
     by_row = not isinstance(time, Expression)
     if by_row and pa.types.is_temporal(Layout.of(returned_type(time)).cells[0].arrow):  # type: ignore[union-attr]
         return _of_moments(time, row_by_row(time, collections, table), origin)
-    column = one_chunk(applied(time, collections, table)[VALUE])
+    column = one_chunk(apply_function(time, collections, table)[VALUE])
     if column.null_count:
-        raise NoTime("a time is null, or no number")
+        raise NoTime("a time is null or not a number")
     kind = column.type
     if pa.types.is_floating(kind):
         found = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
         if not np.isfinite(found).all():
-            raise NoTime("a time is null, or no number")
+            raise NoTime("a time is null or not a number")
         return 0, found
     if pa.types.is_integer(kind):
         return 0, column.cast(pa.int64()).to_numpy(zero_copy_only=False)
@@ -354,9 +354,9 @@ def times_of(time: Any, collections: Collections, table: pa.Table, origin: Any) 
 
 
 def _of_moments(time: Any, moments: list[Any], origin: Any) -> tuple[Any, Times]:
-    """Of datetimes with or without a zone: what a Python function gives is known only when it comes."""
+    """Converts datetimes, with or without a zone: the type of a Python function does not say which."""
     expect_declared(time, moments)
     if None in moments:
-        raise NoTime("a time is null, or no number")
+        raise NoTime("a time is null or not a number")
     origin = origin_of(moments[0]) if origin is None else origin
     return origin, np.array([offset_of(moment, origin) // MICROSECOND for moment in moments], np.int64)

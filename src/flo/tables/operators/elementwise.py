@@ -15,7 +15,7 @@ from flo.columns.layout import Layout
 from flo.columns.projection import Projection
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.tables.functions import applied, called, elements_of, written
+from flo.tables.functions import apply_function, called, elements_of, written
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import multiply_weights
 from flo.tables.state.trace import consolidate_table, with_weights
@@ -65,7 +65,7 @@ class MapTables(Stateless[Map]):
         return can_hold(*like.type(inputs))
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        found = applied(self.like.f, self.inputs, table)
+        found = apply_function(self.like.f, self.inputs, table)
         return self, (self.emitted(like_rows(layout_of(self.outputs[0]).fitted(found), table, self.keys)),)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -86,7 +86,7 @@ class FilterTables(Stateless[Filter]):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         keep: Any = self.like.keep
         if isinstance(keep, Expression):
-            kept = applied(keep, self.inputs, table).column(0)  # null is not true
+            kept = apply_function(keep, self.inputs, table).column(0)  # null is not true
         else:
             kept = pa.array(called(bool, called(keep, elements_of(self.inputs[0], table))), pa.bool_())
         return self, (self.emitted(table.filter(kept)),)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, final
+from typing import Any, Self, TypeAlias, final
 
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Numbers, take_rows
+from flo.columns.indices import Indices, Numbers, take_rows
 from flo.core.errors import brief
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -23,14 +23,14 @@ from flo.tables.operators.group_part import Delta, Keeper, Part, Reading, Summan
 from flo.tables.operators.group_parts import keepers_of, parts_of
 from flo.tables.state.keys import Keys, keys_of, same
 from flo.tables.state.run import Run
-from flo.tables.state.totals import Sums, Totals, numbers_in, plus, run_of_sums, sums_of
+from flo.tables.state.totals import Sums, Totals, numbers_in, one_after_the_other, plus, run_of_sums, sums_of
 from flo.tables.state.trace import alike, with_weights
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.group_by import GroupBy
 
-State: TypeAlias = tuple[Sums, dict[Keeper, Traces], dict[Any, Any]]
-"""Sums and traces before or after a delta, and what was read of them already."""
+State: TypeAlias = tuple[Sums, dict[Keeper, Traces]]
+"""Sums and traces before or after a delta."""
 
 
 @final
@@ -93,15 +93,12 @@ class GroupByTables(OnTables[GroupBy]):
         columns = {place: summand.column(delta) for summand, place in self._places.items()}
         summed = {place: column for place, column in columns.items() if column is not None}
         sums = sums_of(delta.weights, summed, order, firsts)
-        owners = np.empty(len(order), np.int64)
-        owners[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
-        firsts = order[firsts]
-        groups = Run(
-            tuple(keys.column_names), Keys(delta.numbers.at(firsts), delta.numbers.exact), take_rows(keys, firsts)
-        )
+        rows = order[firsts]
+        groups = Run(tuple(keys.column_names), Keys(delta.numbers.at(rows), delta.numbers.exact), take_rows(keys, rows))
         run = run_of_sums(groups.table, groups.keys, sums)
-        delta = replace(delta, groups=groups, owners=owners)
         old, new, more = self._traces(), {}, {}
+        if old:
+            delta = replace(delta, groups=groups, owners=_owners(order, firsts))
         for keeper, traces in old.items():
             new[keeper], found = keeper.advance(delta, traces, self._places)
             more.update(found)
@@ -110,9 +107,15 @@ class GroupByTables(OnTables[GroupBy]):
             run = run_of_sums(groups.table, groups.keys, sums)
         totals = self.totals if self.totals.runs else Totals(run.columns)
         before = totals.known(groups)
-        changed = self._changed(groups, (before, old, delta.read[0]), (plus(before, sums), new, delta.read[1]))
+        changed = self._changed(groups, (before, old), (plus(before, sums), new), delta.read)
         every = tuple(trace for traces in new.values() for trace in traces)
-        return replace(self, totals=totals.extended(run), traces=every), (self.emitted(changed),)
+        return self._after(totals.extended(run), every), (self.emitted(changed),)
+
+    def _after(self, totals: Totals, traces: Traces) -> Self:
+        """The operator with another state. What follows from its parameters is not computed again."""
+        after = replace(self, totals=totals, traces=traces)
+        vars(after).update({name: getattr(self, name) for name in ("_parts", "_group", "_keepers", "_places")})
+        return after
 
     def _traces(self) -> dict[Keeper, Traces]:
         """The traces of each keeper."""
@@ -121,33 +124,42 @@ class GroupByTables(OnTables[GroupBy]):
         ends = np.cumsum([keeper.traces for keeper in self._keepers])
         return {keeper: self.traces[end - keeper.traces : end] for keeper, end in zip(self._keepers, ends, strict=True)}
 
-    def _changed(self, groups: Run, before: State, after: State) -> pa.Table | None:
+    def _changed(self, groups: Run, before: State, after: State, read: dict[Any, Any]) -> pa.Table:
         """The rows that are no longer right with weight -1, and the new ones."""
-        old, new = (self._results(groups, *state) for state in (before, after))
-        was, exists = before[0][WEIGHT] != 0, after[0][WEIGHT] != 0
-        both = np.flatnonzero(was & exists)
-        if len(both):
-            equal = both[same(take_rows(old, both).columns, take_rows(new, both).columns)]
-            was[equal] = exists[equal] = False
-        gone, come = np.flatnonzero(was), np.flatnonzero(exists)
-        rows = pa.concat_tables([take_rows(old, gone), take_rows(new, come)])
-        return with_weights(rows, np.repeat([-1, 1], [len(gone), len(come)]))
-
-    def _results(self, groups: Run, sums: Sums, traces: dict[Keeper, Traces], read: dict[Any, Any]) -> pa.Table:
-        """The output rows of groups, some of which may not exist."""
-        schema = layout_of(self.outputs[0]).schema
-        own = groups.table.select(list(self._group))
-        columns = [column.combine_chunks() for column in own.columns]
-        reading = Reading(groups, sums, self._places, traces, lambda place: self._name(own, place), read)
-        for part, field in zip(self._parts, list(schema)[len(columns) :], strict=True):
-            found = part.results(reading)
-            columns.append(found if found.type == field.type else found.cast(field.type))
-        return beside(pa.Table.from_arrays(columns, schema=schema), groups.table.select(list(self.keys)))
+        count, own = groups.rows, groups.table.select(list(self._group))
+        sums = one_after_the_other(before[0], after[0])
+        reading = Reading(
+            groups, sums, self._places, (before[1], after[1]), lambda place: self._name(own, place % count), read
+        )
+        fields = list(layout_of(self.outputs[0]).schema)[own.num_columns :]
+        columns = [_cast(part.results(reading), field.type) for part, field in zip(self._parts, fields, strict=True)]
+        there = sums[WEIGHT] != 0
+        equal = there[:count] & there[count:]
+        for column in columns:
+            if not equal.any():
+                break
+            equal &= same([column[:count]], [column[count:]])
+        changed = np.flatnonzero(there & ~np.tile(equal, 2))
+        rows = [*own.take(pa.array(changed % count)).columns, *(column.take(pa.array(changed)) for column in columns)]
+        keys = groups.table.select(list(self.keys)).take(pa.array(changed % count))
+        found = beside(pa.Table.from_arrays(rows, schema=layout_of(self.outputs[0]).schema), keys)
+        return with_weights(found, np.where(changed < count, -1, 1))
 
     def _name(self, groups: pa.Table, place: int) -> str:
         """A group in an error message."""
         row = groups.slice(place, 1).to_pylist()[0] if groups.num_columns else {}
         return brief(tuple(row.values())) if row else "all rows"
+
+
+def _owners(order: Indices, firsts: Indices) -> Indices:
+    """For each row the number of its group."""
+    owners = np.empty(len(order), np.int64)
+    owners[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
+    return owners
+
+
+def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    return array if array.type == kind else array.cast(kind)
 
 
 @register_in(FORMS, GroupBy)

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, TypeAlias, TypeVar, final
 
 import numpy as np
@@ -20,7 +21,7 @@ import pyarrow.compute as pc
 from flo.columns.cell import Cell
 from flo.columns.indices import Indices, one_chunk
 from flo.tables.state.keys import Keys
-from flo.tables.state.limbs import Product, has_digits
+from flo.tables.state.limbs import Addends, Product, has_digits
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Summed, Sums, digits_of
 from flo.tables.state.trace import Trace, with_weights
@@ -31,7 +32,7 @@ T = TypeVar("T")
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Traces: TypeAlias = tuple[Trace, ...]
 Namer: TypeAlias = Callable[[int], str]
-"""Names a group for an error message, given its index."""
+"""Names a group for an error message, given the index of the result."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,14 @@ class Delta:
     """For each row the number of its group."""
     known: dict[Any, Any] = field(default_factory=dict, compare=False)
     """What was computed of it, for the next one who asks."""
-    read: tuple[dict[Any, Any], dict[Any, Any]] = field(default_factory=lambda: ({}, {}), compare=False)
-    """What keepers have read of its groups already, before and after it: see `Reading.once`."""
+    read: dict[Any, Any] = field(default_factory=dict, compare=False)
+    """What keepers have read of its groups already: see `Reading.once`."""
+
+    @cached_property
+    def numbers_differ(self) -> bool:
+        """Whether every group has a key number of its own."""
+        assert self.groups is not None
+        return len(self.groups.starts) == self.groups.rows + 1
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
         if what not in self.known:
@@ -90,7 +97,9 @@ class Delta:
             return self
         mask = pa.array(which)
         table, keys = self.table.select(names).filter(mask), self.keys.filter(mask)
-        return Delta(table, keys, Keys(self.numbers.numbers[which], self.numbers.exact), self.weights[which])
+        owners = None if self.owners is None else self.owners[which]
+        numbers = Keys(self.numbers.numbers[which], self.numbers.exact)
+        return Delta(table, keys, numbers, self.weights[which], owners=owners)
 
     def rows(self, names: tuple[str, ...]) -> pa.Table:
         """Groups, arguments and weights."""
@@ -117,7 +126,8 @@ class Ones(Summand):
 
     def column(self, delta: Delta) -> Summed:
         mask = delta.mask(self.which)
-        return pa.array(np.ones(delta.table.num_rows, np.int8) if mask is None else mask.astype(np.int8))
+        ones = np.ones(delta.table.num_rows, np.int8) if mask is None else mask.astype(np.int8)
+        return Addends(pa.array(ones))
 
 
 @final
@@ -132,7 +142,7 @@ class NotFinite(Summand):
         mask, finite = (delta.mask(Chosen(self.which.where, self.which.filled, names)) for names in ((), self.names))
         every = np.ones(delta.table.num_rows, bool)
         counted, rest = (every if found is None else found for found in (mask, finite))
-        return pa.array((counted & ~rest).astype(np.int8))
+        return Addends(pa.array((counted & ~rest).astype(np.int8)))
 
 
 @final
@@ -144,8 +154,8 @@ class Number(Summand):
     name: str
     field: int | None = None
 
-    def column(self, delta: Delta) -> pa.Array:
-        return delta.once(self, lambda: filled(self._array(delta.table), delta.mask(self.which)))
+    def column(self, delta: Delta) -> Addends:
+        return delta.once(self, lambda: Addends(filled(self._array(delta.table), delta.mask(self.which))))
 
     def _array(self, table: pa.Table) -> pa.Array:
         array = one_chunk(table[self.name])
@@ -203,14 +213,25 @@ class Keeper(ABC):
 
 @dataclass(frozen=True)
 class Reading:
-    """What results are computed of: some groups, their sums and the traces."""
+    """What results are computed of: the groups of a delta, each before it and after it, which is two *states* of it.
+
+    The results of all groups before the delta come first, and then those after it. So both are computed at once.
+    """
 
     groups: Run
+    """Each group once."""
     sums: Sums
+    """Of all groups before the delta, and then of all after it."""
     places: Mapping[Summand, int]
-    traces: Mapping[Keeper, Traces]
+    traces: tuple[Mapping[Keeper, Traces], Mapping[Keeper, Traces]]
+    """Before and after the delta."""
     name: Namer
     known: dict[Any, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def states(self) -> int:
+        """The number of results."""
+        return 2 * self.groups.rows
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
         """What is computed the first time somebody asks for it."""
@@ -236,7 +257,7 @@ class Part(ABC):
     cell: Cell
     """The column of the results."""
 
-    @property
+    @cached_property
     def which(self) -> Chosen:
         """The rows that count."""
         required = self.of.aggregator.required(len(self.names))
@@ -262,7 +283,7 @@ class Part(ABC):
 
     @abstractmethod
     def results(self, reading: Reading) -> pa.Array:
-        """The results of these groups."""
+        """The results of these groups before and after a delta."""
 
     def counts(self) -> tuple[Summand, ...]:
         """The summand whose sum is how many values there are; none if that is the weight of the group."""

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
-from flo.columns.indices import Indices, one_chunk, stable_order, take_rows
+from flo.columns.indices import Indices, one_chunk, take_rows
 from flo.columns.indices import grouped as group_indices
 from flo.columns.layout import Layout
 from flo.tables.functions import beside
@@ -36,18 +36,18 @@ from flo.tables.operators.group_part import (
 from flo.tables.operators.group_sums import FinishedPart, LinearPart, MomentsPart
 from flo.tables.operators.weights import find_flips
 from flo.tables.state.keys import Keys, extended
-from flo.tables.state.limbs import Limbs, limbs_in
+from flo.tables.state.limbs import Addends, Limbs, limbs_in
 from flo.tables.state.order import Order, comparisons
-from flo.tables.state.ranked import Ranked, Span, begin_of, first_rows, groups_in, heads_of, ranked_run
+from flo.tables.state.ranked import Heads, Leading, Ranked, Span, first_rows, groups_in, ranked_run, start_of
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
-from flo.tables.state.trace import Trace, added, consolidate_table, together, weight_overflow, with_weights
+from flo.tables.state.trace import Trace, added, alike, weight_overflow, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators.group_by import Aggregated
 
 OWNER = "=owner"
-"""The column with the index of the group that a row belongs to."""
+"""The column with the index of the group, or of the result, that a row belongs to."""
 PRESENT, SUM = "present", "sum"
 
 
@@ -73,7 +73,7 @@ class DistinctValues(Keeper):
             return (trace,), {}
         order, groups, counts = group_indices(owners[come])
         total, present = places.get(Own(self, SUM)), places[Own(self, PRESENT)]
-        columns = {} if total is None else {total: filled(values.table[self.names[0]], None)}
+        columns = {} if total is None else {total: Addends(filled(values.table[self.names[0]], None))}
         assert delta.groups is not None
         found: Sums = {}
         for name, column in sums_of(moved, columns, come[order], np.cumsum(counts) - counts).items():
@@ -89,21 +89,18 @@ class DistinctValues(Keeper):
         """
         assert delta.groups is not None
         assert delta.owners is not None
-        table, owners, weights = delta.table.select(list(self.names)), delta.owners, delta.weights
+        table, owners, weights, groups = delta.table.select(list(self.names)), delta.owners, delta.weights, delta.groups
         mask = delta.mask(self.which)
         if mask is not None:
             table, owners, weights = table.filter(pa.array(mask)), owners[mask], weights[mask]
-        order, firsts = together(table.add_column(0, OWNER, pa.array(owners)))
+        numbers = extended(Keys(groups.keys.at(owners), groups.keys.exact), table.columns)
+        order, firsts = alike(table.add_column(0, OWNER, pa.array(owners)), numbers)
         sums = added(weights[order], firsts)
         kept = np.flatnonzero(sums)
         indices = order[firsts[kept]]
-        table, owners, sums = take_rows(table, indices), owners[indices], sums[kept]
-        groups = delta.groups
-        numbers = extended(Keys(groups.keys.at(owners), groups.keys.exact), table.columns).numbers
-        order = stable_order(numbers)
-        owners = owners[order]
-        rows = with_weights(beside(take_rows(groups.table, owners), take_rows(table, order)), sums[order])
-        return Run((*groups.columns, *self.names), Keys(numbers[order], exact=False), rows), owners
+        owners = owners[indices]
+        rows = with_weights(beside(take_rows(groups.table, owners), take_rows(table, indices)), sums[kept])
+        return Run((*groups.columns, *self.names), Keys(numbers.at(indices), numbers.exact), rows), owners
 
 
 @final
@@ -179,15 +176,20 @@ class Ordered(Keeper):
         mine, others = self.longest.canonical, wanted.canonical
         return self.longest.which == wanted.which and mine[: len(others)] == others
 
-    def order(self, backwards: bool) -> Order:
-        of = self.longest
-        layout = of.layout
+    @property
+    def layout(self) -> Layout:
+        """The layout of the columns of the order."""
+        layout = self.longest.layout
         assert layout is not None
-        directions = tuple(down != backwards for _, down in of.canonical)
-        return Order(of.names, directions, layout, by_text=False, key=layout, decisive=True)
+        return layout
+
+    def order(self, backwards: bool, groups: Run) -> Order:
+        directions = tuple(down != backwards for _, down in self.longest.canonical)
+        order = Order(self.longest.names, directions, self.layout, by_text=False, key=self.layout, decisive=True)
+        return order if groups.keys.exact else replace(order, group_columns=groups.columns)
 
     def initial(self) -> Traces:
-        return Ranked(()), *(Trace(()) for _ in self.ends)
+        return Ranked(()), *(Heads(()) for _ in self.ends)
 
     def advance(self, delta: Delta, traces: Traces, places: Mapping[Summand, int]) -> tuple[Traces, Sums]:
         some = delta.choose(self.longest.which, self.longest.names)
@@ -195,42 +197,37 @@ class Ordered(Keeper):
             return traces, {}
         rows, *heads = traces
         assert isinstance(rows, Ranked)
-        columns, order = tuple(some.keys.column_names), self.order(False)
-        run = ranked_run(some.rows(self.longest.names), columns, some.numbers, order)
+        columns = tuple(some.keys.column_names)
+        order = self.order(False, Run(columns, some.numbers, some.keys))
+        ranks = some.owners if delta.numbers_differ else None
+        run = ranked_run(some.rows(self.longest.names), columns, some.numbers, order, ranks)
         rows = replace(rows, columns=columns, order=order)
         if not run.rows:
             return (rows, *heads), {}
         groups = groups_in(run)
-        read = delta.read if _are_all(groups, delta.groups) else ({}, {})
+        read = delta.read if delta.numbers_differ and _are_all(groups, delta.groups) else {}
         spans = [Span.of(each, groups) for each in (*rows.runs, run)]
         moved = [self._moved(end, head, spans, groups, read) for end, head in enumerate(heads, start=1)]
         return (rows.extended(run), *moved), {}
 
-    def _moved(self, end: int, heads: Trace, spans: list[Span], groups: Run, read: tuple[Any, Any]) -> Trace:
+    def _moved(self, end: int, heads: Trace, spans: list[Span], groups: Run, read: dict[Any, Any]) -> Trace:
         """The first or last rows with those of a delta, which is the last run."""
-        backwards, run = self.ends[end - 1], spans[-1].run
-        order, columns = self.order(backwards), run.columns
-        old = heads_of(heads, groups)
-        begin = begin_of(run, old, groups, order, backwards)
-        ranges = [span._replace(backwards=backwards).since(begin, order) for span in spans]
+        assert isinstance(heads, Heads)
+        backwards = self.ends[end - 1]
+        order, old = self.order(backwards, groups), heads.of(groups)
+        stays, begin = start_of(spans[-1].run, old, groups, order, backwards)
+        ranges = [span.only(~stays)._replace(backwards=backwards).since(begin, order) for span in spans]
         new = first_rows(ranges, groups, 1, order)
-        read[0][self, end], read[1][self, end] = old, new
-        parts = [
-            with_weights(head.table, np.multiply(head.times, sign))
-            for head, sign in ((old, -1), (new, 1))
-            if head is not None
-        ]
-        if not parts:
-            return heads
-        return replace(heads, columns=columns).extended(run_of(consolidate_table(pa.concat_tables(parts)), columns))
+        after = heads.moved(old and old.only(~stays), new, groups)
+        if old is not None and stays.any():
+            new = old.only(stays) if new is None else old.only(stays).beside(new)
+        read[self, end, 0], read[self, end, 1] = old, new
+        return after
 
 
 def _are_all(some: Run, groups: Run | None) -> bool:
-    """Whether these are all groups of a delta, in the same order."""
-    if groups is None or some.rows != groups.rows:
-        return False
-    numbers = groups.keys.numbers
-    return bool((some.keys.numbers == numbers).all() and (numbers[1:] != numbers[:-1]).all())
+    """Whether these are all groups of a delta, whose numbers differ."""
+    return groups is not None and np.array_equal(some.keys.numbers, groups.keys.numbers)
 
 
 def orders_for(wanted: list[Wanted]) -> list[Ordered]:
@@ -262,13 +259,21 @@ class FirstPart(Part):
 
     def results(self, reading: Reading) -> pa.Array:
         wanted, groups = self.wanted, reading.groups
-        orders = [each for each in reading.traces if isinstance(each, Ordered) and each.serves(wanted)]
+        orders = [each for each in reading.traces[0] if isinstance(each, Ordered) and each.serves(wanted)]
         keeper = next(each for each in orders if wanted.backwards in each.ends)
         end = 1 + keeper.ends.index(wanted.backwards)
-        head = reading.once((keeper, end), lambda: heads_of(reading.traces[keeper][end], groups))
-        if head is None:
-            return pa.nulls(groups.rows, self.cell.arrow)
-        return scattered(one_chunk(head.table[self.names[0]]), head.groups, groups.rows)
+
+        def head(state: int) -> Leading | None:
+            heads = reading.traces[state][keeper][end]
+            assert isinstance(heads, Heads)
+            return reading.once((keeper, end, state), lambda: heads.of(groups))
+
+        values, places = [pa.nulls(0, self.cells[0].arrow)], [np.zeros(0, np.int64)]
+        for state in range(2):
+            if (found := head(state)) is not None:
+                values.append(one_chunk(found.table[self.names[0]]))
+                places.append(found.groups + state * groups.rows)
+        return scattered(pa.concat_arrays(values), np.concatenate(places), reading.states)
 
 
 @final
@@ -290,13 +295,15 @@ class GroupValues(Keeper):
         run = run_of(some.rows(self.names).combine_chunks(), columns)
         return (replace(traces[0], columns=columns).extended(run),), {}
 
-    def rows_of(self, groups: Run, traces: Traces) -> pa.Table | None:
-        """The values of these groups with their weights, and the index of the group of each. Some cancel out."""
-        met = [(run, *pairs(groups, run)) for run in traces[0]]
-        tables = [
-            take_rows(run.table.select([*self.names, WEIGHT]), theirs).append_column(OWNER, pa.array(ours, pa.int64()))
-            for run, ours, theirs in met
-        ]
+    def rows_of(self, reading: Reading) -> pa.Table | None:
+        """The values of groups with their weights, and the index of the result that each is for. Some cancel out."""
+        tables = []
+        for state, traces in enumerate(reading.traces):
+            for run in traces[self][0]:
+                ours, theirs = pairs(reading.groups, run)
+                results = pa.array(ours + state * reading.groups.rows, pa.int64())
+                rows = take_rows(run.table.select([*self.names, WEIGHT]), theirs)
+                tables.append(rows.append_column(OWNER, results))
         return pa.concat_tables(tables).combine_chunks() if tables else None
 
 
@@ -328,13 +335,13 @@ class ValuesPart(Part):
         return GroupValues(self.names, self.which)
 
     def results(self, reading: Reading) -> pa.Array:
-        keeper, groups = self.keeper(), reading.groups
-        table = reading.once(keeper, lambda: keeper.rows_of(groups, reading.traces[keeper]))
+        keeper = self.keeper()
+        table = reading.once(keeper, lambda: keeper.rows_of(reading))
         down = (*getattr(self.of.aggregator, "descending", ()), False)
         found = None if table is None else reading.once((keeper, down), lambda: self._sorted(table, down))
         if found is None or not len(found.values):
-            return self._nothing(groups.rows)
-        return self._of_values(*found, groups.rows)
+            return self._nothing(reading.states)
+        return self._of_values(*found, reading.states)
 
     def _sorted(self, table: pa.Table, down: tuple[bool, ...]) -> InOrder:
         """The values that are present. Equal ones meet when they are sorted, so that their weights are added there."""

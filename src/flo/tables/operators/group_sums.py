@@ -26,9 +26,9 @@ from flo.tables.operators.group_part import (
     scattered,
 )
 from flo.tables.state.limbs import Limbs
-from flo.tables.state.totals import as_array, as_decimals, as_floats, as_list, digits_of
+from flo.tables.state.totals import Sums, as_array, as_decimals, as_floats, as_list, digits_of
 from flo.tables.values import WEIGHT
-from flo.values.exact import to_decimal, to_float
+from flo.values.exact import root_of, to_decimal, to_float
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators.shapes import expect_declared
 
@@ -58,21 +58,28 @@ class LinearPart(Part):
             case on_values.CountRows():
                 return pa.array(count)
             case on_values.AllTrue():
-                found = pa.array(reading.integers(self._number) == count)
+                return or_null(pa.array(reading.integers(self._number) == count), count != 0)
             case on_values.AnyTrue():
-                found = pa.array(reading.integers(self._number) != 0)
-            case on_values.AverageOf():
-                found = self._average(reading, np.where(count == 0, 1, count))
-            case _:
-                place = reading.places[self._number]
-                found = as_array(reading.sums, place, self.cell.arrow, reading.name)
-        return or_null(found, count != 0)
+                return or_null(pa.array(reading.integers(self._number) != 0), count != 0)
+        # what is left in a group that does not exist may not fit into the column
+        there = np.flatnonzero((count != 0) & (reading.sums[WEIGHT] != 0))
+        if len(there) == len(count):
+            return self._of_sums(reading, reading.sums, count, there)
+        sums = {name: column[there] for name, column in reading.sums.items()}
+        return scattered(self._of_sums(reading, sums, count[there], there), there, len(count))
 
-    def _average(self, reading: Reading, count: Any) -> pa.Array:
+    def _of_sums(self, reading: Reading, sums: Sums, count: Indices, there: Indices) -> pa.Array:
+        """The sums or averages of groups that exist: those at the indices `there`."""
         kind, place = self.cell.arrow, reading.places[self._number]
-        sums = {**reading.sums, WEIGHT: count}
+
+        def name(index: int) -> str:
+            return reading.name(int(there[index]))
+
+        if not isinstance(self.of.aggregator, on_values.AverageOf):
+            return as_array(sums, place, kind, name)
+        sums = {**sums, WEIGHT: count}
         if pa.types.is_decimal(kind):
-            return as_decimals(sums, place, self.cells[0].arrow, kind, reading.name, mean=True)
+            return as_decimals(sums, place, self.cells[0].arrow, kind, name, mean=True)
         return pa.array(as_floats(sums, place, mean=True))
 
 
@@ -91,8 +98,9 @@ class MomentsPart(Part):
 
     @property
     def _numbers(self) -> tuple[Number, ...]:
-        """Infinities and NaN are counted, and nothing is added for such a row."""
-        which = Chosen(self.where, self.which.filled, self._floats)
+        """Infinities and NaN are counted, and nothing is added for such a row. Of one column that is always so."""
+        one = len(set(self.names)) == 1
+        which = self.which if one else Chosen(self.where, self.which.filled, self._floats)
         return tuple(Number(which, name) for name in self.names)
 
     @property
@@ -132,9 +140,9 @@ class MomentsPart(Part):
         less, root = getattr(aggregator, "less", 0), getattr(aggregator, "root", False)
         divisors = many * (many - less)  # exact below 2³¹
         scale = 10 ** (self._scale(0) + self._scale(last))
-        if not root and scale == 1 and largest(many) < 2**31:
-            return both.to_floats(divisors)
-        finish = on_values.root_of if root else to_float
+        if scale == 1 and largest(many) < 2**31:
+            return both.to_roots(divisors) if root else both.to_floats(divisors)
+        finish = root_of if root else to_float
         counts = many.tolist()
         return [
             finish(number / (scale * each * (each - less)))
@@ -205,4 +213,4 @@ class FinishedPart(Part):
         expect_declared(finish, found)
         layout = Layout.of(self.cell.annotation)
         assert layout is not None
-        return scattered(layout.as_array(written(found, layout.element)), there, reading.groups.rows)
+        return scattered(layout.as_array(written(found, layout.element)), there, reading.states)

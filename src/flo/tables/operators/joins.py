@@ -1,7 +1,8 @@
 """Joins on tables: a delta meets the trace of the other side, and the traces grow by the deltas.
 
 `semi_join` is the join of the left rows with the keys that the right side has, and `anti_join` has those that it leaves
-out. `left_join` is `join`, and what `anti_join` gives beside None; `full_join` has the same of the right side too.
+out. `left_join` is `join`, and what `anti_join` gives beside None; `right_join` has the same of the right side, and
+`full_join` of both.
 """
 
 from __future__ import annotations
@@ -23,22 +24,22 @@ from flo.core.collection import Collection
 from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.tables.functions import called, elements_of, key_layout, keyed, plain_columns, with_key, written
+from flo.tables.functions import called, elements_of, key_layout, plain_columns, sort_by_key, with_key, written
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
 from flo.tables.operators.elementwise import like_rows
 from flo.tables.operators.weights import (
     NOTHING,
     Partners,
-    chosen,
     drop_side,
-    matching,
     multiply_weights,
     new_rows,
+    select_matching,
+    select_rows,
     weights_of,
 )
-from flo.tables.state.keys import comparable, keys_of
+from flo.tables.state.keys import are_comparable, keys_of
 from flo.tables.state.run import Run, pairs
-from flo.tables.state.trace import Trace, consolidated
+from flo.tables.state.trace import Trace, consolidate_runs
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of, of_elements
 from flo.values.operators.bags import BagJoin
@@ -46,9 +47,9 @@ from flo.values.operators.joins import Key
 from flo.values.operators.keyed_streams import KeyedJoin
 from flo.values.operators.sets import SetJoin
 from flo.values.operators.shapes import expect_declared
-from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, SemiJoin
+from flo.values.operators.zset_joins import AntiJoin, FullJoin, Join, LeftJoin, Outer, RightJoin, SemiJoin
 
-Pairing: TypeAlias = Join | BagJoin | SetJoin | LeftJoin | FullJoin
+Pairing: TypeAlias = Join | BagJoin | SetJoin | Outer
 """Joins that make a row of two."""
 J = TypeVar("J", bound=Pairing | SemiJoin | AntiJoin, covariant=True)
 Meeting: TypeAlias = tuple[Run, Run, Indices, Indices]
@@ -58,7 +59,7 @@ NO_PARTNERS = Partners()
 
 @dataclass(frozen=True)
 class JoinedByKey(OnTables[J]):
-    """What all joins share: both sides by key, and an end when both have ended."""
+    """The base of all joins: both sides by key, and an end when both have ended."""
 
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
@@ -81,21 +82,22 @@ class JoinedByKey(OnTables[J]):
         return None if must_be_coded(*ons, *self.inputs) else plain_columns(ons[index], self.inputs[index])
 
     def by_key(self, *tables: pa.Table) -> list[Run]:
-        """What arrived on each side, without rows that cancel out: every row is paired with all of its key."""
-        return [consolidated(self.side(index, table)) for index, table in enumerate(tables)]
+        """Returns the deltas of both sides by key. Rows that cancel out are dropped: each would be paired with all
+        rows of its key."""
+        return [consolidate_runs(self.side(index, table)) for index, table in enumerate(tables)]
 
     def side(self, index: int, table: pa.Table) -> Run:
         """Rows of one side by key."""
         ons = key_functions(self.like, self.inputs)
         coded = must_be_coded(*ons, *self.inputs)
-        return keyed(table, ons[index], self.inputs[index], coded=coded, beside=self.keys)
+        return sort_by_key(table, ons[index], self.inputs[index], coded=coded, beside=self.keys)
 
     def relevant(self, delta: Run, index: int, other: Trace) -> Run:
         """The rows of a side that may ever have a partner: when the other has ended, those of its keys."""
-        return matching(delta, other) if self.ended_side == 1 - index else delta
+        return select_matching(delta, other) if self.ended_side == 1 - index else delta
 
     def grown(self, trace: Trace, index: int, delta: Run) -> Trace:
-        """What is kept of a side with a delta: nothing more is, when the other has ended."""
+        """Returns the trace of a side after a delta. When the other side has ended, nothing more is kept."""
         return trace if self.ended_side == 1 - index else trace.extended(delta)
 
     def unit(self, of: Collection, part: pa.Table) -> str:
@@ -103,7 +105,7 @@ class JoinedByKey(OnTables[J]):
 
 
 def key_functions(like: Pairing | SemiJoin | AntiJoin, inputs: tuple[Collection, ...]) -> tuple[Key, Key]:
-    """What gives the keys of both sides; the edges of a set join have theirs in their first column."""
+    """Returns the key functions of both sides; in a join of sets of edges, the key is the first column."""
     if isinstance(like, SetJoin) and like.other_on is None:
         return like.on, _first_column(inputs[1])
     return like.on, like.other_on
@@ -125,7 +127,9 @@ def must_be_coded(on: Key, other_on: Key, left: Collection, right: Collection) -
 
 
 def _comparable(one: Cell, other: Cell) -> bool:
-    return comparable(one.arrow, other.arrow) and (one.kind == other.kind or (one.read is None and other.read is None))
+    return are_comparable(one.arrow, other.arrow) and (
+        one.kind == other.kind or (one.read is None and other.read is None)
+    )
 
 
 @dataclass(frozen=True)
@@ -208,7 +212,7 @@ def _count(*tables: pa.Table | None) -> int:
 
 
 def _unpacked(layout: Layout, array: pa.Array) -> pa.Table:
-    """A column of elements as the columns of their layout."""
+    """Splits a column of elements into the columns of their layout."""
     arrays = [array] if layout.form == "value" else array.flatten()
     return pa.Table.from_arrays(arrays, schema=layout.schema)
 
@@ -251,7 +255,7 @@ P = TypeVar("P", bound=Pairing, covariant=True)
 
 @dataclass(frozen=True)
 class Paired(JoinedByKey[P]):
-    """Makes a row of two."""
+    """The base of joins that make one row of two."""
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
         return Joined.of(self).passed(columns)
@@ -320,11 +324,11 @@ def shown(delta: Run, trace: Trace, partners: Partners, moved: Run, *, having: b
     """How the rows of a side change that have a partner, or that have none: what arrived, and what was there before
     under keys that come and go."""
     which = partners.there(delta) if having else partners.absent(delta)
-    parts = [chosen(delta, which).table]
+    parts = [select_rows(delta, which).table]
     for run in trace:
         keys, rows = pairs(moved, run)
         signs = weights_of(moved)[keys] * (1 if having else -1)
-        parts.append(chosen(run, rows, weights_of(run)[rows] * signs).table)
+        parts.append(select_rows(run, rows, weights_of(run)[rows] * signs).table)
     parts = [part for part in parts if part.num_rows]
     return pa.concat_tables(parts) if parts else None
 
@@ -333,7 +337,7 @@ def shown(delta: Run, trace: Trace, partners: Partners, moved: Run, *, having: b
 @final
 @dataclass(frozen=True)
 class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
-    """semi_join and anti_join: of the right side nothing is kept but what tells which keys it has."""
+    """semi_join and anti_join. Of the right side, only what is needed to know its keys is kept."""
 
     left: Trace = kept(NOTHING, Cut.BY_KEY)
     right: Partners = kept(NO_PARTNERS, Cut.BY_KEY)
@@ -366,16 +370,16 @@ class FilteringTables(JoinedByKey[SemiJoin | AntiJoin]):
         return (*self.keys, *layout_of(self.inputs[1]).names)
 
 
-@form_of(LeftJoin, FullJoin)
+@form_of(LeftJoin, RightJoin, FullJoin)
 @final
 @dataclass(frozen=True)
-class OuterTables(Paired[LeftJoin | FullJoin]):
-    """left_join and full_join: both sides by key, and which keys they have."""
+class OuterTables(Paired[Outer]):
+    """left_join, right_join and full_join: both sides by key, and which keys they have."""
 
     left: Trace = kept(NOTHING, Cut.BY_KEY)
     right: Trace = kept(NOTHING, Cut.BY_KEY)
     partners: Partners = kept(NO_PARTNERS, Cut.BY_KEY)
-    """The keys of the right side."""
+    """The keys of the right side, where rows of the left may stand alone."""
     other_partners: Partners = kept(NO_PARTNERS, Cut.BY_KEY)
     """Those of the left one, where rows of the right may stand alone."""
     ended_side: int | None = kept(None, Cut.SAME)
@@ -383,36 +387,40 @@ class OuterTables(Paired[LeftJoin | FullJoin]):
     name = "outer_tables"
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        return None if isinstance(self.like, FullJoin) else super().passed(columns)  # a row may have no left side
+        return None if self.like.alone[1] else super().passed(columns)  # a row may have no left side
 
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         one, other = self.by_key(left, right)
         joined = Joined.of(self)
-        names, others_names = ((*self.keys, *layout_of(of).names) for of in self.inputs)
-        partners, moved = self.partners.met(self.relevant(other, 1, self.left), others_names)
-        traces = self.grown(self.left, 0, one), self.grown(self.right, 1, other)
-        grown = replace(self, left=traces[0], right=traces[1], partners=partners)
+        names, others_names = self._names()
+        grown = replace(self, left=self.grown(self.left, 0, one), right=self.grown(self.right, 1, other))
         parts = [paired(joined, list(find_meetings(one, other, self.left, self.right)), self.keys)]
-        alone = shown(one, self.left, partners, moved, having=False)
-        parts.append(self._beside_none(joined, alone, None))
-        if isinstance(self.like, FullJoin):
-            others, moved = self.other_partners.met(self.relevant(one, 0, self.right), names)
-            alone = shown(other, self.right, others, moved, having=False)
+        if self.like.alone[0]:
+            partners, moved = self.partners.met(self.relevant(other, 1, self.left), others_names)
+            alone = shown(one, self.left, partners, moved, having=False)
+            parts.append(self._beside_none(joined, alone, None))
+            grown = replace(grown, partners=partners)
+        if self.like.alone[1]:
+            partners, moved = self.other_partners.met(self.relevant(one, 0, self.right), names)
+            alone = shown(other, self.right, partners, moved, having=False)
             parts.append(self._beside_none(joined, None, alone))
-            grown = replace(grown, other_partners=others)
+            grown = replace(grown, other_partners=partners)
         some = [part for part in parts if part is not None]
         return grown, (self.emitted(pa.concat_tables(some) if some else None),)
 
     def side_ended(self, index: int) -> Self:
-        names = [(*self.keys, *layout_of(of).names) for of in self.inputs]
         sides = [self.left.consolidated(), self.right.consolidated()]
         partners = [self.other_partners, self.partners]
         ended, other = replace(self, ended_side=index), 1 - index
-        if other == 1 or isinstance(self.like, FullJoin):
+        if self.like.alone[index]:
             kept = [ended.relevant(run, other, sides[index]) for run in sides[other]]
-            partners[other] = NO_PARTNERS.met(kept[0], names[other])[0] if kept else NO_PARTNERS
+            partners[other] = NO_PARTNERS.met(kept[0], self._names()[other])[0] if kept else NO_PARTNERS
         partners[index], sides[other] = partners[index].keys_only(), NOTHING
         return replace(ended, left=sides[0], right=sides[1], partners=partners[1], other_partners=partners[0])
+
+    def _names(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of the rows of both sides."""
+        return tuple((*self.keys, *layout_of(of).names) for of in self.inputs)
 
     def _beside_none(self, joined: Joined, left: pa.Table | None, right: pa.Table | None) -> pa.Table | None:
         rows = left if right is None else right

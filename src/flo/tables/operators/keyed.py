@@ -18,18 +18,18 @@ from flo.columns.layout import Layout
 from flo.core.collection import Collection
 from flo.core.operator import Delta, Deltas, Operator, Step
 from flo.core.stream_type import StreamType, StreamTypes
-from flo.tables.faults import piecewise_by_key
-from flo.tables.functions import applied, called, has_results
+from flo.tables.faults import consume_piecewise_by_key
+from flo.tables.functions import apply_function, called, has_results
 from flo.tables.keyed import (
     KEY,
     KeyedColumns,
     KeyedRows,
+    expect_keyed,
     has_key_columns,
     key_layout,
     key_names,
     key_schema,
     keys_in,
-    of_keys,
 )
 from flo.tables.operator import Cut, Grouping, OnTables, Op, Placement
 from flo.tables.operators.elementwise import like_rows
@@ -37,8 +37,8 @@ from flo.tables.operators.joins import Joined, find_meetings, paired
 from flo.tables.operators.results import weights_beside
 from flo.tables.operators.weights import NOTHING, drop_side
 from flo.tables.state.run import Run, run_of
-from flo.tables.state.trace import Trace, alike, consolidated, net_changes, together, with_weights
-from flo.tables.streams import NUMBER, STREAM, keyed_form, numbered
+from flo.tables.state.trace import Trace, alike, consolidate_runs, net_changes, together, with_weights
+from flo.tables.streams import NUMBER, STREAM, add_stream_numbers, keyed_form
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, is_ordered, layout_of
 from flo.tables.whole import Outputs, Whole, Wholes, run_whole, whole_of, whole_types
@@ -77,7 +77,7 @@ class KeyByTables(OnTables[KeyBy]):
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         of: Any = self.outputs[0]
-        keys = key_layout(of).fitted(applied(self.like.f, self.inputs, table))
+        keys = key_layout(of).fitted(apply_function(self.like.f, self.inputs, table))
         columns = [*keys.columns, *table.drop_columns(list(self.keys)).columns]
         rows = pa.Table.from_arrays(columns, schema=KeyedColumns(of).schema)
         rows = like_rows(rows, table.select(self.keys), self.keys)
@@ -97,7 +97,7 @@ class OnKeyed(OnTables[Op]):
     """Whether a row that a function raises on holds up all that has arrived for its key."""
 
     def piecewise(self, values: tuple[Any, ...], *, onwards: bool) -> Iterator[Step]:
-        return piecewise_by_key(self, values, onwards=onwards)
+        return consume_piecewise_by_key(self, values, onwards=onwards)
 
     def consumes_all(self) -> bool:
         return True
@@ -127,7 +127,7 @@ class MapValuesTables(OnKeyed[MapValues]):
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         (value,), of = values, self.outputs[0]
-        found = layout_of(of.inner).fitted(applied(self.like.f, (value.inner,), value.table))  # type: ignore[attr-defined]
+        found = layout_of(of.inner).fitted(apply_function(self.like.f, (value.inner,), value.table))  # type: ignore[attr-defined]
         return self, (keyed_delta(of, like_rows(found, value.table, key_names(value.of)), value.keys),)  # type: ignore[arg-type]
 
 
@@ -201,7 +201,7 @@ class KeyedJoinTables(OnKeyed[KeyedJoin]):
 
     def take_in(self, *values: KeyedRows) -> tuple[Operator, Deltas]:
         of: Any = self.outputs[0]
-        one, other = (consolidated(_by_key(value)) for value in values)
+        one, other = (consolidate_runs(_by_key(value)) for value in values)
         joined = Joined(self.like, tuple(value.inner for value in values), of.inner)
         meetings = list(find_meetings(one, other, self.left, self.right))
         found = paired(joined, meetings, key_names(of))
@@ -226,7 +226,7 @@ def _by_key(value: KeyedRows) -> Run:
 def keyed(operator: KeyBy, given: Wholes, outputs: Outputs) -> Wholes:
     """Adds the columns of the key, after the number of the stream and before the columns of the element."""
     (whole,) = given
-    keys = applied(operator.f, (whole.of,), whole.table)
+    keys = apply_function(operator.f, (whole.of,), whole.table)
     table = whole.table
     for index, name in enumerate(keys.column_names, start=1):
         table = table.add_column(index, f"{KEY}{name}", keys[name])
@@ -234,7 +234,7 @@ def keyed(operator: KeyBy, given: Wholes, outputs: Outputs) -> Wholes:
 
 
 def _for_every_key(operator: PerKey, inputs: StreamTypes) -> bool:
-    types = tuple(StreamType(of_keys(stream.collection).inner, bounded=True) for stream in inputs)
+    types = tuple(StreamType(expect_keyed(stream.collection).inner, bounded=True) for stream in inputs)
     return len(inputs) == 1 and whole_types(operator.graph, types) is not None  # type: ignore[arg-type]
 
 
@@ -248,14 +248,14 @@ def per_key(operator: PerKey, given: Wholes, outputs: Outputs) -> Wholes:
     order, firsts = together(whole.table.select(prefix))
     rows = take_rows(whole.table.drop_columns(prefix), order)
     ids = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
-    inner = Whole(of.inner, len(firsts), numbered(rows, ids))
+    inner = Whole(of.inner, len(firsts), add_stream_numbers(rows, ids))
     keys = take_rows(whole.table.select(prefix), order[firsts])
     found = run_whole(operator.graph, (inner,))  # type: ignore[arg-type]
     return tuple(_back(each, keys, whole.count, of) for each, of in zip(found, outputs, strict=True))
 
 
 def _back(result: Whole, keys: pa.Table, count: int, of: Collection) -> Whole:
-    """Puts the rows of each key's stream under the number of the stream and the key."""
+    """Adds the number of the stream and the key to the rows of each key's stream."""
     prefix = take_rows(keys, result.streams)
     columns = [*prefix.columns, *result.rows().columns]
     fields = [NUMBER, *list(prefix.schema)[1:], *list(result.rows().schema)]
@@ -274,4 +274,6 @@ def entries(operator: Entries, given: Wholes, outputs: Outputs) -> Wholes:
     keys = whole.table.select(names).rename_columns([name.removeprefix(KEY) for name in names])
     pair = [key.as_array(keys), inner.as_array(whole.table)]
     table = pa.Table.from_arrays(pair, schema=layout_of(of).schema)
-    return (Whole(of, whole.count, numbered(with_weights(table, weights_beside(whole.table)), whole.streams)),)
+    return (
+        Whole(of, whole.count, add_stream_numbers(with_weights(table, weights_beside(whole.table)), whole.streams)),
+    )

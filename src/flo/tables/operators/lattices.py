@@ -17,7 +17,7 @@ from flo.columns.layout import VALUE, Layout
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.core.type_relations import accepts
-from flo.tables.functions import by_columns, elements_of, result_layout, results
+from flo.tables.functions import elements_of, result_layout, results, runs_on_columns
 from flo.tables.groups import Groups
 from flo.tables.operator import Grouping, OnTables, Placement
 from flo.tables.state.limbs import BITS, Limbs, has_digits, limbs_of, pieces, summed
@@ -197,7 +197,7 @@ class FoldLatticeTables(OnTables[FoldLattice]):
     @property
     def by_row(self) -> bool:
         like = self.like
-        return not (by_columns(like.f) and reducible(like.lattice, result_layout(like.f, self.inputs[0])))
+        return not (runs_on_columns(like.f) and reducible(like.lattice, result_layout(like.f, self.inputs[0])))
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         if not self.keys:
@@ -260,7 +260,7 @@ class SumLatticeTables(OnTables[SumLattice]):
 
 def _whole(array: pa.Array, weights: Any) -> Limbs:
     """The one sum of all numbers times their weights."""
-    return summed(array, weights, np.arange(len(array)), np.zeros(1, np.int64))
+    return summed(array, weights, np.zeros(1, np.int64))
 
 
 def _running(array: pa.Array) -> Limbs:

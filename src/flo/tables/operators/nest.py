@@ -26,16 +26,34 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.structural import Source
 from flo.core.typing import derive
 from flo.tables.faults import expect_row_fault
-from flo.tables.functions import beside, by_columns
-from flo.tables.operator import Grouping, OnTables, Op, Placement, functions_in, in_tables, plain, register_in
+from flo.tables.functions import beside, runs_on_columns
+from flo.tables.operator import (
+    Grouping,
+    OnTables,
+    Op,
+    Placement,
+    functions_in,
+    register_in,
+    to_table_types,
+    to_value_type,
+)
 from flo.tables.operators.weights import NOTHING, totals
 from flo.tables.state.run import Run
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, consolidate_table, net_changes, with_weights
-from flo.tables.streams import STREAM, StreamColumns, Streams, has_columns, inner_of, numbered, numbers, of_streams
-from flo.tables.translate import CHOICES, form_of, tables_of, translated
+from flo.tables.streams import (
+    STREAM,
+    StreamColumns,
+    Streams,
+    add_stream_numbers,
+    expect_nested,
+    has_columns,
+    inner_of,
+    numbers,
+)
+from flo.tables.translate import CHOICES, form_of, tables_of, translate_graph
 from flo.tables.values import WEIGHT, Columns, Rows, is_ordered, of_elements, schema_of
-from flo.tables.whole import Whole, in_order, operators_in, run_whole, whole_types
+from flo.tables.whole import Whole, operators_in, run_whole, sort_by_stream, whole_types
 from flo.values.element_value import ElementCollection
 from flo.values.operators.nested_streams import Flatten, NestedLast, NestedZip, NestOnce, RepeatNested, RepeatNestedBy
 from flo.values.operators.zset_streams import Differentiate, Integrate
@@ -73,7 +91,7 @@ def gathered(of: Collection, table: pa.Table) -> pa.Table:
 
 @register_in(CHOICES, WriteDefer)
 def written(like: WriteDefer, inputs: StreamTypes) -> tuple[StreamTypes, Operator]:
-    wanted = in_tables(inputs[0])
+    wanted = to_table_types(inputs[0])
     of = wanted.collection
     return (wanted,), WriteRows(like.key) if isinstance(of, Columns) and not is_ordered(of.base) else like
 
@@ -124,13 +142,13 @@ Choice = tuple[StreamTypes, Operator | Graph]
 
 def nest_one_by_one(like: Nest, stream: StreamType) -> Choice | None:
     """`nest` with its body on tables, if any of it can be."""
-    of = plain(stream).collection
+    of = to_value_type(stream).collection
     assert isinstance(of, Nested)
     body = unify_defer_types(like.graph, of.inner)
     if body is None:
         return None
-    wanted = in_tables(stream)
-    graph, _ = translated(body, wanted.collection.inner)  # type: ignore[attr-defined]
+    wanted = to_table_types(stream)
+    graph, _ = translate_graph(body, wanted.collection.inner)  # type: ignore[attr-defined]
     return ((wanted,), replace(like, graph=graph)) if _uses_tables(graph) else None
 
 
@@ -143,27 +161,27 @@ def _uses_tables(graph: Graph) -> bool:
 
 @register_in(CHOICES, ReadDefer, Source)
 def emitted(like: ReadDefer | Source, inputs: StreamTypes) -> Choice | None:
-    """A constant is converted to a table once."""
-    wanted = in_tables(StreamType(like.collection, bounded=True)).collection
+    """Returns the delta of a constant, which is converted to a table once."""
+    wanted = to_table_types(StreamType(like.collection, bounded=True)).collection
     return (), replace(like, collection=wanted, value=tables_of(like.collection, like.value))
 
 
 @register_in(CHOICES, RepeatNested, NestedLast)
 def moved(like: Operator, inputs: StreamTypes) -> Choice | None:
-    return tuple(map(in_tables, inputs)), like
+    return tuple(map(to_table_types, inputs)), like
 
 
 @register_in(CHOICES, NestOnce)
 def nest_once(like: NestOnce, inputs: StreamTypes) -> Choice | None:
-    """Of the second input only the number of its inner streams matters."""
+    """Repeats the first input for each inner stream of the second, whose content does not matter."""
     stream, driver = inputs
-    return (in_tables(stream), driver if isinstance(driver.collection, Nested) else in_tables(driver)), like
+    return (to_table_types(stream), driver if isinstance(driver.collection, Nested) else to_table_types(driver)), like
 
 
 @register_in(CHOICES, RepeatNestedBy)
 def repeat_nested_by(like: RepeatNestedBy, inputs: StreamTypes) -> Choice | None:
     stream, times = inputs
-    return (in_tables(stream), plain(times)), like
+    return (to_table_types(stream), to_value_type(times)), like
 
 
 @final
@@ -185,7 +203,7 @@ class FlattenInner(OnTables[Flatten]):
 
 
 def flatten_inner(like: Flatten, stream: StreamType) -> Choice | None:
-    wanted = in_tables(stream)
+    wanted = to_table_types(stream)
     inner: Any = wanted.collection
     return ((wanted,), FlattenInner(like)) if isinstance(inner.inner[0].collection, Columns) else None
 
@@ -224,7 +242,7 @@ class NestTables(OnStreams[Nest]):
 
     @property
     def by_row(self) -> bool:
-        return not all(by_columns(f) for operator in operators_in(self.like.graph) for f in functions_in(operator))
+        return not all(runs_on_columns(f) for operator in operators_in(self.like.graph) for f in functions_in(operator))
 
     def consume_streams(self, value: Streams) -> Step:
         """Consumes all streams, or those before the first one at fault. On that one the operator on values raises."""
@@ -256,11 +274,11 @@ class NestTables(OnStreams[Nest]):
     def all_of(self, value: Streams) -> Delta:
         like = self.like
         inner = tuple(
-            in_order(Whole(stream.collection, value.count, table))
+            sort_by_stream(Whole(stream.collection, value.count, table))
             for stream, table in zip(value.of.inner, value.tables, strict=True)
         )
         tables = tuple(each.table for each in run_whole(like.graph, inner))
-        return replace(value, of=of_streams(self.outputs[0]), tables=tables, end=End.OPEN)
+        return replace(value, of=expect_nested(self.outputs[0]), tables=tables, end=End.OPEN)
 
 
 @register_in(CHOICES, Nest)
@@ -269,7 +287,7 @@ def nest(like: Nest, inputs: StreamTypes) -> Choice | None:
     (stream,) = inputs
     of = stream.collection
     if isinstance(of, StreamColumns) and whole_types(like.graph, of.base.inner) is not None:
-        if has_columns(like.judge((plain(stream),)).outputs[0].collection):
+        if has_columns(like.judge((to_value_type(stream),)).outputs[0].collection):
             return inputs, NestTables(like)
     return nest_one_by_one(like, stream)
 
@@ -318,7 +336,7 @@ class ZipStreams(OnTables[NestedZip]):
         elif count:
             cut = [value.send(count) if count < value.count else (value.drained(), value) for value in values]
             tables = tuple(table for _, sent in cut for table in sent.tables)
-            zipped = Streams(of_streams(self.outputs[0]), count, tables)
+            zipped = Streams(expect_nested(self.outputs[0]), count, tables)
             yield Step(self.rule, tuple(rest for rest, _ in cut), self, (zipped,))
         elif any(value.end is End.ARRIVED and not value.count for value in values):
             rests = tuple(value.passed() if value.fixed() else value.drained() for value in values)
@@ -327,7 +345,7 @@ class ZipStreams(OnTables[NestedZip]):
 
 @register_in(CHOICES, NestedZip)
 def zip_nested(like: NestedZip, inputs: StreamTypes) -> Choice | None:
-    """At once if all inner streams are complete."""
+    """Zips all inner streams at once, if they are complete."""
     whole = all(isinstance(stream.collection, StreamColumns) for stream in inputs)
     return (inputs, ZipStreams(like)) if whole else moved(like, inputs)
 
@@ -377,7 +395,7 @@ class IntegrateTables(RunningTables[Integrate]):
         table, count = value.tables[0], value.count
         before = self.known(value)
         repeated = np.tile(np.arange(before.num_rows), count)
-        old = numbered(take_rows(before, repeated), np.repeat(np.arange(count), before.num_rows))
+        old = add_stream_numbers(take_rows(before, repeated), np.repeat(np.arange(count), before.num_rows))
         begins = numbers(table)
         follows = count - begins
         rows = take_rows(table, np.repeat(np.arange(table.num_rows), follows))
@@ -400,7 +418,7 @@ class DifferentiateTables(RunningTables[Differentiate]):
         last = begins == value.count - 1
         followed = table.filter(pa.array(~last))
         back = followed.set_column(0, followed.schema.field(0), pa.array(begins[~last] + 1))
-        first = numbered(before, np.zeros(before.num_rows, np.int64))
+        first = add_stream_numbers(before, np.zeros(before.num_rows, np.int64))
         taken_back = pa.concat_tables([first, back])
         taken_back = with_weights(taken_back, -numbers_in(taken_back, WEIGHT))
         current = NOTHING.extended(summed(table.filter(pa.array(last))))

@@ -1,4 +1,4 @@
-"""Operators on tables that order rows: the first rows of each group, the least and the greatest value, and sort.
+"""Operators on tables that order rows: the first rows of each group, and sort.
 
 Rows are kept in order as they arrive, so that little is left to do at the end.
 """
@@ -6,6 +6,7 @@ Rows are kept in order as they arrive, so that little is left to do at the end.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.expression import Expression
-from flo.columns.indices import Indices, one_chunk, take_rows
+from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
 from flo.core.collection import Collection
 from flo.core.operator import Deltas, Operator
 from flo.core.persistent import PersistentMap
@@ -22,19 +23,19 @@ from flo.tables.functions import (
     KEY,
     beside,
     elements_of,
-    group_array,
     group_keys,
+    group_numbers,
+    own_columns,
     plain_columns,
     result_layout,
     results,
 )
 from flo.tables.groups import keys_by, rows_of
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept
-from flo.tables.operators.aggregates import ByGroup, G, aggregate_of
-from flo.tables.operators.weights import chosen, weights_of
+from flo.tables.operators.weights import select_rows, weights_of
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.order import Order, comparisons, shown_alike
-from flo.tables.state.ranked import Known, Leading, Ranked, groups_in, heads_of, leading, ranked_run
+from flo.tables.state.ranked import Known, Leading, Ranked, find_leading, groups_in, heads_of, ranked_run
 from flo.tables.state.run import Run, pairs, run_of
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import Trace, added, alike, consolidate_table, text_of, with_weights
@@ -42,29 +43,55 @@ from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, is_ordered, layout_of, of_elements
 from flo.values.canonical import canonical_element
 from flo.values.operators.bags import Sort
-from flo.values.operators.zset_aggregates import Aggregate
-from flo.values.operators.zset_ranking import Extreme, Max, Min, Ranking, TopK
 from flo.values.operators.zset_ranking import Order as ValueOrder
+from flo.values.operators.zset_ranking import Ranking, TopK
 from flo.values.weighted import Set
 
 
+@form_of(TopK)
+@final
 @dataclass(frozen=True)
-class InOrder(ByGroup[G]):
-    """Keeps rows by group and in order, and emits how the heads of groups change."""
+class TopKTables(OnTables[TopK]):
+    """The first k rows of each group. It keeps rows by group and in order, and emits how the heads of groups change."""
+
+    placement = Placement.BY_KEY
+    grouping = Grouping.ANY
+    keeps_positions = False
 
     rows: Ranked = kept(Ranked(()), Cut.BY_KEY)
     heads: Trace = kept(Trace(()), Cut.BY_KEY)
     """The rows at the heads of groups, as often as they count."""
 
+    name = "top_k_tables"
+
+    @classmethod
+    def fits(cls, like: TopK, inputs: StreamTypes) -> bool:
+        of = inputs[0].collection
+        if not comparisons(result_layout(like.key, of)):
+            return False
+        layout = layout_of(of)
+        return set(layout.names) <= set(ordering_columns(of, like.key)) or shown_alike(layout)
+
+    def key_numbers(self, index: int, table: pa.Table) -> Numbers:
+        return group_numbers(self.like.by, self.inputs[0], table)
+
+    def key_columns(self, index: int) -> tuple[str, ...] | None:
+        return () if self.like.by is None else own_columns(self.like.by)
+
+    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
+        return columns
+
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        delta, order = self.delta(table.combine_chunks())
+        delta, order = in_order(table.combine_chunks(), self.inputs[0], self.like, self.keys)
         kept = replace(self.rows, columns=delta.columns, order=order)
         groups = groups_in(delta)
         old = heads_of(self.heads, groups)
         known = Known.of(delta, old, groups, order)
         for group in order.not_compared(*known):
-            self._refused(group, groups, delta, old)
-        new = leading([*kept.runs, delta], groups, self.count, order, known.begin(order), self.ties)
+            like, to_elements = self.like, layout_of(self.inputs[0]).to_elements
+            ranking = ValueOrder(like.key, like.descending, like.name, like.ties)
+            rank_on_values(group, groups, self.rows, delta, old, to_elements, like.count, ranking)
+        new = find_leading([*kept.runs, delta], groups, self.like.count, order, known.begin(order), self.like.ties)
         parts = [
             with_weights(head.table, np.multiply(head.times, sign))
             for head, sign in ((old, -1), (new, 1))
@@ -72,75 +99,55 @@ class InOrder(ByGroup[G]):
         ]
         changed = run_of(consolidate_table(pa.concat_tables(parts or [delta.table.slice(0, 0)])), delta.columns)
         heads = replace(self.heads, columns=delta.columns).extended(changed)
-        shown = beside(self.shown(changed, order), changed.table.select(list(self.keys)))
+        shown = changed.table.select([*layout_of(self.outputs[0]).names, *self.keys])
         shown = with_weights(shown, numbers_in(changed.table, WEIGHT))
         return replace(self, rows=kept.extended(delta), heads=heads), (self.emitted(consolidate_table(shown)),)
 
-    def _refused(self, group: int, groups: Run, delta: Run, old: Leading | None) -> None:
-        """What the namesake raises where it compares rows of the group that cannot be compared."""
-        one = chosen(groups, np.array([group]))
-        before, units = (self._units([(run, pairs(one, run)[1]) for run in runs]) for runs in (self.rows, [delta]))
-        top = [] if old is None else self._elements(old.table, np.flatnonzero(old.groups == group), old.times)
-        ranking = Ranking(PersistentMap(before), tuple(top))
-        ranking.changed(list(units.items()), self.count, self.ranking)
 
-    def _units(self, parts: list[tuple[Run, Indices]]) -> dict[Any, int]:
-        weights: Counter[Any] = Counter()
-        for run, indices in parts:
-            for element, weight in self._elements(run.table, indices, weights_of(run)):
-                weights[element] += weight
-        return {element: weight for element, weight in weights.items() if weight}
+def rank_on_values(
+    group: int,
+    groups: Run,
+    rows: Iterable[Run],
+    delta: Run,
+    old: Leading | None,
+    to_elements: Callable[[pa.Table], list[Any]],
+    count: int,
+    order: ValueOrder,
+) -> None:
+    """Raises what the namesake raises where it compares rows of the group that cannot be compared."""
+    one = select_rows(groups, np.array([group]))
 
-    def _elements(self, table: pa.Table, indices: Indices, weights: Indices) -> list[tuple[Any, int]]:
-        elements = layout_of(self.inputs[0]).to_elements(take_rows(table, indices))
-        return list(zip(map(canonical_element, elements), weights[indices].tolist(), strict=True))
+    def read(table: pa.Table, indices: Indices, weights: Indices) -> list[tuple[Any, int]]:
+        elements = map(canonical_element, to_elements(take_rows(table, indices)))
+        return list(zip(elements, weights[indices].tolist(), strict=True))
 
-    @property
-    def count(self) -> int:
-        raise NotImplementedError
+    def units(runs: Iterable[Run]) -> dict[Any, int]:
+        found: Counter[Any] = Counter()
+        for run in runs:
+            for element, weight in read(run.table, pairs(one, run)[1], weights_of(run)):
+                found[element] += weight
+        return {element: weight for element, weight in found.items() if weight}
 
-    @property
-    def ties(self) -> int | None:
-        """In how many columns of the order rows are equal that share a rank; None if they share none."""
-        return None
-
-    @property
-    def ranking(self) -> ValueOrder:
-        """The order of the namesake."""
-        raise NotImplementedError
-
-    def delta(self, table: pa.Table) -> tuple[Run, Order]:
-        """The rows by group and in order, and that order."""
-        raise NotImplementedError
-
-    def shown(self, heads: Run, order: Order) -> pa.Table:
-        """The output rows of rows at the heads of groups."""
-        raise NotImplementedError
+    top = [] if old is None else read(old.table, np.flatnonzero(old.groups == group), old.times)
+    Ranking(PersistentMap(units(rows)), tuple(top)).changed(list(units([delta]).items()), count, order)
 
 
-def in_order(
-    table: pa.Table,
-    of: Collection,
-    by: Any,
-    key: Any,
-    descending: bool | tuple[bool, ...],
-    by_text: bool,
-    apart: tuple[str, ...] = (),
-) -> tuple[Run, Order]:
-    """The rows by group and in the order of a key, with columns for both where the rows have none.
+def in_order(table: pa.Table, of: Collection, like: TopK, apart: tuple[str, ...]) -> tuple[Run, Order]:
+    """The rows by group and in the order of the key, with columns for both where the rows have none.
 
     Groups are kept apart by more columns.
     """
-    groups = plain_columns(by, of) if by is not None else None
+    groups = plain_columns(like.by, of) if like.by is not None else None
     if groups is None:
-        computed = group_keys(by, of, table)
+        computed = group_keys(like.by, of, table)
         groups, table = tuple(computed.column_names), beside(table, computed)
     groups = (*groups, *apart)
-    table, columns = by_key(table, of, key)
+    table, columns = by_key(table, of, like.key)
     keys = keys_of([table[name] for name in groups])
     layout = layout_of(of)
     tells = {name for name in groups if keys.exact and not table.schema.field(name).nullable} | set(columns)
-    order = Order(columns, descending, layout, by_text, result_layout(key, of), set(layout.names) <= tells)
+    decisive = set(layout.names) <= tells
+    order = Order(columns, like.descending, layout, by_text=True, key=result_layout(like.key, of), decisive=decisive)
     return ranked_run(table, groups, keys, order), order
 
 
@@ -165,88 +172,6 @@ def ordering_columns(of: Collection, key: Any) -> tuple[str, ...]:
     if not isinstance(key, Expression) or not isinstance(key.given, tuple):
         return computed
     return tuple(each if isinstance(each, str) else name for each, name in zip(key.given, computed, strict=True))
-
-
-@form_of(TopK)
-@final
-@dataclass(frozen=True)
-class TopKTables(InOrder[TopK]):
-    """The first k rows of each group."""
-
-    name = "top_k_tables"
-
-    @classmethod
-    def fits(cls, like: TopK, inputs: StreamTypes) -> bool:
-        of = inputs[0].collection
-        if not comparisons(result_layout(like.key, of)):
-            return False
-        layout = layout_of(of)
-        return set(layout.names) <= set(ordering_columns(of, like.key)) or shown_alike(layout)
-
-    @property
-    def count(self) -> int:
-        return int(self.like.count)
-
-    @property
-    def ties(self) -> int | None:
-        return self.like.ties
-
-    @property
-    def ranking(self) -> ValueOrder:
-        like = self.like
-        return ValueOrder(like.key, like.descending, like.name, like.ties)
-
-    def delta(self, table: pa.Table) -> tuple[Run, Order]:
-        like = self.like
-        return in_order(table, self.inputs[0], like.by, like.key, like.descending, by_text=True, apart=self.keys)
-
-    def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        return columns
-
-    def shown(self, heads: Run, order: Order) -> pa.Table:
-        return heads.table.select(list(layout_of(self.outputs[0]).names))
-
-
-@aggregate_of(Min, Max)
-@final
-@dataclass(frozen=True)
-class ExtremeTables(InOrder[Aggregate]):
-    """The value of the first row of each group."""
-
-    name = "extreme_tables"
-
-    @classmethod
-    def fits(cls, like: Aggregate, inputs: StreamTypes) -> bool:
-        """Columns must have the order that Python gives the values."""
-        return bool(comparisons(result_layout(_extreme(like).value, inputs[0].collection)))
-
-    @property
-    def count(self) -> int:
-        return 1
-
-    @property
-    def ranking(self) -> ValueOrder:
-        extreme = _extreme(self.like)
-        return ValueOrder(extreme.value, extreme.descending, extreme.name)
-
-    def delta(self, table: pa.Table) -> tuple[Run, Order]:
-        extreme, by = _extreme(self.like), self.like.by
-        value, down = extreme.value, extreme.descending
-        return in_order(table, self.inputs[0], by, value, down, by_text=False, apart=self.keys)
-
-    def shown(self, heads: Run, order: Order) -> pa.Table:
-        layout = result_layout(_extreme(self.like).value, self.inputs[0])
-        assert layout is not None
-        values = heads.table.select(list(order.columns)).rename_columns(list(layout.names))
-        if self.like.by is None:
-            return values
-        keys = group_array(self.like.by, heads.table.select(list(heads.columns)))
-        return pa.Table.from_arrays([keys, layout.as_array(values)], schema=layout_of(self.outputs[0]).schema)
-
-
-def _extreme(like: Aggregate) -> Extreme:
-    assert isinstance(like.aggregator, Extreme)
-    return like.aggregator
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +208,7 @@ class Arranged(Trace):
         )
 
     def sorted(self, table: pa.Table, groups: Indices, in_parts: bool = False) -> tuple[Indices, Indices | None]:
-        """(the rows by group and in order, each once if they have weights; their weights, if they have)."""
+        """Returns the rows by group and in order, and their weights. Rows with weights occur once."""
         assert self.order is not None
         if WEIGHT not in table.column_names:
             compared = zip(self.order.comparisons, self.order.columns, strict=True)
@@ -350,6 +275,6 @@ class SortTables(OnTables[Sort]):
         return replace(self.rows, columns=self.keys, order=order, once=isinstance(of, Set))
 
     def _refuse(self, table: pa.Table) -> None:
-        """What Python raises where it compares keys that cannot be compared."""
+        """Raises as on values, where Python compares keys that cannot be compared."""
         of, elements = of_elements(self.inputs[0]), elements_of(self.inputs[0], table)
         self.like._sorted(of.value_class.of(elements if is_ordered(of) else [(each, 1) for each in elements]))

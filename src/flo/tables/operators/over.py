@@ -18,13 +18,13 @@ from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
 from flo.tables.functions import (
     beside,
-    by_columns,
     group_keys,
     group_numbers,
     own_columns,
     plain_columns,
     result_layout,
     results,
+    runs_on_columns,
 )
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.ordering import by_key, ordering_columns
@@ -37,7 +37,7 @@ from flo.tables.state.order import Comparison, Order, comparison, comparisons, o
 from flo.tables.state.ranked import Ranked, groups_in, ranked_run
 from flo.tables.state.run import Run, pairs
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import consolidate_table, fitting, with_weights
+from flo.tables.state.trace import add_checked, consolidate_table, with_weights
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.over import Over
@@ -99,7 +99,7 @@ class OverTables(OnTables[Over]):
     def by_row(self) -> bool:
         like = self.like
         called = (like.by, like.key, *(f for function in like.functions for f in function.functions))
-        return not all(map(by_columns, called))
+        return not all(map(runs_on_columns, called))
 
     def key_numbers(self, place: int, table: pa.Table) -> Numbers:
         return group_numbers(self.like.by, self.inputs[0], table)
@@ -192,9 +192,9 @@ class OverTables(OnTables[Over]):
         )
 
     def _before(self, near: Near, changed: Changed, kept: Indices, numbers: Indices) -> Before | None:
-        """What stands before the stretches of partitions, one of each: in the runs, and among the rows read.
+        """Returns what precedes the stretches, one for each partition, in the runs and among the rows read.
 
-        None if a row there was retracted in another run than it came in: then it is not known what is the least."""
+        None if one of these rows was retracted in another run than it came in: then the least is unknown."""
         count = int(numbers[-1]) + 1
         firsts = np.searchsorted(numbers, np.arange(count))
         groups = changed.owners[kept[firsts]]  # anchors are by group, and so are stretches
@@ -296,7 +296,7 @@ class OverTables(OnTables[Over]):
         return consolidate_table(with_weights(shown, weights))
 
     def _read(self, function: WindowFunction, table: pa.Table) -> Read | None:
-        """What a function reads of the rows."""
+        """Returns the values that a function reads from the rows."""
         if function.kind in NUMBERING:
             return None
         of = self.inputs[0]
@@ -346,7 +346,7 @@ def _consolidated(
     places, firsts = order.sorted(table, owners, in_parts=True)
     weights, source = numbers_in(table, WEIGHT)[places], source[places]
     was, new, owing = (np.add.reduceat(np.where(source == kind, weights, 0), firsts) for kind in (OLD, NEW, OWED))
-    sums, which = fitting(fitting(was, new), owing), np.zeros(len(places), np.int64)
+    sums, which = add_checked(add_checked(was, new), owing), np.zeros(len(places), np.int64)
     which[firsts[1:]] = 1
     distinct = np.empty(len(places), np.int64)
     distinct[places] = np.cumsum(which)
@@ -420,7 +420,7 @@ def _different(
 
 @register_in(FORMS, Over)
 def over(like: Over, inputs: StreamTypes) -> Operator | None:
-    """Where columns have the order that Python gives the keys, and the functions run on columns."""
+    """Returns the form of `over`, if columns are ordered as in Python, and the functions run on columns."""
     of = inputs[0].collection
     layout, key = layout_of(of), result_layout(like.key, of)
     if not comparisons(key) or not all(_runs_on_columns(function, of) for function in like.functions):
@@ -431,7 +431,7 @@ def over(like: Over, inputs: StreamTypes) -> Operator | None:
 
 def _runs_on_columns(function: WindowFunction, of: Collection) -> bool:
     layout = result_layout(function.of, of)
-    if layout is None or not by_columns(function.where):
+    if layout is None or not runs_on_columns(function.where):
         return False
     if function.kind in ("sum", "avg"):
         kind = layout.cells[0].arrow

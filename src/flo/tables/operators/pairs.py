@@ -20,7 +20,7 @@ from flo.tables.functions import elements_of, result_layout, results
 from flo.tables.groups import Groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement, add_deltas
 from flo.tables.operators.sequences import side_by_side
-from flo.tables.state.order import Comparison, comparisons, dense
+from flo.tables.state.order import Comparison, comparisons, rank_densely
 from flo.tables.state.run import pairs
 from flo.tables.translate import form_of
 from flo.tables.values import Rows, layout_of, of_elements
@@ -242,7 +242,9 @@ class MergeTables(PairTables[MergeSorted]):
         before = [self._table(last) for last in self.last]
         tables = [table for side in zip(before, keys, strict=True) for table in side]
         columns = pa.concat_tables(tables).columns
-        numbers = dense([of.numbers(one_chunk(column)) for of, column in zip(self._compared, columns, strict=True)])
+        numbers = rank_densely(
+            [of.numbers(one_chunk(column)) for of, column in zip(self._compared, columns, strict=True)]
+        )
         cuts = np.cumsum([len(before[0]) + len(keys[0])])
         found = []
         for index, (mine, known) in enumerate(zip(np.split(numbers, cuts), before, strict=True)):

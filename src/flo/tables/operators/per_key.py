@@ -28,17 +28,26 @@ from flo.tables.keyed import (
     ENDED,
     KeyedRows,
     announce_keys,
+    expect_keyed,
     has_key_columns,
     key_layout,
     key_names,
     key_schema,
     keys_in,
-    of_keys,
 )
-from flo.tables.operator import Grouping, OnTables, Op, add_deltas, columnar, given, plain, register_in
+from flo.tables.operator import (
+    Grouping,
+    OnTables,
+    Op,
+    add_deltas,
+    register_in,
+    to_output_type,
+    to_table_type,
+    to_value_type,
+)
 from flo.tables.operators.keyed import OnKeyed, keyed_delta
 from flo.tables.operators.lattices import LVars
-from flo.tables.operators.weights import NOTHING, chosen, new_rows, totals, weights_in, weights_of
+from flo.tables.operators.weights import NOTHING, new_rows, select_rows, totals, weights_in, weights_of
 from flo.tables.state.run import Run, run_of
 from flo.tables.state.trace import Trace, alike, with_weights
 from flo.tables.streams import NUMBER, KeyedStreamColumns, KeyedStreams, Streams, keyed_form, numbers
@@ -131,20 +140,20 @@ class OfEveryKey(OnKeyed[Op]):
         return replace(
             self,
             like=self.like.typed(inner(inputs)),
-            inputs=tuple(plain(stream).collection for stream in inputs),
-            outputs=tuple(plain(stream).collection for stream in self.type(inputs)),
-            keys=key_names(plain(inputs[0]).collection),
+            inputs=tuple(to_value_type(stream).collection for stream in inputs),
+            outputs=tuple(to_value_type(stream).collection for stream in self.type(inputs)),
+            keys=key_names(to_value_type(inputs[0]).collection),
         )
 
 
 def key_of(inputs: StreamTypes) -> Any:
     """The type of the keys."""
-    return of_keys(plain(inputs[0]).collection).key
+    return expect_keyed(to_value_type(inputs[0]).collection).key
 
 
 def inner(inputs: StreamTypes) -> StreamTypes:
     """The types under each key."""
-    return tuple(StreamType(of_keys(plain(stream).collection).inner, stream.bounded) for stream in inputs)
+    return tuple(StreamType(expect_keyed(to_value_type(stream).collection).inner, stream.bounded) for stream in inputs)
 
 
 @dataclass(frozen=True)
@@ -155,7 +164,7 @@ class WithForm(OfEveryKey[Op]):
 
     def typed(self, inputs: StreamTypes) -> Self:
         typed = super().typed(inputs)
-        tables: Any = tuple(map(given, inner(inputs)))
+        tables: Any = tuple(map(to_output_type, inner(inputs)))
         return replace(typed, form=replace(self.form.typed(tables), keys=typed.keys))
 
     def with_origins(self, like: Self) -> Self:
@@ -204,8 +213,8 @@ class FormOfEveryKey(WithForm[Operator]):
         return super().consume_steps(values, onwards=onwards)
 
     def _consume_streams(self, value: KeyedStreams, *, onwards: bool) -> Iterator[Step]:
-        """All streams; if the operator raises, those of each key before the first at fault, and then what the namesake
-        raises."""
+        """Consumes all streams. If the operator raises, it consumes those of each key before the first at fault, then
+        raises as on values."""
         try:
             operator, outputs = self.take_in(value)
         except Exception as error:
@@ -254,7 +263,7 @@ class FormOfEveryKey(WithForm[Operator]):
         return replace(self.reset(), form=self.form.reset()), tuple(outputs)
 
     def _ended_by_all(self, values: tuple[KeyedRows, ...]) -> tuple[Self, pa.Table]:
-        """What is said of keys: all inputs say which are there, so one is enough; all must say that a key has ended."""
+        """Returns the announcements of keys: new ones of the first input, as all announce the same, and ends in all."""
         first = values[0].keys
         new = first.filter(pc.invert(first[ENDED]))
         gone = pa.concat_tables([value.keys.filter(value.keys[ENDED]).select(list(self.keys)) for value in values])
@@ -266,22 +275,22 @@ class FormOfEveryKey(WithForm[Operator]):
         return replace(self, ends=self.ends.extended(delta)), pa.concat_tables([new, ended])
 
     def _ended_by_itself(self, form: OnTables[Operator], table: pa.Table, said: pa.Table) -> pa.Table:
-        """What is said of keys, with the ends that the operator has just made, and without ends of what had ended."""
+        """Returns the announcements of keys, with the ends that the operator has just made, and no earlier ones."""
         known, parts = Groups.of(said.filter(said[ENDED]), self.keys).keys, [said.filter(pc.invert(said[ENDED]))]
-        parts.append(announce_keys(chosen(known, np.flatnonzero(~form.has_ended(known))).table, ended=True))
+        parts.append(announce_keys(select_rows(known, np.flatnonzero(~form.has_ended(known))).table, ended=True))
         if table.num_rows:
             keys = Groups.of(table.select(list(self.keys)), self.keys).keys
             now = form.has_ended(keys) & ~self.form.has_ended(keys)
-            parts.append(announce_keys(chosen(keys, np.flatnonzero(now)).table, ended=True))
+            parts.append(announce_keys(select_rows(keys, np.flatnonzero(now)).table, ended=True))
         return pa.concat_tables(parts)
 
     def _closed(self, form: OnTables[Operator], said: pa.Table) -> tuple[Self, Any, pa.Table, Deltas]:
-        """(with what is said of keys, the operator when those that have ended are closed, what is said then, and what
-        was due)."""
+        """Closes the keys that have ended. Returns this operator, its form, the announcements of keys, and the last
+        outputs."""
         new = said.filter(pc.invert(said[ENDED])).select(list(self.keys))
         opened = self.open.extended(run_of(with_weights(new, np.ones(new.num_rows, np.int64)), self.keys))
         gone = Groups.of(said.filter(said[ENDED]), self.keys).keys
-        gone = chosen(gone, np.flatnonzero(weights_in(opened, gone)))
+        gone = select_rows(gone, np.flatnonzero(weights_in(opened, gone)))
         if not gone.rows:
             return replace(self, open=opened), form, announce_keys(new), (None,) * len(self.outputs)
         after, last = form.close(gone)
@@ -290,7 +299,7 @@ class FormOfEveryKey(WithForm[Operator]):
         return replace(self, open=left), after, said, last
 
     def _delta(self, index: int, delta: Any, said: pa.Table) -> Delta:
-        """An output of the operator, with what is said of keys."""
+        """Returns an output of the operator, with the announcements of keys."""
         of: Any = self.outputs[index]
         if isinstance(of.inner, LVar):
             return _lvars(of, delta, said)
@@ -305,7 +314,7 @@ class FormOfEveryKey(WithForm[Operator]):
 
 
 def _parts(value: KeyedStreams, faulty: Indices) -> tuple[KeyedStreams, KeyedStreams]:
-    """What does not come behind a stream at fault of the same key, and what does. That a key is there, all may know."""
+    """Splits streams: those before the first at fault of the same key, with all new keys, and the rest."""
     whose = pa.concat_tables([value.owners, value.keys.select(value.owners.column_names)])
     order, firsts = alike(whose)  # of a key, ends come behind streams
     marked = np.zeros(len(order), np.int64)
@@ -345,14 +354,14 @@ def _lvars(of: Keyed[Any, Any], delta: LVars | None, said: pa.Table) -> KeyedVal
 
 @register_in(FORMS, PerKey)
 def per_key(like: PerKey, inputs: StreamTypes) -> Graph | None:
-    """Where operators of the body have forms for every key. The others run on values, in a `per_key` of their own."""
+    """Translates a `per_key` whose operators have forms. The other operators run on values, in a `per_key` each."""
     if not all(has_key_columns(stream.collection) for stream in inputs):
         return None
     schemas = {str(key_schema(stream.collection)) for stream in inputs}
     types = inner_types(like, inputs)
     if len(schemas) > 1 or len({stream.bounded for stream in types}) > 1:
         return None
-    tables: Any = tuple(map(columnar, inputs))
+    tables: Any = tuple(map(to_table_type, inputs))
     found = for_every_key(like.graph, tables, isinstance(types[0].collection, ZSet))  # type: ignore[arg-type]
     if found is None:
         return None
@@ -382,11 +391,11 @@ def _one(
     outputs = operator.judge(inner(inputs)).outputs
     if weighted and not all(isinstance(output.collection, ZSet) for output in outputs):
         return None
-    wanted = tuple(map(columnar, inputs))
+    wanted = tuple(map(to_table_type, inputs))
     have_forms = None not in wanted and all(keyed_form(Keyed(key_of(inputs), out.collection)) for out in outputs)
     form = _form(operator, inner(inputs)) if have_forms else None
     if form is None:
-        form, wanted = PerKey(Node(None, operator, origin)), tuple(map(plain, inputs))
+        form, wanted = PerKey(Node(None, operator, origin)), tuple(map(to_value_type, inputs))
     given = form.judge(wanted).outputs  # type: ignore[arg-type]
     if any(one.bounded != other.bounded for one, other in zip(given, outputs, strict=True)):
         return None
@@ -397,7 +406,7 @@ def _one(
 def _form(operator: Operator, inputs: StreamTypes) -> Operator | None:
     form: Any = None
     if isinstance(operator, (Nest, Flatten)):  # of whole streams
-        form = CHOICES[type(operator)](operator, tuple(map(given, inputs)))  # type: ignore[arg-type]
+        form = CHOICES[type(operator)](operator, tuple(map(to_output_type, inputs)))  # type: ignore[arg-type]
         form = form and form[1]
     elif type(operator) in FORMS:
         form = FORMS[type(operator)](operator, inputs)

@@ -15,9 +15,10 @@ from flo.columns.layout import VALUE, Layout
 from flo.core.elements import returned_type
 from flo.core.operator import Deltas, Operator
 from flo.tables.functions import beside, elements_of, written
-from flo.tables.groups import Counts, Groups, by_groups, group_name, with_keys
+from flo.tables.groups import Counts, Groups, group_name, key_by_groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement
 from flo.tables.operators.weights import NOTHING, new_rows
+from flo.tables.state.limbs import Addends
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Totals, as_array, numbers_in, run_of_sums, sums_of
 from flo.tables.state.trace import Latest, Trace, added
@@ -44,7 +45,7 @@ class ResultTables(OnTables[Op]):
 
     @abstractmethod
     def added(self, groups: Groups) -> Self:
-        """With these rows."""
+        """Returns the operator after these rows."""
 
     @abstractmethod
     def results(self, groups: Run) -> pa.Table | None:
@@ -70,7 +71,7 @@ def weights_beside(table: pa.Table) -> Indices:
 @final
 @dataclass(frozen=True)
 class CountTables(ResultTables[Count]):
-    """How many elements there were."""
+    """Counts elements."""
 
     counts: Counts = field(default=Counts())
 
@@ -99,14 +100,14 @@ class SumTables(ResultTables[Sum]):
 
     def added(self, groups: Groups) -> Self:
         rows = groups.rows
-        indices, values = np.arange(rows.num_rows), {0: one_chunk(rows[VALUE])}
+        indices, values = np.arange(rows.num_rows), {0: Addends(one_chunk(rows[VALUE]))}
         delta = run_of_sums(
             groups.keys.table, groups.keys.keys, sums_of(weights_beside(rows), values, indices, groups.firsts)
         )
-        return replace(self, totals=by_groups(self.totals, groups.keys).extended(delta))
+        return replace(self, totals=key_by_groups(self.totals, groups.keys).extended(delta))
 
     def results(self, groups: Run) -> pa.Table:
-        sums, layout = by_groups(self.totals, groups).known(groups), layout_of(self.outputs[0])
+        sums, layout = key_by_groups(self.totals, groups).known(groups), layout_of(self.outputs[0])
         found = as_array(sums, 0, layout.cells[0].arrow, lambda index: group_name(groups, self.keys, index))
         return with_keys(pa.Table.from_arrays([found], schema=layout.schema), groups, self.keys)
 
@@ -131,7 +132,7 @@ class Accumulating(OnTables[F]):
         if not self.keys:
             return [*self.one] or [like.acc]
         found = [like.acc] * groups.rows
-        indices, rows = by_groups(self.reached, groups).known(groups)
+        indices, rows = key_by_groups(self.reached, groups).known(groups)
         if rows is not None:
             layout = Layout.of(returned_type(like.f))
             assert layout is not None
@@ -145,7 +146,7 @@ class Accumulating(OnTables[F]):
             return replace(self, one=tuple(results))
         like = self.like
         delta = Run(groups.columns, groups.keys, beside(groups.table, written(results, returned_type(like.f))))
-        return replace(self, reached=by_groups(self.reached, groups).extended(delta))
+        return replace(self, reached=key_by_groups(self.reached, groups).extended(delta))
 
     @calling
     def called_by_group(self, groups: Groups) -> tuple[Self, list[Any]]:
@@ -195,8 +196,8 @@ class LastTables(ResultTables[Last]):
     def added(self, groups: Groups) -> Self:
         newest = take_rows(groups.rows, np.cumsum(groups.counts) - 1)  # a copy: a slice would hold on to all of them
         table = newest if self.keys else beside(newest, groups.keys.table)
-        return replace(self, kept=by_groups(self.kept, groups.keys).extended(replace(groups.keys, table=table)))
+        return replace(self, kept=key_by_groups(self.kept, groups.keys).extended(replace(groups.keys, table=table)))
 
     def results(self, groups: Run) -> pa.Table | None:
-        _, rows = by_groups(self.kept, groups).known(groups)
+        _, rows = key_by_groups(self.kept, groups).known(groups)
         return None if rows is None else rows.select([*self.keys, *schema_of(self.inputs[0]).names])

@@ -23,7 +23,7 @@ from flo.tables.operators.clocks import microseconds
 from flo.tables.operators.ordering import Arranged
 from flo.tables.operators.results import Accumulating
 from flo.tables.state.run import Run
-from flo.tables.streams import Streams, inner_of, numbered, of_streams
+from flo.tables.streams import Streams, add_stream_numbers, expect_nested, inner_of
 from flo.tables.translate import form_of
 from flo.tables.values import layout_of, of_elements, schema_of
 from flo.values.operators.sequences import Enumerate, Scan, Take, Window
@@ -57,7 +57,7 @@ class PositionTables(OnTables[Op]):
     counts: Counts = field(default=Counts())
 
     def placed(self, table: pa.Table) -> tuple[Self, Groups, Indices]:
-        """(the operator after these rows, the rows by group, the position of each row)."""
+        """Returns the operator after these rows, the rows by group, and the position of each row."""
         groups = Groups.of(table, self.keys)
         before = groups.beside(self.counts.known(groups.keys))
         after = replace(self, counts=self.counts.added(groups.keys, groups.counts))
@@ -152,7 +152,9 @@ class SpanTables(OnTables[Window]):
         of: Any = self.outputs[0]
         opened = self.opened.table()
         table = pa.concat_tables(more if opened is None else [opened, *more])
-        return Streams(of, len(counts), (numbered(self.inner(table), np.repeat(np.arange(len(counts)), counts)),))
+        return Streams(
+            of, len(counts), (add_stream_numbers(self.inner(table), np.repeat(np.arange(len(counts)), counts)),)
+        )
 
     def ends(self, table: pa.Table) -> list[int]:
         """For each window that ends, the number of rows that have arrived when it ends."""
@@ -172,7 +174,7 @@ class SpanTables(OnTables[Window]):
 
     def inner(self, table: pa.Table) -> pa.Table:
         """The rows as inner streams have them."""
-        (of,) = inner_of(of_streams(self.outputs[0]))
+        (of,) = inner_of(expect_nested(self.outputs[0]))
         values = one_chunk(table["0"])
         columns = [values] if layout_of(of).form == "value" else values.flatten()
         return pa.Table.from_arrays(columns, schema=schema_of(of))

@@ -59,7 +59,7 @@ class Spans:
         return Spans(self.groups[indices], self.first[indices], self.last[indices])
 
     def with_others(self, *others: Spans) -> Spans:
-        """All, in their order."""
+        """Returns these and the other sessions, in order."""
         if not any(map(len, others)):
             return self
         every = (self, *others)
@@ -69,7 +69,7 @@ class Spans:
         return Spans(groups, first, last).of(np.lexsort((first, groups)))
 
     def holding(self, groups: Indices, times: Times) -> Indices:
-        """Which of them each time of a group is in, or -1."""
+        """Returns the index of the session that holds each time of a group; -1 if none does."""
         count = len(self)
         if not count:
             return np.full(len(times), -1)
@@ -95,7 +95,7 @@ class OpenSessions(Trace):
     term = "sessions"
 
     def of(self, keys: Run, dtype: Any) -> Spans:
-        """Those of these keys."""
+        """Returns the sessions of these keys."""
         nothing = np.zeros(0, dtype)
         met = [(run.table, *pairs(keys, run)) for run in self.runs]
         groups = np.concatenate([nothing.astype(np.int64), *(ours for _, ours, _ in met)])
@@ -111,7 +111,7 @@ class OpenSessions(Trace):
         return spans.of(starts[added(weights[order], starts) > 0]) if len(starts) else spans
 
     def changed(self, keys: Run, before: Spans, after: Spans) -> OpenSessions:
-        """With the sessions `after` of these keys, where there were those `before`."""
+        """Replaces the sessions `before` of these keys by the sessions `after`."""
         parts = [_weighted(keys, before, -1), _weighted(keys, after, 1)]
         delta = totals(pa.concat_tables(parts), (*keys.columns, FIRST, LAST))
         return replace(self, columns=keys.columns).extended(run_of(delta.table, keys.columns))
@@ -145,7 +145,7 @@ class Merging:
         return found
 
     def add(self, first: Any, last: Any, mark: Any) -> None:
-        """Rows that are not late: a session of their own, or part of those that are near."""
+        """Adds rows that are not late: as new sessions, or to sessions that are near."""
         near = self.near(first, last)
         if not near and last + self.gap <= mark:
             self._end((first, last))
@@ -162,7 +162,7 @@ class Merging:
         return time + self.gap <= mark and not self.near(time, time)
 
     def close(self, mark: Any) -> None:
-        """Closes what has ended when the watermark is here."""
+        """Closes the sessions that have ended at this watermark."""
         while (span := self.spans.first()) is not None and span[1] + self.gap <= mark:
             self.spans = self.spans.removed(span)
             self._end(span)
@@ -173,7 +173,7 @@ class Merging:
         self.horizon = end if self.horizon is None else max(self.horizon, end)
 
     def take(self, times: Times, kept: Times, marks: Times) -> Indices:
-        """Takes rows in, in turns: between two rows behind the watermark, all rows at once. Gives those that are late.
+        """Adds rows, and returns those that are late. Rows between two that are behind the watermark are added at once.
 
         A row that is not behind the watermark is never late, and cannot follow a session that has closed: of such rows,
         it does not matter when in a delta each one comes. So they are sorted, and only what they amount to, [first,
@@ -258,7 +258,7 @@ class Sessions(Windower):
         return found.of(over), found.of(~over)
 
     def _merged(self, spans: Spans) -> Spans:
-        """Those that are less than the gap apart as one."""
+        """Merges sessions that are less than the gap apart."""
         if not len(spans):
             return spans
         until = running_max(spans.last, spans.groups)
@@ -320,7 +320,7 @@ class Sessions(Windower):
 @final
 @dataclass(frozen=True)
 class SessionsClosing(Closing):
-    """These sessions; the number of one is its place among them."""
+    """The sessions that close; each is numbered by its index."""
 
     windower: Sessions
     groups: Indices

@@ -16,10 +16,10 @@ from flo.tables.groups import rows_of, run_by
 from flo.tables.operator import Cut, Grouping, Op, Placement, kept, register_in
 from flo.tables.operators.elementwise import CountedTables, Stateless, like_rows
 from flo.tables.operators.pairs import InTurn
-from flo.tables.operators.weights import NOTHING, chosen, drop_side, new_rows, totals, weights_in, weights_of
-from flo.tables.state.keys import comparable, keys_of
+from flo.tables.operators.weights import NOTHING, drop_side, new_rows, select_rows, totals, weights_in, weights_of
+from flo.tables.state.keys import are_comparable, keys_of
 from flo.tables.state.run import Run
-from flo.tables.state.trace import Trace, consolidate_table, fitting, with_weights
+from flo.tables.state.trace import Trace, add_checked, consolidate_table, with_weights
 from flo.tables.translate import FORMS, form_of
 from flo.tables.values import WEIGHT, Rows, layout_of, of_elements
 from flo.values.operators.bags import Distinct as SequenceDistinct
@@ -49,7 +49,7 @@ class Remembering(Stateless[Op]):
 @final
 @dataclass(frozen=True)
 class DistinctTables(Remembering[Distinct | Positive]):
-    """distinct of z-sets, and their positive part: what is there depends on the weight of each row."""
+    """distinct of z-sets, and their positive part: a row is present if its weight is positive."""
 
     rows: Trace = kept(NOTHING, Cut.BY_KEY)
 
@@ -58,17 +58,17 @@ class DistinctTables(Remembering[Distinct | Positive]):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         delta = totals(table, self.names())
         before = weights_in(self.rows, delta)
-        changed = self.like.weight_of(fitting(before, weights_of(delta))) - self.like.weight_of(before)
+        changed = self.like.weight_of(add_checked(before, weights_of(delta))) - self.like.weight_of(before)
         moved = np.flatnonzero(changed)
         grown = replace(self, rows=self.rows.extended(delta))
-        return grown, (self.emitted(chosen(delta, moved, changed[moved]).table),)
+        return grown, (self.emitted(select_rows(delta, moved, changed[moved]).table),)
 
 
 @form_of(SequenceDistinct)
 @final
 @dataclass(frozen=True)
 class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
-    """to_bag and to_zset of sets, and distinct of sequences: rows that were not there before, as they came."""
+    """to_bag and to_zset of sets, and distinct of sequences: emits rows when they first arrive, in order."""
 
     seen: Trace = kept(NOTHING, Cut.BY_KEY)
 
@@ -96,7 +96,7 @@ class NewTables(Remembering[ToBag | ToZSet | SequenceDistinct]):
 @final
 @dataclass(frozen=True)
 class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
-    """zset_to_bag and zset_to_set: at the end, and never with weights below zero."""
+    """zset_to_bag and zset_to_set: emits rows at the end; negative weights are an error."""
 
     rows: Trace = kept(NOTHING, Cut.BY_KEY)
 
@@ -127,7 +127,8 @@ class FromZSetTables(Remembering[ZSetToBag | ZSetToSet]):
 @final
 @dataclass(frozen=True)
 class IntersectionTables(Remembering[Intersection]):
-    """Rows that are new on one side, and there on the other. When one side has ended, the other is not remembered."""
+    """intersection: emits rows that are new on one side and present on the other. When a side has ended, rows of the
+    other are no longer kept."""
 
     left: Trace = kept(NOTHING, Cut.BY_KEY)
     right: Trace = kept(NOTHING, Cut.BY_KEY)
@@ -145,8 +146,8 @@ class IntersectionTables(Remembering[Intersection]):
         right_trace = self.right if self.ended_side == 0 else self.right.extended(other)
         grown = replace(self, left=left_trace, right=right_trace)
         parts = [
-            chosen(one, np.flatnonzero(weights_in(grown.right, one))).table,
-            chosen(other, np.flatnonzero(weights_in(self.left, other))).table,
+            select_rows(one, np.flatnonzero(weights_in(grown.right, one))).table,
+            select_rows(other, np.flatnonzero(weights_in(self.left, other))).table,
         ]
         layout = layout_of(self.outputs[0])
         found = [like_rows(layout.fitted(part), part, self.keys) for part in parts]
@@ -176,7 +177,7 @@ class DifferenceTables(InTurn[Difference], Remembering[Difference]):
         if right.num_rows:
             return replace(self, gone=self.gone.extended(new_rows(self.gone, right, self.names(1)))), (None,)
         rows = totals(left, self.names(0))
-        return self, (self.emitted(chosen(rows, np.flatnonzero(weights_in(self.gone, rows) == 0)).table),)
+        return self, (self.emitted(select_rows(rows, np.flatnonzero(weights_in(self.gone, rows) == 0)).table),)
 
 
 @register_in(FORMS, ToBag, ToZSet)
@@ -192,4 +193,6 @@ def _are_comparable(inputs: StreamTypes) -> bool:
     one, other = (layout_of(stream.collection) for stream in inputs)
     if one.form != other.form or len(one.cells) != len(other.cells):
         return False
-    return all(a.kind == b.kind and comparable(a.arrow, b.arrow) for a, b in zip(one.cells, other.cells, strict=True))
+    return all(
+        a.kind == b.kind and are_comparable(a.arrow, b.arrow) for a, b in zip(one.cells, other.cells, strict=True)
+    )

@@ -15,7 +15,6 @@ from flo.core.collection import Collection
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
-from flo.core.term import Call, Lowering, Term, register
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.row_order import order_numbers
@@ -31,6 +30,8 @@ from flo.values.operators.upserts import Upsert
 class Current(Latest):
     """The latest change of each key, in the order in which they came. A deleted key is dropped when nothing older is
     left that it hides."""
+
+    term = "current"
 
     def extended(self, delta: Run) -> Current:
         grown = super().extended(delta)
@@ -53,16 +54,10 @@ class Current(Latest):
     def __hash__(self) -> int:
         return hash(Current)
 
-    def lower(self, lower: Lowering) -> Term:
-        return Call("current", (self.columns, tuple(lower(run) for run in self.runs)))
-
-
-register("current", lambda columns=(), runs=(): Current(tuple(columns), tuple(runs)))
-
 
 @dataclass(frozen=True)
 class OfChanges(OnTables[Upsert]):
-    """Changes by their key. The old row of a key is taken back, and the new one inserted."""
+    """Changes by their key. The old row of a key is retracted, and the new one inserted."""
 
     placement = Placement.BY_KEY
     grouping = Grouping.ANY
@@ -192,7 +187,7 @@ def expect_once(of: Collection, table: pa.Table) -> None:
         f"two changes of {{input}} with the key {shown[:120]} came in one micro-batch, whose rows have no order",
         facts=(("key", ", ".join(shape.key)),),
         instead=(
-            (f'flow.table("{shape.name}", …, order_by="at")', "a column of which the largest value counts"),
+            (f'flow.table("{shape.name}", …, order_by="at")', "the change with the largest value wins"),
             (f'order={{"{shape.name}": "at"}}', "a column that increases from change to change"),
         ),
     )

@@ -14,7 +14,7 @@ from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.operator import OnTables
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.run import Run, pairs
-from flo.tables.state.trace import Trace, added, alike, fitting, weight_overflow, with_weights
+from flo.tables.state.trace import Trace, add_checked, added, alike, weight_overflow, with_weights
 from flo.tables.values import WEIGHT
 
 NOTHING = Trace(())
@@ -65,7 +65,7 @@ def multiply_weights(one: pa.ChunkedArray, other: Any) -> pa.ChunkedArray:
         raise weight_overflow() from None
 
 
-def chosen(run: Run, which: Indices, weights: Indices | None = None) -> Run:
+def select_rows(run: Run, which: Indices, weights: Indices | None = None) -> Run:
     """Some rows of a run, in their order, with other weights if they are given."""
     if len(which) == run.rows and weights is None:
         return run
@@ -74,25 +74,25 @@ def chosen(run: Run, which: Indices, weights: Indices | None = None) -> Run:
     return Run(run.columns, keys, table if weights is None else with_weights(table, weights))
 
 
-def matching(rows: Run, trace: Trace) -> Run:
+def select_matching(rows: Run, trace: Trace) -> Run:
     """The rows whose key is in a trace."""
     found = np.zeros(rows.rows, bool)
     for run in trace:
         found[pairs(rows, run.each_key)[0]] = True
-    return chosen(rows, np.flatnonzero(found))
+    return select_rows(rows, np.flatnonzero(found))
 
 
 def new_rows(seen: Trace, table: pa.Table, columns: tuple[str, ...]) -> Run:
     """The rows that were not there before, each once."""
     rows = totals(table, columns)
     new = np.flatnonzero(weights_in(seen, rows) == 0)
-    return chosen(rows, new, np.ones(len(new), np.int64))
+    return select_rows(rows, new, np.ones(len(new), np.int64))
 
 
 def find_flips(trace: Trace, delta: Run) -> Indices:
     """For each row of a delta: 1 if its weight rises above zero, -1 if it falls to zero or below, else 0."""
     before = weights_in(trace, delta)
-    after = fitting(before, weights_of(delta))
+    after = add_checked(before, weights_of(delta))
     return (after > 0).astype(np.int64) - (before > 0)
 
 
@@ -118,12 +118,12 @@ class Partners(Lowerable):
         changed = find_flips(self.keys, keys)
         moved = np.flatnonzero(changed)
         kept = Run(columns, rows.keys, rows.table.select([*columns, WEIGHT]))
-        return Partners(self.rows.extended(kept), self.keys.extended(keys)), chosen(keys, moved, changed[moved])
+        return Partners(self.rows.extended(kept), self.keys.extended(keys)), select_rows(keys, moved, changed[moved])
 
     def keys_only(self) -> Partners:
         """The keys alone, for when no more rows will arrive."""
-        keys = [chosen(run, np.flatnonzero(weights_of(run) > 0)) for run in self.keys.consolidated()]
-        ones = [chosen(run, np.arange(run.rows), np.ones(run.rows, np.int64)) for run in keys if run.rows]
+        keys = [select_rows(run, np.flatnonzero(weights_of(run) > 0)) for run in self.keys.consolidated()]
+        ones = [select_rows(run, np.arange(run.rows), np.ones(run.rows, np.int64)) for run in keys if run.rows]
         return Partners(NOTHING, replace(self.keys, runs=tuple(ones)))
 
     def there(self, rows: Run) -> Indices:

@@ -33,7 +33,7 @@ from flo.tables.operators.clocks import (
 )
 from flo.tables.state.panes import Panes
 from flo.tables.state.run import Run
-from flo.values.event_time import place
+from flo.values.event_time import find_window
 from flo.values.operators.sequences import Batch
 from flo.values.operators.windows import Sliding, Tumbling
 
@@ -86,11 +86,11 @@ class Closing(ABC):
 
     @abstractmethod
     def holding(self, groups: Indices, times: Times) -> tuple[Indices, Indices | None]:
-        """For rows that waited: (the first window that closes and holds each, how many there are; None for one)."""
+        """Returns for rows that waited: the first closing window of each, and how many there are (None for one)."""
 
     @abstractmethod
     def bounds(self, numbers: Indices) -> tuple[Times, Times]:
-        """Where the windows of these numbers begin and end."""
+        """Returns the bounds of the windows with these numbers."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Assigned:
     """The last time of the last session of each group that has closed; see `Reading.closed`."""
 
     def only(self, own: Any) -> Assigned:
-        """Without rows that are not its own: whether each row of the delta is."""
+        """Drops rows that do not belong to this shard; `own` says for each row of the delta whether it does."""
         mine = own[self.rows]
         counts = None if self.counts is None else self.counts[mine]
         late, rows, first = self.late[own[self.late]], self.rows[mine], self.first[mine]
@@ -134,11 +134,11 @@ class Windower(ABC):
     def remaining(
         self, keys: Run, before: Reading, opened: OpenSessions | None, panes: Panes
     ) -> tuple[Closing, OpenSessions | None]:
-        """(all windows of these keys that are open, what is open without them): their streams have ended."""
+        """Returns the open windows of these keys, whose streams have ended, and the sessions without them."""
 
     @abstractmethod
     def gone(self, reading: Reading) -> Times:
-        """The time before which rows of a key no longer wait, when its clock has come so far."""
+        """Returns the time before which no rows of a key wait, given its clock."""
 
 
 Make: TypeAlias = Callable[[Any, Any], Windower]
@@ -174,7 +174,7 @@ class Grid(Windower):
         if times.dtype == np.int64:
             return times // self.slide
         if times.dtype == object:
-            return np.array([place(time, self.slide) for time in times], object)
+            return np.array([find_window(time, self.slide) for time in times], object)
         windows = (times // self.slide).astype(np.int64)
         windows -= self.start(windows) > times
         return windows + (self.start(windows + 1) <= times)
@@ -192,7 +192,7 @@ class Grid(Windower):
         return windows
 
     def _open(self, times: Times, marks: Times | None) -> tuple[Any, Any, Indices]:
-        """(the first window that holds each time and is open at its watermark, the last one, which times are late)."""
+        """Returns the first and the last open window of each time at its watermark, and which times are late."""
         first, last = self.holding(times)
         if marks is None:
             return first, last, np.zeros(0, np.int64)
@@ -221,7 +221,7 @@ class Grid(Windower):
         return Assigned(late, rows, _whole(first[rows]), counts, last >= stop, closing, opened, closed)
 
     def _closing(self, before: Reading, stops: Any) -> AlignedClosing:
-        """Of the groups that had rows: the windows that were open, up to a stop; all of them if there is none."""
+        """Returns the open windows of the groups that had rows, up to `stop` if there is one."""
         known = np.flatnonzero(before.known)
         begin = self._begin(before.latest[known])
         until, gone = None, EVERY_TIME

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, arranged, expand_ranges, grouped, take_rows
+from flo.columns.indices import Indices, expand_ranges, grouped, sort_indices, take_rows
 from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamTypes
@@ -24,12 +24,12 @@ from flo.tables.groups import Groups
 from flo.tables.operator import Grouping, OnTables, Placement
 from flo.tables.operators.clocks import Clock, Times, has_numbers, ids_of, new_clock
 from flo.tables.operators.sessions import OpenSessions
-from flo.tables.operators.weights import chosen
+from flo.tables.operators.weights import select_rows
 from flo.tables.operators.windowers import WINDOWERS, Assigned, Closing, Timed, Windower
 from flo.tables.state.keys import Keys
 from flo.tables.state.panes import ARRIVAL, TIME, Panes
 from flo.tables.state.run import Run
-from flo.tables.streams import Streams, inner_of, numbered, of_streams
+from flo.tables.streams import Streams, add_stream_numbers, expect_nested, inner_of
 from flo.tables.translate import form_of
 from flo.tables.values import layout_of
 from flo.values.operators.sequences import Batch
@@ -72,9 +72,9 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         return (closed, self.emitted(late, 1)) if len(self.outputs) > 1 else (closed,)
 
     def added(self, groups: Groups, own: Any = None) -> tuple[Self, Streams | None, pa.Table | None]:
-        """(the operator after these rows, the windows that have closed, the rows that are late).
+        """Returns the operator after these rows, the windows that have closed, and the late rows.
 
-        Where only some rows are its `own`, the others move the clock, and nothing else.
+        If only some rows are its `own`, the others only move the clock.
         """
         windower = self.windower
         axis, clock = windower.axis, self.clock or new_clock(self.keys)
@@ -121,19 +121,19 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         return windower.gone(reading), reading.over
 
     def _kept(self, rows: pa.Table, times: Times) -> pa.Table:
-        """Rows as they wait."""
+        """Returns rows with the columns that waiting rows need."""
         return rows.select([*self.keys, *self._names])
 
     @property
     def _names(self) -> list[str]:
         """The columns of an element."""
-        return list(layout_of(inner_of(of_streams(self.outputs[0]))[0]).names)
+        return list(layout_of(inner_of(expect_nested(self.outputs[0]))[0]).names)
 
     def _found(self, keys: Run, closing: Closing) -> tuple[Indices, pa.Table | None, Panes]:
         """(the place of each row's group in `closing.groups`, the rows that waited for what closes, those left)."""
         if not len(closing.groups):
             return np.zeros(0, np.int64), None, self.opened
-        some = keys if len(closing.groups) == keys.rows else chosen(keys, closing.groups)
+        some = keys if len(closing.groups) == keys.rows else select_rows(keys, closing.groups)
         return self.opened.closed(some, closing.since, closing.until, closing.gone, self._gone)
 
     def _closed(self, groups: Groups, assigned: Assigned, owners: Indices, old: pa.Table | None) -> Streams | None:
@@ -142,7 +142,7 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         ids = ids_of(groups)[indices] if self.keys else indices[:0]
         tables = [groups.rows.select(self._names)] if len(indices) else []
         if old is not None:
-            order = arranged(old[ARRIVAL].to_numpy())
+            order = sort_indices(old[ARRIVAL].to_numpy())
             whose = owners[order] if self.keys else np.zeros(1, np.int64)  # one group, which numpy broadcasts
             old_first, old_counts = closing.holding(whose, old[TIME].to_numpy()[order])
             first = np.concatenate([old_first, first])
@@ -166,14 +166,14 @@ class WindowTables(OnTables[TimeWindows | Batch]):
         return replace(whole, owners=take_rows(groups.keys.table, ids)) if self.keys else whole
 
     def _streams(self, rows: pa.Table, streams: Indices, closing: Closing, windows: Indices) -> Streams:
-        """Whole windows: their rows, which window each is in, and their numbers."""
-        tables = [numbered(rows, streams)]
+        """Returns the windows as whole inner streams."""
+        tables = [add_stream_numbers(rows, streams)]
         of: Any = self.outputs[0]
         if getattr(self.like, "bounds", False):
             fields = layout_of(inner_of(of)[1]).schema
             bounds = zip(closing.bounds(windows), fields, strict=True)
             columns = [_column(each, field.type) for each, field in bounds]
-            tables.append(numbered(pa.Table.from_arrays(columns, schema=fields), np.arange(len(windows))))
+            tables.append(add_stream_numbers(pa.Table.from_arrays(columns, schema=fields), np.arange(len(windows))))
         return Streams(of, len(windows), tuple(tables))
 
     def __eq__(self, other: object) -> bool:
@@ -200,7 +200,7 @@ def _by_window(ids: Indices, windows: Indices) -> tuple[Indices, Indices, Indice
 
 
 def _take(table: pa.Table, indices: Indices) -> pa.Table:
-    """These rows; where they stand one after the other, without a copy."""
+    """Takes rows; adjacent ones without a copy."""
     count = len(indices)
     if indices[-1] - indices[0] == count - 1 and bool(np.all(np.diff(indices) == 1)):
         return table.slice(int(indices[0]), count)

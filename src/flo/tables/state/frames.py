@@ -30,7 +30,7 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Read:
-    """What a window function reads of each row: a value, its Python type, and whether the row counts."""
+    """The input of a window function for each row: a value, its Python type, and whether the row counts."""
 
     values: pa.Array
     kind: Any
@@ -109,7 +109,7 @@ class Units:
         return begins, np.maximum(begins, ends)
 
     def _at(self, offset: Any, side: int) -> Indices:
-        """Where a range begins (side 0) or ends (side 1): at the peers, or at an offset from the value."""
+        """Returns where a range begins (side 0) or ends (side 1): at the peers, or at an offset from the value."""
         if not offset:
             return self.peer_bounds[side]
         assert self.order is not None

@@ -49,9 +49,9 @@ def keys_of(columns: list[pa.ChunkedArray]) -> Keys:
     if not columns:
         raise ValueError("a key needs at least one column")
     first, *rest = (numbers_of(one_chunk(column)) for column in columns)
-    numbers, exact = mixed(first.numbers), first.exact and not rest
+    numbers, exact = mix_numbers(first.numbers), first.exact and not rest
     for other in rest:
-        numbers = mixed(numbers * _ODD + mixed(other.numbers))
+        numbers = mix_numbers(numbers * _ODD + mix_numbers(other.numbers))
     return Keys(numbers, exact)
 
 
@@ -59,7 +59,7 @@ def extended(keys: Keys, columns: list[pa.ChunkedArray]) -> Keys:
     """The key numbers of the columns of these keys and some more, as `keys_of` gives them for all together."""
     numbers = keys.numbers
     for column in columns:
-        numbers = mixed(numbers * _ODD + mixed(numbers_of(one_chunk(column)).numbers))
+        numbers = mix_numbers(numbers * _ODD + mix_numbers(numbers_of(one_chunk(column)).numbers))
     return Keys(numbers, keys.exact and not columns)
 
 
@@ -68,7 +68,7 @@ def has_fixed_width(kind: pa.DataType) -> bool:
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
 
 
-def mixed(numbers: Numbers) -> Numbers:
+def mix_numbers(numbers: Numbers) -> Numbers:
     """A bijection that spreads adjacent numbers over the whole range (the finalizer of splitmix64)."""
     x = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -112,14 +112,14 @@ def _of_many(array: pa.Array) -> Numbers:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         offsets = np.asarray(array.offsets).astype(np.int64)
         items = array.values.slice(offsets[0], offsets[-1] - offsets[0])
-        return _of_lists(offsets - offsets[0], mixed(numbers_of(items).numbers))
+        return _of_lists(offsets - offsets[0], mix_numbers(numbers_of(items).numbers))
     return _one_by_one(array)
 
 
 def _folded(words: Iterable[Numbers]) -> Numbers:
     numbers: Numbers | np.uint64 = np.uint64(0)
     for word in words:
-        numbers = mixed(numbers * _ODD + word)
+        numbers = mix_numbers(numbers * _ODD + word)
     return numbers  # type: ignore[return-value]
 
 
@@ -207,8 +207,10 @@ def same(left: list[pa.ChunkedArray], right: list[pa.ChunkedArray]) -> npt.NDArr
 
 
 def _equal(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
-    nulls, others = np.asarray(one.is_null()), np.asarray(other.is_null())
     kind = one.type
+    if not (one.null_count or other.null_count) and (pa.types.is_integer(kind) or pa.types.is_string(kind)):
+        return np.asarray(pc.equal(one, other))
+    nulls, others = np.asarray(one.is_null()), np.asarray(other.is_null())
     if pa.types.is_null(kind) or pa.types.is_null(other.type):
         return nulls & others  # type: ignore[no-any-return]
     if pa.types.is_struct(kind):
@@ -239,17 +241,17 @@ def _equal_lists(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
     return found
 
 
-def comparable(one: pa.DataType, other: pa.DataType) -> bool:
+def are_comparable(one: pa.DataType, other: pa.DataType) -> bool:
     """Whether equal values of these two types have equal numbers."""
     types = pa.types
     if one == other:
         return True
     if types.is_struct(one) and types.is_struct(other):
         return one.num_fields == other.num_fields and all(
-            comparable(one.field(index).type, other.field(index).type) for index in range(one.num_fields)
+            are_comparable(one.field(index).type, other.field(index).type) for index in range(one.num_fields)
         )
     if types.is_list(one) and types.is_list(other):
-        return comparable(one.value_type, other.value_type)
+        return are_comparable(one.value_type, other.value_type)
     if types.is_timestamp(one) and types.is_timestamp(other):
         return bool(one.unit == other.unit) and (one.tz is None) == (other.tz is None)
     if types.is_decimal128(one) and types.is_decimal128(other):

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columns.indices import Indices, Numbers, largest
-from flo.values.exact import to_float
+from flo.values.exact import root_of, to_float
 
 BITS = 32
 MASK = (1 << BITS) - 1
@@ -42,6 +43,14 @@ class Limbs:
         else:
             rows.append(carry)
         return Limbs(self.low, np.array(rows, np.int64))
+
+    def trimmed(self) -> Limbs:
+        """The same canonical form without highest digits that only repeat the sign."""
+        digits = self.digits
+        while len(digits) > 1 and (digits[-1] == -(digits[-2] >> BITS - 1)).all():
+            digits = digits[:-1].copy()
+            digits[-1] -= (digits[-1] >> BITS - 1) << BITS
+        return Limbs(self.low, digits)
 
     def negative(self) -> npt.NDArray[np.bool_]:
         """Which numbers are negative. Needs the canonical form."""
@@ -78,8 +87,33 @@ class Limbs:
         return results
 
     def _quotient(self, place: int, weight: int) -> float:
+        return to_float(self._ratio(place, weight))  # rounded once
+
+    def _ratio(self, place: int, divisor: int) -> Fraction:
         number, unit = self.number(place), BITS * self.low
-        return to_float(Fraction(number << max(unit, 0), weight << max(-unit, 0)))  # rounded once
+        return Fraction(number << max(unit, 0), divisor << max(-unit, 0))
+
+    def to_roots(self, divisors: Indices) -> Floats:
+        """The floats nearest to the square roots of the numbers divided by positive divisors; 0 for negative numbers.
+
+        A root is estimated, and corrected by what its square lacks. Where that leaves the nearest float in doubt, it is
+        computed exactly.
+        """
+        small = _small(divisors)
+        size = Limbs(self.low, np.where(self.negative() | ~small, 0, self.digits))
+        quotients, _ = _divided(size, np.where(small, divisors, 1), 4)
+        high, low, unit = _leading(quotients)
+        root = np.sqrt(high)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            lacking = (_minus_square(high, root) + low) / (2 * root)
+        lacking[high == 0] = 0.0
+        results: Floats = np.ldexp(root + lacking, unit // 2)
+        edge = np.abs(2 * np.abs(lacking) / np.spacing(root) - 1) < 2.0**-20  # half way between two floats
+        at_power = (np.frexp(root)[0] == 0.5) & (lacking != 0)  # where floats below are nearer than those above
+        tiny = (results < 2.0**-1021) & size.digits.any(axis=0)
+        for place in np.flatnonzero((~small & ~self.negative()) | edge | at_power | tiny):
+            results[place] = root_of(self._ratio(int(place), int(divisors[place])))
+        return results
 
     def times(self, other: Limbs) -> Limbs:
         """The products with other numbers. Both must be in canonical form."""
@@ -159,6 +193,30 @@ def _divided(size: Limbs, divisors: Indices, more: int) -> tuple[Limbs, Numbers]
     return Limbs(size.low - more, np.array(rows[::-1])), rest
 
 
+def _leading(size: Limbs) -> tuple[Floats, Floats, Indices]:
+    """The highest 97 bits or more of nonnegative numbers, as the sum of two floats times a power of two."""
+    count = size.digits.shape[1]
+    digits = np.concatenate([np.zeros((3, count), np.int64), size.digits])
+    there = digits != 0
+    top = np.where(there.any(axis=0), len(digits) - 1 - np.argmax(there[::-1], axis=0), 3)
+    high, low = np.zeros(count), np.zeros(count)
+    for down in range(4):
+        term = digits[top - down, np.arange(count)] * 2.0 ** (BITS * (3 - down))
+        whole = high + term
+        high, low = whole, low + (term - (whole - high))  # exact: the terms fall
+    whole = high + low
+    return whole, low - (whole - high), BITS * (size.low - 3 + top - 3)
+
+
+def _minus_square(number: Floats, root: Floats) -> Floats:
+    """number - root², for numbers near that."""
+    big = root * (2.0**27 + 1)
+    high = big - (big - root)
+    low = root - high
+    square = root * root
+    return (number - square) - (((high * high - square) + 2 * high * low) + low * low)
+
+
 def _nearest(size: Limbs, more: npt.NDArray[np.bool_]) -> Floats:
     """The floats nearest to nonnegative numbers. `more` says which are slightly larger than their digits.
 
@@ -194,6 +252,10 @@ def pieces(array: pa.Array) -> Iterator[tuple[int, Indices]]:
         words = np.frombuffer(array.buffers()[1], np.uint32).reshape(-1, 4)[array.offset : array.offset + len(array)]
         yield from ((index, words[:, index].astype(np.int64)) for index in range(3))
         yield 3, words[:, 3].view(np.int32).astype(np.int64)
+    elif pa.types.is_uint64(array.type):
+        unsigned = np.asarray(array)
+        yield 0, (unsigned & np.uint64(MASK)).astype(np.int64)
+        yield 1, (unsigned >> np.uint64(BITS)).astype(np.int64)
     else:
         values = np.asarray(array.cast(pa.int64()))
         yield 0, values & MASK
@@ -201,42 +263,68 @@ def pieces(array: pa.Array) -> Iterator[tuple[int, Indices]]:
 
 
 def _of_floats(values: Floats) -> Iterator[tuple[int, Indices]]:
+    yield from placed(*_as_integers(values))
+
+
+def _as_integers(values: Floats) -> tuple[Indices, Indices]:
+    """Integers of 53 bits and exponents of two, whose products are the floats."""
     fraction, exponent = np.frexp(np.where(np.isfinite(values), values, 0.0))
-    whole = (fraction * 2.0**53).astype(np.int64)  # exact: 53 bits
-    yield from placed(whole, exponent.astype(np.int64) - 53)
+    return (fraction * 2.0**53).astype(np.int64), exponent.astype(np.int64) - 53
 
 
 def placed(whole: Indices, unit: Indices | int) -> Iterator[tuple[int, Indices]]:
     """The digits of numbers below 2⁵⁸ times powers of two."""
-    sign, size = np.sign(whole), np.abs(whole)
-    shift, index = unit % BITS, unit // BITS
+    shift, index = unit & (BITS - 1), unit >> 5
+    sign, size = (np.sign(whole), np.abs(whole)) if whole.min(initial=0) < 0 else (1, whole)
     low = (size & MASK) << shift
     high = ((size >> BITS) << shift) + (low >> BITS)
     parts = (sign * (low & MASK), sign * (high & MASK), sign * (high >> BITS))
-    for begins in np.unique(index):
+    for begins in _distinct(index):
+        here = True if isinstance(index, int) else index == begins
         for more, part in enumerate(parts):
-            yield int(begins) + more, part if isinstance(unit, int) else np.where(index == begins, part, 0)
+            yield begins + more, part if np.all(here) else part * here
 
 
-def summed(array: pa.Array, weights: Indices, order: Indices, firsts: Indices) -> Limbs:
-    """Σ number · weight over the rows from each index in `firsts` to the next, in this order."""
-    if pa.types.is_integer(array.type) and not pa.types.is_uint64(array.type):
-        values = np.asarray(array.cast(pa.int64()))
+def _distinct(numbers: Indices | int) -> list[int]:
+    """The distinct ones of numbers that are near to each other."""
+    if isinstance(numbers, int):
+        return [numbers]
+    low = int(numbers.min(initial=0))
+    return [low + int(each) for each in np.flatnonzero(np.bincount(numbers - low))]
+
+
+def summed(column: Addends | Product, weights: Indices, firsts: Indices) -> Limbs:
+    """Σ number · weight over the rows from each index in `firsts` to the next."""
+    if isinstance(column, Addends) and column.is_signed_integer:
+        values = np.asarray(column.array.cast(pa.int64()))
         if largest(values) * largest(weights) * len(values) < 2**62:  # no sum can overflow
-            whole = np.add.reduceat((values * weights)[order], firsts)
+            whole = np.add.reduceat(values * weights, firsts)
             return Limbs(0, whole[np.newaxis]).carried()
-    return added_pieces(pieces(array), weights, order, firsts)
+    parts, unit = column.parts
+    if isinstance(unit, int) and largest(weights) * len(weights) < 2**28:
+        sums = [np.add.reduceat(part * weights, firsts) for part in parts]  # below 2⁵⁸
+        digits = (piece for place, part in enumerate(sums) for piece in placed(part, unit + PART * place))
+        return limbs_of(added_up(digits), len(firsts)).carried().trimmed()
+    return added_pieces(column.pieces(), weights, firsts)
 
 
-def added_pieces(found: Iterable[tuple[int, Indices]], weights: Indices, order: Indices, firsts: Indices) -> Limbs:
+def added_pieces(found: Iterable[tuple[int, Indices]], weights: Indices, firsts: Indices) -> Limbs:
     """The same for numbers that are given as digits: pairs of an index and the digits of all rows."""
+    terms = (
+        (index + more, np.add.reduceat(term, firsts))
+        for index, digit in found
+        for more, term in enumerate(_weighted(digit, weights))
+    )
+    return limbs_of(added_up(terms), len(firsts)).carried()
+
+
+def added_up(digits: Iterable[tuple[int, Indices]]) -> dict[int, Indices]:
+    """Digits by index, added where they have the same index."""
     sums: dict[int, Indices] = {}
-    for index, digit in found:
-        for more, term in enumerate(_weighted(digit, weights)):
-            if term.any():
-                part = np.add.reduceat(term[order], firsts)
-                sums[index + more] = sums[index + more] + part if index + more in sums else part
-    return limbs_of(sums, len(firsts)).carried()
+    for index, digit in digits:
+        if digit.any():
+            sums[index] = sums[index] + digit if index in sums else digit
+    return sums
 
 
 def _weighted(digit: Indices, weights: Indices) -> tuple[Indices, ...]:
@@ -253,14 +341,13 @@ def _weighted(digit: Indices, weights: Indices) -> tuple[Indices, ...]:
 
 def has_digits(kind: pa.DataType) -> bool:
     """Whether `pieces` supports columns of this type."""
-    whole = pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
+    whole = pa.types.is_integer(kind)
     return bool(whole or pa.types.is_floating(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal128(kind))
 
 
 def limbs_in(array: pa.Array) -> Limbs:
     """The numbers of a column."""
-    every = np.arange(len(array))
-    return added_pieces(pieces(array), np.ones(len(array), np.int64), every, every)
+    return added_pieces(pieces(array), np.ones(len(array), np.int64), np.arange(len(array)))
 
 
 def limbs_of(columns: dict[int, Indices], count: int) -> Limbs:
@@ -294,37 +381,65 @@ PART = 27
 _PART_MASK = (1 << PART) - 1
 
 
+@dataclass(frozen=True, eq=False)
+class Addends:
+    """A column of numbers to be added up. Those who add up the same column share its parts."""
+
+    array: pa.Array
+
+    @property
+    def is_signed_integer(self) -> bool:
+        kind = self.array.type
+        return bool(pa.types.is_integer(kind) and not pa.types.is_uint64(kind))
+
+    @cached_property
+    def parts(self) -> tuple[list[Indices], Indices | int]:
+        return parts_of(self.array)
+
+    def pieces(self) -> Iterator[tuple[int, Indices]]:
+        return pieces(self.array)
+
+
 @dataclass(frozen=True)
 class Product:
     """The products of the numbers of two columns, row by row. Values that are not finite count as zero."""
 
-    one: pa.Array
-    other: pa.Array
+    one: Addends
+    other: Addends
 
     def pieces(self) -> Iterator[tuple[int, Indices]]:
         """Pairs of an index and the digits of all rows."""
-        left, unit = _parts(self.one)
-        right, other_unit = (left, unit) if self.other is self.one else _parts(self.other)
-        for place in range(len(left) + len(right) - 1):
-            terms = [
-                left[index] * right[place - index]
-                for index in range(max(0, place - len(right) + 1), min(place, len(left) - 1) + 1)
-            ]
-            whole = terms[0]
-            for term in terms[1:]:  # at most five, each below 2⁵⁴
-                whole = whole + term
-            if whole.any():
-                yield from placed(whole, unit + other_unit + PART * place)
+        terms, unit = self._terms()
+        for place, term in enumerate(terms):
+            if term.any():
+                yield from placed(term, unit + PART * place)
+
+    @property
+    def parts(self) -> tuple[list[Indices], Indices | int]:
+        """The parts of each product, the lowest first, and the exponents of the lowest."""
+        terms, unit = self._terms()
+        parts, carry = [], np.zeros(len(self.one.array), np.int64)
+        for term in terms:
+            whole = term + carry
+            parts.append(whole & _PART_MASK)
+            carry = whole >> PART
+        return [*parts, carry], unit
+
+    def _terms(self) -> tuple[list[Indices], Indices | int]:
+        """The sums of products of parts that have the same unit, the lowest first, and the exponents of the lowest."""
+        (left, unit), (right, other_unit) = self.one.parts, self.other.parts
+        terms: list[Indices] = [np.zeros(0, np.int64)] * (len(left) + len(right) - 1)
+        for place, one in enumerate(left):
+            for more, other in enumerate(right):  # at most five have the same unit, each below 2⁵⁴
+                known, product = terms[place + more], one * other
+                terms[place + more] = known + product if len(known) else product
+        return terms, unit + other_unit
 
 
-def _parts(array: pa.Array) -> tuple[list[Indices], Indices | int]:
+def parts_of(array: pa.Array) -> tuple[list[Indices], Indices | int]:
     """The parts of each number, the lowest first, and the exponents of the lowest."""
     if pa.types.is_floating(array.type):
-        values = np.asarray(array.cast(pa.float64()))
-        fraction, exponent = np.frexp(np.where(np.isfinite(values), values, 0.0))
-        whole = (fraction * 2.0**53).astype(np.int64)  # exact: 53 bits
-        sign, size = np.sign(whole), np.abs(whole)
-        return [sign * (size & _PART_MASK), sign * (size >> PART)], exponent.astype(np.int64) - 53
+        return _parts_of_floats(np.asarray(array.cast(pa.float64())))
     if pa.types.is_decimal(array.type):
         words = np.frombuffer(array.buffers()[1], np.uint64).reshape(-1, 2)[array.offset : array.offset + len(array)]
         low, high = words[:, 0], words[:, 1].view(np.int64)
@@ -332,8 +447,29 @@ def _parts(array: pa.Array) -> tuple[list[Indices], Indices | int]:
         rest = 3 * PART - 64  # the bits of the high word that are in the middle part
         parts = [_low(low, 0), _low(low, PART), middle & _PART_MASK, high >> rest & _PART_MASK, high >> rest + PART]
         return parts, 0
+    if pa.types.is_uint64(array.type):
+        unsigned = np.asarray(array)
+        return [_low(unsigned, shift) for shift in (0, PART, 2 * PART)], 0
     values = np.asarray(array.cast(pa.int64()))
     return [values & _PART_MASK, values >> PART & _PART_MASK, values >> 2 * PART], 0
+
+
+def _parts_of_floats(values: Floats) -> tuple[list[Indices], Indices | int]:
+    """The parts of floats. In one unit for all, if at most four parts are enough for that."""
+    whole, unit = _as_integers(values)
+    used = unit[whole != 0]
+    low = int(used.min(initial=2000))
+    count = max(2, -(-(int(used.max(initial=low)) - low + 54) // PART))
+    if count > 4:
+        sign, size = np.sign(whole), np.abs(whole)
+        return [sign * (size & _PART_MASK), sign * (size >> PART)], unit
+    shift = np.maximum(unit - low, 0)
+    parts = []
+    for place in range(count):
+        up = shift - PART * place
+        part = (whole << np.maximum(up, 0)) >> np.minimum(np.maximum(-up, 0), 63)
+        parts.append(part & _PART_MASK if place < count - 1 else part)
+    return parts, low
 
 
 def _low(word: Numbers, shift: int) -> Indices:

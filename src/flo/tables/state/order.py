@@ -26,9 +26,10 @@ from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.core.data import canonical_text, class_name
 from flo.core.term import Call, Lowering, Term
+from flo.tables.state.keys import same
 from flo.tables.state.trace import alike
 from flo.values.canonical import canonical_element
-from flo.values.operators.zset_ranking import comparable
+from flo.values.operators.zset_ranking import comparable, is_plain_tuple
 
 
 @calling
@@ -89,7 +90,7 @@ class Comparison:
         """Numbers in the order of values with nulls, which come first."""
         if not array.null_count:
             return self.of_values(array)
-        there = dense([self.of_values(array.drop_null())])
+        there = rank_densely([self.of_values(array.drop_null())])
         numbers = np.zeros(len(array), np.uint64)
         numbers[np.asarray(array.is_valid())] = there + np.uint64(1)
         return numbers
@@ -149,9 +150,10 @@ def _parts(kind: Any, raw: bool) -> tuple[Comparison | None, ...]:
     """How the parts of tuples and rows compare."""
     if get_origin(kind) is tuple:
         return tuple(comparison(part, raw) for part in get_args(kind))
-    row_class, parts = kind, tuple(comparison(part, True) for part in (fields_of(kind) or {}).values())
-    if parts and issubclass(kind, tuple):
-        return parts if (kind.__lt__, kind.__eq__) == (tuple.__lt__, tuple.__eq__) else (None,)
+    fields = tuple((fields_of(kind) or {}).values())
+    if fields and issubclass(kind, tuple):
+        return tuple(comparison(part, raw) for part in fields) if is_plain_tuple(kind) else (None,)
+    row_class, parts = kind, tuple(comparison(part, True) for part in fields)
     if not parts or not dataclasses.is_dataclass(kind) or None in parts:
         return (None,)
     made = row_class.__dataclass_params__
@@ -202,7 +204,7 @@ def _struct(parts: tuple[Comparison | None, ...]) -> Comparison | None:
         return None
 
     def numbers(array: pa.Array) -> Numbers:
-        return dense([part.numbers(column) for part, column in zip(known, array.flatten(), strict=True)])
+        return rank_densely([part.numbers(column) for part, column in zip(known, array.flatten(), strict=True)])
 
     def inside(array: pa.Array) -> npt.NDArray[np.bool_]:
         each = [part.doubtful(column) for part, column in zip(known, array.flatten(), strict=True)]
@@ -214,14 +216,14 @@ def _struct(parts: tuple[Comparison | None, ...]) -> Comparison | None:
 def rank_lists(numbers: Callable[[pa.Array], Numbers], array: pa.Array) -> Numbers:
     """Ranks of lists, compared item by item by the numbers of items. A prefix comes first."""
     lengths = np.asarray(pc.list_value_length(array)).astype(np.int64)
-    items = dense([numbers(array.flatten())]) + np.uint64(1)
+    items = rank_densely([numbers(array.flatten())]) + np.uint64(1)
     begins = np.cumsum(lengths) - lengths
     found = np.zeros(len(array), np.uint64)
     for index in range(int(lengths.max(initial=0))):
         there = lengths > index
         each = np.zeros(len(array), np.uint64)
         each[there] = items[begins[there] + index]
-        found = dense([found, each])
+        found = rank_densely([found, each])
     return found
 
 
@@ -232,7 +234,7 @@ def _in_lists(inner: Comparison, array: pa.Array) -> npt.NDArray[np.bool_]:
     return running[ends] > running[ends - lengths]  # type: ignore[no-any-return]
 
 
-def dense(columns: list[Numbers]) -> Numbers:
+def rank_densely(columns: list[Numbers]) -> Numbers:
     """Dense ranks of rows of numbers, from 0."""
     order = np.lexsort(columns[::-1])
     new = [np.concatenate([[False], column[order][1:] != column[order][:-1]])[: len(order)] for column in columns]
@@ -304,6 +306,8 @@ class Order:
     """The layout of the order columns, if Python may not be able to compare their values."""
     decisive: bool = False
     """Whether rows of a group with equal order columns are equal."""
+    group_columns: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
+    """The columns of a group, if groups may share a key number: then equal rows have them equal too."""
 
     @property
     def directions(self) -> tuple[bool, ...]:
@@ -334,7 +338,17 @@ class Order:
             _break_ties(order, new, partial(self._numbers_at, place, array))
         if not self.decisive:
             _break_ties(order, new, lambda rows: [self._ties(take_rows(table.select(list(self.layout.names)), rows))])
+        self._tell_apart(table, order, new)
         return order, np.flatnonzero(new)
+
+    def _tell_apart(self, table: pa.Table, order: Indices, new: npt.NDArray[np.bool_]) -> None:
+        """Mark rows as distinct that are equal, but belong to different groups."""
+        tied = np.flatnonzero(~new)
+        if not self.group_columns or not len(tied):
+            return
+        groups = table.select(list(self.group_columns))
+        if not same(*(take_rows(groups, order[rows]).columns for rows in (tied - 1, tied))).all():
+            _break_ties(order, new, lambda rows: [_number_rows(take_rows(groups, rows))])
 
     def _numbers(self, place: int, array: pa.Array) -> Numbers:
         """Numbers in the order of the values of a column."""
@@ -383,12 +397,17 @@ class Order:
         """A number for each row that is equal for equal rows only. Its order depends on nothing but the rows."""
         if self.by_text:
             return ranks(texts(self.layout, rows)).astype(np.int64)
-        order, firsts = alike(rows)
-        begins = np.zeros(len(order), np.int64)
-        begins[firsts] = 1
-        found = np.empty(len(order), np.int64)
-        found[order] = np.cumsum(begins)
-        return found
+        return _number_rows(rows)
+
+
+def _number_rows(rows: pa.Table) -> Indices:
+    """A number for each row that is equal for equal rows only."""
+    order, firsts = alike(rows)
+    begins = np.zeros(len(order), np.int64)
+    begins[firsts] = 1
+    found = np.empty(len(order), np.int64)
+    found[order] = np.cumsum(begins)
+    return found
 
 
 def _codes(groups: Indices, keys: Numbers) -> tuple[Numbers, bool]:

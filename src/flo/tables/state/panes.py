@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from flo.columns.indices import Indices, arranged, bisect_ranges, ranges, take_rows
+from flo.columns.indices import Indices, bisect_ranges, ranges, sort_indices, take_rows
 from flo.core.term import Call, Lowering, Term
 from flo.tables.state.keys import Keys, same
 from flo.tables.state.run import Run
@@ -51,7 +51,7 @@ class Panes(Trace):
 
     @property
     def _left(self) -> tuple[int, ...]:
-        """Where it was not counted, at most so many."""
+        """How many rows of each run may still wait: an upper bound where they were not counted."""
         return self.left if len(self.left) == len(self.runs) else tuple(run.rows for run in self.runs)
 
     def added(
@@ -64,7 +64,7 @@ class Panes(Trace):
         keys: Keys,
         bounds: Bounds,
     ) -> Panes:
-        """With some rows of a delta, before which `count` rows came: their times, and their key numbers."""
+        """Returns the panes with more rows, given their times and key numbers; `count` rows came before the delta."""
         order = in_time_order(times)
         numbers = keys.numbers
         if columns:
@@ -146,12 +146,12 @@ class Panes(Trace):
             del runs[-alike:]
 
     def live(self, bounds: Bounds) -> pa.Table | None:
-        """All rows that wait, as they came."""
+        """All waiting rows, in the order of arrival."""
         found = [_compacted(run, left, bounds)[0] for run, left in zip(self.runs, self._left, strict=True)]
         if not found:
             return None
         table = pa.concat_tables([run.table for run in found])
-        return take_rows(table, arranged(table[ARRIVAL].to_numpy()))
+        return take_rows(table, sort_indices(table[ARRIVAL].to_numpy()))
 
     def table(self) -> pa.Table | None:
         """All rows that its runs hold, as they came; under keys with those that are gone."""
@@ -184,11 +184,11 @@ def _none_gone(keys: Run) -> tuple[Any, Any]:
 
 def in_time_order(times: Any) -> Indices:
     """The places of the times in their order, equal ones as they stand."""
-    return arranged(times) if times.dtype == np.int64 else np.argsort(times, kind="stable")
+    return sort_indices(times) if times.dtype == np.int64 else np.argsort(times, kind="stable")
 
 
 def _tidied(run: Run, left: int, bounds: Bounds) -> tuple[Run, int]:
-    """A run that is mostly gone is made anew, so that it holds no memory."""
+    """Rewrites a run most of whose rows are gone, to free memory."""
     return (run, left) if 2 * left > run.rows or not left else _compacted(run, left, bounds)
 
 
@@ -220,7 +220,7 @@ def _each_key(run: Run) -> tuple[Run, Indices]:
 
 
 def _merged(runs: list[Run]) -> Run:
-    """One run of the rows of several."""
+    """Merges runs into one."""
     runs = [run for run in runs if run.rows] or runs[:1]
     if len(runs) == 1:
         return runs[0]

@@ -7,19 +7,19 @@ which rows exist.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flo.columns.indices import Indices, bisect_ranges, expand_ranges, one_chunk, take_rows
+from flo.columns.indices import Indices, Mask, bisect_ranges, expand_ranges, one_chunk, take_rows
 from flo.tables.state.keys import Keys, same
 from flo.tables.state.order import Order
 from flo.tables.state.run import Run, pairs
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Trace, added, alike, consolidate_table, with_weights
+from flo.tables.state.trace import Latest, Trace, added, alike, consolidate_table, with_weights
 from flo.tables.values import WEIGHT
 
 
@@ -37,21 +37,27 @@ class Ranked(Trace):
             return runs[0]
         assert self.order is not None
         table = pa.concat_tables([run.table for run in runs]).combine_chunks()
-        numbers = np.concatenate([run.keys.numbers for run in runs])
-        by_number = np.argsort(numbers, kind="stable")  # fast on sorted parts
-        groups = np.zeros(len(numbers), np.int64)
-        groups[by_number[1:]] = np.cumsum(np.diff(numbers[by_number]) != 0)
+        starts, numbers = [run.starts for run in runs], [run.keys.numbers for run in runs]
+        distinct = [of[start[:-1]] for of, start in zip(numbers, starts, strict=True)]
+        every = np.unique(np.concatenate(distinct))
+        groups = np.concatenate(
+            [np.repeat(np.searchsorted(every, of), np.diff(start)) for of, start in zip(distinct, starts, strict=True)]
+        )
         indices, firsts = self.order.sorted(table, groups, in_parts=True)
-        keys = Keys(numbers[indices], all(run.keys.exact for run in runs))
+        keys = Keys(every[groups[indices]], all(run.keys.exact for run in runs))
         return _consolidate(self.columns, table, indices, firsts, keys)
 
     def table(self) -> pa.Table | None:
         return consolidate_table(pa.concat_tables([run.table for run in self.runs])) if self.runs else None
 
 
-def ranked_run(table: pa.Table, columns: tuple[str, ...], keys: Keys, order: Order) -> Run:
-    """The consolidated rows of a delta, sorted by group and by the order."""
-    groups = np.unique(keys.numbers, return_inverse=True)[1]
+def ranked_run(
+    table: pa.Table, columns: tuple[str, ...], keys: Keys, order: Order, groups: Indices | None = None
+) -> Run:
+    """The consolidated rows of a delta, sorted by group and by the order. `groups` ranks the key numbers of the rows,
+    where that is known."""
+    if groups is None:
+        groups = np.unique(keys.numbers, return_inverse=True)[1]
     indices, firsts = order.sorted(table, groups)
     return _consolidate(columns, table, indices, firsts, Keys(keys.numbers[indices], keys.exact))
 
@@ -61,9 +67,8 @@ def _consolidate(columns: tuple[str, ...], table: pa.Table, order: Indices, firs
     weights = added(numbers_in(table, WEIGHT)[order], firsts)
     kept = weights != 0
     firsts = firsts[kept]
-    return Run(
-        columns, Keys(keys.numbers[firsts], keys.exact), with_weights(take_rows(table, order[firsts]), weights[kept])
-    )
+    rows = with_weights(take_rows(table, order[firsts]), weights[kept])
+    return Run(columns, Keys(keys.numbers[firsts], keys.exact), rows)
 
 
 def groups_in(run: Run) -> Run:
@@ -74,22 +79,27 @@ def groups_in(run: Run) -> Run:
     return Run(run.columns, Keys(run.keys.numbers[firsts], run.keys.exact), take_rows(keys, firsts))
 
 
-def begin_of(delta: Run, old: Leading | None, groups: Run, order: Order, backwards: bool) -> pa.Array:
-    """For each group, the first value of the first order column at which it may have changed: that of the delta, or the
-    old head. With `backwards` the delta is sorted in the opposite of the order."""
-    numbers = delta.keys.numbers
-    starts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]]))
-    if not delta.keys.exact or len(starts) != groups.rows:
-        return Known.of(delta, old, groups, order).begin(order)
-    ends = np.append(starts[1:], delta.rows) - 1
-    values = one_chunk(delta.table[order.columns[0]]).take(pa.array(ends if backwards else starts))
-    if old is None:
-        return values
-    heads = one_chunk(old.table[order.columns[0]])
-    earlier = order.before(heads, values.take(pa.array(old.groups)))
-    chosen = np.arange(groups.rows)
-    chosen[old.groups[earlier]] = groups.rows + np.flatnonzero(earlier)
-    return pa.concat_arrays([values, heads]).take(pa.array(chosen))
+class Start(NamedTuple):
+    """Where to look for the new heads of groups."""
+
+    stays: Mask
+    """For each group, whether its head stays what it was: the rows of the delta are behind it."""
+    begin: pa.Array
+    """For each group, the first value of the first order column at which it may have changed."""
+
+
+def start_of(delta: Run, old: Leading | None, groups: Run, order: Order, backwards: bool) -> Start:
+    """Where to look for heads, after a delta. With `backwards` it is sorted in the opposite of the order."""
+    stays = np.zeros(groups.rows, bool)
+    starts = delta.starts
+    if len(starts) != groups.rows + 1:  # some groups share a number
+        return Start(stays, Known.of(delta, old, groups, order).begin(order))
+    firsts = starts[1:] - 1 if backwards else starts[:-1]
+    values = one_chunk(delta.table[order.columns[0]]).take(pa.array(firsts))
+    if old is not None:
+        heads = one_chunk(old.table[order.columns[0]])
+        stays[old.groups[order.before(heads, values.take(pa.array(old.groups)))]] = True
+    return Start(stays, values)
 
 
 class Leading(NamedTuple):
@@ -98,6 +108,77 @@ class Leading(NamedTuple):
     table: pa.Table
     groups: Indices
     times: Indices
+
+    def only(self, which: Mask) -> Leading:
+        """The rows of some groups."""
+        rows = np.flatnonzero(which[self.groups])
+        return (
+            self
+            if len(rows) == len(self.groups)
+            else Leading(take_rows(self.table, rows), self.groups[rows], self.times[rows])
+        )
+
+    def beside(self, other: Leading) -> Leading:
+        """With the rows of other groups."""
+        tables = pa.concat_tables([self.table, other.table.select(self.table.column_names)])
+        return Leading(tables, np.concatenate([self.groups, other.groups]), np.concatenate([self.times, other.times]))
+
+
+@dataclass(frozen=True, eq=False)
+class Heads(Latest):
+    """The first row of each group. A weight of zero says that a group has no rows any more."""
+
+    term = "heads"
+
+    def joined(self, runs: list[Run], fully: bool = False) -> Run:
+        whole = super().joined(runs, fully)
+        if self.runs and runs[0] is not self.runs[0]:  # older runs may have the groups that are no more
+            return whole
+        there = np.flatnonzero(numbers_in(whole.table, WEIGHT))
+        if len(there) == whole.rows:
+            return whole
+        return Run(whole.columns, Keys(whole.keys.at(there), whole.keys.exact), take_rows(whole.table, there))
+
+    def of(self, groups: Run) -> Leading | None:
+        """The heads of these groups; None if there are none."""
+        indices, rows = self.known(groups)
+        if rows is None:
+            return None
+        there = np.flatnonzero(rows[WEIGHT].to_numpy())
+        if not len(there):
+            return None
+        return Leading(take_rows(rows, there), indices[there], np.ones(len(there), np.int64))
+
+    def moved(self, old: Leading | None, new: Leading | None, groups: Run) -> Heads:
+        """With the new heads of these groups in place of the old ones."""
+        first, last = (_heads(head, groups.rows) for head in (old, new))
+        gone = np.flatnonzero((first >= 0) & (last < 0))
+        come = np.flatnonzero(last >= 0)
+        if old is not None and new is not None:
+            both = np.flatnonzero((first >= 0) & (last >= 0))
+            names = [name for name in new.table.column_names if name not in (*groups.columns, WEIGHT)]
+            one, other = take_rows(old.table.select(names), first[both]), take_rows(new.table.select(names), last[both])
+            come = np.setdiff1d(come, both[same(one.columns, other.columns)], assume_unique=True)
+        parts = [
+            with_weights(take_rows(head.table, places[which]), np.full(len(which), weight))
+            for head, places, which, weight in ((old, first, gone, 0), (new, last, come, 1))
+            if head is not None and len(which)
+        ]
+        if not parts:
+            return self
+        which = np.concatenate([gone, come])
+        order = np.argsort(which)
+        keys = Keys(groups.keys.at(which[order]), groups.keys.exact)
+        run = Run(groups.columns, keys, take_rows(pa.concat_tables(parts), order))
+        return replace(self, columns=groups.columns).extended(run)
+
+
+def _heads(head: Leading | None, count: int) -> Indices:
+    """For each of so many groups the index of its head; -1 if it has none."""
+    places = np.full(count, -1)
+    if head is not None:
+        places[head.groups] = np.arange(len(head.groups))
+    return places
 
 
 def heads_of(heads: Trace, groups: Run) -> Leading | None:
@@ -138,7 +219,7 @@ class Known(NamedTuple):
         return one_chunk(self.table[order.columns[0]]).take(pa.array(self.in_order[firsts]))
 
 
-def leading(
+def find_leading(
     runs: list[Run], groups: Run, count: int, order: Order, begin: pa.Array, ties: int | None = None
 ) -> Leading | None:
     """The first `count` rows of each group, searched from `begin` on; None if there are no rows.
@@ -148,7 +229,7 @@ def leading(
     return first_rows([Span.of(run, groups).since(begin, order) for run in runs], groups, count, order, ties)
 
 
-def nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> Leading | None:
+def find_nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> Leading | None:
     """For each query, the first row of its group that is not before a value; None if there are no rows.
 
     A query has the columns of a group, under any names, and `at` its value of the first order column. Groups may occur
@@ -165,7 +246,9 @@ def nearest(runs: list[Run], queries: Run, at: pa.Array, order: Order) -> Leadin
 
 def first_rows(spans: list[Span], groups: Run, count: int, order: Order, ties: int | None = None) -> Leading | None:
     """The first `count` rows of each group in these ranges."""
-    undecided, window, found = np.ones(groups.rows, bool), max(count, 1), []
+    undecided, window, found = np.zeros(groups.rows, bool), max(count, 1), []
+    for span in spans:
+        undecided[span.groups] = True
     while undecided.any():
         seen = [part for part in (span.first(window, undecided) for span in spans) if len(part.groups)]
         undecided = np.zeros(groups.rows, bool)
@@ -205,6 +288,11 @@ class Span(NamedTuple):
     def of(cls, run: Run, groups: Run) -> Span:
         found, starts, counts = run.find(groups.keys.numbers)
         return cls(run, found, starts, starts + counts)
+
+    def only(self, which: Mask) -> Span:
+        """The ranges of some groups."""
+        rows = np.flatnonzero(which[self.groups])
+        return self._replace(groups=self.groups[rows], starts=self.starts[rows], ends=self.ends[rows])
 
     def since(self, begin: pa.Array, order: Order, worth: int = WORTH_A_SEARCH) -> Span:
         """The ranges without rows before `begin`, as far as a search pays off: in ranges of more rows than `worth`."""

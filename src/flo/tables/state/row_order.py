@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from flo.columns.indices import Numbers, one_chunk
-from flo.tables.state.order import dense, own_numbers, rank_lists
+from flo.tables.state.order import own_numbers, rank_densely, rank_lists
 
 
 def order_numbers(column: pa.Array | pa.ChunkedArray) -> Numbers:
@@ -15,14 +15,14 @@ def order_numbers(column: pa.Array | pa.ChunkedArray) -> Numbers:
     if not array.null_count:
         return _numbers(array)
     found = np.zeros(len(array), np.uint64)
-    found[np.asarray(array.is_valid())] = dense([_numbers(array.drop_null())]) + np.uint64(1)
+    found[np.asarray(array.is_valid())] = rank_densely([_numbers(array.drop_null())]) + np.uint64(1)
     return found
 
 
 def _numbers(array: pa.Array) -> Numbers:
     kind = array.type
     if pa.types.is_struct(kind):
-        return dense([order_numbers(part) for part in array.flatten()])
+        return rank_densely([order_numbers(part) for part in array.flatten()])
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return rank_lists(order_numbers, array)
     if pa.types.is_fixed_size_binary(kind):
@@ -37,4 +37,4 @@ def _numbers(array: pa.Array) -> Numbers:
 def row_numbers(table: pa.Table, names: tuple[str, ...]) -> Numbers:
     """Ranks of rows, compared column by column."""
     columns = [order_numbers(table[name]) for name in names]
-    return columns[0] if len(columns) == 1 else dense(columns)
+    return columns[0] if len(columns) == 1 else rank_densely(columns)

@@ -42,11 +42,7 @@ class Run(Lowerable):
     @property
     def starts(self) -> Indices:
         """The index of the first row of each distinct key number, and the number of rows."""
-        numbers = self.keys.numbers
-        if not len(numbers):
-            return np.zeros(1, np.int64)
-        changes = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
-        return np.concatenate([[0], changes, [len(numbers)]])
+        return starts_of(self.keys.numbers)
 
     @cached_property
     def each_key(self) -> Run:
@@ -198,15 +194,30 @@ def run_of(table: pa.Table, columns: tuple[str, ...], keys: Keys | None = None) 
     return Run(columns, Keys(keys.numbers[order], keys.exact), take_rows(table, order))
 
 
-def merged(runs: list[Run]) -> Run:
+def starts_of(numbers: Numbers) -> Indices:
+    """The index of the first of each distinct number, of sorted ones, and how many there are."""
+    if not len(numbers):
+        return np.zeros(1, np.int64)
+    changes = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
+    return np.concatenate([[0], changes, [len(numbers)]])
+
+
+def merge_runs(runs: list[Run]) -> Run:
     """Merges runs into one. Among rows with equal keys, those of earlier runs come first."""
     if len(runs) == 1:
         return runs[0]
+    table, order, keys = interleaved(runs)
+    return Run(runs[0].columns, keys, take_rows(table, order))
+
+
+def interleaved(runs: list[Run]) -> tuple[pa.Table, Indices, Keys]:
+    """The rows of runs one after the other, the indices that merge them, and the key numbers in that order."""
+    if len(runs) == 1:
+        return runs[0].table, np.arange(runs[0].rows), runs[0].keys
     numbers = np.concatenate([run.keys.numbers for run in runs])
     order = np.argsort(numbers, kind="stable")  # fast on sorted parts
-    table = pa.concat_tables([run.table for run in runs])
-    exact = all(run.keys.exact for run in runs)
-    return Run(runs[0].columns, Keys(numbers[order], exact), take_rows(table, order))
+    table = pa.concat_tables([run.table for run in runs]).combine_chunks()
+    return table, order, Keys(numbers[order], all(run.keys.exact for run in runs))
 
 
 def pairs(left: Run, right: Run) -> tuple[Indices, Indices]:

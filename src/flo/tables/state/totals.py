@@ -6,6 +6,7 @@ columns are all zero is dropped.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -16,13 +17,16 @@ import pyarrow as pa
 from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
 from flo.core.errors import ElementError
 from flo.tables.state.keys import Keys
-from flo.tables.state.limbs import BITS, MASK, Floats, Limbs, Product, added_pieces, limbs_of, summed
-from flo.tables.state.run import Run, merged, pairs
-from flo.tables.state.trace import Trace, added, alike, fitting, text_of
+from flo.tables.state.limbs import BITS, MASK, Addends, Floats, Limbs, Product, limbs_of, summed
+from flo.tables.state.run import Run, merge_runs, pairs
+from flo.tables.state.trace import Trace, add_checked, added, alike, text_of
 from flo.tables.values import WEIGHT
 
 Sums: TypeAlias = dict[str, Indices]
-"""Columns of sums by name: the weight, and for the n-th number `n:index` for each digit, `n:nan`, `n:inf`, `n:-inf`."""
+"""Columns of sums by name: the weight, and for the n-th number `n:index` for each digit, `n:nan`, `n:inf`, `n:-inf`.
+
+Digits are in canonical form where they are stored, and brought into it where results are computed of them.
+"""
 SPECIAL = ("nan", "inf", "-inf")
 
 
@@ -35,7 +39,7 @@ class Totals(Trace):
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         if len(runs) == 1:  # which has every key once
             return drop_zeros(runs[0])
-        whole = merged(_with_all_columns(runs, self.columns))
+        whole = merge_runs(_with_all_columns(runs, self.columns))
         keys = whole.table.select(list(self.columns))
         order, firsts = alike(keys, whole.keys)
         counts = np.diff(firsts, append=len(order))
@@ -64,9 +68,9 @@ class Totals(Trace):
             for name in run.table.column_names if len(ours) else ():
                 if name not in self.columns:
                     column = sums.setdefault(name, np.zeros(groups.rows, np.int64))
-                    column[ours] = fitting(column[ours], numbers_in(run.table, name)[theirs])
+                    column[ours] = add_checked(column[ours], numbers_in(run.table, name)[theirs])
         sums.setdefault(WEIGHT, np.zeros(groups.rows, np.int64))
-        return normalize(sums)
+        return sums
 
     def table(self) -> pa.Table | None:
         return self.joined(list(self.runs)).table if self.runs else None
@@ -125,28 +129,26 @@ def drop_zeros(run: Run) -> Run:
     return Run(run.columns, Keys(run.keys.numbers[where], run.keys.exact), take_rows(run.table, where))
 
 
-Summed: TypeAlias = pa.Array | Product
+Summed: TypeAlias = Addends | Product
 """A column of numbers that are added up."""
 
 
-def grouped(keys: pa.Table, numbers: Keys, weights: Indices, columns: dict[int, Summed]) -> tuple[Run, Sums]:
-    """The sums of the rows of each group, as a run and as columns. Numbers are named by their place."""
-    order, firsts = alike(keys, numbers)
-    sums = sums_of(weights, columns, order, firsts)
-    firsts = order[firsts]
-    return run_of_sums(take_rows(keys, firsts), Keys(numbers.numbers[firsts], numbers.exact), sums), sums
-
-
-def sums_of(weights: Indices, columns: dict[int, Summed], order: Indices, firsts: Indices) -> Sums:
+def sums_of(weights: Indices, columns: Mapping[int, Summed], order: Indices, firsts: Indices) -> Sums:
     """The sums over the rows from each index in `firsts` to the next, in this order."""
-    sums: Sums = {WEIGHT: added(weights[order], firsts)}
-    for place, array in columns.items():
-        if isinstance(array, Product):
-            sums.update(_named(place, added_pieces(array.pieces(), weights, order, firsts)))
-            continue
-        sums.update(_named(place, summed(array, weights, order, firsts)))
-        for name, there in _specials(array):
-            sums[f"{place}:{name}"] = added(np.where(there, weights, 0)[order], firsts)
+    weights, indices = weights[order], pa.array(order)
+    sums: Sums = {WEIGHT: added(weights, firsts)}
+    taken: dict[Addends, Addends] = {}
+
+    def take(column: Addends) -> Addends:
+        return taken.get(column) or taken.setdefault(column, Addends(column.array.take(indices)))
+
+    for place, column in columns.items():
+        if isinstance(column, Product):
+            sums.update(_named(place, summed(Product(take(column.one), take(column.other)), weights, firsts)))
+        else:
+            sums.update(_named(place, summed(take(column), weights, firsts)))
+            for name, there in _specials(take(column).array):
+                sums[f"{place}:{name}"] = added(np.where(there, weights, 0), firsts)
     return sums
 
 
@@ -154,6 +156,8 @@ def _specials(array: pa.Array) -> list[tuple[str, Any]]:
     if not pa.types.is_floating(array.type):
         return []
     values = np.asarray(array)
+    if np.isfinite(values).all():
+        return []
     found = zip(SPECIAL, (np.isnan(values), values == np.inf, values == -np.inf), strict=True)
     return [(name, there) for name, there in found if there.any()]
 
@@ -164,12 +168,14 @@ def _named(place: int, limbs: Limbs) -> Sums:
 
 def plus(one: Sums, other: Sums) -> Sums:
     """The elementwise sums of both."""
-    nothing = np.zeros(len(one[WEIGHT]), np.int64)
-    return normalize({name: fitting(one.get(name, nothing), other.get(name, nothing)) for name in one | other})
+    both = {**other, **one}
+    return {**both, **{name: add_checked(one[name], other[name]) for name in one.keys() & other.keys()}}
 
 
-def take_sums(sums: Sums, indices: Indices) -> Sums:
-    return {name: column[indices] for name, column in sums.items()}
+def one_after_the_other(one: Sums, other: Sums) -> Sums:
+    """The sums of some groups, and then those of others."""
+    nothing = [np.zeros(len(sums[WEIGHT]), np.int64) for sums in (one, other)]
+    return {name: np.concatenate([one.get(name, nothing[0]), other.get(name, nothing[1])]) for name in one | other}
 
 
 def normalize(sums: Sums) -> Sums:

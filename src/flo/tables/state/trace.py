@@ -28,7 +28,7 @@ from flo.core.data import canonical_text
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.state.keys import Keys, has_fixed_width, keys_of, same
-from flo.tables.state.run import Run, merged, pairs
+from flo.tables.state.run import Run, interleaved, merge_runs, pairs, starts_of
 from flo.tables.state.sharing import Sharing
 from flo.tables.values import WEIGHT
 
@@ -46,8 +46,12 @@ class Trace(Lowerable):
     term: ClassVar[str] = "trace"
     """The name of the class in a stored state."""
 
+    terms: ClassVar[set[str]] = {"trace"}
+    """The names of all classes of traces in a state."""
+
     def __init_subclass__(cls) -> None:
         if "term" in vars(cls):
+            Trace.terms.add(cls.term)
             register(cls.term, cls.lift)
 
     @property
@@ -71,13 +75,13 @@ class Trace(Lowerable):
         if len(parts) == 1:
             whole = self.joined([delta])
         else:  # prepared for storage now, so that the next delta does not have to
-            how = (type(self), self.columns)
+            how = (type(self), self.columns, not runs)
             whole = MERGED.get(how, parts, lambda: self.joined(list(parts)).resting())
         return replace(self, runs=(*runs, whole) if whole.rows else tuple(runs))
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         """Merges runs into one, and combines the rows that belong together."""
-        return consolidated(merged(runs), fully)
+        return consolidate_runs(*runs, fully=fully)
 
     def consolidated(self) -> Self:
         """The same trace in at most one run, with every row once."""
@@ -121,20 +125,23 @@ def _identical(one: Run, other: Run) -> bool:
     return one is other or (one.rows == other.rows and one.name == other.name)
 
 
-def consolidated(run: Run, fully: bool = False) -> Run:
-    """Consolidates equal rows of a run: adds their weights, and drops rows whose sum is zero.
+def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
+    """Merges runs into one, and consolidates equal rows: adds their weights, and drops rows whose sum is zero.
 
     Rows that were only inserted need no comparison. So only rows with a key that has a negative weight are
     consolidated, unless the key is the whole row, or `fully` asks for all.
     """
-    if not run.rows:
-        return run
-    names = [name for name in run.table.column_names if name != WEIGHT]
-    weights = run.table[WEIGHT].to_numpy()
-    whole_rows = fully or set(names) == set(run.columns)
-    if not whole_rows and weights.min() > 0:
-        return run
-    edges = run.starts
+    first = runs[0]
+    names = [name for name in first.table.column_names if name != WEIGHT]
+    whole_key = set(names) == set(first.columns)
+    whole_rows = fully or whole_key
+    if not whole_rows and all(not run.rows or run.table[WEIGHT].to_numpy().min() > 0 for run in runs):
+        return merge_runs([*runs])
+    table, order, keys = interleaved([*runs])
+    if not len(order):
+        return first
+    weights = table[WEIGHT].to_numpy()[order]
+    edges = starts_of(keys.numbers)
     starts, counts = edges[:-1], np.diff(edges)
     if whole_rows:
         open_keys = np.flatnonzero((counts > 1) | (weights[starts] == 0))
@@ -142,19 +149,17 @@ def consolidated(run: Run, fully: bool = False) -> Run:
         open_keys = np.flatnonzero(np.minimum.reduceat(weights, starts) <= 0)
     indices = expand_ranges(starts[open_keys], counts[open_keys])
     if not len(indices):
-        return run
-    order, firsts = alike(take_rows(run.table.select(names), indices))
-    sums = added(weights[indices[order]], firsts)
-    weights, kept = weights.copy(), np.ones(run.rows, bool)
+        return first if len(runs) == 1 else Run(first.columns, keys, take_rows(table, order))
+    some = take_rows(table.select(names), order[indices])
+    grouped, firsts = alike(some, Keys(keys.at(indices), keys.exact) if whole_key else None)
+    sums = added(weights[indices[grouped]], firsts)
+    kept = np.ones(len(order), bool)
     kept[indices] = False
-    firsts = indices[order[firsts]]
+    firsts = indices[grouped[firsts]]
     weights[firsts], kept[firsts] = sums, sums != 0
     where = np.flatnonzero(kept)
-    return Run(
-        run.columns,
-        Keys(run.keys.numbers[where], run.keys.exact),
-        with_weights(take_rows(run.table, where), weights[where]),
-    )
+    rows = with_weights(take_rows(table, order[where]), weights[where])
+    return Run(first.columns, Keys(keys.at(where), keys.exact), rows)
 
 
 def with_weights(table: pa.Table, weights: Indices) -> pa.Table:
@@ -245,7 +250,7 @@ def added(weights: Indices, firsts: Indices) -> Indices:
     return sums
 
 
-def fitting(one: Indices, other: Indices) -> Indices:
+def add_checked(one: Indices, other: Indices) -> Indices:
     """The elementwise sums. Raises if one does not fit 64 bits."""
     sums = one + other
     if (((one ^ sums) & (other ^ sums)) < 0).any():
@@ -361,7 +366,7 @@ class Latest(Trace):
     term = "latest"
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
-        whole = merged(runs)
+        whole = merge_runs(runs)
         order, firsts = alike(whole.table.select(list(self.columns)), whole.keys)
         if len(firsts) == whole.rows:
             return whole
@@ -374,9 +379,10 @@ class Latest(Trace):
         for run in reversed(self.runs):
             ours, theirs = pairs(keys, run)
             new = unknown[ours]
-            unknown[ours] = False
-            indices.append(ours[new])
-            parts.append(take_rows(run.table, theirs[new]))
+            if new.any():
+                unknown[ours] = False
+                indices.append(ours[new])
+                parts.append(take_rows(run.table, theirs[new]))
         return (np.concatenate(indices), pa.concat_tables(parts)) if parts else (np.zeros(0, np.int64), None)
 
     def _content(self) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""The operators of the `values` instance, one module per family."""
+"""Operators on Python values, one module per family."""

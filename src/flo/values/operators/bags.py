@@ -50,7 +50,7 @@ def with_weights(units: list[Any], source: ElementKind) -> list[tuple[Any, int]]
 @final
 @dataclass(frozen=True)
 class BagUnion(Union):
-    """union_bags(): (Bag<T>, X), (Bag<T>, X) ↪ (Bag<T>, X), adds multiplicities."""
+    """union_bags(): (Bag<T>, X), (Bag<T>, X) ↪ (Bag<T>, X), adds weights."""
 
     name = "union_bags"
     kind = Bag
@@ -59,7 +59,7 @@ class BagUnion(Union):
 @final
 @dataclass(frozen=True)
 class BagJoin(WeightedJoin):
-    """join_bags(on, other_on, into): (Bag<T>, X), (Bag<U>, X) ↪ (Bag<R>, X), multiplies multiplicities."""
+    """join_bags(on, other_on, into): (Bag<T>, X), (Bag<U>, X) ↪ (Bag<R>, X), multiplies weights."""
 
     name = "join_bags"
     kind = Bag
@@ -99,7 +99,7 @@ class FoldUnordered(Total):
             Bag,
             Set,
             instead=(
-                ("{input}.sum_by(…), {input}.aggregate_by(…)", "for a z-set: retractions are subtracted"),
+                ("{input}.agg(name=flo.linear(of, finish))", "for a z-set: retractions are subtracted"),
                 ("{input}.to_bag().fold(…)", "for a z-set that has ended"),
             ),
         )

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, TypeAlias, final
 from flo.core.persistent import PersistentMap
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.canonical import canonical_element
-from flo.values.exact import PLACES, Exact, divided_decimal, to_float
+from flo.values.exact import PLACES, Exact, divided_decimal, root_of, to_float
 from flo.values.operators.shapes import expect_declared
 from flo.values.operators.zset_ranking import NO_RANKING, Order, Ranking, comparable
 
@@ -182,15 +182,6 @@ def _ratio(number: Any) -> Fraction | None:
     """Return the number as a ratio; None if it is not finite."""
     finite = number.is_finite() if isinstance(number, Decimal) else math.isfinite(number)
     return Fraction(number) if finite else None
-
-
-def root_of(square: Fraction) -> float:
-    """Return the float nearest to the square root, rounded once from 60 binary digits more than a float has."""
-    if square <= 0:
-        return 0.0
-    shift = max(0, 240 - (square.numerator.bit_length() - square.denominator.bit_length()))
-    shift += shift % 2
-    return to_float(Fraction(math.isqrt((square.numerator << shift) // square.denominator), 1 << shift // 2))
 
 
 @final

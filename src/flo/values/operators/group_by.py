@@ -14,9 +14,9 @@ from flo.core.persistent import PersistentMap
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.canonical import canonical_element
+from flo.values.exact import NAN
 from flo.values.operators.group_aggregates import Aggregator
 from flo.values.operators.shapes import ElementKind, Unary
-from flo.values.operators.zset_aggregates import unify_nan
 from flo.values.operators.zsets import expect_zset, make_delta
 from flo.values.weighted import ZSet
 
@@ -108,3 +108,8 @@ class GroupBy(Unary):
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return replace(self, groups=PersistentMap()), (source.terminator(),)
+
+
+def unify_nan(result: Any) -> Any:
+    """Return the result, with one object for every float NaN; otherwise the row could never be retracted."""
+    return NAN if isinstance(result, float) and result != result else result

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, Optional, TypeAlias, Union, get_args, get_or
 from flo.core.elements import returned_type
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.exact import Exact, mean_places, mean_type, sum_type
-from flo.values.operators.zset_aggregates import Of
 from flo.values.operators.zset_ranking import comparable
 
+Of: TypeAlias = Callable[[Any], Any] | None
 Frame: TypeAlias = tuple[str, Any, Any]
 """("rows" | "range", from, to): None is unbounded, 0 the current row (of a range: its peers), negative is before it."""
 WHOLE: Frame = ("range", None, None)

@@ -84,7 +84,10 @@ class PerKey(Operator):
         """Raise if the graph emits without input, because it would do so for keys that do not exist."""
         graph, _ = initial(self._graph(), inner)
         if not any(value.fixed() for value in inputs(graph)) and not stuck(graph):
-            raise CollectionError("the body of `per_key` emits without input, which keys of z-sets do not allow")
+            raise CollectionError(
+                "the body of `per_key` emits without input, which keys of z-sets do not allow",
+                instead=(("group_by(…).agg(…)", "aggregates by key; `agg` alone has a row of no rows too"),),
+            )
 
     def typed(self, inputs: StreamTypes) -> PerKey:
         inner = inner_types(self, inputs)

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, Union, get_args, get_origi
 from uuid import UUID
 
 from flo.core.collection import End
-from flo.core.elements import find_mismatch, returned_type, type_name
+from flo.core.elements import find_misfit, find_mismatch, returned_type, type_name
 from flo.core.errors import brief
 from flo.core.operator import Delta, Deltas, Operator, Step, Values, run
 from flo.core.term import ATOMS
@@ -69,24 +69,39 @@ def expect_declared(f: Any, results: list[Any]) -> None:
 
 def expect_all_of_type(f: Any, results: list[Any], kind: Any) -> None:
     """Raise unless the results have this type."""
-    stranger = find_mismatch(results, kind)
-    if stranger is not None:
+    wrong = find_mismatch(results, kind)
+    if wrong is not None:
         said = type_name(returned_type(f))
         derived = getattr(f, "derived", False)
         how = "derived from its source; annotate it if that is wrong" if derived else "its declared return type"
-        raise TypeError(f"the function must return {said}, {how}; got {brief(results[stranger])}")
+        raise TypeError(f"the function must return {said}, {how}; got {brief(results[wrong])}")
+    exact = hasattr(f, "returns") and not hasattr(f, "derived")  # made of columns
+    misfit = None if exact else find_misfit(results, kind)
+    if misfit is not None:
+        wanted = f"`{misfit.field}` of the function's results must be {type_name(misfit.kind)}"
+        raise TypeError(f"{wanted}; got {brief(results[misfit.position])}")
 
 
 ElementKind: TypeAlias = type[ElementValue]
 """The class of a value. (Inside an operator, `type` is its typing rule.)"""
 
 
+def _name_rule(kind: type[Unary] | type[Sides]) -> None:
+    """Give a class of operators the rule that bears its name, unless it names another."""
+    if not hasattr(kind, "rule") and hasattr(kind, "name"):
+        kind.rule = kind.name.replace("_", "-")
+
+
 class Unary(Operator):
     """An operator with one input, defined by what happens to some units, oldest first."""
 
     rule: ClassVar[str]
-    """The name of the rule on sequences; other collections add their suffix."""
+    """The name of the rule on sequences, by default that of the operator. Other collections add their suffix."""
     end_rule: ClassVar[str | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _name_rule(cls)
 
     def rule_for(self, unit: Any) -> str:
         """Return the rule that consumes this unit."""
@@ -198,10 +213,14 @@ class Sides(Operator):
 
     arity = (2, 1)
     rule: ClassVar[str]
-    """The name of the rule on sequences; other collections add their suffix."""
+    """The name of the rule on sequences, by default that of the operator. Other collections add their suffix."""
     side_rules: ClassVar[tuple[str, str]] = SIDES
     """The suffix of the rule for each side."""
     awaited: ClassVar[int | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _name_rule(cls)
 
     @abstractmethod
     def consume(self, side: int, units: Any, source: Any) -> tuple[Operator, Delta]:

@@ -21,10 +21,10 @@ from flo.core.stream_type import StreamType, StreamTypes
 from flo.values.event_time import (
     TimeWindow,
     expect_durations,
+    find_window,
     is_positive_duration,
     offset_of,
     origin_of,
-    place,
     window_type,
 )
 from flo.values.operators.sequences import Cut
@@ -132,7 +132,7 @@ class AlignedWindows(TimeWindows):
 
     def numbers(self, offset: Any) -> list[int]:
         """Return the numbers of the windows that contain this time."""
-        number = place(offset, self.slide)
+        number = find_window(offset, self.slide)
         found = []
         while self.end(number) > offset:
             found.append(number)

@@ -1,4 +1,4 @@
-"""Joins of z-sets (figure "operational semantics for the join operator"): inner, semi, anti, left and full join.
+"""Joins of z-sets (figure "operational semantics for the join operator"): inner, semi, anti, left, right and full join.
 
 They store both z-sets by key, so that a step costs as much as its input and output. When one side has ended, they only
 keep of the other what may still correct results.
@@ -8,7 +8,8 @@ matter. So the output is a function of the two z-sets, and for all weights,
 
     semi_join + anti_join = the left z-set
     left_join = join + anti_join with None on the right
-    full_join = left_join + the anti_join of the right z-set with None on the left
+    right_join = join + the anti_join of the right z-set with None on the left
+    full_join = left_join + right_join - join
 """
 
 from __future__ import annotations
@@ -297,38 +298,58 @@ class Join(Pairing):
         return take_left if self.into is None and self._natural() else super().combine()
 
 
-@final
 @dataclass(frozen=True)
-class LeftJoin(Pairing):
-    """left_join(on, other_on, into, M₁, M₂): join, and into(x, None) for each left row x without a partner."""
+class Outer(Pairing):
+    """join, and the rows without a partner beside None."""
 
-    name = "left_join"
     retracts = True
-    rule = "left-join-zset"
+    alone: ClassVar[tuple[bool, bool]]
+    """Whether rows of each side may be without a partner."""
 
     def pair_type(self, left: Any, right: Any) -> Any:
-        return tuple[left, Optional[right]]  # noqa: UP045
+        return tuple[self.sides(left, right)]  # type: ignore[misc]
 
-    def joined(self, left: Side, right: Side) -> Units:
-        return chain(pairs(left, right), pair_units(unmatched(left, right), NO_PARTNER))
-
-
-@final
-@dataclass(frozen=True)
-class FullJoin(Pairing):
-    """full_join(on, other_on, into, M₁, M₂): left_join, and into(None, y) for each right row y without a partner."""
-
-    name = "full_join"
-    retracts = True
-    rule = "full-join-zset"
-    counted = (True, True)
-
-    def pair_type(self, left: Any, right: Any) -> Any:
-        return tuple[Optional[left], Optional[right]]  # noqa: UP045
+    @classmethod
+    def sides(cls, left: Any, right: Any) -> tuple[Any, Any]:
+        """Return the types of the rows that `into` is called with."""
+        return (Optional[left] if cls.alone[1] else left), (Optional[right] if cls.alone[0] else right)  # noqa: UP045
 
     def joined(self, left: Side, right: Side) -> Units:
         return chain(
             pairs(left, right),
-            pair_units(unmatched(left, right), NO_PARTNER),
-            pair_units(NO_PARTNER, unmatched(right, left)),
+            pair_units(unmatched(left, right), NO_PARTNER) if self.alone[0] else (),
+            pair_units(NO_PARTNER, unmatched(right, left)) if self.alone[1] else (),
         )
+
+
+@final
+@dataclass(frozen=True)
+class LeftJoin(Outer):
+    """left_join(on, other_on, into, M₁, M₂): join, and into(x, None) for each left row x without a partner."""
+
+    name = "left_join"
+    rule = "left-join-zset"
+    alone = (True, False)
+    counted = (False, True)
+
+
+@final
+@dataclass(frozen=True)
+class RightJoin(Outer):
+    """right_join(on, other_on, into, M₁, M₂): join, and into(None, y) for each right row y without a partner."""
+
+    name = "right_join"
+    rule = "right-join-zset"
+    alone = (False, True)
+    counted = (True, False)
+
+
+@final
+@dataclass(frozen=True)
+class FullJoin(Outer):
+    """full_join(on, other_on, into, M₁, M₂): the rows of both without a partner."""
+
+    name = "full_join"
+    rule = "full-join-zset"
+    alone = (True, True)
+    counted = (True, True)

@@ -1,4 +1,4 @@
-"""Rankings of z-sets: a total order of rows by key, top_k, and the aggregates min and max.
+"""Rankings of z-sets: a total order of rows by key, and top_k.
 
 The order is total: None is the least key, NaN the greatest number, and rows with equal keys are ordered by their text.
 A group keeps all its rows, and remembers its first k. It is searched again only when one of these is retracted.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from heapq import nsmallest
-from typing import Any, ClassVar, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 from flo.core.data import canonical_text
 from flo.core.errors import CheckpointError, ElementError
@@ -19,7 +20,6 @@ from flo.core.stream_type import StreamTypes
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.values.canonical import instant_element
 from flo.values.operators.shapes import ElementKind, Unary
-from flo.values.operators.zset_aggregates import Aggregator, Of, Units, read, value_type
 from flo.values.operators.zsets import expect_zset, group_units, make_delta
 
 
@@ -72,8 +72,8 @@ NULL = Null()
 def comparable(key: Any) -> tuple[Any]:
     """Wrap a key for a total order: None is the least value, NaN the greatest number, and zoned times are instants.
 
-    Parts of tuples are wrapped too; those of other rows Python compares itself. The result is a tuple, so that equal
-    keys need no order.
+    Parts of tuples and named tuples are wrapped too; those of other rows Python compares itself. The result is a tuple,
+    so that equal keys need no order.
     """
     return (_ordered(key),)
 
@@ -83,7 +83,14 @@ def _ordered(key: Any) -> Any:
         return NULL
     if key != key:
         return NAN
-    return tuple(map(_ordered, key)) if type(key) is tuple else instant_element(key)
+    kind: Any = type(key)
+    return tuple(map(_ordered, key)) if is_plain_tuple(kind) else instant_element(key)
+
+
+@cache
+def is_plain_tuple(kind: Any) -> bool:
+    """Return whether values of a class compare as tuples do, part by part."""
+    return issubclass(kind, tuple) and (kind.__lt__, kind.__eq__) == (tuple.__lt__, tuple.__eq__)
 
 
 def tie_text(element: Any, operator: str) -> str:
@@ -223,40 +230,3 @@ class TopK(Unary):
 
     def finish(self, source: ElementKind) -> tuple[Operator, Deltas]:
         return replace(self, groups=PersistentMap()), (source.terminator(),)
-
-
-@dataclass(frozen=True)
-class Extreme(Aggregator):
-    """The value of the first row of a ranking."""
-
-    value: Of = None
-
-    empty = NO_RANKING
-    descending: ClassVar[bool]
-
-    def added(self, state: Ranking, units: Units) -> Ranking:
-        return state.changed(units, 1, Order(self.value, self.descending, self.name))
-
-    def result(self, state: Ranking) -> tuple[Any, ...]:
-        return tuple(read(self.value, row) for row, _ in state.top)
-
-    def result_type(self, element: Any) -> Any:
-        return value_type(self.value, element)
-
-
-@final
-@dataclass(frozen=True)
-class Min(Extreme):
-    """min: the least value(element) of the present elements. None is the least value, NaN the greatest."""
-
-    name = "zset_min"
-    descending = False
-
-
-@final
-@dataclass(frozen=True)
-class Max(Extreme):
-    """max: the greatest value(element) of the present elements. None is the least value, NaN the greatest."""
-
-    name = "zset_max"
-    descending = True

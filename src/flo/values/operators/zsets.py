@@ -229,7 +229,7 @@ class FromZSet(Unary):
             inputs[0],
             instead=(
                 ("{input}.distinct()", "still a z-set: emits which elements appear and disappear"),
-                ("{input}.count_by(…)", "still a z-set: a running result, retracted when it changes"),
+                ("{input}.group_by(…).agg(…)", "still a z-set: a running result, retracted when it changes"),
             ),
         )
         return (StreamType(self.target(element), bounded=True),)

@@ -20,7 +20,7 @@ from flo.values.lattice import Custom, Lattice
 from flo.verify.data import examples as plain
 from flo.verify.data.constants import LADDER, constants, integers, sizes
 from flo.verify.data.examples import DEPTH, PLAIN, named_fields, resolve_type
-from flo.verify.time_limit import TRY_SECONDS, TimeLimit, TimeUp, copy_if_mutable
+from flo.verify.time_limit import SECONDS, TimeLimit, TimeUp, copy_if_mutable
 
 
 def common_kind(values: list[Any]) -> Any:
@@ -74,12 +74,15 @@ class Given:
         values: Mapping[Any, Any] | None = None,
         constants: tuple[Any, ...] = (),
         integers: tuple[int, ...] = (),
+        seconds: float = SECONDS,
     ) -> None:
         self.values = {} if values is None else values
         self.constants = constants
         """Tried as elements."""
         self.integers = integers
         """Tried as sizes and as weights."""
+        self.seconds = seconds
+        """The processor time after which one call on these values is aborted."""
         self.made: dict[type, Any] = {}
         """The strategies of classes, each once: a class may contain itself."""
         self.where = Origin.here()
@@ -93,7 +96,10 @@ class Given:
 
     def with_constants_of(self, function: Any) -> Given:
         """Add the constants that the function mentions."""
-        return Given(self.values, tuple(constants(function)), tuple(integers(function)))
+        return self.with_constants(tuple(constants(function)), tuple(integers(function)))
+
+    def with_constants(self, constants: tuple[Any, ...], integers: tuple[int, ...]) -> Given:
+        return Given(self.values, constants, integers, self.seconds)
 
     def sizes(self, ladder: tuple[int, ...] = LADDER) -> list[int]:
         """The sizes of larger inputs."""
@@ -251,11 +257,15 @@ def lattice_values(lattice: Lattice[Any], given: Given) -> list[Any]:
     if own is not None or not isinstance(lattice, Custom):
         known = [lattice.value(value) for value in given.examples(lattice if own is not None else lattice.ordinary)]
         least = lattice.bottom()
-        known = [value for value in known if try_join(lattice, least, value) and lattice.mismatch(value) is None]
+        known = [
+            value
+            for value in known
+            if try_join(lattice, least, value, given.seconds) and lattice.mismatch(value) is None
+        ]
     else:
         known = _guess_values(lattice, given)
     found = [value for value in known if not lattice.is_bottom(value)]
-    joined = [value for a, b in islice(product(found, found), 12) for value in try_join(lattice, a, b)]
+    joined = [value for a, b in islice(product(found, found), 12) for value in try_join(lattice, a, b, given.seconds)]
     return (found + [value for value in joined if value not in found])[: max(MOST_LATTICE_VALUES, len(found))]
 
 
@@ -264,30 +274,35 @@ def _guess_values(lattice: Custom[Any], given: Given) -> list[Any]:
     bottom, given = lattice.bottom(), given.with_constants_of(lattice.joining)
     if bottom is None:
         plain = next(
-            (kind for kind in _LATTICE_GUESSES.values() if all(try_join(lattice, bottom, value) for value in kind)), []
+            (
+                kind
+                for kind in _LATTICE_GUESSES.values()
+                if all(try_join(lattice, bottom, value, given.seconds) for value in kind)
+            ),
+            [],
         )
     else:
         plain = _LATTICE_GUESSES.get(type(bottom)) or given.examples(type(bottom))
     beside = [bottom + value for value in plain] if type(bottom) in (int, float) else []
     constants = given.constants_of(type(plain[0])) if plain else []
-    above = values_above(lattice, [*plain, *beside, *constants])
+    above = values_above(lattice, [*plain, *beside, *constants], given.seconds)
     if all(map(lattice.is_bottom, above)):  # ⊥ is the greatest value: the laws will report it
-        return [value for value in plain if try_join(lattice, bottom, value)]
+        return [value for value in plain if try_join(lattice, bottom, value, given.seconds)]
     return above
 
 
-def values_above(lattice: Lattice[Any], values: list[Any]) -> list[Any]:
+def values_above(lattice: Lattice[Any], values: list[Any], seconds: float) -> list[Any]:
     """Return ⊥ ⊔ v for each value, without repetition: v itself may not belong to the lattice."""
     found: list[Any] = []
     for value in values:
-        found += [above for above in try_join(lattice, lattice.bottom(), value) if above not in found]
+        found += [above for above in try_join(lattice, lattice.bottom(), value, seconds) if above not in found]
     return found
 
 
-def try_join(lattice: Lattice[Any], a: Any, b: Any) -> list[Any]:
+def try_join(lattice: Lattice[Any], a: Any, b: Any, seconds: float) -> list[Any]:
     """Return a list of the join, empty if the values have none."""
     try:
-        with TimeLimit(TRY_SECONDS):
+        with TimeLimit(seconds):
             return [lattice.join(copy_if_mutable(a), copy_if_mutable(b))]
     except TimeUp as up:
         up.given = (a, b)

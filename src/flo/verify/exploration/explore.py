@@ -151,7 +151,8 @@ class Exploration:
     def __str__(self) -> str:
         how = "every schedule and every cut" if self.complete else f"at random, seed {self.seed}"
         found = "one outcome" if self.ok else f"{len(self.outcomes)} outcomes"
-        line = f"{found} in {self.schedules:,} schedules over {self.states:,} states ({how})"
+        schedules = "one schedule" if self.schedules == 1 else f"{self.schedules:,} schedules"
+        line = f"{found} in {schedules} over {self.states:,} states ({how})"
         return line if self.counterexample is None else f"{line}\n{self.counterexample}"
 
 
@@ -198,7 +199,7 @@ def _refusal(broken: BrokenStep) -> LawError:
     what = f"the step `{broken.move.name}`"
     endless = broken.role in ("stuck", "measure")
     return LawError(
-        f"{what} may be taken for ever: {broken.reason}" if endless else f"{what} breaks a law: {broken.reason}",
+        f"{what} can be taken forever: {broken.reason}" if endless else f"{what} breaks a law: {broken.reason}",
         instead=(("flo.verify.check(operator)", "shows the law that the operator breaks"),),
         where=Origin.here(),
     )

@@ -277,7 +277,7 @@ class Space:
         after_number = self.slots[slot].number(after)
         reason = find_measure_fault(before.operator.measure(before.state), after.operator.measure(after.state or ()))
         if reason is not None and after_number == number:
-            raise BrokenStep("stuck", "it leaves inputs and operator as they were, so it can be taken for ever", move)
+            raise BrokenStep("stuck", "it leaves inputs and operator as they were, so it can be taken forever", move)
         if reason is not None:
             raise BrokenStep("measure", reason, move, advice=advise_on_measure(before.operator, reason))
         self.check_content(slot, after_number, move)

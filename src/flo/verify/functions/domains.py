@@ -23,7 +23,7 @@ from flo.verify.equality import are_equal
 from flo.verify.functions.equations import Function, function_equations
 from flo.verify.functions.trials import Domain, Problem, Raised, find_violation
 from flo.verify.optional import st
-from flo.verify.time_limit import TRY_SECONDS, TimeLimit, TimeUp, copy_if_mutable
+from flo.verify.time_limit import TimeLimit, TimeUp, copy_if_mutable
 
 if TYPE_CHECKING:
     from flo.verify.solver.prove import Verdict
@@ -102,7 +102,7 @@ def accepts(f: Function, kinds: tuple[Any, ...], start: Any, given: Given) -> bo
     problem = Problem(equation, tuple(domains))
     try:
         for values in problem.small():
-            with TimeLimit(TRY_SECONDS):
+            with TimeLimit(given.seconds):
                 find_violation(equation, values)
     except Raised:
         return False
@@ -135,7 +135,7 @@ def accumulator_domain(f: Function, start: Any, rest: list[Domain], given: Given
 
     def make_strategy() -> Any:
         arguments = st.tuples(*(domain.make_strategy() for domain in rest))
-        return st.lists(arguments, max_size=4).map(lambda steps: _fold(f, start, steps))
+        return st.lists(arguments, max_size=4).map(lambda steps: _fold(f, start, steps, given.seconds))
 
     @cache  # all equations call it
     def prove_closed(work: int) -> Verdict:
@@ -146,20 +146,20 @@ def accumulator_domain(f: Function, start: Any, rest: list[Domain], given: Given
     return Domain(few, kind if closed else None, make_strategy, prove_closed)
 
 
-def _fold(f: Function, start: Any, steps: list[tuple[Any, ...]]) -> Any:
+def _fold(f: Function, start: Any, steps: list[tuple[Any, ...]], seconds: float) -> Any:
     acc = start
     for arguments in steps:
         try:
-            acc = call(f, acc, *arguments)
+            acc = call(f, seconds, acc, *arguments)
         except (Exception, SystemExit) as error:
             raise Raised(error, (acc, *arguments)) from error
     return acc
 
 
-def call(f: Function, *arguments: Any) -> Any:
+def call(f: Function, seconds: float, *arguments: Any) -> Any:
     """Call f with a time limit, on copies of mutable arguments."""
     try:
-        with TimeLimit(TRY_SECONDS):
+        with TimeLimit(seconds):
             return f(*map(copy_if_mutable, arguments))
     except TimeUp as up:
         up.given = arguments
@@ -172,7 +172,7 @@ def reach_accumulators(f: Function, start: Any, rest: list[Domain], given: Given
     found = [start]
     for acc_at, arguments in [(-1, step) for step in steps[:3]] + [(0, step) for step in steps[5:][-3:]]:
         try:
-            acc = call(f, found[acc_at], *arguments)
+            acc = call(f, given.seconds, found[acc_at], *arguments)
         except (Exception, SystemExit):  # reported by the equations
             continue
         if not any(are_equal(acc, known) for known in found):
@@ -197,7 +197,7 @@ def _after_many(f: Function, start: Any, rest: list[Domain], given: Given) -> It
     try:
         columns = [given.distinct_elements(domain.kind, wanted[-1]) for domain in rest]
         for count, arguments in enumerate(zip(*columns, strict=False), start=1):
-            acc = call(f, acc, *arguments)
+            acc = call(f, given.seconds, acc, *arguments)
             if count in wanted:
                 yield acc
     except (Exception, SystemExit):  # reported by the equations

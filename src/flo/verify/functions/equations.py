@@ -120,7 +120,7 @@ def monotone_equations(f: Function, source: Lattice[Any], target: Lattice[Any]) 
         reason = target.mismatch(found)
         if reason is not None:
             raise FunctionError(
-                f"`{label(f)}` gave what is not a value of {target}: {reason}",
+                f"`{label(f)}` must return values of {target}: {reason}",
                 facts=(("given", brief(value)), ("gave", brief(result))),
             )
         return found

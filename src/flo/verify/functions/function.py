@@ -184,14 +184,18 @@ def check_lattice(lattice: Lattice[Any], effort: Effort) -> Report:
         limits.append("no values but ⊥ were found: give some with examples={lattice: […]}")
 
     def admissible(values: tuple[Any, ...]) -> Iterable[tuple[Any, ...]]:
-        return () if effort.given.values else product(*(values_above(lattice, [value]) for value in values))
+        return (
+            ()
+            if effort.given.values
+            else product(*(values_above(lattice, [value], effort.seconds) for value in values))
+        )
 
     trials = Trials(str(lattice), problems, effort, limits, admissible, where, name)
     return trials.report(law.LATTICE_LAWS)
 
 
 def _lattice_problem(equation: Equation, domain: Domain) -> Problem:
-    """For the solver every value is ⊥ ⊔ v: not all values of the type must belong to the lattice."""
+    """Returns the problem with ⊥ ⊔ v for every v, for the solver: not all values of the type are in the lattice."""
     left, right = (re.sub(r"\b[abc]\b", r"join(bottom(), \g<0>)", side) for side in (equation.left, equation.right))
     above = replace(equation, left=left, right=right)
     return Problem(equation, (domain,) * len(equation.variables), above.sides)

@@ -1,6 +1,6 @@
 """Obligations: the laws that operators require of the functions and lattices that they hold.
 
-When a program is built, `refusals` tries each on a few values, and refuses a function that breaks a law.
+When a program is built, `rejections` tries each on a few values, and rejects a function that breaks a law.
 `check_obligation` tries them within a given budget, also where the user claims that they hold.
 """
 
@@ -8,25 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
-from flo.core.errors import LawError
 from flo.core.labels import label
 from flo.core.operator import Operator
 from flo.core.stream_type import StreamTypes
 from flo.values.element_value import ElementCollection
-from flo.values.exact import terms
 from flo.values.lattice import Custom, Lattice
 from flo.values.lvar import LVar
 from flo.values.operators.bags import FoldUnordered
+from flo.values.operators.group_aggregates import LinearOf
+from flo.values.operators.group_by import GroupBy
 from flo.values.operators.lattices import FoldLattice
 from flo.values.operators.lvars import MapLattice
-from flo.values.operators.zset_aggregates import Aggregate, Linear, add_terms
 from flo.values.operators.zsets import MapWeights
 from flo.verify import laws
 from flo.verify.effort import Effort
 from flo.verify.functions.domains import NO_START
-from flo.verify.functions.equations import Function
 from flo.verify.functions.function import OF_LATTICES, check_function, check_lattice
 from flo.verify.laws import Law
 from flo.verify.report import Report
@@ -70,15 +68,22 @@ def obligations(operator: Operator, inputs: StreamTypes) -> Iterator[Obligation]
             yield Obligation(operator.name, f, OF_LATTICES, lattices=pair, claim=claim)
         case MapWeights(f=f):
             yield Obligation(operator.name, f, (laws.A_FUNCTION, laws.ADDITIVE), (*_elements(inputs), int))
-        case Aggregate(aggregator=Linear(of=of, finish=finish) as linear):
-            yield Obligation(operator.name, NumericFunction(of), (laws.A_FUNCTION,), _elements(inputs))
-            if finish is not None:
-                yield Obligation(operator.name, FinishFunction(linear), (laws.A_FUNCTION,), _elements(inputs))
+        case GroupBy(aggregates=aggregates):
+            columns = _columns(*_elements(inputs))
+            for each in aggregates:
+                if isinstance(each.aggregator, LinearOf):
+                    kinds = tuple(columns[place] for place in each.places)
+                    yield Obligation(operator.name, FinishFunction(each.aggregator), (laws.A_FUNCTION,), kinds)
 
 
 def _elements(inputs: StreamTypes) -> tuple[Any, ...]:
     assert isinstance(inputs[0].collection, ElementCollection)
     return (inputs[0].collection.element,)
+
+
+def _columns(row: Any) -> tuple[Any, ...]:
+    """Return the types of the columns of a row."""
+    return get_args(row) or tuple(get_type_hints(row).values())
 
 
 def _of_lattice(operator: Operator, lattice: Lattice[Any]) -> Iterator[Obligation]:
@@ -94,38 +99,10 @@ def is_shipped(lattice: Lattice[Any]) -> bool:
     return all(is_shipped(part) for part in parts if isinstance(part, Lattice))
 
 
-class NotNumbers(LawError):
-    """A function whose results are added returned something that is not a number."""
-
-
-class NumericFunction:
-    """A function whose results are added: numbers, or tuples of them."""
-
-    def __init__(self, of: Function) -> None:
-        self.of = of
-        self.__name__ = label(of)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NumericFunction) and other.of == self.of
-
-    def __hash__(self) -> int:
-        return hash(self.of)
-
-    def __call__(self, element: Any) -> Any:
-        result = self.of(element)
-        for part in result if isinstance(result, tuple) else (result,):
-            try:
-                terms(part)
-            except TypeError as error:
-                facts = (("given", repr(element)[:80]), ("gave", repr(result)[:80]))
-                raise NotNumbers(str(error), facts=facts) from None
-        return result
-
-
 class FinishFunction:
-    """The `finish` of a linear aggregate, on groups of one element."""
+    """The `finish` of a linear aggregate, on groups of one row."""
 
-    def __init__(self, linear: Linear) -> None:
+    def __init__(self, linear: LinearOf) -> None:
         self.linear = linear
         self.__name__ = label(linear.finish)
 
@@ -135,8 +112,9 @@ class FinishFunction:
     def __hash__(self) -> int:
         return hash(self.linear)
 
-    def __call__(self, element: Any) -> Any:
-        return self.linear.finished(1, add_terms(None, [(self.linear.numbers(element), 1)]))
+    def __call__(self, *arguments: Any) -> Any:
+        counted = [] if None in arguments else [(arguments, 1)]
+        return self.linear.result(self.linear.added(self.linear.empty, counted))
 
 
 def check_obligation(obligation: Obligation, effort: Effort) -> Report:

@@ -24,7 +24,7 @@ from flo.verify.time_limit import TimeLimit, TimeUp
 
 if TYPE_CHECKING:
     from flo.verify.solver.prove import Verdict
-from flo.verify.time_limit import TRY_SECONDS, copy_if_mutable
+from flo.verify.time_limit import copy_if_mutable
 
 LEAVE_ARGUMENTS = "give a new value, and leave the arguments as they are"
 LONG = 400
@@ -215,7 +215,7 @@ class Trials:
 
     def attempt(self, equation: Equation, values: tuple[Any, ...]) -> Violation | None:
         self.effort.meter.done += 1
-        with TimeLimit(TRY_SECONDS):
+        with TimeLimit(self.effort.seconds):
             return find_violation(equation, values)
 
     def _try_small(self) -> Violation | None:
@@ -263,7 +263,7 @@ class Trials:
             found = self._confirm(problem, verdict.arguments) if isinstance(verdict, Refuted) else None
             if found is not None:
                 return found
-            reason = "the solver's counterexample does not count" if isinstance(verdict, Refuted) else verdict.reason
+            reason = "the solver's counterexample is not allowed" if isinstance(verdict, Refuted) else verdict.reason
             self.limits.append(f"{problem.equation.law}: not proved, {reason}")
         self.proved = not unproved and bool(self.problems)
         return self._try_random(unproved)
@@ -273,9 +273,9 @@ class Trials:
 
         kinds = [domain.kind for domain in problem.domains]
         if None in kinds:
-            return Unknown("as the types of its values are not known")
+            return Unknown("because the types of its values are unknown")
         if self.effort.is_used_up():
-            return Unknown("as all the work was done before")
+            return Unknown("because the budget was used up before")
         verdict = prove(problem.for_solver or problem.equation.sides, kinds)
         if verdict == Proved():  # for all values of the types: the accumulators must stay in theirs
             staying = (
@@ -343,9 +343,9 @@ def group_by_domains(problems: list[Problem]) -> list[list[Problem]]:
 def timeout_error(subject: str, up: TimeUp, where: Origin | None) -> FloError:
     place = (("stopped at", f"{up.where}   {up.where.text}".rstrip()),) if up.where else ()
     return FunctionError(
-        f"`{subject}` was given up {up.spent}: it had not returned",
+        f"`{subject}` was aborted {up.spent}: it had not returned",
         facts=(("given", ", ".join(map(brief, up.given))), *place),
-        instead=suggest_examples(up.given),
+        instead=((f"check(…, seconds={12 * up.seconds:g})", "if it is only slow"), *suggest_examples(up.given)),
         where=where,
     )
 

@@ -7,18 +7,20 @@ from itertools import product
 from typing import Any
 
 from flo.core.collection import Collection, Value
+from flo.core.errors import Origin
 from flo.core.term import Lifting, Lowering
 from flo.verify import laws
-from flo.verify.data.given import Given
 from flo.verify.data.strategies import find_smallest
 from flo.verify.effort import Effort, integers_in
 from flo.verify.exploration.arrivals import pieces
 from flo.verify.exploration.source import format_value
+from flo.verify.functions.trials import timeout_error
 from flo.verify.laws import Law
 from flo.verify.optional import NO_HYPOTHESIS, st
 from flo.verify.programs.inputs import data_of_size
 from flo.verify.programs.larger_inputs import input_strategy, large_data
 from flo.verify.report import Counterexample, Report, Strength
+from flo.verify.time_limit import TimeLimit, TimeUp
 
 MOST_VALUES = 100
 FEW = 4
@@ -28,6 +30,14 @@ FEW = 4
 def check_collection(collection: Collection, effort: Effort | None = None) -> Report:
     """Tries every law on pairs of a value and a delta."""
     effort = effort or Effort()
+    try:
+        with TimeLimit(effort.seconds, lambda: effort.meter.done):
+            return _check_collection(collection, effort)
+    except TimeUp as up:
+        raise timeout_error(up.call or str(collection), up, Origin.here()) from None
+
+
+def _check_collection(collection: Collection, effort: Effort) -> Report:
     values, up_to = small_values(collection, effort)
     broken, exhaustive, sized, longest, random, limits = None, 0, 0, 0, 0, list[str]()
     if up_to < effort.most:
@@ -82,7 +92,7 @@ def forms(collection: Collection, data: Any) -> Iterator[Value]:
 def _of_sizes(collection: Collection, small: list[Value], effort: Effort) -> tuple[int, int, Counterexample | None]:
     """Values of the sizes in the code and of the ladder, with a few deltas: how many, the largest size, what broke."""
     mentioned = [number for kind in {type(collection), type(small[0])} for number in integers_in(kind)]
-    given = Given(effort.given.values, effort.given.constants, tuple(mentioned))
+    given = effort.given.with_constants(effort.given.constants, tuple(mentioned))
     tried = longest = 0
     for size in given.sizes() if effort.given.own_examples(collection) is None else ():
         for data in large_data(collection, size, given):

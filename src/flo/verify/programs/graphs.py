@@ -304,11 +304,11 @@ class GraphLaws:
         except FloError as error:
             return error.summary, left
         except Exception as error:  # such as an error in a constructor
-            return f"it is restored with {type(error).__name__}: {error}", left
+            return f"restoring it raised {type(error).__name__}: {error}", left
         if not are_equal(restored, graph):
             one, other = cut_to_difference((left, f"left {format_expression(restored)}"))
             if one == other:
-                return "another operator is restored", other
+                return "the restored operator is another one", other
             return f"{one} was saved", f"{other} is restored"
         run = self.space.run()
         run.graph, run.outputs, run.arrived = restored, self.space.outputs_of(state), self.space.arrived_counts(state)
@@ -316,7 +316,7 @@ class GraphLaws:
             run.arrive(None, places[0])
         run.advance()
         if not self.space.is_state(end, run.graph, run.outputs, run.arrived):
-            return "what is restored looks the same, and goes on in another way", format_values(run.outputs)
+            return "the restored operator looks the same, but behaves differently", format_values(run.outputs)
         return None
 
     def _surrounding_values(self) -> Values:

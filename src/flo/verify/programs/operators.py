@@ -34,7 +34,7 @@ from flo.verify.programs.rules import named_rules
 from flo.verify.report import Counterexample, Report
 
 MOST_SIGNATURES = 8
-MOST_REFUSALS = 3
+MOST_REJECTIONS = 3
 
 
 def check_operator(
@@ -91,7 +91,7 @@ def named_signatures(operator: Operator, types: Items[StreamType | Collection]) 
     refused: FloError | None = None
     accepted = False
     for signature in _signatures(operator, types):
-        refusal = find_refusal(operator, signature)
+        refusal = find_rejection(operator, signature)
         if refusal is None:
             accepted = True
             yield signature
@@ -139,7 +139,7 @@ def guessed_signatures(operator: Operator) -> list[list[StreamTypes]]:
     if not found:
         raise LawError(
             f"`{operator.name}` rejects every input type that was tried",
-            facts=tuple(("refused", reason) for reason in islice(refused, MOST_REFUSALS)),
+            facts=tuple(("rejected", reason) for reason in islice(refused, MOST_REJECTIONS)),
             instead=((f"check(operator{', flo.Sequence[str]' * operator.arity[0]})", "name the types of its inputs"),),
             where=Origin.here(),
         )
@@ -150,7 +150,7 @@ def _accepted(operator: Operator, element: Any, refused: dict[str, None]) -> Ite
     """Yield accepted input types with such elements, unbounded first; `refused` gets the reasons against others."""
     for kinds in product(collections_of(element), repeat=operator.arity[0]):
         for signature in _signatures(operator, kinds):
-            refusal = find_refusal(operator, signature)
+            refusal = find_rejection(operator, signature)
             if refusal is None:
                 yield signature
             else:
@@ -183,7 +183,7 @@ def _parameters(function: Any) -> list[Any]:
         return []
 
 
-def find_refusal(operator: Operator, types: StreamTypes) -> FloError | None:
+def find_rejection(operator: Operator, types: StreamTypes) -> FloError | None:
     try:
         derive(Node(None, operator), types)
     except FloError as error:

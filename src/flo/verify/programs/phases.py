@@ -67,9 +67,9 @@ class Phases:
         many = sum(subject.cut_short for subject in self.subjects)
         limits = [*self.limits, *([f"{many:,} inputs have too many states, and were not all explored"] if many else [])]
         if self.refused:
-            limits.append(f"{len(self.refused):,} inputs were refused: {self.refused[0].summary}")
+            limits.append(f"{len(self.refused):,} inputs were rejected: {self.refused[0].summary}")
         if self.faults:
-            limits.append(f"inputs were passed over on which {self.faults[0].summary}")
+            limits.append(f"inputs were skipped: {self.faults[0].summary}")
         return Strength(
             exhaustive=self.exhaustive,
             up_to=self.up_to,
@@ -240,7 +240,7 @@ class Phases:
             given = () if self.current.last_input is None else (("input", brief(self.current.last_input.data)),)
             facts = [("function", functions), *given, *facts]
         return LawError(
-            f"a function was given up {up.spent}: it had not returned",
+            f"a function was aborted {up.spent}: it had not returned",
             facts=tuple(facts),
             instead=(
                 (f"check(…, seconds={12 * self.effort.seconds:g})", "if it is only slow"),

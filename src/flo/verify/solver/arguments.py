@@ -46,7 +46,7 @@ def make_maker(kind: Any, depth: int = DEEPEST) -> Make:
     """Return a function that makes symbols for all values of the type; a choice among cases forks the path."""
     origin, parts = get_origin(kind), get_args(kind)
     if depth == 0:
-        raise Untraceable(f"values of {type_name(kind)} hold each other too deeply")
+        raise Untraceable(f"values of {type_name(kind)} are nested too deeply")
     if origin is typing.Annotated:
         return make_maker(parts[0], depth)
     if kind in _SYMBOLS:
@@ -86,7 +86,7 @@ def _object_maker(kind: Any, depth: int) -> Make:
     if dataclasses.is_dataclass(kind):
         parameters: Any = getattr(kind, "__dataclass_params__", None)
         if not parameters.frozen or not parameters.init:
-            raise Untraceable(f"a {type_name(kind)} can change, or is made by its own __init__: it cannot be traced")
+            raise Untraceable(f"a {type_name(kind)} is mutable or has its own __init__, so it cannot be traced")
         names = [field.name for field in dataclasses.fields(kind) if field.init]
     else:
         names = list(kind._fields)

@@ -60,7 +60,7 @@ def prove(sides: Sides, types: Sequence[Any], *, work: int = SOLVER_WORK) -> Ver
                 verdict = _prove_all_paths(sides, makers, replace(question, words=False))
             return verdict
         except OutOfWork:
-            return Unknown(f"the solver was not done after {work:,} units of its work")
+            return Unknown(f"the solver did not finish within {work:,} units of work")
         except Untraceable as refused:
             return Unknown(str(refused))
 

@@ -39,7 +39,7 @@ class _Exact(Symbol):
 
     def __pow__(self, power: Any, modulus: Any = None) -> Any:
         if type(power) is not int or not 0 <= power <= LARGEST_POWER or modulus is not None:
-            self.path.refuse(f"** of {self.called} cannot be traced, but for a power from 0 to {LARGEST_POWER}")
+            self.path.refuse(f"** of {self.called} can only be traced for powers from 0 to {LARGEST_POWER}")
         result: Any = type(self)(self.path, self.lift(self.path, 1))
         for _ in range(power):
             result = result * self
@@ -211,7 +211,7 @@ class WordSymbol(Symbol):
 
     @classmethod
     def read(cls, model: Any, term: Any, constants: list[Any]) -> Any:
-        raise Untraceable("a text is more than its order")
+        raise Untraceable("the function uses more of a text than its order")
 
 
 class StrSymbol(Symbol):

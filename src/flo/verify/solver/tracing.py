@@ -66,7 +66,7 @@ class HarmlessValues:
             if value not in _FUNCTIONS and getattr(value, "__self__", None) is not math:
                 self.path.refuse(f"it calls {_named(value)}, which cannot be traced")
             if getattr(value, "__name__", "") in ("sum", "sumprod") and self.path.question.floats:
-                self.path.refuse("a sum of floats cannot be traced: newer Pythons round it otherwise than +")
+                self.path.refuse("a sum of floats cannot be traced: newer versions of Python round it differently")
             return []
         if isinstance(value, type):
             return self._class_parts(value)
@@ -225,7 +225,7 @@ class _Observer:
             if name in ("LOAD_ATTR", "LOAD_METHOD") and str(each.argval).startswith("__"):
                 self.path.refuse(f"{name_of_code} reads {each.argval}, which cannot be traced")
             if name == "IS_OP" and (each.is_jump_target or not _is_singleton(frame, every[:place])):
-                self.path.refuse(f"{name_of_code} uses `is`, which cannot be traced but with None and members of enums")
+                self.path.refuse(f"{name_of_code} uses `is`, which can only be traced with None and members of enums")
             if name == "LOAD_GLOBAL":
                 self.harmless.check(*_find_loaded(frame, each, every[place + 1 :]))
 

@@ -1,4 +1,4 @@
-"""Refuses, when a program is built, a function or lattice that breaks a law its operator requires.
+"""Rejects, when a program is built, a function or lattice that breaks a law its operator requires.
 
 It is tried on a few values with bounded work, and the result is remembered.
 """
@@ -24,7 +24,7 @@ from flo.verify.equality import are_equal
 from flo.verify.functions.domains import NO_START, accepts, candidate_types, function_domains
 from flo.verify.functions.equations import Function, lattice_equations
 from flo.verify.functions.function import function_problems, join_name, lattice_domain, monotone_problems
-from flo.verify.functions.obligations import FinishFunction, NotNumbers, NumericFunction, Obligation
+from flo.verify.functions.obligations import FinishFunction, Obligation
 from flo.verify.functions.trials import MOST_SIMPLER, Problem, Raised, Violation, find_violation
 from flo.verify.laws import Law
 from flo.verify.time_limit import TimeLimit, TimeUp
@@ -50,7 +50,7 @@ class Endless:
     where: str
 
 
-Verdict: TypeAlias = Violation | NotNumbers | Untried | Endless | None
+Verdict: TypeAlias = Violation | Untried | Endless | None
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,8 @@ def _remembered(asked: _CacheKey) -> Verdict:
 
 def fingerprint(function: Any, depth: int = 2) -> Any:
     """Identifies a function by its code and the values that the code refers to, so that a redefinition is equal."""
-    if isinstance(function, NumericFunction):
-        return (NumericFunction, fingerprint(function.of))
     if isinstance(function, FinishFunction):
-        return (FinishFunction, fingerprint(function.linear.of), fingerprint(function.linear.finish))
+        return (FinishFunction, function.linear.make, fingerprint(function.linear.finish))
     if not isinstance(function, types.FunctionType) or depth == 0:
         return function
     return (function.__code__, *((type(value), fingerprint(value, depth - 1)) for value in inner_values(function)))
@@ -110,8 +108,6 @@ def _try_values(obligation: Obligation) -> Verdict:
                         text = ", ".join(repr(value)[:40] for value in raised.values)
                         fault = fault if fault.reason else Untried(f"f({text}) raised {raised}")
                         continue
-                    except NotNumbers as error:
-                        return error
                     except FloError:  # such as a result outside of the lattice: found when it runs
                         continue
                     passed += 1
@@ -155,12 +151,12 @@ OFTEN = 16
 
 
 def expect(obligation: Obligation) -> None:
-    """Refuse a function or lattice that a few values break, unless the user claims that the laws hold."""
+    """Reject a function or lattice that breaks a law on a few values, unless the user claims that the laws hold."""
     verdict = try_quickly(obligation) if obligation.claim is None else None
     if verdict is not None:
-        refused = _ERRORS[type(verdict)](obligation, verdict)
-        if refused is not None:
-            raise refused
+        error = _ERRORS[type(verdict)](obligation, verdict)
+        if error is not None:
+            raise error
 
 
 def _untried_error(obligation: Obligation, verdict: Untried) -> LawError | None:
@@ -179,18 +175,8 @@ def _endless_error(obligation: Obligation, verdict: Endless) -> LawError:
     subject = obligation.subject
     name, what = (join_name(subject), "join") if isinstance(subject, Lattice) else (label(subject), "function")
     return LawError(
-        f"the {what} of `{obligation.operator}` was given up {verdict.spent}: it had not returned",
+        f"the {what} of `{obligation.operator}` was aborted {verdict.spent}: it had not returned",
         facts=((what, name), ("given", ", ".join(map(repr, verdict.values))[:80]), *place),
-    )
-
-
-def _not_numbers(obligation: Obligation, verdict: NotNumbers) -> LawError | None:
-    if Any in obligation.kinds:  # the elements were a guess
-        return None
-    return LawError(
-        f"`{obligation.operator}` adds what `{label(obligation.subject)}` gives: {verdict.summary}",
-        facts=verdict.facts,
-        instead=(("lambda row: (row.price, 1)", "a number, or a tuple of numbers"),),
     )
 
 
@@ -198,18 +184,20 @@ def _violation_error(obligation: Obligation, verdict: Violation) -> LawError:
     law, name = verdict.equation.law, label(obligation.subject)
     operator, instead = f"`{obligation.operator}`", ((law.instead, ""),) if law.instead else ()
     if verdict.changed:
-        return LawError(f"the function of {operator} changes what it is given: `{name}`", facts=verdict.facts)
+        return LawError(f"the function of {operator} changes its arguments: `{name}`", facts=verdict.facts)
     if isinstance(obligation.subject, Lattice):
         lattice = obligation.subject
-        return LawError(f"`{lattice}` is not a lattice: {law.name} does not hold", facts=verdict.facts, instead=instead)
+        return LawError(
+            f"`{lattice}` is not a lattice: it breaks the law that {law.name}", facts=verdict.facts, instead=instead
+        )
     if law == laws.A_FUNCTION:
         return _random_error(operator, name, verdict.facts)
     return _LAW_ERRORS[law](obligation, verdict, operator, name)
 
 
 def _random_error(operator: str, name: str, facts: tuple[tuple[str, str], ...]) -> LawError:
-    gives = f"`{name}` gives two results for the same arguments"
-    summary = f"{operator} needs a function that gives one result, and {gives}"
+    gives = f"`{name}` returns two results for the same arguments"
+    summary = f"{operator} needs a function that always returns the same result, but {gives}"
     return LawError(summary, facts=facts, instead=((laws.A_FUNCTION.instead, ""),))
 
 
@@ -218,16 +206,16 @@ def _not_commutative(obligation: Obligation, verdict: Violation, operator: str, 
     left, right = (equation.fill(side, verdict.values) for side in (equation.left, equation.right))
     _, x, y = verdict.values
     return LawError(
-        f"{operator} over a {obligation.over} needs a commutative function, and `{name}` is not",
+        f"{operator} over a {obligation.over} needs a commutative function; `{name}` is not",
         facts=(
             (f"{x!r} first", f"{left} = {verdict.results[0]!r}"),
             (f"{y!r} first", f"{right} = {verdict.results[1]!r}"),
         ),
         instead=(
-            ("{input}.sort(key).fold(…)", "an order makes any function right"),
+            ("{input}.sort(key).fold(…)", "with an order, any function will do"),
             ("{input}.sum()", "adds exactly")
             if _is_addition(equation.names["f"], *map(type, verdict.values[:2]))
-            else ("{input}.fold(…, max)", "or another function that keeps no order"),
+            else ("{input}.fold(…, max)", "or another function that ignores the order"),
         ),
     )
 
@@ -250,7 +238,7 @@ def _not_monotone(obligation: Obligation, verdict: Violation, operator: str, nam
         if other is not first:
             return _random_error(operator, name, ((f"f({brief(value)})", brief(first)), ("again", brief(other))))
     return LawError(
-        f"{operator} needs a monotone function, and `{name}` is not: its argument grows, its result falls",
+        f"{operator} needs a monotone function; `{name}` is not: its argument grows, but its result falls",
         facts=((f"f({a!r})"[:80], repr(f(a))[:80]), (f"f({above!r})"[:80], repr(f(above))[:80])),
         instead=(
             (laws.MONOTONE.instead, ""),
@@ -261,7 +249,7 @@ def _not_monotone(obligation: Obligation, verdict: Violation, operator: str, nam
 
 def _not_additive(obligation: Obligation, verdict: Violation, operator: str, name: str) -> LawError:
     return LawError(
-        f"{operator} takes a function that is additive in the weight, and `{name}` is not",
+        f"{operator} needs a function that is additive in the weight; `{name}` is not",
         facts=verdict.facts,
         instead=(
             ("lambda element, weight: weight * n", "n may depend on the element"),
@@ -277,7 +265,6 @@ _LAW_ERRORS: dict[Law, Callable[[Obligation, Violation, str, str], LawError]] = 
 }
 _ERRORS: dict[type, Callable[[Obligation, Any], LawError | None]] = {
     Violation: _violation_error,
-    NotNumbers: _not_numbers,
     Untried: _untried_error,
     Endless: _endless_error,
 }
