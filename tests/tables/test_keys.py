@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flo.tables.state.keys import are_comparable, keys_of, numbers_of, same
+from flo.tables.state.keys import are_comparable, find_equal, keys_of, numbers_of
 from flo.tables.state.order import code_of
 from tests.quick import tried
 
@@ -55,7 +55,7 @@ def test_equal_where_the_values_are(kind, data):
     one, other = (array.take(pa.array(each.ravel())) for each in (left, right))
     listed = array.to_pylist()
     expected = np.array([listed[a] == listed[b] for a, b in zip(left.ravel(), right.ravel(), strict=True)])
-    assert (same([one], [other]) == expected).all()
+    assert (find_equal([one], [other]) == expected).all()
     alike = numbers.numbers[left.ravel()] == numbers.numbers[right.ravel()]
     assert (alike >= expected).all(), "equal values have equal numbers"
     assert (alike == expected).all() or not numbers.exact
@@ -68,7 +68,8 @@ def test_zeros_and_nans():
     assert numbers[0] == numbers[1]
     assert numbers[2] == numbers[3]
     assert len(set(numbers)) == 3
-    assert same([array], [pa.array([-0.0, 0.0, float("nan"), float("nan"), 2.0])]).tolist() == [True] * 4 + [False]
+    other = pa.array([-0.0, 0.0, float("nan"), float("nan"), 2.0])
+    assert find_equal([array], [other]).tolist() == [True] * 4 + [False]
 
 
 def test_numbers_are_spread_over_all_of_the_range():

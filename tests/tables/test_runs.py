@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from flo.columns.indices import expand_ranges, stable_order
 from flo.tables.state import run as module
-from flo.tables.state.run import merge_runs, pairs, run_of
+from flo.tables.state.run import match_keys, merge_runs, run_of
 from flo.tables.values import WEIGHT
 from tests.quick import tried
 
@@ -39,7 +39,7 @@ def test_pairs_of_texts(left, right):
 
 def check(left, right, kind):
     one, other = run(left, kind), run(right, kind)
-    ours, theirs = pairs(one, other)
+    ours, theirs = match_keys(one, other)
     found = zip(one.table["at"].to_numpy()[ours].tolist(), other.table["at"].to_numpy()[theirs].tolist(), strict=True)
     assert Counter(found) == Counter((a, b) for a, x in enumerate(left) for b, y in enumerate(right) if x == y), (
         "every one with every one"

@@ -14,7 +14,7 @@ from flo.core.checkpoint import decode, encode
 from flo.core.term import Lifting, Lowering
 from flo.tables.state import keys
 from flo.tables.state.ranked import Heads, Leading
-from flo.tables.state.run import pairs, run_of
+from flo.tables.state.run import match_keys, run_of
 from flo.tables.state.totals import Totals
 from flo.tables.state.trace import Trace, consolidate_table
 from flo.tables.values import WEIGHT
@@ -122,7 +122,7 @@ def test_memory_is_at_most_twice_that_of_the_rows():
     for start in range(0, count, 10_000):
         trace = trace.extended(run_of(table.slice(start, 10_000).combine_chunks(), ("key",)))
     trace = trace.consolidated()
-    pairs(run_of(table.slice(0, 10).combine_chunks(), ("key",)), trace.runs[0])  # what a search keeps counts too
+    match_keys(run_of(table.slice(0, 10).combine_chunks(), ("key",)), trace.runs[0])  # what a search keeps counts too
     assert table.nbytes < trace.bytes <= 2 * table.nbytes
 
 
@@ -137,7 +137,7 @@ def test_a_probe_looks_at_what_is_asked_for(monkeypatch):
         runs, "take_rows", lambda table, places: (copied.append(len(places)), take_rows(table, places))[1]
     )
     (run,) = trace
-    ours, theirs = pairs(asked, run)
+    ours, theirs = match_keys(asked, run)
     assert (
         run.table["key"].take(pa.array(theirs)).to_pylist()
         == ["7"]

@@ -14,7 +14,7 @@ import pytest
 
 from flo.tables.state.keys import extended, keys_of
 from flo.tables.state.order import own_numbers, rank_densely, ranks
-from flo.tables.state.trace import MANY, consolidate_table, together, with_weights
+from flo.tables.state.trace import MANY, consolidate_table, gather_equal_rows, with_weights
 from flo.tables.values import WEIGHT
 
 START = datetime(2024, 1, 1)
@@ -67,7 +67,7 @@ def test_rows_are_packed_only_if_they_fit(high: int) -> None:
     ints = [rng.choice([0, high, -high, high - 1]) for _ in range(3000)]
     times = [START + timedelta(seconds=2 * rng.randrange(50)) for _ in range(2999)] + [START + timedelta(seconds=1)]
     rows = pa.table({"a": ints, "b": times})
-    order, firsts = together(rows)
+    order, firsts = gather_equal_rows(rows)
     groups = [order[low:high] for low, high in zip(firsts, [*firsts[1:], len(order)], strict=True)]
     whole = rows.to_pylist()
     assert sorted(order) == list(range(3000))

@@ -23,7 +23,7 @@ from flo.tables.groups import ONE
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.panes import Panes, in_time_order
 from flo.tables.state.run import run_of
-from flo.tables.state.trace import together
+from flo.tables.state.trace import gather_equal_rows
 from flo.values.event_time import TimeWindow
 from flo.values.operators.windows import Session, Sliding, Tumbling
 from flo.values.sequence import Sequence
@@ -250,7 +250,7 @@ def test_groups_of_numbers(numbers):
 
 @given(st.lists(st.tuples(st.integers(-3, 3) | st.integers(-(1 << 63), (1 << 63) - 1), st.integers(0, 3)), max_size=20))
 def test_rows_of_numbers_together(rows):
-    order, firsts = together(
+    order, firsts = gather_equal_rows(
         pa.table({name: pa.array([r[n] for r in rows], pa.int64()) for n, name in enumerate("ab")})
     )
     groups = [order[low:high].tolist() for low, high in pairwise([*firsts, len(rows)])]

@@ -1,4 +1,4 @@
-"""Verbs of rows with named columns, as in SQL, Polars and PySpark: projections, groups and aggregates."""
+"""Verbs of rows with named columns, as in SQL, Polars and PySpark: projections, groups, aggregates and lists."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from flo.api.aggregates import AggregateSpec
 from flo.api.arguments import expect_kind
-from flo.api.columns import Asked
+from flo.api.columns import Asked, column_layout
 from flo.api.group_by import (
     Grouped,
     aggregated,
@@ -18,10 +18,11 @@ from flo.api.group_by import (
     rollup_sets,
 )
 from flo.api.projections import bind_rows, columns_of, expect_column, expect_name, named_columns
-from flo.api.scope import B_co, C_co, StreamBase
+from flo.api.scope import B_co, C_co, StreamBase, name_input
+from flo.core.elements import type_name
 from flo.core.errors import Origin, TypeMismatch, brief
 from flo.core.stream_type import Unbounded
-from flo.values.operators.elementwise import Map
+from flo.values.operators.elementwise import FlatMap, Map
 from flo.values.sequence import Sequence
 from flo.values.weighted import Bag, Set, ZSet
 
@@ -156,6 +157,36 @@ class RowVerbs(StreamBase[C_co, B_co]):
         expect_kind("agg", self, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
         found: Stream[ZSet[Any], B] = aggregated(self, {}, aggregates)
         return found
+
+    @overload
+    def explode(
+        self: RowVerbs[Sequence[T], B], column: str, *, keep_empty: bool = False
+    ) -> Stream[Sequence[Any], B]: ...
+    @overload
+    def explode(self: RowVerbs[Bag[T], B], column: str, *, keep_empty: bool = False) -> Stream[Bag[Any], B]: ...
+    @overload
+    def explode(self: RowVerbs[Set[T], B], column: str, *, keep_empty: bool = False) -> Stream[Set[Any], B]: ...
+    @overload
+    def explode(self: RowVerbs[ZSet[T], B], column: str, *, keep_empty: bool = False) -> Stream[ZSet[Any], B]: ...
+    def explode(self, column: Any, *, keep_empty: bool = False) -> Any:
+        """Return one row for each item of a list column, which has the item instead of the list.
+
+        A row whose list is empty or null is dropped, unless `keep_empty`: then its item is null.
+        """
+        from flo.columns.exploding import Exploding
+
+        expect_kind("explode", self, Sequence, Bag, Set, ZSet)
+        layout = column_layout("explode", "column", column, self)
+        f = Exploding.of(column, keep_empty, layout)
+        if f is None:
+            kind = layout.cells[layout.names.index(column)].kind
+            error = TypeMismatch(
+                f"`explode` needs a column of lists; `{column}` of {{input}} is {type_name(kind)}",
+                facts=(("{input}", self.type.described()),),
+                instead=(("list[T] or tuple[T, ...]", "the types of columns of lists"),),
+            )
+            raise name_input(error, self).located(Origin.here())  # type: ignore[arg-type]
+        return self._then(FlatMap(f))
 
 
 def _project(stream: StreamBase[Any, B], verb: str, given: dict[str, Any]) -> Stream[Any, B]:

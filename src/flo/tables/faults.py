@@ -18,7 +18,7 @@ from flo.columns.indices import Indices, take_rows
 from flo.core.errors import EngineError
 from flo.core.operator import Step
 from flo.tables.keyed import ENDED, KeyedRows, key_names
-from flo.tables.state.trace import added, alike, with_weights
+from flo.tables.state.trace import group_equal_rows, sum_ranges, with_weights
 from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of
 from flo.values.operators.shapes import annotate_error
 from flo.values.weighted import ZSet
@@ -80,8 +80,8 @@ def consolidate_in_order(value: Rows) -> pa.Table:
     """Consolidates equal rows, and keeps the order in which they came."""
     if is_ordered(value.of) or not value.table.num_rows:
         return value.table
-    order, firsts = alike(value.table.drop_columns([WEIGHT]))
-    weights = added(value.table[WEIGHT].to_numpy()[order], firsts)
+    order, firsts = group_equal_rows(value.table.drop_columns([WEIGHT]))
+    weights = sum_ranges(value.table[WEIGHT].to_numpy()[order], firsts)
     indices = order[firsts]
     again = np.argsort(indices)
     kept = again[weights[again] != 0]
@@ -143,7 +143,7 @@ def consume_piecewise_by_key(operator: Any, inputs: tuple[KeyedRows, ...], *, on
 def _by_key(value: KeyedRows) -> pa.Table:
     """The consolidated rows, grouped by key and in their order."""
     table = consolidate_in_order(Rows(value.inner, value.table))
-    return take_rows(table, alike(table.select(list(key_names(value.of))))[0]) if table.num_rows else table
+    return take_rows(table, group_equal_rows(table.select(list(key_names(value.of))))[0]) if table.num_rows else table
 
 
 def _keys_first(values: list[KeyedRows]) -> Iterator[tuple[list[KeyedRows], list[KeyedRows]]]:
@@ -159,7 +159,7 @@ def _keys_first(values: list[KeyedRows]) -> Iterator[tuple[list[KeyedRows], list
 def _starts(value: KeyedRows) -> Indices:
     """The index of the first row of each key, and the number of rows."""
     keys = value.table.select(list(key_names(value.of)))
-    return np.append(alike(keys)[1], keys.num_rows) if keys.num_rows else np.zeros(1, np.int64)
+    return np.append(group_equal_rows(keys)[1], keys.num_rows) if keys.num_rows else np.zeros(1, np.int64)
 
 
 def _middle(starts: Indices, start: int, stop: int, whole_keys: bool) -> int | None:

@@ -17,9 +17,9 @@ from flo.core.errors import brief
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.functions import ALL, beside
 from flo.tables.state.keys import Keys, keys_of
-from flo.tables.state.run import Run, pairs, run_of
+from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import Totals, run_of_sums
-from flo.tables.state.trace import Trace, add_checked, alike
+from flo.tables.state.trace import Trace, add_checked, group_equal_rows
 from flo.tables.streams import NUMBER, STREAM, numbers
 from flo.tables.values import WEIGHT
 
@@ -45,7 +45,7 @@ class Groups:
         table = table.combine_chunks()
         keys = table.select(list(names))
         key_numbers = keys_by(keys, names)
-        order, firsts = alike(keys, key_numbers)
+        order, firsts = group_equal_rows(keys, key_numbers)
         indices = order[firsts]
         run = Run(names, Keys(key_numbers.at(indices), key_numbers.exact), take_rows(keys, indices))
         rows = table if is_sorted(key_numbers.numbers) else take_rows(table, order)
@@ -125,7 +125,7 @@ def rows_of(trace: Trace, groups: Run) -> tuple[pa.Table | None, Indices]:
     if groups is ONE:
         parts = [(run.table, np.zeros(run.rows, np.int64)) for run in trace]
     else:
-        met = [(run, *pairs(groups, run)) for run in trace]
+        met = [(run, *match_keys(groups, run)) for run in trace]
         parts = [(_rows_at(run, theirs), ours) for run, ours, theirs in met]
     if not parts:
         return None, np.zeros(0, np.int64)

@@ -18,7 +18,7 @@ from flo.columns.indices import take_rows
 from flo.columns.layout import Layout
 from flo.core.collection import Collection, End, Form, Value, call
 from flo.core.term import Lowering, Term
-from flo.tables.state.trace import alike
+from flo.tables.state.trace import group_equal_rows
 from flo.tables.values import WEIGHT, TableValue, is_ordered, layout_of, schema_of
 from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed, KeyedValue
@@ -76,7 +76,7 @@ class KeyedRows(OfKeys):
         inner = self.inner
         layout, names = key_layout(self.of), list(key_names(self.of))
         entries = {key: inner.bottom() for key in layout.to_elements(_unprefixed(self.keys))}
-        order, firsts = alike(self.table.select(names))
+        order, firsts = group_equal_rows(self.table.select(names))
         rows = take_rows(self.table, order)
         elements = layout_of(inner).to_elements(rows)
         units = elements if is_ordered(inner) else list(zip(elements, rows[WEIGHT].to_pylist(), strict=True))

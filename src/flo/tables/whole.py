@@ -27,7 +27,7 @@ from flo.tables.functions import written
 from flo.tables.groups import stream_groups
 from flo.tables.keyed import has_key_columns
 from flo.tables.operator import Grouping, OnTables, to_table_type
-from flo.tables.state.trace import alike, with_weights
+from flo.tables.state.trace import group_equal_rows, with_weights
 from flo.tables.streams import NUMBER, STREAM, add_stream_numbers, numbers
 from flo.tables.translate import FORMS, rebuild
 from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, schema_of
@@ -159,7 +159,7 @@ def sort_by_stream(whole: Whole) -> Whole:
     """Sorts rows by stream; rows of a set occur once."""
     table = whole.table
     if isinstance(whole.of, Set):
-        order, firsts = alike(table.drop_columns([WEIGHT]))
+        order, firsts = group_equal_rows(table.drop_columns([WEIGHT]))
         table = with_weights(take_rows(table, np.sort(order[firsts])), np.ones(len(firsts), np.int64))
     streams = numbers(table)
     if not np.all(streams[1:] >= streams[:-1]):

@@ -24,7 +24,7 @@ from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, regist
 from flo.tables.operators.elementwise import like_rows
 from flo.tables.operators.joins import Joined, must_be_coded
 from flo.tables.operators.weights import select_matching
-from flo.tables.state.keys import Keys, keys_of, same
+from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.order import Order
 from flo.tables.state.ranked import Ranked, Span, find_nearest, ranked_run
 from flo.tables.state.row_order import row_numbers
@@ -164,7 +164,7 @@ class AsOfTables(OnTables[AsOfJoin]):
             return np.ones(len(places), bool)
         ours = take_rows(run.table.select(list(run.columns)), places)
         theirs = take_rows(changed.table.select(list(changed.columns)), owners)
-        return same(list(ours.columns), list(theirs.columns))
+        return find_equal(list(ours.columns), list(theirs.columns))
 
     def _beyond(self, run: Run, places: Indices, after: list[Run], begin: pa.Array, order: Order) -> Any:
         """Returns which of these rows have a match before a value, in the order of the right side."""

@@ -21,10 +21,10 @@ from flo.tables.functions import ALL, beside
 from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, register_in
 from flo.tables.operators.group_part import Delta, Keeper, Part, Reading, Summand, Traces
 from flo.tables.operators.group_parts import keepers_of, parts_of
-from flo.tables.state.keys import Keys, keys_of, same
+from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Sums, Totals, numbers_in, one_after_the_other, plus, run_of_sums, sums_of
-from flo.tables.state.trace import alike, with_weights
+from flo.tables.state.trace import group_equal_rows, with_weights
 from flo.tables.translate import FORMS
 from flo.tables.values import WEIGHT, layout_of
 from flo.values.operators.group_by import GroupBy
@@ -89,7 +89,7 @@ class GroupByTables(OnTables[GroupBy]):
         table = table.combine_chunks()
         keys = self._keys(table, self.keys)
         delta = Delta(table, keys, keys_of(keys.columns), numbers_in(table, WEIGHT))
-        order, firsts = alike(keys, delta.numbers)
+        order, firsts = group_equal_rows(keys, delta.numbers)
         columns = {place: summand.column(delta) for summand, place in self._places.items()}
         summed = {place: column for place, column in columns.items() if column is not None}
         sums = sums_of(delta.weights, summed, order, firsts)
@@ -138,7 +138,7 @@ class GroupByTables(OnTables[GroupBy]):
         for column in columns:
             if not equal.any():
                 break
-            equal &= same([column[:count]], [column[count:]])
+            equal &= find_equal([column[:count]], [column[count:]])
         changed = np.flatnonzero(there & ~np.tile(equal, 2))
         rows = [*own.take(pa.array(changed % count)).columns, *(column.take(pa.array(changed)) for column in columns)]
         keys = groups.table.select(list(self.keys)).take(pa.array(changed % count))

@@ -39,9 +39,9 @@ from flo.tables.state.keys import Keys, extended
 from flo.tables.state.limbs import Addends, Limbs, limbs_in
 from flo.tables.state.order import Order, comparisons
 from flo.tables.state.ranked import Heads, Leading, Ranked, Span, first_rows, groups_in, ranked_run, start_of
-from flo.tables.state.run import Run, pairs, run_of
+from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import Sums, as_array, numbers_in, sums_of
-from flo.tables.state.trace import Trace, added, alike, weight_overflow, with_weights
+from flo.tables.state.trace import Trace, group_equal_rows, sum_ranges, weight_overflow, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators import group_aggregates as on_values
 from flo.values.operators.group_by import Aggregated
@@ -94,8 +94,8 @@ class DistinctValues(Keeper):
         if mask is not None:
             table, owners, weights = table.filter(pa.array(mask)), owners[mask], weights[mask]
         numbers = extended(Keys(groups.keys.at(owners), groups.keys.exact), table.columns)
-        order, firsts = alike(table.add_column(0, OWNER, pa.array(owners)), numbers)
-        sums = added(weights[order], firsts)
+        order, firsts = group_equal_rows(table.add_column(0, OWNER, pa.array(owners)), numbers)
+        sums = sum_ranges(weights[order], firsts)
         kept = np.flatnonzero(sums)
         indices = order[firsts[kept]]
         owners = owners[indices]
@@ -300,7 +300,7 @@ class GroupValues(Keeper):
         tables = []
         for state, traces in enumerate(reading.traces):
             for run in traces[self][0]:
-                ours, theirs = pairs(reading.groups, run)
+                ours, theirs = match_keys(reading.groups, run)
                 results = pa.array(ours + state * reading.groups.rows, pa.int64())
                 rows = take_rows(run.table.select([*self.names, WEIGHT]), theirs)
                 tables.append(rows.append_column(OWNER, results))
@@ -349,7 +349,7 @@ class ValuesPart(Part):
         assert layout is not None
         columns = tuple(self.names[place] for place in self._by)
         order, firsts = Order(columns, down, layout, by_text=False, key=layout, decisive=True).sorted(table, owners)
-        times = added(numbers_in(table, WEIGHT)[order], firsts)
+        times = sum_ranges(numbers_in(table, WEIGHT)[order], firsts)
         there = order[firsts[times > 0]]
         return InOrder(one_chunk(table[self.names[0]]).take(pa.array(there)), times[times > 0], owners[there])
 

@@ -38,7 +38,7 @@ from flo.tables.operators.weights import (
     weights_of,
 )
 from flo.tables.state.keys import are_comparable, keys_of
-from flo.tables.state.run import Run, pairs
+from flo.tables.state.run import Run, match_keys
 from flo.tables.state.trace import Trace, consolidate_runs
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, layout_of, of_elements
@@ -222,7 +222,7 @@ def find_meetings(left: Run, right: Run, lefts: Trace, rights: Trace) -> Iterato
     both = [(left, run) for run in rights] + [(run, right) for run in lefts] + [(left, right)]
     for some, others in both:
         if some.rows and others.rows:
-            ours, theirs = pairs(some, others)
+            ours, theirs = match_keys(some, others)
             if len(ours):
                 yield some, others, ours, theirs
 
@@ -326,7 +326,7 @@ def shown(delta: Run, trace: Trace, partners: Partners, moved: Run, *, having: b
     which = partners.there(delta) if having else partners.absent(delta)
     parts = [select_rows(delta, which).table]
     for run in trace:
-        keys, rows = pairs(moved, run)
+        keys, rows = match_keys(moved, run)
         signs = weights_of(moved)[keys] * (1 if having else -1)
         parts.append(select_rows(run, rows, weights_of(run)[rows] * signs).table)
     parts = [part for part in parts if part.num_rows]

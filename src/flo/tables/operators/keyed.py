@@ -37,7 +37,14 @@ from flo.tables.operators.joins import Joined, find_meetings, paired
 from flo.tables.operators.results import weights_beside
 from flo.tables.operators.weights import NOTHING, drop_side
 from flo.tables.state.run import Run, run_of
-from flo.tables.state.trace import Trace, alike, consolidate_runs, net_changes, together, with_weights
+from flo.tables.state.trace import (
+    Trace,
+    consolidate_runs,
+    gather_equal_rows,
+    group_equal_rows,
+    net_changes,
+    with_weights,
+)
 from flo.tables.streams import NUMBER, STREAM, add_stream_numbers, keyed_form
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, is_ordered, layout_of
@@ -155,7 +162,7 @@ class FilterKeysTables(OnKeyed[FilterKeys]):
         keys = keys_in(of, table)
         if isinstance(keep, Expression):
             return keep.results(keys.select(keep.reads[0])).column(0).combine_chunks()
-        order, firsts = alike(keys)
+        order, firsts = group_equal_rows(keys)
         answers = called(keep, key_layout(of).to_elements(take_rows(keys, order[firsts])))
         kept = np.zeros(len(order), bool)
         kept[order] = np.repeat(np.array(list(map(bool, answers)), bool), np.diff(firsts, append=len(order)))
@@ -245,7 +252,7 @@ def per_key(operator: PerKey, given: Wholes, outputs: Outputs) -> Wholes:
     of = whole.of
     assert isinstance(of, Keyed)
     prefix = [name for name in whole.table.column_names if name == STREAM or name.startswith(KEY)]
-    order, firsts = together(whole.table.select(prefix))
+    order, firsts = gather_equal_rows(whole.table.select(prefix))
     rows = take_rows(whole.table.drop_columns(prefix), order)
     ids = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
     inner = Whole(of.inner, len(firsts), add_stream_numbers(rows, ids))

@@ -36,9 +36,9 @@ from flo.tables.operators.weights import select_rows, weights_of
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.order import Order, comparisons, shown_alike
 from flo.tables.state.ranked import Known, Leading, Ranked, find_leading, groups_in, heads_of, ranked_run
-from flo.tables.state.run import Run, pairs, run_of
+from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Trace, added, alike, consolidate_table, text_of, with_weights
+from flo.tables.state.trace import Trace, consolidate_table, group_equal_rows, sum_ranges, text_of, with_weights
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, is_ordered, layout_of, of_elements
 from flo.values.canonical import canonical_element
@@ -124,7 +124,7 @@ def rank_on_values(
     def units(runs: Iterable[Run]) -> dict[Any, int]:
         found: Counter[Any] = Counter()
         for run in runs:
-            for element, weight in read(run.table, pairs(one, run)[1], weights_of(run)):
+            for element, weight in read(run.table, match_keys(one, run)[1], weights_of(run)):
                 found[element] += weight
         return {element: weight for element, weight in found.items() if weight}
 
@@ -195,7 +195,7 @@ class Arranged(Trace):
         if self.columns:
             own = table.select(list(self.columns))
             keys = keys_by(own, self.columns)
-            indices, firsts = alike(own, keys)
+            indices, firsts = group_equal_rows(own, keys)
             groups[indices] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(indices)))
         elif self.order is None:
             return Run((), keys, table)
@@ -215,8 +215,9 @@ class Arranged(Trace):
             numbers = [of.numbers(one_chunk(table[name])) for of, name in compared]
             return np.lexsort((*numbers[::-1], groups) if groups.any() else numbers[::-1]), None
         indices, firsts = self.order.sorted(table, groups, in_parts)
-        weights = np.ones(len(firsts), np.int64) if self.once else added(numbers_in(table, WEIGHT)[indices], firsts)
-        return indices[firsts], weights
+        if self.once:
+            return indices[firsts], np.ones(len(firsts), np.int64)
+        return indices[firsts], sum_ranges(numbers_in(table, WEIGHT)[indices], firsts)
 
     def _content(self) -> dict[str, Any]:
         table = self.table()

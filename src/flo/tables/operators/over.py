@@ -30,12 +30,12 @@ from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, regist
 from flo.tables.operators.ordering import by_key, ordering_columns
 from flo.tables.state import frames
 from flo.tables.state.frames import Before, Read, Units
-from flo.tables.state.keys import Keys, keys_of, same
+from flo.tables.state.keys import Keys, find_equal, keys_of
 from flo.tables.state.limbs import has_digits
 from flo.tables.state.neighbours import Distinct, Near, Reach, reach_of, search, stretches
 from flo.tables.state.order import Comparison, Order, comparison, comparisons, own_numbers, shown_alike
 from flo.tables.state.ranked import Ranked, groups_in, ranked_run
-from flo.tables.state.run import Run, pairs
+from flo.tables.state.run import Run, match_keys
 from flo.tables.state.totals import numbers_in
 from flo.tables.state.trace import add_checked, consolidate_table, with_weights
 from flo.tables.translate import FORMS
@@ -144,7 +144,7 @@ class OverTables(OnTables[Over]):
         """The rows whose results the delta may change, and those that these read."""
         like = self.like
         reach = reach_of(like.functions, like.peers)
-        others = [(run, *pairs(groups, run), OWED) for run in owed]
+        others = [(run, *match_keys(groups, run), OWED) for run in owed]
         others.append((delta, _owners(groups, delta), np.arange(delta.rows), NEW))
         found = None if reach.whole or not rows.runs else search(rows.runs, delta, groups, order, reach, like.peers)
         width = reach.rows + MORE if reach.rows else 0
@@ -159,7 +159,7 @@ class OverTables(OnTables[Over]):
             if not width:
                 break
             width *= 4
-        parts = [(run, *pairs(groups, run), OLD) for run in rows]
+        parts = [(run, *match_keys(groups, run), OLD) for run in rows]
         return _consolidated([*parts, *others], groups, order)[0]
 
     def _around(
@@ -366,7 +366,7 @@ def _consolidated(
 
 def _owners(groups: Run, delta: Run) -> Indices:
     """The group of each row of a delta."""
-    ours, theirs = pairs(groups, delta)
+    ours, theirs = match_keys(groups, delta)
     owners = np.empty(delta.rows, np.int64)
     owners[theirs] = ours
     return owners
@@ -413,7 +413,7 @@ def _different(
     one, other = np.flatnonzero(as_before[old.rows]), np.flatnonzero(as_before[new.rows])
     gone, come = np.ones(old.count, bool), np.ones(new.count, bool)
     if len(one):
-        equal = same([a.take(pa.array(one)) for a in before], [a.take(pa.array(other)) for a in after])
+        equal = find_equal([a.take(pa.array(one)) for a in before], [a.take(pa.array(other)) for a in after])
         gone[one[equal]], come[other[equal]] = False, False
     return np.flatnonzero(gone), np.flatnonzero(come)
 

@@ -21,7 +21,7 @@ from flo.tables.groups import Groups, with_keys
 from flo.tables.operator import Grouping, OnTables, Op, Placement, add_deltas
 from flo.tables.operators.sequences import side_by_side
 from flo.tables.state.order import Comparison, comparisons, rank_densely
-from flo.tables.state.run import pairs
+from flo.tables.state.run import match_keys
 from flo.tables.translate import form_of
 from flo.tables.values import Rows, layout_of, of_elements
 from flo.values.operators.pairs import Keys, MergeSorted, UnionSequences, Zip
@@ -87,7 +87,7 @@ class ZipTables(PairTables[Zip]):
     def consume(self, left: pa.Table, right: pa.Table) -> tuple[Operator, Deltas]:
         """Pairs the rows of each group, as many as both sides have."""
         sides = [Groups.of(side, self.keys) for side in (left, right)]
-        met = pairs(*(side.keys for side in sides))
+        met = match_keys(*(side.keys for side in sides))
         shortest = np.minimum(*(side.counts[indices] for side, indices in zip(sides, met, strict=True)))
         rows = [_first_rows(side, indices, shortest) for side, indices in zip(sides, met, strict=True)]
         columns = [layout_of(of).as_array(table) for of, table in zip(self.inputs, rows, strict=True)]

@@ -49,7 +49,7 @@ from flo.tables.operators.keyed import OnKeyed, keyed_delta
 from flo.tables.operators.lattices import LVars
 from flo.tables.operators.weights import NOTHING, new_rows, select_rows, totals, weights_in, weights_of
 from flo.tables.state.run import Run, run_of
-from flo.tables.state.trace import Trace, alike, with_weights
+from flo.tables.state.trace import Trace, group_equal_rows, with_weights
 from flo.tables.streams import NUMBER, KeyedStreamColumns, KeyedStreams, Streams, keyed_form, numbers
 from flo.tables.translate import CHOICES, FORMS, convert_streams, rebuild
 from flo.values.keyed import Keyed, KeyedValue
@@ -316,7 +316,7 @@ class FormOfEveryKey(WithForm[Operator]):
 def _parts(value: KeyedStreams, faulty: Indices) -> tuple[KeyedStreams, KeyedStreams]:
     """Splits streams: those before the first at fault of the same key, with all new keys, and the rest."""
     whose = pa.concat_tables([value.owners, value.keys.select(value.owners.column_names)])
-    order, firsts = alike(whose)  # of a key, ends come behind streams
+    order, firsts = group_equal_rows(whose)  # of a key, ends come behind streams
     marked = np.zeros(len(order), np.int64)
     marked[faulty] = 1
     running = np.cumsum(marked[order])

@@ -21,7 +21,7 @@ from flo.tables.operators.weights import NOTHING, new_rows
 from flo.tables.state.limbs import Addends
 from flo.tables.state.run import Run
 from flo.tables.state.totals import Totals, as_array, numbers_in, run_of_sums, sums_of
-from flo.tables.state.trace import Latest, Trace, added
+from flo.tables.state.trace import Latest, Trace, sum_ranges
 from flo.tables.translate import form_of
 from flo.tables.values import WEIGHT, is_ordered, layout_of, of_elements, schema_of
 from flo.values.operators.bags import Count, FoldUnordered, Sum
@@ -80,7 +80,7 @@ class CountTables(ResultTables[Count]):
     def added(self, groups: Groups) -> Self:
         counts = groups.counts
         if not is_ordered(self.inputs[0]):
-            counts = added(numbers_in(groups.rows, WEIGHT), groups.firsts)
+            counts = sum_ranges(numbers_in(groups.rows, WEIGHT), groups.firsts)
         return replace(self, counts=self.counts.added(groups.keys, counts))
 
     def results(self, groups: Run) -> pa.Table:

@@ -28,9 +28,9 @@ from flo.tables.operators.clocks import (
 from flo.tables.operators.weights import totals
 from flo.tables.operators.windowers import EVERY_TIME, WINDOWERS, Assigned, Closing, Timed, Windower
 from flo.tables.state.panes import TIME, Panes, in_time_order, no_keys
-from flo.tables.state.run import Run, pairs, run_of
+from flo.tables.state.run import Run, match_keys, run_of
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Trace, added, with_weights
+from flo.tables.state.trace import Trace, sum_ranges, with_weights
 from flo.tables.values import WEIGHT
 from flo.values.operators.windows import Session
 from flo.values.ordered import Ordered
@@ -97,7 +97,7 @@ class OpenSessions(Trace):
     def of(self, keys: Run, dtype: Any) -> Spans:
         """Returns the sessions of these keys."""
         nothing = np.zeros(0, dtype)
-        met = [(run.table, *pairs(keys, run)) for run in self.runs]
+        met = [(run.table, *match_keys(keys, run)) for run in self.runs]
         groups = np.concatenate([nothing.astype(np.int64), *(ours for _, ours, _ in met)])
         first, last = (
             np.concatenate([nothing, *(table[name].to_numpy()[theirs] for table, _, theirs in met)])
@@ -108,7 +108,7 @@ class OpenSessions(Trace):
         spans = Spans(groups, first, last).of(order)
         new = np.any([each[1:] != each[:-1] for each in (spans.groups, spans.first, spans.last)], axis=0)
         starts = np.flatnonzero(np.concatenate([[True], new])[: len(spans)])
-        return spans.of(starts[added(weights[order], starts) > 0]) if len(starts) else spans
+        return spans.of(starts[sum_ranges(weights[order], starts) > 0]) if len(starts) else spans
 
     def changed(self, keys: Run, before: Spans, after: Spans) -> OpenSessions:
         """Replaces the sessions `before` of these keys by the sessions `after`."""

@@ -19,7 +19,7 @@ from flo.tables.operator import Cut, Grouping, OnTables, Placement, kept, regist
 from flo.tables.state.keys import Keys, keys_of
 from flo.tables.state.row_order import order_numbers
 from flo.tables.state.run import Run, run_of
-from flo.tables.state.trace import Latest, alike, text_of, with_weights
+from flo.tables.state.trace import Latest, group_equal_rows, text_of, with_weights
 from flo.tables.translate import FORMS
 from flo.tables.values import is_ordered, layout_of, of_elements
 from flo.values.changes import TableShape, shape_of
@@ -133,7 +133,7 @@ class OrderedUpsertTables(OfChanges):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         arrived = self.by_key(table)
         rows = replace(self.rows, columns=arrived.columns)
-        order, firsts = alike(arrived.table.select(list(arrived.columns)), arrived.keys)
+        order, firsts = group_equal_rows(arrived.table.select(list(arrived.columns)), arrived.keys)
         groups = np.empty(arrived.rows, np.int64)
         groups[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
         latest = _chosen(arrived, np.sort(self._last(arrived.table, groups)))
@@ -175,9 +175,9 @@ def expect_once(of: Collection, table: pa.Table) -> None:
     shape = shape_of(of_elements(of).element)
     assert shape is not None
     rows = take_rows(table.select(list(layout_of(of).names)), np.arange(table.num_rows))
-    order, firsts = alike(rows)
+    order, firsts = group_equal_rows(rows)
     distinct = take_rows(rows, order[firsts])
-    order, firsts = alike(distinct.select(list(shape.key)))
+    order, firsts = group_equal_rows(distinct.select(list(shape.key)))
     if len(firsts) == distinct.num_rows:
         return
     first = firsts[np.flatnonzero(np.diff(firsts, append=len(order)) > 1)[0]]

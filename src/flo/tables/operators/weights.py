@@ -13,8 +13,8 @@ from flo.columns.indices import Indices, largest, take_rows
 from flo.core.term import Call, Lowerable, Lowering, Term, register
 from flo.tables.operator import OnTables
 from flo.tables.state.keys import Keys, keys_of
-from flo.tables.state.run import Run, pairs
-from flo.tables.state.trace import Trace, add_checked, added, alike, weight_overflow, with_weights
+from flo.tables.state.run import Run, match_keys
+from flo.tables.state.trace import Trace, add_checked, group_equal_rows, sum_ranges, weight_overflow, with_weights
 from flo.tables.values import WEIGHT
 
 NOTHING = Trace(())
@@ -25,10 +25,10 @@ def totals(table: pa.Table, columns: tuple[str, ...]) -> Run:
     """One row for each different content of these columns, with the sum of the weights; none where that is zero."""
     table = table.combine_chunks()
     keys = keys_of([table[name] for name in columns])
-    order, firsts = alike(table.select(columns), keys)
+    order, firsts = group_equal_rows(table.select(columns), keys)
     if not len(order):
         return Run(columns, keys, table)
-    sums = added(table[WEIGHT].to_numpy()[order], firsts)
+    sums = sum_ranges(table[WEIGHT].to_numpy()[order], firsts)
     kept = sums != 0
     indices = order[firsts[kept]]
     return Run(columns, Keys(keys.numbers[indices], keys.exact), with_weights(take_rows(table, indices), sums[kept]))
@@ -43,7 +43,7 @@ def weights_in(trace: Trace, rows: Run) -> Indices:
     """The sum of the weights that the key of each of these rows has in a trace."""
     found, met, bound = np.zeros(rows.rows, np.int64), [], 0
     for run in trace:
-        ours, theirs = pairs(rows, run)
+        ours, theirs = match_keys(rows, run)
         weights = weights_of(run)[theirs]
         np.add.at(found, ours, weights)
         met.append((ours, weights))
@@ -78,7 +78,7 @@ def select_matching(rows: Run, trace: Trace) -> Run:
     """The rows whose key is in a trace."""
     found = np.zeros(rows.rows, bool)
     for run in trace:
-        found[pairs(rows, run.each_key)[0]] = True
+        found[match_keys(rows, run.each_key)[0]] = True
     return select_rows(rows, np.flatnonzero(found))
 
 

@@ -198,7 +198,7 @@ def _one_by_one(array: pa.Array) -> Numbers:
     return _of_bytes(pa.array([repr(lowering(value)).encode() for value in array.to_pylist()], pa.large_binary()))
 
 
-def same(left: list[pa.ChunkedArray], right: list[pa.ChunkedArray]) -> npt.NDArray[np.bool_]:
+def find_equal(left: list[pa.ChunkedArray], right: list[pa.ChunkedArray]) -> npt.NDArray[np.bool_]:
     """Whether the keys of two tables are equal, row by row. Null equals null."""
     equal = np.ones(len(left[0]), bool)
     for one, other in zip(left, right, strict=True):
@@ -258,7 +258,7 @@ def are_comparable(one: pa.DataType, other: pa.DataType) -> bool:
         return bool(one.scale == other.scale)
     families = (types.is_floating, lambda kind: types.is_integer(kind) and not types.is_uint64(kind))
     texts = (types.is_string, types.is_large_string), (types.is_binary, types.is_large_binary)
-    return any(same(one) and same(other) for same in families) or any(
+    return any(matches(one) and matches(other) for matches in families) or any(
         any(test(one) for test in pair) and any(test(other) for test in pair) for pair in texts
     )
 

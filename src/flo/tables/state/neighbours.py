@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
 from flo.tables.state.frames import in_units
-from flo.tables.state.keys import same
+from flo.tables.state.keys import find_equal
 from flo.tables.state.order import Order
-from flo.tables.state.run import Run, pairs
+from flo.tables.state.run import Run, match_keys
 from flo.values.operators.over_functions import WindowFunction
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -160,7 +160,7 @@ class Search:
 
 def search(runs: tuple[Run, ...], delta: Run, groups: Run, order: Order, reach: Reach, peers: int) -> Search | None:
     """Finds the rows of a delta in runs; None if other partitions share a key number, which is rare."""
-    ours, places = pairs(groups, delta)
+    ours, places = match_keys(groups, delta)
     if reach.onward:  # the first of each group
         ours, first = np.unique(ours, return_index=True)
         places = places[first]
@@ -252,7 +252,7 @@ def _trusted(runs: tuple[Run, ...], groups: Run, begins: npt.NDArray[np.int64], 
         there = np.flatnonzero(begins[place] < stops[place])
         one = take_rows(run.table.select(list(run.columns)), begins[place, there])
         other = take_rows(groups.table.select(list(run.columns)), there)
-        if not same(one.columns, other.columns).all():
+        if not find_equal(one.columns, other.columns).all():
             return False
     return True
 
@@ -264,7 +264,9 @@ def _is_unmixed(run: Run) -> bool:
         numbers = run.keys.numbers
         again = np.flatnonzero(numbers[1:] == numbers[:-1]) + 1
         own = run.table.select(list(run.columns))
-        known = not len(again) or bool(same(take_rows(own, again - 1).columns, take_rows(own, again).columns).all())
+        known = not len(again) or bool(
+            find_equal(take_rows(own, again - 1).columns, take_rows(own, again).columns).all()
+        )
         run.__dict__["unmixed"] = known
     return bool(known)
 

@@ -26,8 +26,8 @@ from flo.columns.indices import Indices, Numbers, one_chunk, take_rows
 from flo.columns.layout import Layout
 from flo.core.data import canonical_text, class_name
 from flo.core.term import Call, Lowering, Term
-from flo.tables.state.keys import same
-from flo.tables.state.trace import alike
+from flo.tables.state.keys import find_equal
+from flo.tables.state.trace import group_equal_rows
 from flo.values.canonical import canonical_element
 from flo.values.operators.zset_ranking import comparable, is_plain_tuple
 
@@ -347,7 +347,7 @@ class Order:
         if not self.group_columns or not len(tied):
             return
         groups = table.select(list(self.group_columns))
-        if not same(*(take_rows(groups, order[rows]).columns for rows in (tied - 1, tied))).all():
+        if not find_equal(*(take_rows(groups, order[rows]).columns for rows in (tied - 1, tied))).all():
             _break_ties(order, new, lambda rows: [_number_rows(take_rows(groups, rows))])
 
     def _numbers(self, place: int, array: pa.Array) -> Numbers:
@@ -402,7 +402,7 @@ class Order:
 
 def _number_rows(rows: pa.Table) -> Indices:
     """A number for each row that is equal for equal rows only."""
-    order, firsts = alike(rows)
+    order, firsts = group_equal_rows(rows)
     begins = np.zeros(len(order), np.int64)
     begins[firsts] = 1
     found = np.empty(len(order), np.int64)

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, bisect_ranges, ranges, sort_indices, take_rows
 from flo.core.term import Call, Lowering, Term
-from flo.tables.state.keys import Keys, same
+from flo.tables.state.keys import Keys, find_equal
 from flo.tables.state.run import Run
 from flo.tables.state.trace import Trace, text_of
 
@@ -116,7 +116,7 @@ class Panes(Trace):
         ours = found[which]
         if not (keys.keys.exact and run.keys.exact) and len(ours):
             names = list(run.columns)
-            equal = same(
+            equal = find_equal(
                 take_rows(keys.table.select(names), ours).columns, take_rows(run.table.select(names), indices).columns
             )
             ours, indices = ours[equal], indices[equal]
@@ -212,7 +212,7 @@ def _each_key(run: Run) -> tuple[Run, Indices]:
     new = np.concatenate([[True], numbers[1:] != numbers[:-1]])
     again = np.flatnonzero(~new)
     if len(again) and not run.keys.exact:
-        new[again] = ~same(take_rows(own, again - 1).columns, take_rows(own, again).columns)
+        new[again] = ~find_equal(take_rows(own, again - 1).columns, take_rows(own, again).columns)
     indices = np.flatnonzero(new)
     return Run(run.columns, Keys(numbers[indices], run.keys.exact), take_rows(own, indices)), np.diff(
         indices, append=run.rows

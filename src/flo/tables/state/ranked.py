@@ -15,11 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flo.columns.indices import Indices, Mask, bisect_ranges, expand_ranges, one_chunk, take_rows
-from flo.tables.state.keys import Keys, same
+from flo.tables.state.keys import Keys, find_equal
 from flo.tables.state.order import Order
-from flo.tables.state.run import Run, pairs
+from flo.tables.state.run import Run, match_keys
 from flo.tables.state.totals import numbers_in
-from flo.tables.state.trace import Latest, Trace, added, alike, consolidate_table, with_weights
+from flo.tables.state.trace import Latest, Trace, consolidate_table, group_equal_rows, sum_ranges, with_weights
 from flo.tables.values import WEIGHT
 
 
@@ -64,7 +64,7 @@ def ranked_run(
 
 def _consolidate(columns: tuple[str, ...], table: pa.Table, order: Indices, firsts: Indices, keys: Keys) -> Run:
     """Consolidates sorted rows into a run. The keys are sorted already."""
-    weights = added(numbers_in(table, WEIGHT)[order], firsts)
+    weights = sum_ranges(numbers_in(table, WEIGHT)[order], firsts)
     kept = weights != 0
     firsts = firsts[kept]
     rows = with_weights(take_rows(table, order[firsts]), weights[kept])
@@ -74,7 +74,7 @@ def _consolidate(columns: tuple[str, ...], table: pa.Table, order: Indices, firs
 def groups_in(run: Run) -> Run:
     """The distinct groups of a run."""
     keys = run.table.select(list(run.columns))
-    order, firsts = alike(keys, run.keys)
+    order, firsts = group_equal_rows(keys, run.keys)
     firsts = order[firsts]
     return Run(run.columns, Keys(run.keys.numbers[firsts], run.keys.exact), take_rows(keys, firsts))
 
@@ -158,7 +158,7 @@ class Heads(Latest):
             both = np.flatnonzero((first >= 0) & (last >= 0))
             names = [name for name in new.table.column_names if name not in (*groups.columns, WEIGHT)]
             one, other = take_rows(old.table.select(names), first[both]), take_rows(new.table.select(names), last[both])
-            come = np.setdiff1d(come, both[same(one.columns, other.columns)], assume_unique=True)
+            come = np.setdiff1d(come, both[find_equal(one.columns, other.columns)], assume_unique=True)
         parts = [
             with_weights(take_rows(head.table, places[which]), np.full(len(which), weight))
             for head, places, which, weight in ((old, first, gone, 0), (new, last, come, 1))
@@ -183,7 +183,7 @@ def _heads(head: Leading | None, count: int) -> Indices:
 
 def heads_of(heads: Trace, groups: Run) -> Leading | None:
     """The stored heads of these groups; None if there are none."""
-    met = [(run, *pairs(groups, run)) for run in heads]
+    met = [(run, *match_keys(groups, run)) for run in heads]
     if not sum(len(ours) for _, ours, _ in met):
         return None
     tables = [
@@ -205,7 +205,7 @@ class Known(NamedTuple):
 
     @classmethod
     def of(cls, delta: Run, old: Leading | None, groups: Run, order: Order) -> Known:
-        ours, indices = pairs(groups, delta)
+        ours, indices = match_keys(groups, delta)
         parts, owners = [take_rows(delta.table, indices)], [ours]
         if old is not None:
             parts, owners = [*parts, old.table], [*owners, old.groups]
@@ -330,9 +330,11 @@ def _decided(
     weights = numbers_in(table, WEIGHT)
     if not groups.keys.exact:  # ignore rows of other groups with the same key number
         ours = take_rows(groups.table, which)
-        weights = np.where(same([table[n] for n in groups.columns], [ours[n] for n in groups.columns]), weights, 0)
+        weights = np.where(
+            find_equal([table[n] for n in groups.columns], [ours[n] for n in groups.columns]), weights, 0
+        )
     indices, firsts = order.sorted(table, which, in_parts=True)
-    sums = added(weights[indices], firsts)
+    sums = sum_ranges(weights[indices], firsts)
     owner = which[indices[firsts]]
     rows = np.arange(len(firsts))
     begins = np.concatenate([[True], owner[1:] != owner[:-1]])

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from flo.columns.indices import Indices, Numbers, bisect_ranges, is_sorted, one_chunk, ranges, stable_order, take_rows
 from flo.core.term import Call, Lowerable, Lowering, Term, register
-from flo.tables.state.keys import Implied, Keys, implied, keys_of, same
+from flo.tables.state.keys import Implied, Keys, find_equal, implied, keys_of
 from flo.tables.values import WEIGHT
 
 LARGE = 1 << 20
@@ -51,7 +51,7 @@ class Run(Lowerable):
         again = np.flatnonzero(numbers[1:] == numbers[:-1]) + 1
         if len(again) and not self.keys.exact:
             own = self.table.select(list(self.columns))
-            again = again[same(take_rows(own, again - 1).columns, take_rows(own, again).columns)]
+            again = again[find_equal(take_rows(own, again - 1).columns, take_rows(own, again).columns)]
         if not len(again):
             return self
         indices = np.delete(np.arange(self.rows), again)
@@ -220,13 +220,13 @@ def interleaved(runs: list[Run]) -> tuple[pa.Table, Indices, Keys]:
     return table, order, Keys(numbers[order], all(run.keys.exact for run in runs))
 
 
-def pairs(left: Run, right: Run) -> tuple[Indices, Indices]:
+def match_keys(left: Run, right: Run) -> tuple[Indices, Indices]:
     """The pairs of row indices of two runs with equal keys."""
     if _same_keys(left, right):
         every = np.arange(left.rows)
         return every, every
     if right.rows < left.rows:
-        others, rows = pairs(right, left)
+        others, rows = match_keys(right, left)
         return rows, others
     starts = left.starts
     found, theirs, others = right.find(left.keys.at(starts[:-1]))
@@ -239,7 +239,7 @@ def pairs(left: Run, right: Run) -> tuple[Indices, Indices]:
         ours = ours.take(which)
     if left.keys.exact and right.keys.exact:
         return ours, theirs
-    equal = same(
+    equal = find_equal(
         [take_rows(left.table.select([name]), ours)[name] for name in left.columns],
         [take_rows(right.table.select([name]), theirs)[name] for name in right.columns],
     )

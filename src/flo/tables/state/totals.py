@@ -18,8 +18,8 @@ from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
 from flo.core.errors import ElementError
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import BITS, MASK, Addends, Floats, Limbs, Product, limbs_of, summed
-from flo.tables.state.run import Run, merge_runs, pairs
-from flo.tables.state.trace import Trace, add_checked, added, alike, text_of
+from flo.tables.state.run import Run, match_keys, merge_runs
+from flo.tables.state.trace import Trace, add_checked, group_equal_rows, sum_ranges, text_of
 from flo.tables.values import WEIGHT
 
 Sums: TypeAlias = dict[str, Indices]
@@ -41,7 +41,7 @@ class Totals(Trace):
             return drop_zeros(runs[0])
         whole = merge_runs(_with_all_columns(runs, self.columns))
         keys = whole.table.select(list(self.columns))
-        order, firsts = alike(keys, whole.keys)
+        order, firsts = group_equal_rows(keys, whole.keys)
         counts = np.diff(firsts, append=len(order))
         several = np.flatnonzero(counts > 1)
         if not len(several):
@@ -51,7 +51,7 @@ class Totals(Trace):
             order[expand_ranges(firsts[several], counts[several])],
             np.cumsum(counts[several]) - counts[several],
         )
-        changed = normalize({name: added(numbers_in(whole.table, name)[rows], begins) for name in names})
+        changed = normalize({name: sum_ranges(numbers_in(whole.table, name)[rows], begins) for name in names})
         firsts, sums = order[firsts], {}
         for name in dict.fromkeys([*names, *changed]):  # the other rows are unchanged
             column = numbers_in(whole.table, name)[firsts] if name in names else np.zeros(len(firsts), np.int64)
@@ -64,7 +64,7 @@ class Totals(Trace):
         """The sums of the given distinct groups."""
         sums: Sums = {}
         for run in self.runs:
-            ours, theirs = pairs(groups, run)
+            ours, theirs = match_keys(groups, run)
             for name in run.table.column_names if len(ours) else ():
                 if name not in self.columns:
                     column = sums.setdefault(name, np.zeros(groups.rows, np.int64))
@@ -136,7 +136,7 @@ Summed: TypeAlias = Addends | Product
 def sums_of(weights: Indices, columns: Mapping[int, Summed], order: Indices, firsts: Indices) -> Sums:
     """The sums over the rows from each index in `firsts` to the next, in this order."""
     weights, indices = weights[order], pa.array(order)
-    sums: Sums = {WEIGHT: added(weights, firsts)}
+    sums: Sums = {WEIGHT: sum_ranges(weights, firsts)}
     taken: dict[Addends, Addends] = {}
 
     def take(column: Addends) -> Addends:
@@ -148,7 +148,7 @@ def sums_of(weights: Indices, columns: Mapping[int, Summed], order: Indices, fir
         else:
             sums.update(_named(place, summed(take(column), weights, firsts)))
             for name, there in _specials(take(column).array):
-                sums[f"{place}:{name}"] = added(np.where(there, weights, 0), firsts)
+                sums[f"{place}:{name}"] = sum_ranges(np.where(there, weights, 0), firsts)
     return sums
 
 

@@ -27,8 +27,8 @@ from flo.columns.indices import (
 from flo.core.data import canonical_text
 from flo.core.errors import ElementError
 from flo.core.term import Call, Lowerable, Lowering, Term, register
-from flo.tables.state.keys import Keys, has_fixed_width, keys_of, same
-from flo.tables.state.run import Run, interleaved, merge_runs, pairs, starts_of
+from flo.tables.state.keys import Keys, find_equal, has_fixed_width, keys_of
+from flo.tables.state.run import Run, interleaved, match_keys, merge_runs, starts_of
 from flo.tables.state.sharing import Sharing
 from flo.tables.values import WEIGHT
 
@@ -151,8 +151,8 @@ def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
     if not len(indices):
         return first if len(runs) == 1 else Run(first.columns, keys, take_rows(table, order))
     some = take_rows(table.select(names), order[indices])
-    grouped, firsts = alike(some, Keys(keys.at(indices), keys.exact) if whole_key else None)
-    sums = added(weights[indices[grouped]], firsts)
+    grouped, firsts = group_equal_rows(some, Keys(keys.at(indices), keys.exact) if whole_key else None)
+    sums = sum_ranges(weights[indices[grouped]], firsts)
     kept = np.ones(len(order), bool)
     kept[indices] = False
     firsts = indices[grouped[firsts]]
@@ -220,8 +220,8 @@ def _increases(column: pa.ChunkedArray) -> bool:
 
 def _consolidate_rows(table: pa.Table) -> pa.Table:
     rows = table.drop_columns([WEIGHT])
-    order, firsts = alike(rows) if table.num_rows < MANY else together(rows)
-    weights = added(table[WEIGHT].to_numpy()[order], firsts)
+    order, firsts = group_equal_rows(rows) if table.num_rows < MANY else gather_equal_rows(rows)
+    weights = sum_ranges(table[WEIGHT].to_numpy()[order], firsts)
     kept = weights != 0
     return with_weights(take_rows(table, order[firsts[kept]]), weights[kept])
 
@@ -232,7 +232,7 @@ def net_changes(table: pa.Table) -> pa.Table:
     return consolidate_table(table) if retracts else table
 
 
-def added(weights: Indices, firsts: Indices) -> Indices:
+def sum_ranges(weights: Indices, firsts: Indices) -> Indices:
     """The sums of weights from each index in `firsts` to the next. Raises if one does not fit 64 bits."""
     if len(firsts) == len(weights):
         return weights[firsts]
@@ -267,7 +267,7 @@ def weight_overflow() -> ElementError:
     )
 
 
-def alike(table: pa.Table, keys: Keys | None = None) -> tuple[Indices, Indices]:
+def group_equal_rows(table: pa.Table, keys: Keys | None = None) -> tuple[Indices, Indices]:
     """Groups equal rows: an order of the row indices, and where each distinct row starts in it.
 
     Rows are in the order of their key numbers, older ones first among equal rows. Distinct rows that share a number
@@ -282,21 +282,21 @@ def alike(table: pa.Table, keys: Keys | None = None) -> tuple[Indices, Indices]:
     doubtful = np.zeros(0, np.int64) if keys.exact else np.flatnonzero(~new)
     if len(doubtful):
         one, other = take_rows(table, order[doubtful - 1]), take_rows(table, order[doubtful])
-        equal = same(one.columns, other.columns)
+        equal = find_equal(one.columns, other.columns)
         if not equal.all():
             return _split_collisions(table, order, numbers, doubtful[~equal])
     return order, np.flatnonzero(new)
 
 
-def together(table: pa.Table) -> tuple[Indices, Indices]:
-    """Groups equal rows, as `alike` does, but in any order.
+def gather_equal_rows(table: pa.Table) -> tuple[Indices, Indices]:
+    """Groups equal rows, as `group_equal_rows` does, but in any order.
 
     Rows of a few small integers or times are packed and sorted, without comparing columns.
     """
     bits = table.num_rows.bit_length()
     small = _pack_columns(table, 63 - bits)
     if small is None:
-        return alike(table)
+        return group_equal_rows(table)
     both = sort_with_indices(small, bits)
     small = both >> bits
     return both & ((1 << bits) - 1), np.flatnonzero(np.diff(small, prepend=-1))
@@ -331,7 +331,7 @@ def _step(numbers: Indices) -> int:
 
 
 def _split_collisions(table: pa.Table, order: Indices, numbers: Numbers, different: Indices) -> tuple[Indices, Indices]:
-    """The result of `alike` if distinct rows share a number."""
+    """The result of `group_equal_rows` if distinct rows share a number."""
     indices = np.flatnonzero(np.isin(numbers, numbers[different]))
     texts = [text_of(row) for row in take_rows(table, order[indices]).to_pylist()]
     ties = np.zeros(len(order), np.int64)
@@ -367,7 +367,7 @@ class Latest(Trace):
 
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         whole = merge_runs(runs)
-        order, firsts = alike(whole.table.select(list(self.columns)), whole.keys)
+        order, firsts = group_equal_rows(whole.table.select(list(self.columns)), whole.keys)
         if len(firsts) == whole.rows:
             return whole
         newest = order[np.append(firsts[1:], len(order)) - 1]
@@ -377,7 +377,7 @@ class Latest(Trace):
         """The indices of the given distinct keys that the trace has, and their rows."""
         unknown, indices, parts = np.ones(keys.rows, bool), [], []
         for run in reversed(self.runs):
-            ours, theirs = pairs(keys, run)
+            ours, theirs = match_keys(keys, run)
             new = unknown[ours]
             if new.any():
                 unknown[ours] = False
