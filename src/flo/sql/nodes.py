@@ -95,6 +95,11 @@ def literal(value: Any, kind: pa.DataType) -> Node:
     return Node("Literal", kind, value is None, (), (("value", value),))
 
 
+def one_row(value: str, count: str, kind: pa.DataType) -> Node:
+    """Return the value of the only row, of these columns. It is an error if there are several."""
+    return Node("OneRow", kind, True, (column(value, kind, True), column(count, pa.int64(), True)))
+
+
 def replace_nodes(node: Node, found: dict[Node, Node]) -> Node:
     """Return the expression with some of its parts replaced."""
     if node in found:

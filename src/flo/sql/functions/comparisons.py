@@ -101,6 +101,7 @@ FUNCTIONS.update(
         "Least": lambda node, operands: _nan_to_null_order(node, operands, largest=False),
         "GetStructField": _field,
         "CreateNamedStruct": _struct,
+        "NormalizeNaNAndZero": lambda node, operands: pc.add(operands[0], pa.scalar(0.0, operands[0].type)),
         "KnownNotNull": lambda node, operands: operands[0],
         "KnownFloatingPointNormalized": lambda node, operands: operands[0],
     }
