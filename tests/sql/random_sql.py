@@ -1,7 +1,7 @@
 """A generator of random SQL over the tables of `oracle`. Results do not depend on the order of rows.
 
-Where an order decides (LIMIT, window functions), rows are ordered by all columns, so that rows that are equal in the order
-are equal. Sums are of numbers that add up to the same in every order.
+Where an order decides (LIMIT, window functions), rows are ordered by all columns, so that rows that are equal in the
+order are equal. Sums are of numbers that add up to the same in every order.
 """
 
 from __future__ import annotations
@@ -265,9 +265,11 @@ class Generator:
                 return f"NOT EXISTS (SELECT * FROM {inner.text}{tail})"
             case 4:
                 two = self.rng.choice(pairs)
-                return f"({mine.text}, {two[0].text}) {self.rng.choice(('', 'NOT '))}IN (SELECT {theirs.text}, {two[1].text} FROM {inner.text}{tail})"
+                both = f"SELECT {theirs.text}, {two[1].text} FROM {inner.text}{tail}"
+                return f"({mine.text}, {two[0].text}) {self.rng.choice(('', 'NOT '))}IN ({both})"
         function = self.rng.choice(("max", "min"))
-        found = f"{mine.text} {self.rng.choice(('=', '<', '>='))} (SELECT {function}({theirs.text}) FROM {inner.text}{tail})"
+        value = f"(SELECT {function}({theirs.text}) FROM {inner.text}{tail})"
+        found = f"{mine.text} {self.rng.choice(('=', '<', '>='))} {value}"
         return f"({found} OR {self.predicate(columns, 0)})" if self.chance(0.3) else found
 
     def scalar(self, columns: tuple[Col, ...]) -> tuple[str, str]:

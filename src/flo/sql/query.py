@@ -91,7 +91,7 @@ def planned(spark: Any, text: str) -> Any:
 
 def _expect_query(spark: Any, text: str) -> None:
     """Raise if a text is a command, which would be executed at once."""
-    from py4j.java_gateway import is_instance_of
+    from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
 
     parsed = spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
     below = items_of(parsed.children()) if parsed.nodeName() == "UnresolvedWith" else []

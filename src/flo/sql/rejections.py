@@ -1,7 +1,7 @@
 """Parts of a query that are rejected because the optimised plan does not show what they mean.
 
-The optimiser makes constants of functions of the time, arbitrary rows of `dropDuplicates`, and nothing of a watermark. So
-these are looked for in the analysed plan, before it is optimised.
+The optimiser makes constants of functions of the time, arbitrary rows of `dropDuplicates`, and nothing of a watermark.
+So these are looked for in the analysed plan, before it is optimised.
 """
 
 from __future__ import annotations
