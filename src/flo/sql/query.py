@@ -84,7 +84,7 @@ def _schema(name: str, stream: Any) -> Any:
 
     layout = row_layout("sql", name, stream)
     try:
-        return from_arrow_schema(layout.schema)
+        return from_arrow_schema(layout.schema, prefer_timestamp_ntz=True)
     except Exception as error:
         raise TypeMismatch(f"the rows of `{name}` have a column that Spark SQL has no type for: {error}") from None
 

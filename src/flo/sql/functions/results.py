@@ -1,4 +1,7 @@
-"""Results of aggregates with Spark's types: Flo's sums are exact, and wider than Spark's."""
+"""Results of aggregates with Spark's types: Flo's sums are exact, and wider than Spark's.
+
+No query has these classes: `flo.sql.aggregates` makes them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ import pyarrow.compute as pc
 
 from flo.sql.functions import decimals
 from flo.sql.functions.arithmetic import overflow
-from flo.sql.nodes import FUNCTIONS, Data, Node
+from flo.sql.nodes import Node
+from flo.sql.registry import MODES, NUMBERS, Data, Family, declare, of
 
 
 def _sum_result(node: Node, operands: list[Data]) -> Data:
@@ -31,6 +35,12 @@ def _average_result(node: Node, operands: list[Data]) -> Data:
     return decimals.divide(node, total, pc.cast(there, pa.decimal128(20, 0)))
 
 
-FUNCTIONS["SumResult"] = _sum_result
-FUNCTIONS["AverageResult"] = _average_result
-FUNCTIONS["Times"] = lambda node, operands: pc.multiply_checked(*operands)
+_TOTALS = (Family.FLOAT, Family.DECIMAL)
+declare("SumResult", None, [of(each, to=to) for each in _TOTALS for to in NUMBERS], _sum_result, modes=MODES)
+declare("AverageResult", None, [of(each, Family.INTEGER) for each in _TOTALS], _average_result, modes=MODES)
+declare(
+    "Times",
+    None,
+    [of(Family.INTEGER, Family.INTEGER)],
+    lambda node, operands: pc.multiply_checked(*operands),
+)
