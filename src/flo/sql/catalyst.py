@@ -21,6 +21,7 @@ from flo.columns.row_types import _type_of_spark
 from flo.core.errors import FloError
 from flo.sql.nodes import Node, column, literal
 from flo.sql.plan import Named, Order, Relation
+from flo.sql.registry import MONTHS
 
 EXCLUDED = (
     "DecimalAggregates",
@@ -32,6 +33,21 @@ EXCLUDED = (
 RULES = "org.apache.spark.sql.catalyst.optimizer."
 MODES = ("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod", "Cast")
 """Classes that have an evaluation mode: ANSI, LEGACY or TRY."""
+CHECKED = ("UnaryMinus", "Abs", "GetArrayItem", "ElementAt", "MakeDate")
+"""Classes that raise an error or do not."""
+ZONED = (
+    "Hour",
+    "Minute",
+    "Second",
+    "SecondWithFraction",
+    "TruncTimestamp",
+    "TimestampAddInterval",
+    "TimestampAddYMInterval",
+    "SubtractTimestamps",
+    "UnixTimestamp",
+    "ToUnixTimestamp",
+)
+"""Classes that depend on the time zone of the session, as some casts do."""
 
 
 class UnsupportedQueryError(FloError):
@@ -66,14 +82,15 @@ def leaves_of(node: Any) -> list[Any]:
 @lru_cache(maxsize=4096)
 def arrow_type(text: str) -> pa.DataType:
     """Return the Arrow type of a type of Spark, given as JSON."""
-    from pyspark.sql.types import _parse_datatype_json_string
+    from pyspark.sql.types import YearMonthIntervalType, _parse_datatype_json_string
 
-    return _type_of_spark(_parse_datatype_json_string(text))
+    found = _parse_datatype_json_string(text)
+    return MONTHS if isinstance(found, YearMonthIntervalType) else _type_of_spark(found)
 
 
 def _type(jvm_type: Any) -> pa.DataType:
     text = jvm_type.json()
-    if "collat" in text.lower():
+    if "string" in text and "collate" in jvm_type.catalogString():  # JSON does not say so
         raise UnsupportedQueryError(
             "type",
             "strings are compared byte by byte; a collation compares them otherwise",
@@ -165,9 +182,16 @@ class ExpressionReader(ABC):
             case "Average":
                 return [("mode", given.evalMode().toString())]
             case _ if name in MODES:
-                return [("mode", given.evalMode().toString())]
-            case "UnaryMinus" | "Abs":
-                return [("mode", "ANSI" if given.failOnError() else "LEGACY")]
+                zone = _zone(given) if name == "Cast" and given.needsTimeZone() else []
+                return [("mode", given.evalMode().toString()), *zone]
+            case _ if name in CHECKED:
+                default = given.defaultValueOutOfBound() if name == "ElementAt" else None
+                outside = [] if default is None or default.isEmpty() else [("default", _value(default.get()))]
+                return [("mode", "ANSI" if given.failOnError() else "LEGACY"), *outside]
+            case _ if name in ZONED:
+                return _zone(given)
+            case "Size":
+                return [("size_of_null", given.legacySizeOfNull())]
             case "InSet":
                 return [
                     (
@@ -201,6 +225,11 @@ class ExpressionReader(ABC):
             case "Mode":
                 return [("reverse", given.reverseOpt().toString() == "Some(true)")]
         return []
+
+
+def _zone(given: Any) -> list[tuple[str, Any]]:
+    zone = given.timeZoneId()
+    return [("zone", zone.get())] if zone.isDefined() else []
 
 
 def _is_frame(given: Any) -> bool:
@@ -251,8 +280,9 @@ def plain_value(value: Any, jvm_type: Any) -> Any:
     if name in ("timestamp", "timestamp_ntz"):
         zone = datetime.UTC if name == "timestamp" else None
         return datetime.datetime(1970, 1, 1, tzinfo=zone) + datetime.timedelta(microseconds=int(value))
-    if name.startswith("interval") and isinstance(value, int):
-        return datetime.timedelta(microseconds=value)
+    if name.startswith("interval"):
+        months = "month" in name or "year" in name
+        return pa.MonthDayNano([int(value), 0, 0]) if months else datetime.timedelta(microseconds=int(value))
     if name == "array":
         kind = jvm_type.elementType()
         return tuple(plain_value(each, kind) for each in value.toObjectArray(kind))

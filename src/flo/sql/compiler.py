@@ -18,19 +18,18 @@ from flo.columns.expression import WEIGHTS, Expression
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type_of
 from flo.core.structural import Source
-from flo.sql import functions as _functions  # noqa: F401  # fills FUNCTIONS
 from flo.sql import plan
 from flo.sql.aggregates import Aggregates
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import FUNCTIONS, Node, column, literal, one_row, replace_nodes
+from flo.sql.nodes import Node, column, literal, one_row, replace_nodes
 from flo.sql.plan import Named, Relation
+from flo.sql.registry import not_computed, types_text
 from flo.sql.windows import add_windows
 from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.zsets import MapWeights
 from flo.values.weighted import ZSet
 
 HIDDEN = "=="
-CONTROL = ("AttributeReference", "Literal", "CaseWhen", "If", "And", "Or", "Coalesce", "ScalarSubquery")
 
 
 def compile_query(
@@ -281,9 +280,10 @@ def _united(parts: list[Any]) -> Any:
 
 def expect_computable(node: Node) -> None:
     """Raise if a part of an expression cannot be computed on columns."""
-    for each in node.walk():
-        if each.name not in CONTROL and each.name not in FUNCTIONS:
-            raise UnsupportedQueryError(each.name, "Flo does not compute this function", each.text)
+    missing = next(not_computed(node), None)
+    if missing is not None:
+        reason = f"{missing.name} {types_text(missing)} is not computed between stateful operators"
+        raise UnsupportedQueryError(missing.name, reason, missing.text)
 
 
 __all__ = ["Compiler", "Named", "compile_query", "own_columns"]
