@@ -157,6 +157,10 @@ class Batch:
                 frame = self.session.createDataFrame(table, from_arrow_schema(table.schema)).coalesce(1).cache()
                 frame.createOrReplaceTempView(f"{name}_{number}")
 
+    def forget(self) -> None:
+        """Drop the tables from Spark's cache."""
+        self.session.catalog.clearCache()
+
     def results(self, text: str) -> list[tuple[pa.Schema, Counter[Any]] | str]:
         """Return the rows after each delta with their types, or the name of the error."""
         texts = [TABLE.sub(rf"\1 \2_{number}", text) for number in range(DELTAS)]

@@ -38,13 +38,15 @@ REWRITES = {
 def rejected_aggregate(function: Node, distinct: bool = False) -> UnsupportedQueryError:
     """Return the error for an aggregate that is not maintained."""
     if distinct:
-        instead = (f"{function.name.lower()}(x) FROM (SELECT DISTINCT x FROM …)", "make the rows distinct first")
-        return UnsupportedQueryError(function.name, "Flo does not maintain it with DISTINCT", function.text, instead)
+        instead = (f"{function.described} FROM (SELECT DISTINCT x FROM …)", "make the rows distinct first")
+        return UnsupportedQueryError(
+            function.name, "Flo does not maintain it with DISTINCT", function.described, instead
+        )
     if function.name in ("HyperLogLogPlusPlus", "ApproximatePercentile"):
         reason = "a sketch cannot be updated when rows are deleted"
     else:
         reason = "Flo does not maintain this aggregate"
-    return UnsupportedQueryError(function.name, reason, function.text, REWRITES.get(function.name))
+    return UnsupportedQueryError(function.name, reason, function.described, REWRITES.get(function.name))
 
 
 class Aggregates:
@@ -121,7 +123,7 @@ class Aggregates:
             raise UnsupportedQueryError(
                 function.name,
                 "it needs one constant percentage, and no frequencies",
-                function.text,
+                function.described,
                 ("percentile(x, 0.5), percentile(x, 0.9)", "one column for each percentage"),
             )
         number = of if of.type == pa.float64() else Node("Cast", pa.float64(), of.nullable, (of,), (("mode", "ANSI"),))

@@ -7,7 +7,6 @@ subqueries. What cannot be read raises `UnsupportedQueryError`, with the node, t
 from __future__ import annotations
 
 import datetime
-import json
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -100,7 +99,7 @@ def _type(jvm_type: Any) -> pa.DataType:
     try:
         return arrow_type(text)
     except TypeError:
-        raise UnsupportedQueryError("type", f"the type {json.loads(text)!r} has no column") from None
+        raise UnsupportedQueryError("type", "columns do not have this type", jvm_type.sql()) from None
 
 
 @dataclass
@@ -158,7 +157,12 @@ class ExpressionReader(ABC):
                 raise UnsupportedQueryError("AttributeReference", f"the column {given.name()} is unknown")
             return column(known.column, known.type, given.nullable())
         if not given.deterministic():
-            raise UnsupportedQueryError(name, "its result is different each time it is computed", given.sql())
+            raise UnsupportedQueryError(
+                name,
+                "its result is different each time it is computed",
+                given.sql(),
+                ("a column of an input", "compute it before the rows reach the query"),
+            )
         if name == "Literal":
             return literal(_value(given), _type(given.dataType()))
         if name == "Alias":

@@ -219,7 +219,7 @@ class Compiler:
         raise UnsupportedQueryError(
             "Generate",
             f"Flo does not maintain {generator.name} behind a join, an aggregate or a window",
-            generator.text,
+            generator.described,
             ("SELECT … FROM (SELECT …, explode(items) FROM input) JOIN …", "generate rows of an input first"),
         )
 
@@ -283,7 +283,7 @@ def expect_computable(node: Node) -> None:
     missing = next(not_computed(node), None)
     if missing is not None:
         reason = f"{missing.name} {types_text(missing)} is not computed between stateful operators"
-        raise UnsupportedQueryError(missing.name, reason, missing.text)
+        raise UnsupportedQueryError(missing.name, reason, missing.described)
 
 
 __all__ = ["Compiler", "Named", "compile_query", "own_columns"]

@@ -65,7 +65,7 @@ def _single(compiler: Any, relation: plan.Join, left: Any, right: Any) -> Any:
         raise UnsupportedQueryError(
             "Join",
             "a subquery that is used as a value may have several rows",
-            rest.text,
+            rest.described,
             ("(SELECT max(x) FROM … WHERE …)", "an aggregate has one row"),
         )
     one, other, nulls_equal = _key_columns(pairs)

@@ -18,6 +18,7 @@ from flo.columns.evaluation import ColumnFunction, Rows
 from flo.columns.node_functions import Value, broadcast
 from flo.core.errors import ElementError
 from flo.sql.registry import Data, Function, functions
+from flo.sql.sql_text import sql_text
 
 
 class SqlError(ElementError):
@@ -74,6 +75,10 @@ class Node(ColumnFunction):
             return f"{self.option('value')!r}"
         shown = [f"{name}={value!r}" for name, value in self.options]
         return f"{self.name}({', '.join([*parts, *shown])})" + (f": {self.type}" if self.name == "Cast" else "")
+
+    @property
+    def described(self) -> str:
+        return sql_text(self)
 
     def __repr__(self) -> str:
         return self.text

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from flo.sql import plan
 from flo.sql.catalyst import ExpressionReader, UnsupportedQueryError, items_of, plain_value
 from flo.sql.nodes import Node, column
 from flo.sql.plan import Named, Relation
-from flo.sql.rejections import REWRITES, expect_maintainable, reject
+from flo.sql.rejections import REWRITES, SESSIONS, expect_maintainable, reject
 
 JOINS = {
     "INNER": "inner",
@@ -140,7 +140,10 @@ class _Reader(ExpressionReader):
 
     def _aggregate(self, node: Any) -> Relation:
         below = self._below(node)
-        groups = tuple(self.expression(each) for each in items_of(node.groupingExpressions()))
+        keys = items_of(node.groupingExpressions())
+        if any(_is_session(each) for each in keys):
+            raise reject("session_window", node.simpleString(80))
+        groups = tuple(self.expression(each) for each in keys)
         given = tuple(self._named(each) for each in items_of(node.aggregateExpressions()))
         return plan.Aggregate(tuple(each.column for each in given), below, groups, given)
 
@@ -190,18 +193,43 @@ class _Reader(ExpressionReader):
         return self._limited(node)
 
     def _limited(self, node: Any) -> Relation:
-        below, count = self._below(node), int(node.limitExpr().value())
-        if isinstance(below, plan.Limit):
-            smaller = count if below.count is None else min(count, below.count)
-            return plan.Limit(below.columns, below.below, below.order, smaller, below.offset)
-        return plan.Limit(below.columns, below, (), count)
+        count = int(node.limitExpr().value())
+
+        def limit(rows: plan.Limit) -> plan.Limit:
+            return replace(rows, count=count if rows.count is None else min(count, rows.count))
+
+        return _in_order(self._below(node), limit)
 
     def _offset(self, node: Any) -> Relation:
-        below, count = self._below(node), int(node.offsetExpr().value())
-        if isinstance(below, plan.Limit):
-            left = None if below.count is None else max(0, below.count - count)
-            return plan.Limit(below.columns, below.below, below.order, left, below.offset + count)
-        return plan.Limit(below.columns, below, (), None, count)
+        count = int(node.offsetExpr().value())
+
+        def skip(rows: plan.Limit) -> plan.Limit:
+            left = None if rows.count is None else max(0, rows.count - count)
+            return replace(rows, count=left, offset=rows.offset + count)
+
+        return _in_order(self._below(node), skip)
+
+
+def _in_order(relation: Relation, change: Callable[[plan.Limit], plan.Limit]) -> Relation:
+    """Return the first rows of a relation. A projection or a filter of sorted rows leaves them sorted."""
+    match relation:
+        case plan.Limit():
+            return change(relation)
+        case plan.Project() if _is_sorted(relation.below):
+            return replace(relation, below=_in_order(relation.below, change))
+        case plan.Filter(below=plan.Limit() as rows):
+            return change(plan.Limit(relation.columns, relation, rows.order, None))
+    return change(plan.Limit(relation.columns, relation, (), None))
+
+
+def _is_sorted(relation: Relation) -> bool:
+    return isinstance(relation, plan.Limit) or (
+        isinstance(relation, (plan.Project, plan.Filter)) and _is_sorted(relation.below)
+    )
+
+
+def _is_session(key: Any) -> bool:
+    return key.getClass().getSimpleName() == "AttributeReference" and key.metadata().contains(SESSIONS)
 
 
 def _nullable(columns: tuple[Node, ...], nullable: bool) -> tuple[Node, ...]:

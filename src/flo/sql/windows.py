@@ -65,7 +65,7 @@ class _Windows:
                 raise UnsupportedQueryError(
                     "WindowExpression",
                     "Flo does not maintain DISTINCT in a window",
-                    function.text,
+                    function.described,
                     ("JOIN (SELECT key, count(DISTINCT x) FROM … GROUP BY key)", "an aggregate of each partition"),
                 )
             function, *condition = function.children
@@ -109,7 +109,7 @@ class _Windows:
                 "the last value that is not null, before the row",
             )
         raise UnsupportedQueryError(
-            function.name, "Flo does not maintain this function in a window", function.text, instead
+            function.name, "Flo does not maintain this function in a window", function.described, instead
         )
 
     def _frame(self, frame: tuple[str, Any, Any]) -> dict[str, tuple[Any, Any]]:
@@ -166,5 +166,5 @@ def _constant(given: Node) -> Any:
     if given.name == "UnaryMinus":
         return -_constant(given.children[0])
     if given.name != "Literal":
-        raise UnsupportedQueryError("WindowExpression", "it needs a constant", given.text)
+        raise UnsupportedQueryError("WindowExpression", "it needs a constant", given.described)
     return given.option("value")
