@@ -24,6 +24,7 @@ from flo.sql.compiler import compile_query
 from flo.sql.plan import Relation
 from flo.sql.plan_reader import read_frame
 from flo.sql.query import expect_distinct, planned, planning_session
+from flo.sql.rejections import reject
 from flo.tables.io.files import WEIGHTS
 from flo.values.weighted import ZSet
 
@@ -179,6 +180,8 @@ def _over_stand_ins(frame: DataFrame, inputs: Mapping[str, DataFrame], planner: 
                 renamed = [catalyst.alias(columns[each.name()], each) for each in items_of(node.output())]
                 return catalyst.logical.Project(catalyst.list(renamed), fresh)
         below = items_of(node.children())
+        if node.nodeName() == "EventTimeWatermark":
+            raise reject("EventTimeWatermark")  # Spark drops it, as the stand-ins are not streaming
         if not below:
             raise TypeMismatch(
                 "a DataFrame reads something that is none of the inputs", facts=(("it reads", node.simpleString(80)),)

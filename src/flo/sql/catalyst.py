@@ -30,6 +30,7 @@ EXCLUDED = (
 )
 """Rules of the optimiser that only help a batch."""
 RULES = "org.apache.spark.sql.catalyst.optimizer."
+STRUCTS = ("array(struct(key, value))", "columns have numbers, strings, times, arrays and structs")
 MODES = ("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod", "Cast")
 """Classes that have an evaluation mode: ANSI, LEGACY or TRY."""
 CHECKED = ("UnaryMinus", "Abs", "GetArrayItem", "ElementAt", "MakeDate")
@@ -99,7 +100,7 @@ def _type(jvm_type: Any) -> pa.DataType:
     try:
         return arrow_type(text)
     except TypeError:
-        raise UnsupportedQueryError("type", "columns do not have this type", jvm_type.sql()) from None
+        raise UnsupportedQueryError("type", "columns do not have this type", jvm_type.sql(), STRUCTS) from None
 
 
 @dataclass
@@ -284,7 +285,7 @@ def plain_value(value: Any, jvm_type: Any) -> Any:
     if name in ("timestamp", "timestamp_ntz"):
         zone = datetime.UTC if name == "timestamp" else None
         return datetime.datetime(1970, 1, 1, tzinfo=zone) + datetime.timedelta(microseconds=int(value))
-    if name.startswith("interval"):
+    if name.startswith("interval "):  # not those of months, days and microseconds
         months = "month" in name or "year" in name
         return pa.MonthDayNano([int(value), 0, 0]) if months else datetime.timedelta(microseconds=int(value))
     if name == "array":
