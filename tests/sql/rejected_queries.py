@@ -50,9 +50,8 @@ QUERIES = {
     # rows
     "sample": "SELECT * FROM sales TABLESAMPLE (10 PERCENT)",
     "large_range": "SELECT id FROM range(1000000) JOIN sales ON id = price",
-    "generator_behind_a_join": (
-        "SELECT stack(2, n, 'x', m, 'y') AS (n, what), explode(map(n, m)) FROM"
-        " (SELECT shop, count(*) n, max(price) m FROM sales GROUP BY shop)"
+    "generator": (
+        "SELECT posexplode(prices) FROM (SELECT shop, collect_list(price) AS prices FROM sales GROUP BY shop)"
     ),
     "function_that_is_not_computed": "SELECT shop, regexp_count(max(shop), 'a') AS n FROM sales GROUP BY shop",
     "subquery_with_several_rows": (

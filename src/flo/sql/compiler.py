@@ -218,9 +218,9 @@ class Compiler:
             return self.project(rows.explode(made.column, keep_empty=relation.outer), _by_name(relation.columns))
         raise UnsupportedQueryError(
             "Generate",
-            f"Flo does not maintain {generator.name} behind a join, an aggregate or a window",
+            f"Flo maintains explode of an array, and not {generator.name}",
             generator.described,
-            ("SELECT … FROM (SELECT …, explode(items) FROM input) JOIN …", "generate rows of an input first"),
+            ("flo.spark.views(…)", "Spark generates the rows of an input, before the first join or aggregate"),
         )
 
     def _window(self, relation: plan.Window) -> Any:
