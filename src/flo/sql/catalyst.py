@@ -131,7 +131,10 @@ class ExpressionReader(ABC):
         return found
 
     def _known_or_new(self, attribute: Any) -> Node:
-        return self.names.get(attribute.exprId().id()) or self._new(attribute)
+        known = self.names.get(attribute.exprId().id())
+        if known is None:
+            return self._new(attribute)
+        return column(known.column, known.type, attribute.nullable())  # an outer generator makes nulls
 
     def _named(self, given: Any) -> Named:
         if given.getClass().getSimpleName() == "Alias":

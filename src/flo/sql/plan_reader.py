@@ -229,7 +229,7 @@ def _is_sorted(relation: Relation) -> bool:
 
 
 def _is_session(key: Any) -> bool:
-    return key.getClass().getSimpleName() == "AttributeReference" and key.metadata().contains(SESSIONS)
+    return bool(key.getClass().getSimpleName() == "AttributeReference" and key.metadata().contains(SESSIONS))
 
 
 def _nullable(columns: tuple[Node, ...], nullable: bool) -> tuple[Node, ...]:
