@@ -400,6 +400,8 @@ class Generator:
         alias = self.alias()
         columns = self._of(alias, columns)
         results = [self.window(columns) for _ in range(self.rng.choice((1, 1, 2, 3)))]
+        if len(results) > 1:  # which of two equal rows gets which results is not determined
+            text = f"SELECT DISTINCT * FROM ({text})"
         own = ", ".join(f"{each.text} AS c{place}" for place, each in enumerate(columns))
         listed = ", ".join(f"{each} AS w{place}" for place, (each, _) in enumerate(results))
         found = [Col(f"c{place}", each.kind, each.base) for place, each in enumerate(columns)]
