@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _INNER = re.compile(r"==\d+=|==(?=present|…)|=(?=set\b)")
 """Parts of the names that `agg` gives to the columns it adds."""
-_ARGUMENT = re.compile(r"==(?=\d)")
+_HIDDEN = re.compile(r"==(?=\w)")
+"""The beginning of the name of a column that `agg` or `sql` adds."""
 
 
 def explain_flow(name: str, scope: Scope, outputs: Mapping[str, Stream[Any, Any]]) -> str:
@@ -62,7 +63,7 @@ def describe_operator(operator: Operator) -> str:
     """Return the operator with its arguments: `fold(0, lambda n, x: n + x)`."""
     described = getattr(operator, "described", None)
     if isinstance(described, str):
-        return f"{operator.name}({described})"
+        return _HIDDEN.sub("#", f"{operator.name}({described})")
     given = []
     for field in fields(operator):
         value = getattr(operator, field.name)
@@ -70,7 +71,7 @@ def describe_operator(operator: Operator) -> str:
             given.append(repr(value))
         elif callable(value):
             given.append(label(value))
-    return _ARGUMENT.sub("#", _INNER.sub("", f"{operator.name}({', '.join(given)})")) if given else operator.name
+    return _HIDDEN.sub("#", _INNER.sub("", f"{operator.name}({', '.join(given)})")) if given else operator.name
 
 
 def _fresh(name: str, taken: set[str]) -> str:

@@ -93,6 +93,11 @@ class ColumnFunction(ABC):
     def text(self) -> str:
         """The expression as text; different expressions have different texts."""
 
+    @property
+    def described(self) -> str:
+        """The expression as people write it."""
+        return self.text
+
 
 def nodes_of(expression: nw.Expr) -> tuple[Any, ...]:
     """Return the nodes of an expression. This is a private attribute of Narwhals; a test detects if it changes."""

@@ -24,7 +24,7 @@ def readable(given: Any) -> str:
     if isinstance(given, Mapping):
         return ", ".join(_named(name, each) for name, each in given.items())
     if isinstance(given, ColumnFunction):
-        return given.text
+        return given.described
     return _text(given)[0] if isinstance(given, nw.Expr) else repr(given)
 
 

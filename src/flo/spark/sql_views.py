@@ -19,9 +19,10 @@ from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.spark.driver.query import Query
 from flo.spark.on_spark import OnSpark
 from flo.sql import plan
-from flo.sql.catalyst import items_of, leaves_of, read_frame, stand_in
+from flo.sql.catalyst import items_of, leaves_of, stand_in
 from flo.sql.compiler import compile_query
 from flo.sql.plan import Relation
+from flo.sql.plan_reader import read_frame
 from flo.sql.query import expect_distinct, planned, planning_session
 from flo.tables.io.files import WEIGHTS
 from flo.values.weighted import ZSet
@@ -61,8 +62,11 @@ class Views:
                 for segment in _segments(query.relation):
                     if segment not in made:
                         made[segment] = self._input(segment, query.native[segment], inputs)
-                self.flow.output(name, compile_query(query.relation, {}, tuple(frame.columns), made))
+                self.flow.output(name, self._compiled(query.relation, frame.columns, made))
         self._on_spark = OnSpark(self.flow, spark)
+
+    def _compiled(self, relation: Relation, names: list[str], made: Mapping[Relation, Any]) -> Any:
+        return compile_query(relation, {}, tuple(names), made, scope=self.flow._scope)
 
     def _input(self, segment: Relation, node: Any, inputs: Mapping[str, DataFrame]) -> Any:
         """Return the stream of an input that Catalyst projects and filters."""
@@ -154,7 +158,8 @@ def _rebuilt(catalyst: _Catalyst, node: Any, rows: DataFrame) -> Any:
         child = rebuild(below[0])
         if each.nodeName() == "Project":
             return catalyst.logical.Project(catalyst.list([*items_of(each.projectList()), weight]), child)
-        return each.withNewChildren(catalyst.list([child]).toIndexedSeq())
+        made = each.withNewChildren(catalyst.list([child]).toIndexedSeq())
+        return catalyst.logical.Project(catalyst.list([*items_of(each.output()), weight]), made)
 
     return catalyst.frame(rebuild(node))
 

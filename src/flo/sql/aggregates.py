@@ -25,6 +25,30 @@ MOMENTS = {
 }
 
 
+REWRITES = {
+    "HyperLogLogPlusPlus": ("count(DISTINCT x)", "the exact number"),
+    "ApproximatePercentile": ("percentile(x, 0.5)", "the exact percentile"),
+    "PivotFirst": ("max(x) FILTER (WHERE key = 'a') AS a", "for each column of a PIVOT"),
+    "PercentileDisc": ("percentile(x, 0.5)", "between two values, it is on the line that joins them"),
+    "Mode": ("mode(x)", "of several values, the least"),
+}
+"""What to write instead of an aggregate that is not maintained."""
+
+
+def rejected_aggregate(function: Node, distinct: bool = False) -> UnsupportedQueryError:
+    """Return the error for an aggregate that is not maintained."""
+    if distinct:
+        instead = (f"{function.described} FROM (SELECT DISTINCT x FROM …)", "make the rows distinct first")
+        return UnsupportedQueryError(
+            function.name, "Flo does not maintain it with DISTINCT", function.described, instead
+        )
+    if function.name in ("HyperLogLogPlusPlus", "ApproximatePercentile"):
+        reason = "a sketch cannot be updated when rows are deleted"
+    else:
+        reason = "Flo does not maintain this aggregate"
+    return UnsupportedQueryError(function.name, reason, function.described, REWRITES.get(function.name))
+
+
 class Aggregates:
     """The aggregates of one node: `specs` by name, and their arguments as columns."""
 
@@ -68,22 +92,48 @@ class Aggregates:
                 (of,) = function.children[:1]
                 return self._add("min", (self._argument(of),), where, function.type, nullable=True)
             case "MaxBy" | "MinBy":
-                value, by = map(self._argument, function.children)
-                kind = "arg_max" if function.name == "MaxBy" else "arg_min"
-                return self._add(kind, (value, by), where, function.type, nullable=True)
+                return self._by(function, where)
+            case "CollectList" | "CollectSet":
+                options = (distinct or function.name == "CollectSet",)
+                (of,) = function.children
+                return self._add("collect", (self._argument(of),), where, function.type, options, nullable=False)
+            case "Mode" if not function.option("reverse"):
+                return self._add("mode", (self._argument(function.children[0]),), where, function.type, nullable=True)
+            case "Percentile" if not distinct:
+                return self._percentile(function, where)
             case _ if function.name in MOMENTS and not distinct:
                 names = tuple(map(self._argument, function.children))
                 return self._add(MOMENTS[function.name], names, where, pa.float64(), nullable=True)
-        raise UnsupportedQueryError(function.name, "Flo does not maintain this aggregate", given.text)
+        raise rejected_aggregate(function, distinct)
+
+    def _by(self, function: Node, where: str | None) -> Node:
+        """max_by, min_by: rows without a key are skipped, but not those without a value."""
+        value, by = function.children
+        kind = "arg_max" if function.name == "MaxBy" else "arg_min"
+        if not value.nullable:
+            return self._add(kind, (self._argument(value), self._argument(by)), where, function.type, nullable=True)
+        packed = pa.struct([pa.field("value", value.type, True)])
+        pack = Node("CreateNamedStruct", packed, False, (literal("value", pa.string()), value))
+        found = self._add(kind, (self._argument(pack), self._argument(by)), where, packed, nullable=True)
+        return Node("GetStructField", function.type, True, (found,), (("ordinal", 0),))
+
+    def _percentile(self, function: Node, where: str | None) -> Node:
+        of, at, frequency = function.children
+        if at.name != "Literal" or not isinstance(at.option("value"), float) or frequency.option("value") != 1:
+            raise UnsupportedQueryError(
+                function.name,
+                "it needs one constant percentage, and no frequencies",
+                function.described,
+                ("percentile(x, 0.5), percentile(x, 0.9)", "one column for each percentage"),
+            )
+        number = of if of.type == pa.float64() else Node("Cast", pa.float64(), of.nullable, (of,), (("mode", "ANSI"),))
+        share = 1 - at.option("value") if function.option("reverse") else at.option("value")
+        options = (share, "linear")
+        return self._add("quantile", (self._argument(number),), where, function.type, options, nullable=True)
 
     def _count(self, function: Node, where: str | None, distinct: bool) -> Node:
-        asked = [each for each in function.children if each.nullable or distinct]
+        asked = list(function.children) if distinct else counted(function)
         kind = "count_distinct" if distinct else "count"
-        if len(asked) > 1 and not distinct:
-            there = Node("IsNotNull", pa.bool_(), False, (asked[0],))
-            for each in asked[1:]:
-                there = Node("And", pa.bool_(), False, (there, Node("IsNotNull", pa.bool_(), False, (each,))))
-            asked = [Node("If", pa.int32(), True, (there, literal(1, pa.int32()), literal(None, pa.int32())))]
         return self._add(kind, tuple(map(self._argument, asked)), where, pa.int64(), nullable=False)
 
     def _average(self, function: Node, where: str | None, distinct: bool) -> Node:
@@ -101,14 +151,32 @@ class Aggregates:
         return self._columns[given]
 
     def _add(
-        self, kind: str, arguments: tuple[str, ...], where: str | None, result: pa.DataType, *, nullable: bool
+        self,
+        kind: str,
+        arguments: tuple[str, ...],
+        where: str | None,
+        result: pa.DataType,
+        options: tuple[Any, ...] = (),
+        *,
+        nullable: bool,
     ) -> Node:
         """Return the column of an aggregate; equal aggregates share one."""
-        asked = (kind, arguments, where)
+        asked = (kind, arguments, where, options)
         if asked not in self._made:
             name = self._made[asked] = f"==aggregate{len(self._made)}"
-            self.specs[name] = flo.AggregateSpec(kind, arguments, where)
+            self.specs[name] = flo.AggregateSpec(kind, arguments, where, options)
         return column(self._made[asked], result, nullable)
+
+
+def counted(function: Node) -> list[Node]:
+    """Return the argument of `count`: one that is null where any of several columns is null."""
+    asked = [each for each in function.children if each.nullable]
+    if len(asked) <= 1:
+        return asked
+    there = Node("IsNotNull", pa.bool_(), False, (asked[0],))
+    for each in asked[1:]:
+        there = Node("And", pa.bool_(), False, (there, Node("IsNotNull", pa.bool_(), False, (each,))))
+    return [Node("If", pa.int32(), True, (there, literal(1, pa.int32()), literal(None, pa.int32())))]
 
 
 def sum_type(kind: pa.DataType) -> pa.DataType:

@@ -11,25 +11,25 @@ from typing import Any
 
 import pyarrow as pa
 
+from flo.api.aggregates import AggregateSpec
 from flo.api.columns import kind_of
 from flo.api.joins import RIGHT, join_rows
 from flo.columns.expression import WEIGHTS, Expression
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type_of
 from flo.core.structural import Source
-from flo.sql import functions as _functions  # noqa: F401  # fills FUNCTIONS
 from flo.sql import plan
 from flo.sql.aggregates import Aggregates
 from flo.sql.catalyst import UnsupportedQueryError
-from flo.sql.nodes import FUNCTIONS, Node, column, literal, replace_nodes
+from flo.sql.nodes import Node, column, literal, one_row, replace_nodes
 from flo.sql.plan import Named, Relation
+from flo.sql.registry import not_computed, types_text
 from flo.sql.windows import add_windows
 from flo.values.operators.elementwise import Filter, Map
 from flo.values.operators.zsets import MapWeights
 from flo.values.weighted import ZSet
 
 HIDDEN = "=="
-CONTROL = ("AttributeReference", "Literal", "CaseWhen", "If", "And", "Or", "Coalesce", "ScalarSubquery")
 
 
 def compile_query(
@@ -37,11 +37,14 @@ def compile_query(
     inputs: Mapping[str, Any],
     names: tuple[str, ...] | None = None,
     made: Mapping[Relation, Any] | None = None,
+    *,
+    scope: Any,
 ) -> Any:
     """Return the stream of a query's rows over these streams.
 
-    `names` are the names that the user gave the columns. `made` has the streams of relations that exist already."""
-    compiler = Compiler(dict(inputs), made or {})
+    `names` are the names that the user gave the columns. `made` has the streams of relations that exist already, and
+    `scope` is where constants are."""
+    compiler = Compiler(dict(inputs), made or {}, scope)
     found = compiler.stream(relation)
     given = (
         dict(zip(names, relation.columns, strict=True)) if names else {each.column: each for each in relation.columns}
@@ -52,8 +55,9 @@ def compile_query(
 class Compiler:
     """Makes streams of relations."""
 
-    def __init__(self, inputs: dict[str, Any], made: Mapping[Relation, Any]) -> None:
+    def __init__(self, inputs: dict[str, Any], made: Mapping[Relation, Any], scope: Any) -> None:
         self.inputs = inputs
+        self.scope = scope
         self._made: dict[Relation, Any] = dict(made)
         self._subqueries = 0
 
@@ -85,12 +89,17 @@ class Compiler:
 
     def filtered(self, stream: Any, condition: Node) -> Any:
         own = own_columns(stream)
-        stream, given = self._with_subqueries(stream, {"condition": condition})
-        expect_computable(given["condition"])
+        stream, condition = self.condition(stream, condition)
         layout = Layout.of(kind_of(stream))
         assert layout is not None
-        found = stream._then_named("sql", Filter(Expression(given["condition"], (layout,))))
+        found = stream._then_named("sql", Filter(Expression(condition, (layout,))))
         return self.project(found, own)
+
+    def condition(self, stream: Any, condition: Node) -> tuple[Any, Node]:
+        """Return the rows with the values of subqueries as columns, and the condition that reads them."""
+        stream, given = self._with_subqueries(stream, {"condition": condition})
+        expect_computable(given["condition"])
+        return stream, given["condition"]
 
     def _with_subqueries(self, stream: Any, given: dict[str, Node]) -> tuple[Any, dict[str, Node]]:
         """Return the rows with the value of each scalar subquery as a column, and the expressions that read it."""
@@ -100,10 +109,18 @@ class Compiler:
             self._subqueries += 1
             name, relation = f"{HIDDEN}subquery{self._subqueries}", node.option("relation")
             rows = self.project(self.stream(relation), {name: relation.columns[0], f"{name}_key": _ZERO})
+            if not plan.has_one_row(relation):
+                rows = self._expecting_one_row(rows, name, f"{name}_key", node.type)
             stream = self.extended(stream, {f"{HIDDEN}key": _ZERO})
             stream = join_rows(stream, rows, f"{HIDDEN}key", f"{name}_key", "left", None, RIGHT, False)
             found[node] = column(name, node.type, True)
         return stream, {name: replace_nodes(node, found) for name, node in given.items()}
+
+    def _expecting_one_row(self, rows: Any, name: str, key: str, kind: pa.DataType) -> Any:
+        """Return the only row; it is an error to have several."""
+        count, value = f"{name}_count", f"{name}_value"
+        found = rows.group_by(key).agg(**{count: AggregateSpec("count"), value: AggregateSpec("min", (name,))})
+        return self.project(found, {name: one_row(value, count, kind), key: column(key, pa.int32(), False)})
 
     # Relations
 
@@ -117,9 +134,8 @@ class Compiler:
         fields = [pa.field(each.column, each.type, each.nullable) for each in relation.columns]
         rows, values = row_type_of(pa.schema(fields or [pa.field(f"{HIDDEN}row", pa.int32(), False)])), relation.rows
         kind: ZSet[Any] = ZSet(rows)
-        scope = next(iter(self.inputs.values())).scope
         given = kind.value([rows(*each) if fields else rows(0) for each in values]).fix()
-        (stream,) = scope.apply(Source(kind, given), verb="sql")
+        (stream,) = self.scope.apply(Source(kind, given), verb="sql")
         return stream
 
     def _project(self, relation: plan.Project) -> Any:
@@ -165,8 +181,11 @@ class Compiler:
         aggregates = Aggregates(len(groups))
         results = {each.column.column: aggregates.result(each.given) for each in relation.given}
         rows = self.project(self.stream(relation.below), {**groups, **aggregates.arguments})
+        found: Any
         if not aggregates.specs and groups:
             found = rows.distinct()
+        elif not aggregates.specs:
+            found = self._constant(plan.Constant((), ((),)))
         elif groups:
             found = rows.group_by(*groups).agg(**aggregates.specs)
         else:
@@ -187,11 +206,22 @@ class Compiler:
                 Node("Times", pa.int64(), False, (column("==count", pa.int64(), True), WEIGHT)), (layout, WEIGHTS)
             )
             return self.project(rows._then_named("sql", MapWeights(times)), _by_name(relation.columns))
+        written = _written_rows(generator)
+        if written is not None:
+            names = [each.column for each in relation.made]
+            own = {each.column: each for each in relation.columns if each.column not in names}
+            parts = [self.project(below, own | dict(zip(names, row, strict=True))) for row in written]
+            return self.project(_united(parts), _by_name(relation.columns))
         if generator.name == "Explode" and pa.types.is_list(generator.children[0].type):
             (made,) = relation.made
             rows = self.extended(below, {made.column: generator.children[0]})
             return self.project(rows.explode(made.column, keep_empty=relation.outer), _by_name(relation.columns))
-        raise UnsupportedQueryError("Generate", f"Flo does not maintain {generator.name}", generator.text)
+        raise UnsupportedQueryError(
+            "Generate",
+            f"Flo does not maintain {generator.name} behind a join, an aggregate or a window",
+            generator.described,
+            ("SELECT … FROM (SELECT …, explode(items) FROM input) JOIN …", "generate rows of an input first"),
+        )
 
     def _window(self, relation: plan.Window) -> Any:
         return add_windows(self, self.stream(relation.below), relation)
@@ -200,6 +230,28 @@ class Compiler:
         from flo.sql.joins import join_relations
 
         return join_relations(self, relation)
+
+
+def _written_rows(generator: Node) -> list[tuple[Node, ...]] | None:
+    """Return the rows of a generator whose items are written in the query; None if they are not."""
+    if generator.name == "Stack":
+        count, *values = generator.children
+        size, names = int(count.option("value")), generator.type.value_type
+        width = names.num_fields
+        nulls = [literal(None, field.type) for field in names]
+        rows = [values[place * width : (place + 1) * width] for place in range(size)]
+        return [(*row, *nulls[len(row) :]) for row in rows]
+    items = generator.children[0] if generator.children else None
+    if items is None or items.name != "CreateArray" or not items.children:
+        return None
+    match generator.name:
+        case "Explode":
+            return [(each,) for each in items.children]
+        case "PosExplode":
+            return [(literal(place, pa.int32()), each) for place, each in enumerate(items.children)]
+        case "Inline" if all(each.name == "CreateNamedStruct" for each in items.children):
+            return [each.children[1::2] for each in items.children]
+    return None
 
 
 _ZERO = literal(0, pa.int32())
@@ -228,9 +280,10 @@ def _united(parts: list[Any]) -> Any:
 
 def expect_computable(node: Node) -> None:
     """Raise if a part of an expression cannot be computed on columns."""
-    for each in node.walk():
-        if each.name not in CONTROL and each.name not in FUNCTIONS:
-            raise UnsupportedQueryError(each.name, "Flo does not compute this function", each.text)
+    missing = next(not_computed(node), None)
+    if missing is not None:
+        reason = f"{missing.name} {types_text(missing)} is not computed between stateful operators"
+        raise UnsupportedQueryError(missing.name, reason, missing.described)
 
 
 __all__ = ["Compiler", "Named", "compile_query", "own_columns"]

@@ -11,10 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from flo.api.aggregates import AggregateSpec
 from flo.api.joins import RIGHT, join_rows
 from flo.sql import plan
-from flo.sql.nodes import Node, column, literal
-from flo.sql.plan import Relation
+from flo.sql.catalyst import UnsupportedQueryError
+from flo.sql.nodes import Node, column, literal, one_row
 
 ZERO = literal(0, pa.int32())
 
@@ -27,12 +28,23 @@ def join_relations(compiler: Any, relation: plan.Join) -> Any:
     if key is not None:
         return _not_in(compiler, relation, *key)
     left, right = compiler.stream(relation.left), compiler.stream(relation.right)
+    if relation.how == "single":
+        return _single(compiler, relation, left, right)
     found = _joined(compiler, relation, left, right, relation.how)
     return compiler.project(found, {each.column: each for each in relation.columns})
 
 
 def _joined(compiler: Any, relation: plan.Join, left: Any, right: Any, how: str) -> Any:
     pairs, rest = _split(relation)
+    if rest is not None:
+        left, rest = compiler.condition(left, rest)
+    one, other, nulls_equal = _key_columns(pairs)
+    left, right = compiler.extended(left, one), compiler.extended(right, other)
+    return join_rows(left, right, list(one), list(other), how, rest, RIGHT, nulls_equal)
+
+
+def _key_columns(pairs: list[tuple[Node, Node, str]]) -> tuple[dict[str, Node], dict[str, Node], bool]:
+    """Return the keys of both sides as columns, and whether nulls are equal."""
     names = [f"==key{place}" for place in range(len(pairs))]
     safe = [kind == "EqualNullSafe" for _, _, kind in pairs]
     one = {f"{name}_left": each[0] for name, each in zip(names, pairs, strict=True)}
@@ -43,8 +55,28 @@ def _joined(compiler: Any, relation: plan.Join, left: Any, right: Any, how: str)
         other["==side_right"] = _side([each[1] for each in plain], 2)
     if not one:
         one, other = {"==key_left": ZERO}, {"==key_right": ZERO}
-    left, right = compiler.extended(left, one), compiler.extended(right, other)
-    return join_rows(left, right, list(one), list(other), how, rest, RIGHT, any(safe))
+    return one, other, any(safe)
+
+
+def _single(compiler: Any, relation: plan.Join, left: Any, right: Any) -> Any:
+    """Return the rows of the left with their only partner, or nulls. It is an error to have several."""
+    pairs, rest = _split(relation)
+    if rest is not None:
+        raise UnsupportedQueryError(
+            "Join",
+            "a subquery that is used as a value may have several rows",
+            rest.described,
+            ("(SELECT max(x) FROM … WHERE …)", "an aggregate has one row"),
+        )
+    one, other, nulls_equal = _key_columns(pairs)
+    values = {f"==value{place}": each for place, each in enumerate(relation.right.columns)}
+    specs = {name: AggregateSpec("min", (each.column,)) for name, each in values.items()}
+    grouped = compiler.extended(right, other).group_by(*other).agg(**{"==count": AggregateSpec("count")}, **specs)
+    found = join_rows(compiler.extended(left, one), grouped, list(one), list(other), "left", None, RIGHT, nulls_equal)
+    own = {each.column: each for each in relation.left.columns}
+    return compiler.project(
+        found, own | {each.column: one_row(name, "==count", each.type) for name, each in values.items()}
+    )
 
 
 def _side(keys: list[Node], side: int) -> Node:
@@ -125,7 +157,3 @@ def _existence(compiler: Any, relation: plan.Join) -> Any:
         found = _joined(compiler, relation, left, right, how)
         parts.append(compiler.project(found, {**own, exists: literal(value, pa.bool_())}))
     return parts[0].union(parts[1])
-
-
-def output_columns(relation: Relation) -> dict[str, Node]:
-    return {each.column: each for each in relation.columns}

@@ -1,16 +1,15 @@
 """Expressions of Spark SQL as trees: the classes of Catalyst, with their types, evaluated on Arrow columns.
 
 A node has the name of its class in Catalyst, and the type and nullability that Catalyst derived. Which classes are
-evaluated here, on which types, is listed in `flo.sql.functions`. Everything else is left to Spark.
+evaluated here, on which types, is declared in `flo.sql.registry`. Everything else is left to Spark.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,11 +17,8 @@ import pyarrow.compute as pc
 from flo.columns.evaluation import ColumnFunction, Rows
 from flo.columns.node_functions import Value, broadcast
 from flo.core.errors import ElementError
-
-Data: TypeAlias = pa.Array | pa.Scalar
-Compute: TypeAlias = "Callable[[Node, list[Data]], Data]"
-FUNCTIONS: dict[str, Compute] = {}
-"""For a class of Catalyst, what computes it from its operands."""
+from flo.sql.registry import Data, Function, functions
+from flo.sql.sql_text import sql_text
 
 
 class SqlError(ElementError):
@@ -80,6 +76,10 @@ class Node(ColumnFunction):
         shown = [f"{name}={value!r}" for name, value in self.options]
         return f"{self.name}({', '.join([*parts, *shown])})" + (f": {self.type}" if self.name == "Cast" else "")
 
+    @property
+    def described(self) -> str:
+        return sql_text(self)
+
     def __repr__(self) -> str:
         return self.text
 
@@ -95,6 +95,11 @@ def literal(value: Any, kind: pa.DataType) -> Node:
     return Node("Literal", kind, value is None, (), (("value", value),))
 
 
+def one_row(value: str, count: str, kind: pa.DataType) -> Node:
+    """Return the value of the only row, of these columns. It is an error if there are several."""
+    return Node("OneRow", kind, True, (column(value, kind, True), column(count, pa.int64(), True)))
+
+
 def replace_nodes(node: Node, found: dict[Node, Node]) -> Node:
     """Return the expression with some of its parts replaced."""
     if node in found:
@@ -107,7 +112,8 @@ def evaluate(node: Node, rows: Rows) -> Data:
     """Return the results for every row; one value if it is the same for all."""
     match node.name:
         case "AttributeReference":
-            return rows.column(node.column).data
+            data = rows.column(node.column).data
+            return data if data.type == node.type else data.cast(node.type)
         case "Literal":
             return pa.scalar(node.option("value"), node.type)
         case "CaseWhen" | "If":
@@ -116,14 +122,38 @@ def evaluate(node: Node, rows: Rows) -> Data:
             return _combine(node, rows)
         case "Coalesce":
             return _first_present(node, rows)
-    return function_of(node.name)(node, [evaluate(child, rows) for child in node.children])
+    function = functions()[node.name]
+    try:
+        operands = [evaluate(child, rows) for child in node.children]
+    except ElementError:
+        if not function.strict:
+            raise
+        return _up_to_null(node, function, rows)
+    return _compute(node, function, operands)
 
 
-def function_of(name: str) -> Compute:
-    """Return what computes a class of Catalyst. Raises KeyError if nothing does."""
-    if not FUNCTIONS:
-        importlib.import_module("flo.sql.functions")  # a task has only imported this module
-    return FUNCTIONS[name]
+def _compute(node: Node, function: Function, operands: list[Data]) -> Data:
+    """Return the results of a function. It gets at least one array."""
+    assert function.compute is not None
+    if all(isinstance(each, pa.Scalar) for each in operands):
+        return function.compute(node, [pa.repeat(each, 1) for each in operands])[0]
+    return function.compute(node, operands)
+
+
+def _up_to_null(node: Node, function: Function, rows: Rows) -> Data:
+    """Return the results of a function one operand of which failed: a row with a null does not reach the next."""
+    order = function.first or range(len(node.children))
+    for place in order:
+        data = as_array(evaluate(node.children[place], rows), rows.count)
+        if data.null_count:
+            return _by_mask(
+                pc.is_valid(data),
+                rows,
+                lambda some: evaluate(node, some),
+                lambda some: pa.scalar(None, node.type),
+                node.type,
+            )
+    raise AssertionError("an operand failed, and then it did not")
 
 
 def as_array(data: Data, count: int) -> pa.Array:
@@ -184,14 +214,16 @@ def _combine(node: Node, rows: Rows) -> Data:
 
 
 def _first_present(node: Node, rows: Rows) -> Data:
-    try:
-        return pc.coalesce(*(evaluate(child, rows) for child in node.children))
-    except ElementError:
-        first, *others = node.children
-        found = as_array(evaluate(first, rows), rows.count)
-        if not others:
-            return found
-        rest = Node(node.name, node.type, node.nullable, tuple(others))
-        return _by_mask(
-            pc.is_valid(found), rows, lambda some: evaluate(first, some), lambda some: evaluate(rest, some), node.type
-        )
+    if not pa.types.is_nested(node.type):
+        try:
+            return pc.coalesce(*(evaluate(child, rows) for child in node.children))
+        except ElementError:
+            pass
+    first, *others = node.children
+    found = as_array(evaluate(first, rows), rows.count)
+    if not others:
+        return found
+    rest = Node(node.name, node.type, node.nullable, tuple(others))
+    return _by_mask(
+        pc.is_valid(found), rows, lambda some: evaluate(first, some), lambda some: evaluate(rest, some), node.type
+    )

@@ -148,7 +148,7 @@ def _nodes_in(part: object) -> list[Node]:
 
 
 def is_stateless(relation: Relation) -> bool:
-    """Return whether it is an input, or made of one by projections and filters alone."""
+    """Return whether it is an input, or made of one row by row: by projections, filters and generators."""
     match relation:
         case Scan():
             return True
@@ -156,9 +156,27 @@ def is_stateless(relation: Relation) -> bool:
             nodes = [each.given for each in relation.given]
         case Filter():
             nodes = [relation.condition]
+        case Generate():
+            nodes = [relation.generator]
         case _:
             return False
     return not any(map(subqueries, nodes)) and is_stateless(relation.below)
+
+
+def has_one_row(relation: Relation) -> bool:
+    """Return whether it never has more than one row."""
+    match relation:
+        case Aggregate():
+            return not relation.groups
+        case Limit():
+            return relation.count in (0, 1) or has_one_row(relation.below)
+        case Constant():
+            return len(relation.rows) <= 1
+        case Project() | Filter() | Window():
+            return has_one_row(relation.below)
+        case Join():
+            return has_one_row(relation.left) and (relation.how in ("semi", "anti") or has_one_row(relation.right))
+    return False
 
 
 def relations_in(relation: Relation) -> list[Relation]:

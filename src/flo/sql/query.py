@@ -6,15 +6,22 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from flo.api.arguments import expect_kind
 from flo.api.columns import row_layout
 from flo.core.errors import FloError, Origin, TypeMismatch
-from flo.sql.catalyst import EXCLUDED, RULES, read_frame, stand_in
+from flo.sql.catalyst import EXCLUDED, RULES, items_of, stand_in
 from flo.sql.compiler import compile_query
 from flo.sql.plan import scans
+from flo.sql.plan_reader import read_frame
+from flo.sql.rejections import expect_no_special_times
+from flo.values.weighted import ZSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
+COMMANDS = ("Command", "ParsedStatement", "CompoundBody")
+"""Classes of what is executed, not planned."""
 SETTING = "spark.sql.optimizer.excludedRules"
 
 
@@ -37,7 +44,9 @@ def sql_stream(text: str, streams: Mapping[str, Any]) -> Any:
             names = tuple(frame.columns)
         expect_distinct(names)
         read = scans(relation)
-        return compile_query(relation, {name: stream for name, stream in streams.items() if name in read}, names)
+        given = {name: stream for name, stream in streams.items() if name in read}
+        scope = next(iter(streams.values())).scope
+        return compile_query(relation, given, names, scope=scope)
     except FloError as error:
         raise error.located(here) from error.__cause__
 
@@ -67,7 +76,9 @@ def planned(spark: Any, text: str) -> Any:
     """Return the DataFrame of a query. Raises if Spark rejects it."""
     from pyspark.errors import PySparkException
 
+    expect_no_special_times(text)
     try:
+        _expect_query(spark, text)
         frame = spark.sql(text)
         frame._jdf.queryExecution().optimizedPlan()
     except PySparkException as error:
@@ -78,13 +89,29 @@ def planned(spark: Any, text: str) -> Any:
     return frame
 
 
+def _expect_query(spark: Any, text: str) -> None:
+    """Raise if a text is a command, which would be executed at once."""
+    from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
+
+    parsed = spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+    below = items_of(parsed.children()) if parsed.nodeName() == "UnresolvedWith" else []
+    for node in (parsed, *below):
+        if any(is_instance_of(spark.sparkContext._gateway, node, LOGICAL + each) for each in COMMANDS):
+            raise QueryError(
+                "`sql` must get a query; got a command",
+                facts=(("command", node.nodeName()),),
+                instead=(("SELECT …", "a query"), ("spark.sql(…)", "executes a command")),
+            )
+
+
 def _schema(name: str, stream: Any) -> Any:
     """Return the schema of a stream's rows in Spark's types."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
+    expect_kind("sql", stream, ZSet, instead=(("{input}.to_zset()", "rows that can be retracted"),))
     layout = row_layout("sql", name, stream)
     try:
-        return from_arrow_schema(layout.schema)
+        return from_arrow_schema(layout.schema, prefer_timestamp_ntz=True)
     except Exception as error:
         raise TypeMismatch(f"the rows of `{name}` have a column that Spark SQL has no type for: {error}") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ from flo.api.aggregates import AggregateSpec
 from flo.api.ordering import asc, desc
 from flo.api.window_functions import WindowSpec
 from flo.sql import plan
-from flo.sql.aggregates import sum_type
+from flo.sql.aggregates import counted, sum_type
 from flo.sql.catalyst import UnsupportedQueryError
 from flo.sql.nodes import Node, column
 
@@ -21,12 +22,11 @@ RANKS = {
     "PercentRank": "percent_rank",
     "CumeDist": "cume_dist",
 }
-POSITIONS = {"First": "first", "Last": "last", "NthValue": "nth_value"}
 
 
 def add_windows(compiler: Any, stream: Any, relation: plan.Window) -> Any:
     """Return the rows with the results of window functions."""
-    windows = _Windows()
+    windows = _Windows(relation.order)
     results = {each.column.column: windows.result(each.given) for each in relation.given}
     parts = {f"==part{place}": each for place, each in enumerate(relation.partition)}
     keys = {f"==order{place}": each.by for place, each in enumerate(relation.order)}
@@ -43,7 +43,8 @@ def add_windows(compiler: Any, stream: Any, relation: plan.Window) -> Any:
 class _Windows:
     """The window functions of one node, and their arguments as columns."""
 
-    def __init__(self) -> None:
+    def __init__(self, order: tuple[plan.Order, ...]) -> None:
+        self.order = order
         self.arguments: dict[str, Node] = {}
         self.specs: dict[str, Any] = {}
         self._columns: dict[Node, str] = {}
@@ -61,7 +62,12 @@ class _Windows:
         where = None
         if function.name == "AggregateExpression":
             if function.option("distinct"):
-                raise UnsupportedQueryError("WindowExpression", "DISTINCT is not maintained in a window", function.text)
+                raise UnsupportedQueryError(
+                    "WindowExpression",
+                    "Flo does not maintain DISTINCT in a window",
+                    function.described,
+                    ("JOIN (SELECT key, count(DISTINCT x) FROM … GROUP BY key)", "an aggregate of each partition"),
+                )
             function, *condition = function.children
             where = self._argument(condition[0]) if condition else None
         if function.name in RANKS:
@@ -74,10 +80,7 @@ class _Windows:
             case "Lag" | "Lead" if not function.option("ignore_nulls"):
                 return self._neighbour(function)
             case "Count":
-                asked = [each for each in function.children if each.nullable]
-                if len(asked) > 1:
-                    raise UnsupportedQueryError("Count", "several columns are not counted in a window", function.text)
-                return self._framed("count", asked, where, frame, pa.int64(), nullable=False)
+                return self._framed("count", counted(function), where, frame, pa.int64(), nullable=False)
             case "Sum":
                 of = function.children[0]
                 total = self._framed("sum", [of], where, frame, sum_type(of.type))
@@ -89,13 +92,32 @@ class _Windows:
                 return Node("AverageResult", function.type, True, (total, count), function.options)
             case "Min" | "Max":
                 return self._framed(function.name.lower(), function.children[:1], where, frame, function.type)
+            case "NthValue" if not function.option("ignore_nulls"):
+                of, nth = function.children
+                spec = WindowSpec("nth_value", self._argument(of), (_constant(nth),), **self._frame(frame))
+                return self._add(spec, function.type)
             case "First" | "Last":
                 of, name = function.children[0], function.name.lower()
                 if function.option("ignore_nulls"):
                     return self._framed(name, [of], where, frame, function.type)
-                spec = WindowSpec(f"{name}_value", self._argument(of), (), **{frame[0]: frame[1:]})
+                spec = WindowSpec(f"{name}_value", self._argument(of), (), **self._frame(frame))
                 return self._add(spec, function.type)
-        raise UnsupportedQueryError(function.name, "Flo does not maintain this window function", function.text)
+        instead = None
+        if function.option("ignore_nulls"):
+            instead = (
+                "last(x) IGNORE NULLS OVER (… ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)",
+                "the last value that is not null, before the row",
+            )
+        raise UnsupportedQueryError(
+            function.name, "Flo does not maintain this function in a window", function.described, instead
+        )
+
+    def _frame(self, frame: tuple[str, Any, Any]) -> dict[str, tuple[Any, Any]]:
+        """Return a frame by its mode. The offsets of a range of dates are days."""
+        mode, *bounds = frame
+        if mode == "range" and self.order and pa.types.is_date(self.order[0].by.type):
+            bounds = [datetime.timedelta(days=each) if isinstance(each, int) and each else each for each in bounds]
+        return {mode: (bounds[0], bounds[1])}
 
     def _neighbour(self, function: Node) -> Node:
         of, distance, default = function.children
@@ -117,7 +139,7 @@ class _Windows:
         nullable: bool = True,
     ) -> Node:
         names = tuple(map(self._argument, arguments))
-        return self._add(AggregateSpec(kind, names, where, **{frame[0]: frame[1:]}), result, nullable=nullable)
+        return self._add(AggregateSpec(kind, names, where, **self._frame(frame)), result, nullable=nullable)
 
     def _argument(self, given: Node) -> str:
         if given not in self._columns:
@@ -144,5 +166,5 @@ def _constant(given: Node) -> Any:
     if given.name == "UnaryMinus":
         return -_constant(given.children[0])
     if given.name != "Literal":
-        raise UnsupportedQueryError("WindowExpression", "it needs a constant", given.text)
+        raise UnsupportedQueryError("WindowExpression", "it needs a constant", given.described)
     return given.option("value")

@@ -1,5 +1,27 @@
-"""The functions of Spark SQL that are computed on Arrow columns, by the names of their classes in Catalyst."""
+"""The functions of Spark SQL that are computed on Arrow columns. Importing this declares them in `flo.sql.registry`."""
 
-from flo.sql.functions import arithmetic, casts, comparisons, dates, results, texts
+from flo.sql.functions import (
+    arithmetic,
+    casts,
+    comparisons,
+    dates,
+    nested,
+    patterns,
+    results,
+    rounding,
+    texts,
+    timestamps,
+)
 
-__all__ = ["arithmetic", "casts", "comparisons", "dates", "results", "texts"]
+__all__ = [
+    "arithmetic",
+    "casts",
+    "comparisons",
+    "dates",
+    "nested",
+    "patterns",
+    "results",
+    "rounding",
+    "texts",
+    "timestamps",
+]

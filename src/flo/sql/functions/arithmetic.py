@@ -5,70 +5,88 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.sql.functions import decimals
-from flo.sql.functions.decimals import is_decimal
-from flo.sql.nodes import FUNCTIONS, Data, Node, SqlError
+from flo.sql.functions.decimals import is_decimal, size_of
+from flo.sql.nodes import Node, SqlError, as_array
+from flo.sql.registry import ANSI, LEGACY, MODES, NUMBERS, Compute, Data, Family, declare, of, twice
+
+LEAST = {8: -(2**7), 16: -(2**15), 32: -(2**31), 64: -(2**63)}
+"""The smallest integer of so many bits."""
 
 
 def overflow(kind: pa.DataType) -> SqlError:
-    return SqlError("ARITHMETIC_OVERFLOW", f"overflow of {kind}")
+    narrow = pa.types.is_int8(kind) or pa.types.is_int16(kind)
+    return SqlError("BINARY_ARITHMETIC_OVERFLOW" if narrow else "ARITHMETIC_OVERFLOW", f"overflow of {kind}")
 
 
-def divide_by_zero() -> SqlError:
-    return SqlError("DIVIDE_BY_ZERO", "division by zero")
+def is_any(data: Data) -> bool:
+    """Return whether a condition holds for a row."""
+    return bool(data.as_py() if isinstance(data, pa.Scalar) else pc.any(data, min_count=0).as_py())
 
 
-def _checked(name: str, of_decimals: Callable[[Node, Data, Data], Data]) -> Any:
+def null_where(bad: Data, data: Data) -> Data:
+    return pc.if_else(pc.fill_null(bad, False), pa.scalar(None, data.type), data)
+
+
+# Sums and products
+
+
+def _checked(name: str, of_decimals: Callable[[Node, Data, Data], Data], overflows: Callable[..., Data]) -> Compute:
     exact, wrapping = getattr(pc, f"{name}_checked"), getattr(pc, name)
 
     def compute(node: Node, operands: list[Data]) -> Data:
         left, right = operands
         if is_decimal(node.type):
             return of_decimals(node, left, right)
-        if pa.types.is_floating(node.type):
+        if pa.types.is_floating(node.type) or node.option("mode") == LEGACY:
             return wrapping(left, right)
         try:
             return exact(left, right)
         except pa.ArrowInvalid:
-            if node.option("mode") == "LEGACY":
-                return wrapping(left, right)
             if node.ansi:
                 raise overflow(node.type) from None
-        return _or_null(node, left, right, exact)
+        found = wrapping(left, right)
+        return null_where(overflows(left, right, found), found)
 
     return compute
 
 
-def _or_null(node: Node, left: Data, right: Data, exact: Any) -> Data:
-    """try_add and the like: null where the result is out of range."""
-    count = (
-        1
-        if isinstance(left, pa.Scalar) and isinstance(right, pa.Scalar)
-        else max(len(each) for each in (left, right) if not isinstance(each, pa.Scalar))
-    )
-    found = []
-    for place in range(count):
-        one, other = (each if isinstance(each, pa.Scalar) else each[place] for each in (left, right))
-        try:
-            found.append(exact(one, other).as_py())
-        except pa.ArrowInvalid:
-            found.append(None)
-    return (
-        pa.array(found, node.type) if count != 1 or not isinstance(left, pa.Scalar) else pa.scalar(found[0], node.type)
-    )
+def _added_wrong(left: Data, right: Data, found: Data) -> Data:
+    """The sign of the sum differs from those of both operands."""
+    wrong = pc.bit_wise_and(pc.bit_wise_xor(left, found), pc.bit_wise_xor(right, found))
+    return pc.less(wrong, pa.scalar(0, found.type))
 
 
-def _without_zero(node: Node, left: Data, right: Data) -> Data:
+def _subtracted_wrong(left: Data, right: Data, found: Data) -> Data:
+    wrong = pc.bit_wise_and(pc.bit_wise_xor(left, right), pc.bit_wise_xor(left, found))
+    return pc.less(wrong, pa.scalar(0, found.type))
+
+
+def _multiplied_wrong(left: Data, right: Data, found: Data) -> Data:
+    """The product divided by a factor is not the other factor."""
+    zero, one = pa.scalar(0, found.type), pa.scalar(-1, found.type)
+    special = pc.or_(pc.equal(right, zero), pc.equal(right, one))
+    divisor = pc.if_else(special, pa.scalar(1, found.type), right)
+    least = pa.scalar(LEAST[found.type.bit_width], found.type)
+    negated = pc.and_(pc.equal(right, one), pc.equal(left, least))
+    return pc.or_(negated, pc.and_(pc.invert(special), pc.not_equal(pc.divide(found, divisor), left)))
+
+
+# Divisions
+
+
+def _without_zero(node: Node, left: Data, right: Data, condition: str = "DIVIDE_BY_ZERO") -> Data:
     """Return the divisors, null where they are zero; in ANSI mode that is an error if there is something to divide."""
     zero = pc.equal(right, pa.scalar(0, right.type))
-    bad = pc.and_kleene(zero, pc.is_valid(left))
-    found = bad.as_py() if isinstance(bad, pa.Scalar) else pc.any(bad).as_py()
-    if found and node.ansi:
-        raise divide_by_zero()
-    return pc.if_else(pc.fill_null(zero, False), pa.scalar(None, right.type), right)
+    if not is_any(zero):
+        return right
+    if node.ansi and is_any(pc.and_(zero, pc.is_valid(left))):
+        raise SqlError(condition, "division by zero")
+    return null_where(zero, right)
 
 
 def _divide(node: Node, operands: list[Data]) -> Data:
@@ -81,80 +99,200 @@ def _integral_divide(node: Node, operands: list[Data]) -> Data:
     left, right = operands
     right = _without_zero(node, left, right)
     if is_decimal(left.type):
-        return decimals.by_row(node, left, right, lambda a, b: a // b)
-    try:
-        return pc.cast(pc.divide_checked(left, right), pa.int64())  # truncates towards zero
-    except pa.ArrowInvalid:
-        raise overflow(node.type) from None
+        return _whole_quotient(node, left, right)
+    least = pc.and_(pc.equal(left, pa.scalar(LEAST[64], left.type)), pc.equal(right, pa.scalar(-1, right.type)))
+    if is_any(least):
+        if node.ansi:
+            raise overflow(node.type)
+        if node.option("mode") == LEGACY:  # -2**63 / -1 is -2**63
+            right = pc.if_else(pc.fill_null(least, False), pa.scalar(1, right.type), right)
+        else:
+            right = null_where(least, right)
+    return pc.divide(left, right)  # truncates towards zero
+
+
+def _whole_quotient(node: Node, left: Data, right: Data) -> Data:
+    """Decimals divided, without the places after the point, as an integer of 64 bits. Rare: by row."""
+    count = size_of(left, right)
+    one, other = left.type.scale, right.type.scale
+    columns = zip(decimals.integers(left, count), decimals.integers(right, count), strict=True)
+    found: list[int | None] = []
+    for a, b in columns:
+        if a is None or b is None:
+            found.append(None)
+            continue
+        above, below = abs(a) * 10 ** max(other - one, 0), abs(b) * 10 ** max(one - other, 0)
+        value = above // below if (a < 0) == (b < 0) else -(above // below)
+        if not -(2**63) <= value < 2**63:
+            if node.ansi:
+                raise overflow(node.type)
+            value = (value + 2**63) % 2**64 - 2**63
+        found.append(value)
+    return pa.array(found, pa.int64())
 
 
 def _remainder(node: Node, operands: list[Data]) -> Data:
     left, right = operands
-    right = _without_zero(node, left, right)
+    right = _without_zero(node, left, right, "REMAINDER_BY_ZERO")
+    return _rest(node, left, right)
+
+
+def _rest(node: Node, left: Data, right: Data) -> Data:
+    """Return what is left of a division, with the sign of the dividend."""
     if is_decimal(left.type):
-        return decimals.by_row(node, left, right, lambda a, b: a % b)
+        return _decimal_rest(node, left, right, _signed_rest)
     if pa.types.is_floating(left.type):
-        return _by_row(lambda a, b: __import__("math").fmod(a, b), left, right, node.type)
-    minus_one = pc.if_else(pc.equal(right, pa.scalar(-1, right.type)), pa.scalar(1, right.type), right)
-    whole = pc.divide(left, minus_one)
-    return pc.subtract(left, pc.multiply(whole, minus_one))
+        return _by_numpy(np.fmod, left, right)
+    minus_one = pc.equal(right, pa.scalar(-1, right.type))
+    right = pc.if_else(minus_one, pa.scalar(1, right.type), right)  # -2**63 / -1 has no result
+    return pc.subtract(left, pc.multiply(pc.divide(left, right), right))
 
 
-def _by_row(function: Any, left: Data, right: Data, kind: pa.DataType) -> Data:
-    size = max((len(each) for each in (left, right) if not isinstance(each, pa.Scalar)), default=1)
-    pairs = zip(
-        *([each.as_py()] * size if isinstance(each, pa.Scalar) else each.to_pylist() for each in (left, right)),
-        strict=True,
+def _pmod(node: Node, operands: list[Data]) -> Data:
+    """The remainder r, or (r + divisor) % divisor if that is negative."""
+    left, right = operands
+    right = _without_zero(node, left, right, "REMAINDER_BY_ZERO")
+    if is_decimal(left.type):
+        return _decimal_rest(node, left, right, _positive_rest)
+    rest = _rest(node, left, right)
+    negative = pc.less(rest, pa.scalar(0, rest.type))
+    return pc.if_else(negative, _rest(node, _sum_of_rest(rest, right), right), rest)
+
+
+def _sum_of_rest(rest: Data, right: Data) -> Data:
+    return pc.add(rest, right)
+
+
+def _signed_rest(a: int, b: int) -> int:
+    rest = abs(a) % abs(b)
+    return rest if a >= 0 else -rest
+
+
+def _positive_rest(a: int, b: int) -> int:
+    rest = _signed_rest(a, b)
+    return _signed_rest(rest + b, b) if rest < 0 else rest
+
+
+def _decimal_rest(node: Node, left: Data, right: Data, rest: Callable[[int, int], int]) -> Data:
+    """The rest of decimals. Rare: by row."""
+    one, other, wanted = left.type.scale, right.type.scale, node.type.scale
+    scale = max(one, other)
+    return decimals.by_row(
+        node,
+        [left, right],
+        lambda a, b: decimals.to_scale(rest(a * 10 ** (scale - one), b * 10 ** (scale - other)), scale, wanted),
     )
-    return pa.array([None if a is None or b is None else function(a, b) for a, b in pairs], kind)
 
 
-def _negate(node: Node, operands: list[Data]) -> Data:
-    try:
-        return pc.negate_checked(operands[0])
-    except pa.ArrowInvalid:
-        if node.ansi:
-            raise overflow(node.type) from None
-        return pc.negate(operands[0])
+def _by_numpy(function: Any, left: Data, right: Data) -> pa.Array:
+    """Return a function of NumPy on two columns of floats."""
+    count, kind = size_of(left, right), left.type
+    one, other = (as_array(each, count) for each in (left, right))
+    there = pc.and_(one.is_valid(), other.is_valid())
+    numbers = [each.fill_null(1.0).to_numpy(zero_copy_only=False) for each in (one, other)]
+    with np.errstate(all="ignore"):
+        found = function(*numbers)
+    return pc.if_else(there, pa.array(found, kind), pa.scalar(None, kind))
 
 
-def _abs(node: Node, operands: list[Data]) -> Data:
-    try:
-        return pc.abs_checked(operands[0])
-    except pa.ArrowInvalid:
-        if node.ansi:
-            raise overflow(node.type) from None
-        return pc.abs(operands[0])
+# Signs
 
 
-def _round(node: Node, operands: list[Data]) -> Data:
-    data, places = operands[0], operands[1].as_py()
-    mode = "half_towards_infinity" if node.name == "Round" else "half_to_even"
-    if is_decimal(data.type):
-        if places >= data.type.scale:
-            return pc.cast(data, node.type)
-        return decimals.fit(pc.round(decimals.widen(data), ndigits=places, round_mode=mode), node)
-    if pa.types.is_integer(data.type) and places >= 0:
-        return data
-    raise NotImplementedError(f"round of {data.type}")
+def _unary(name: str) -> Compute:
+    exact, wrapping = getattr(pc, f"{name}_checked"), getattr(pc, name)
+
+    def compute(node: Node, operands: list[Data]) -> Data:
+        (data,) = operands
+        if not pa.types.is_integer(data.type):
+            return pc.cast(wrapping(data), node.type)
+        try:
+            return exact(data)
+        except pa.ArrowInvalid:
+            if node.ansi:
+                raise overflow(node.type) from None
+            return wrapping(data)
+
+    return compute
 
 
-FUNCTIONS.update(
-    {
-        "Add": _checked("add", decimals.add),
-        "Subtract": _checked("subtract", lambda node, a, b: decimals.add(node, a, b, subtract=True)),
-        "Multiply": _checked("multiply", decimals.multiply),
-        "Divide": _divide,
-        "IntegralDivide": _integral_divide,
-        "Remainder": _remainder,
-        "UnaryMinus": _negate,
-        "Abs": _abs,
-        "Round": _round,
-        "BRound": _round,
-        "BitwiseAnd": lambda node, operands: pc.bit_wise_and(*operands),
-        "BitwiseOr": lambda node, operands: pc.bit_wise_or(*operands),
-        "BitwiseXor": lambda node, operands: pc.bit_wise_xor(*operands),
-        "ShiftRight": lambda node, operands: pc.shift_right(operands[0], pc.cast(operands[1], operands[0].type)),
-        "ShiftLeft": lambda node, operands: pc.shift_left(operands[0], pc.cast(operands[1], operands[0].type)),
-    }
+def _shift(name: str) -> Compute:
+    """Shifts: the distance counts modulo the number of bits, as in Java."""
+
+    def compute(node: Node, operands: list[Data]) -> Data:
+        data, distance = operands
+        bits = pa.scalar(data.type.bit_width - 1, distance.type)
+        steps = pc.cast(pc.bit_wise_and(distance, bits), data.type)
+        if name == "right_unsigned":
+            unsigned = pa.uint32() if data.type.bit_width == 32 else pa.uint64()
+            found = pc.shift_right(pc.cast(data, unsigned, safe=False), pc.cast(steps, unsigned))
+            return pc.cast(found, data.type, safe=False)
+        return (pc.shift_left if name == "left" else pc.shift_right)(data, steps)
+
+    return compute
+
+
+def _bits(function: Any) -> Compute:
+    return lambda node, operands: function(*operands)
+
+
+_INTEGERS = of(Family.INTEGER, Family.INTEGER)
+declare(
+    "Add",
+    "{} + {}",
+    twice(*NUMBERS),
+    _checked("add", decimals.add, _added_wrong),
+    modes=MODES,
+    try_sql="try_add({}, {})",
 )
+declare(
+    "Subtract",
+    "{} - {}",
+    twice(*NUMBERS),
+    _checked("subtract", lambda node, a, b: decimals.add(node, a, b, subtract=True), _subtracted_wrong),
+    modes=MODES,
+    try_sql="try_subtract({}, {})",
+)
+declare(
+    "Multiply",
+    "{} * {}",
+    twice(*NUMBERS),
+    _checked("multiply", decimals.multiply, _multiplied_wrong),
+    modes=MODES,
+    try_sql="try_multiply({}, {})",
+)
+declare(
+    "Divide",
+    "{} / {}",
+    twice(Family.FLOAT, Family.DECIMAL),
+    _divide,
+    modes=MODES,
+    try_sql="try_divide({}, {})",
+    first=(1, 0),
+)
+declare(
+    "IntegralDivide",
+    "{} div {}",
+    twice(Family.INTEGER, Family.DECIMAL),
+    _integral_divide,
+    modes=(ANSI, LEGACY),
+    first=(1, 0),
+)
+declare(
+    "Remainder",
+    "{} % {}",
+    twice(*NUMBERS),
+    _remainder,
+    modes=MODES,
+    try_sql="try_mod({}, {})",
+    first=(1, 0),
+)
+declare("Pmod", "pmod({}, {})", twice(*NUMBERS), _pmod, modes=(ANSI, LEGACY), first=(1, 0))
+declare("UnaryMinus", "-{}", [of(each) for each in NUMBERS], _unary("negate"), modes=(ANSI, LEGACY))
+declare("Abs", "abs({})", [of(each) for each in NUMBERS], _unary("abs"), modes=(ANSI, LEGACY))
+declare("BitwiseAnd", "{} & {}", [_INTEGERS], _bits(pc.bit_wise_and))
+declare("BitwiseOr", "{} | {}", [_INTEGERS], _bits(pc.bit_wise_or))
+declare("BitwiseXor", "{} ^ {}", [_INTEGERS], _bits(pc.bit_wise_xor))
+declare("BitwiseNot", "~{}", [of(Family.INTEGER)], _bits(pc.bit_wise_not))
+declare("ShiftLeft", "shiftleft({}, {})", [_INTEGERS], _shift("left"))
+declare("ShiftRight", "shiftright({}, {})", [_INTEGERS], _shift("right"))
+declare("ShiftRightUnsigned", "shiftrightunsigned({}, {})", [_INTEGERS], _shift("right_unsigned"))

@@ -1,17 +1,39 @@
-"""Comparisons, conditions on null, lists of values and structs. NaN is equal to itself and greater than all numbers."""
+"""Comparisons, conditions and lists of values. NaN is equal to itself and greater than all numbers."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.sql.nodes import FUNCTIONS, Data, Node
+from flo.sql.nodes import Node
+from flo.sql.registry import (
+    NUMBERS,
+    SIMPLE,
+    Compute,
+    Data,
+    Family,
+    Signature,
+    declare,
+    family_of,
+    many,
+    of,
+    twice,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ORDERED = (*SIMPLE, Family.BINARY)
+ANY = (*ORDERED, Family.STRUCT, Family.ARRAY)
 
 
-def _compare(name: str) -> Any:
+def _compare(name: str) -> Compute:
     function = getattr(pc, name)
 
     def compute(node: Node, operands: list[Data]) -> Data:
@@ -51,57 +73,103 @@ def _in(node: Node, operands: list[Data]) -> Data:
 
 
 def _in_set(node: Node, operands: list[Data]) -> Data:
-    values = node.option("values")
+    (data,), values = operands, node.option("values")
     present = [each for each in values if each is not None]
-    found = pc.is_in(operands[0], value_set=pa.array(present, operands[0].type))
-    if isinstance(operands[0], pa.Scalar):
-        found = pa.scalar(found.as_py() if operands[0].is_valid else None, pa.bool_())
-    else:
-        found = pc.if_else(pc.is_valid(operands[0]), found, pa.scalar(None, pa.bool_()))
-    return found if len(present) == len(values) else pc.if_else(found, found, pa.scalar(None, pa.bool_()))
+    found = pc.is_in(data, value_set=pa.array(present, data.type))
+    if pa.types.is_floating(data.type):  # Arrow distinguishes the zeros
+        if any(each == 0 for each in present):
+            found = pc.or_(found, pc.fill_null(pc.equal(data, pa.scalar(0.0, data.type)), False))
+        if any(math.isnan(each) for each in present):
+            found = pc.or_(found, pc.fill_null(pc.is_nan(data), False))
+    unknown = pa.scalar(None, pa.bool_())
+    found = pc.if_else(pc.is_valid(data), found, unknown)
+    return found if len(present) == len(values) else pc.if_else(found, found, unknown)
 
 
-def _nan_to_null_order(node: Node, operands: list[Data], *, largest: bool) -> Data:
-    """greatest and least: nulls are skipped, NaN is the largest."""
-    later = _compare("greater" if largest else "less")
+def _extreme(*, largest: bool) -> Compute:
+    """greatest and least: nulls are skipped, NaN is the largest. Of equal values it is the first."""
+    better = _compare("greater" if largest else "less")
 
-    def choose(one: Data, other: Data) -> Data:
-        better = pc.fill_null(later(node, [other, one]), False)
-        chosen = pc.if_else(better, other, one)
-        return pc.coalesce(chosen, other)
+    def compute(node: Node, operands: list[Data]) -> Data:
+        def choose(one: Data, other: Data) -> Data:
+            chosen = pc.if_else(pc.fill_null(better(node, [other, one]), False), other, one)
+            return pc.coalesce(chosen, other)
 
-    return reduce(choose, operands)
+        return reduce(choose, operands)
 
-
-def _field(node: Node, operands: list[Data]) -> Data:
-    return pc.struct_field(operands[0], indices=[node.option("ordinal")])
+    return compute
 
 
-def _struct(node: Node, operands: list[Data]) -> Data:
-    values = operands[1::2]
-    names = [field.name for field in node.type]
-    return pc.make_struct(*values, field_names=names)
+def _nan_replaced(node: Node, operands: list[Data]) -> Data:
+    """nanvl: the second value where the first is NaN."""
+    first, second = operands
+    return pc.if_else(pc.is_nan(first), second, first)
 
 
-FUNCTIONS.update(
-    {
-        "EqualTo": _EQUAL,
-        "LessThan": _compare("less"),
-        "LessThanOrEqual": _compare("less_equal"),
-        "GreaterThan": _compare("greater"),
-        "GreaterThanOrEqual": _compare("greater_equal"),
-        "EqualNullSafe": _null_safe,
-        "In": _in,
-        "InSet": _in_set,
-        "Not": lambda node, operands: pc.invert(operands[0]),
-        "IsNull": lambda node, operands: pc.is_null(operands[0]),
-        "IsNotNull": lambda node, operands: pc.is_valid(operands[0]),
-        "IsNaN": lambda node, operands: pc.fill_null(pc.is_nan(operands[0]), False),
-        "Greatest": lambda node, operands: _nan_to_null_order(node, operands, largest=True),
-        "Least": lambda node, operands: _nan_to_null_order(node, operands, largest=False),
-        "GetStructField": _field,
-        "CreateNamedStruct": _struct,
-        "KnownNotNull": lambda node, operands: operands[0],
-        "KnownFloatingPointNormalized": lambda node, operands: operands[0],
-    }
+def normal_floats(node: Node, operands: list[Data]) -> Data:
+    """Floats with one zero and one NaN."""
+    (data,) = operands
+    positive = pc.if_else(pc.equal(data, pa.scalar(0.0, data.type)), pa.scalar(0.0, data.type), data)
+    return pc.if_else(pc.is_nan(data), pa.scalar(math.nan, data.type), positive)
+
+
+def _unary(function: Callable[[Any], Data]) -> Compute:
+    return lambda node, operands: function(operands[0])
+
+
+@dataclass(frozen=True)
+class Branches(Signature):
+    """Pairs of a condition and a value, and perhaps another value."""
+
+    def accepts(self, node: Node) -> bool:
+        asked = node.children[:-1:2] if len(node.children) % 2 else node.children[::2]
+        values = [*node.children[1::2], *(node.children[-1:] if len(node.children) % 2 else ())]
+        return all(pa.types.is_boolean(each.type) for each in asked) and all(
+            family_of(each.type) is self.operands[1].family for each in values
+        )
+
+
+def _each(families: Iterable[Family]) -> list[Signature]:
+    return [of(each) for each in families]
+
+
+_OF_BOOLEANS = [of(Family.BOOLEAN, Family.BOOLEAN)]
+declare("EqualTo", "{} = {}", twice(*ORDERED), _EQUAL)
+declare("LessThan", "{} < {}", twice(*ORDERED), _compare("less"))
+declare("LessThanOrEqual", "{} <= {}", twice(*ORDERED), _compare("less_equal"))
+declare("GreaterThan", "{} > {}", twice(*ORDERED), _compare("greater"))
+declare("GreaterThanOrEqual", "{} >= {}", twice(*ORDERED), _compare("greater_equal"))
+declare("EqualNullSafe", "{} <=> {}", twice(*ORDERED), _null_safe, strict=False)
+declare("In", "{} IN ({}, {})", [of(each, many(each)) for each in ORDERED], _in, strict=False)
+declare(
+    "InSet",
+    "{} IN (…)",
+    _each([*NUMBERS, Family.STRING, Family.DATE, Family.TIMESTAMP, Family.LOCAL]),
+    _in_set,
+)
+declare("Not", "NOT {}", _each([Family.BOOLEAN]), _unary(pc.invert))
+declare("IsNull", "{} IS NULL", _each(ANY), _unary(pc.is_null), strict=False)
+declare("IsNotNull", "{} IS NOT NULL", _each(ANY), _unary(pc.is_valid), strict=False)
+declare("IsNaN", "isnan({})", _each([Family.FLOAT]), _unary(lambda data: pc.fill_null(pc.is_nan(data), False)))
+declare("NaNvl", "nanvl({}, {})", twice(Family.FLOAT), _nan_replaced, strict=False)
+declare(
+    "Greatest", "greatest({}, {})", [of(each, many(each)) for each in ORDERED], _extreme(largest=True), strict=False
+)
+declare("Least", "least({}, {})", [of(each, many(each)) for each in ORDERED], _extreme(largest=False), strict=False)
+declare("NormalizeNaNAndZero", None, _each([Family.FLOAT]), normal_floats)
+declare("KnownNullable", None, _each(ANY), _unary(lambda data: data))
+declare("KnownNotNull", None, _each(ANY), _unary(lambda data: data))
+declare("KnownFloatingPointNormalized", None, _each(ANY), _unary(lambda data: data))
+
+# The evaluation of these decides which rows the operands are evaluated on, so it is part of `flo.sql.nodes`
+declare("And", "{} AND {}", _OF_BOOLEANS, None, strict=False)
+declare("Or", "{} OR {}", _OF_BOOLEANS, None, strict=False)
+declare("Coalesce", "coalesce({}, {})", [of(each, many(each)) for each in ANY], None, strict=False)
+declare("If", "if({}, {}, {})", [of(Family.BOOLEAN, each, each) for each in ANY], None, strict=False)
+declare(
+    "CaseWhen",
+    "CASE WHEN {} THEN {} END",
+    [Branches(of(Family.BOOLEAN, each).operands) for each in ANY],
+    None,
+    strict=False,
 )

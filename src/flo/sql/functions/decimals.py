@@ -1,16 +1,24 @@
-"""Decimals as Spark computes them: exactly, then rounded half up to the scale of the result."""
+"""Decimals as Spark computes them: exactly, then rounded half up to the scale of the result.
+
+Spark rounds products to 38 digits and quotients to 38 places before it rounds them to the scale of the result. The
+columns take the fast path if the numbers in them are small enough that this makes no difference; otherwise each row is
+computed with Python's integers.
+"""
 
 from __future__ import annotations
 
-from decimal import Decimal
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.sql.nodes import Data, Node, SqlError
+from flo.sql.nodes import Node, SqlError
+from flo.sql.registry import Data
 
-WIDEST = 76
+WIDEST, DIGITS = 76, 38
+"""The digits of 256 bits, and those that Spark has."""
 
 
 def is_decimal(kind: pa.DataType) -> bool:
@@ -22,24 +30,6 @@ def widen(data: Data) -> Data:
     return pc.cast(data, pa.decimal256(data.type.precision, data.type.scale))
 
 
-def fit(data: Data, node: Node, kind: pa.DataType | None = None, *, ansi: bool | None = None) -> Data:
-    """Return decimals rounded half up to a type; those that do not fit raise in ANSI mode, and are null otherwise."""
-    kind, ansi = kind or node.type, node.ansi if ansi is None else ansi
-    if data.type.scale > kind.scale:
-        data = pc.round(data, ndigits=kind.scale, round_mode="half_towards_infinity")
-    try:
-        return pc.cast(data, kind)
-    except pa.ArrowInvalid:
-        pass
-    limit = Decimal(10) ** (kind.precision - kind.scale)
-    values = [None if value is None else value for value in _values(data)]
-    if ansi:
-        bad = next(value for value in values if value is not None and abs(value) >= limit)
-        raise out_of_range(bad, kind)
-    fitting = [None if value is None or abs(value) >= limit else value for value in values]
-    return _like(fitting, data, kind)
-
-
 def out_of_range(value: Any, kind: pa.DataType) -> SqlError:
     return SqlError(
         "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION",
@@ -47,78 +37,162 @@ def out_of_range(value: Any, kind: pa.DataType) -> SqlError:
     )
 
 
-def _values(data: Data) -> list[Any]:
-    return [data.as_py()] if isinstance(data, pa.Scalar) else list(data.to_pylist())
+def power_of_ten(digits: int) -> pa.Scalar:
+    return pa.scalar(10**digits, pa.decimal256(max(digits + 1, 1), 0))
 
 
-def _like(values: list[Any], data: Data, kind: pa.DataType) -> Data:
-    """Return values as an array, or as one value if the data was one."""
-    return pa.scalar(values[0], kind) if isinstance(data, pa.Scalar) else pa.array(values, kind)
+def fit(data: Data, node: Node, kind: pa.DataType | None = None) -> Data:
+    """Return decimals rounded half up to a type; those that do not fit raise in ANSI mode, and are null otherwise."""
+    kind = kind or node.type
+    if data.type.scale > kind.scale:
+        data = rounded(data, kind.scale)
+    try:
+        return pc.cast(data, kind)
+    except pa.ArrowInvalid:
+        bad = pc.greater_equal(pc.abs(widen(data)), power_of_ten(kind.precision - kind.scale))
+        if node.ansi:
+            raise out_of_range(data.filter(bad)[0].as_py(), kind) from None
+        return pc.cast(pc.if_else(bad, pa.scalar(None, data.type), data), kind)
 
 
-def multiply(node: Node, left: Data, right: Data) -> Data:
-    one, other = left.type, right.type
-    if one.precision + other.precision + 1 <= 38:
-        return fit(pc.multiply(left, right), node)
-    if one.precision + other.precision + 1 <= WIDEST:
-        return fit(pc.multiply(widen(left), widen(right)), node)
-    return by_row(node, left, right, lambda a, b: a * b)
+def rounded(data: Data, places: int, mode: str = "half_towards_infinity") -> Data:
+    """Return decimals rounded to some places, with room for one digit more."""
+    wide = pc.cast(data, pa.decimal256(min(data.type.precision + 1, WIDEST), data.type.scale))
+    return pc.round(wide, ndigits=places, round_mode=mode)
+
+
+# Unscaled numbers
+
+
+def unscaled(data: pa.Array) -> pa.Array:
+    """Return decimals as whole numbers: 1.50 is 150. No number is copied."""
+    return rescaled(data if pa.types.is_decimal256(data.type) else widen(data), WIDEST, 0)
+
+
+def rescaled(data: pa.Array, precision: int, scale: int) -> pa.Array:
+    """Return the same digits with another precision and scale."""
+    return pa.Array.from_buffers(pa.decimal256(precision, scale), len(data), data.buffers(), -1, data.offset)
+
+
+def most_digits(data: pa.Array) -> int:
+    """Return how many digits the largest of these whole numbers has."""
+    found = pc.min_max(data)
+    return max(len(str(abs(int(each.as_py() or 0)))) for each in (found["min"], found["max"]))
+
+
+def integers(data: Data, count: int) -> list[int | None]:
+    """Return decimals as unscaled Python integers."""
+    if isinstance(data, pa.Scalar):
+        return integers(pa.repeat(data, 1), 1) * count
+    words = np.frombuffer(data.buffers()[1], "<u8").reshape(-1, data.type.bit_width // 64)
+    words = words[data.offset : data.offset + len(data)]
+    found = words[:, -1].astype("<i8").astype(object)
+    for place in range(words.shape[1] - 2, -1, -1):
+        found = (found << 64) + words[:, place].astype(object)
+    return [value if there else None for value, there in zip(found, data.is_valid().to_pylist(), strict=True)]
+
+
+def of_integers(values: list[int | None], kind: pa.DataType) -> pa.Array:
+    """Return unscaled integers as decimals that hold them."""
+    raw = b"".join((value or 0).to_bytes(16, "little", signed=True) for value in values)
+    there = pa.array([value is not None for value in values], pa.bool_())
+    found = pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(raw)])
+    return pc.if_else(there, found, pa.scalar(None, kind))
+
+
+def size_of(*operands: Data) -> int:
+    return next(len(each) for each in operands if not isinstance(each, pa.Scalar))
+
+
+def half_up(above: int, below: int) -> int:
+    """Return above / below rounded half up, away from zero."""
+    whole, rest = divmod(abs(above), abs(below))
+    whole += 2 * rest >= abs(below)
+    return whole if (above < 0) == (below < 0) else -whole
+
+
+def to_scale(value: int, scale: int, wanted: int) -> int:
+    """Return an unscaled number at another scale, rounded half up."""
+    return value * 10 ** (wanted - scale) if wanted >= scale else half_up(value, 10 ** (scale - wanted))
+
+
+def to_digits(value: int, scale: int) -> tuple[int, int]:
+    """Return an unscaled number and its scale, rounded half up to 38 digits."""
+    more = len(str(abs(value))) - DIGITS
+    if more <= 0:
+        return value, scale
+    found = half_up(value, 10**more)
+    return to_digits(found, scale - more)
+
+
+def by_row(node: Node, operands: list[Data], function: Callable[..., int | None]) -> Data:
+    """Return the function of each row's unscaled numbers, which gives an unscaled number of the node's type."""
+    count = size_of(*operands)
+    columns = [integers(each, count) for each in operands]
+    kind, limit = node.type, 10**node.type.precision
+    found: list[int | None] = []
+    for row in zip(*columns, strict=True):
+        value = None if None in row else function(*row)
+        if value is not None and abs(value) >= limit:
+            if node.ansi:
+                raise out_of_range(f"{value}e-{kind.scale}", kind)
+            value = None
+        found.append(value)
+    return of_integers(found, kind)
+
+
+# Arithmetic
 
 
 def add(node: Node, left: Data, right: Data, *, subtract: bool = False) -> Data:
     function = pc.subtract if subtract else pc.add
+    if left.type.scale == right.type.scale == node.type.scale and node.type.precision < DIGITS:
+        return pc.cast(function(left, right), node.type)
     return fit(function(widen(left), widen(right)), node)
 
 
+def multiply(node: Node, left: Data, right: Data) -> Data:
+    one, other = left.type, right.type
+    if one.precision + other.precision + 1 <= DIGITS:
+        return fit(pc.multiply(left, right), node)
+    if one.precision + other.precision + 1 <= WIDEST:
+        found = pc.multiply(widen(left), widen(right))
+        if most_digits(unscaled(found)) <= DIGITS:
+            return fit(found, node)
+    scale, wanted = one.scale + other.scale, node.type.scale
+    return by_row(node, [left, right], lambda a, b: to_scale(*to_digits(a * b, scale), wanted))
+
+
 def divide(node: Node, left: Data, right: Data) -> Data:
-    """Division: with 38 decimal places, rounded half up, and then to the scale of the result."""
-    return by_row(node, left, right, _quotient)
+    """Division: rounded half up to 38 places, and then to the scale of the result.
+
+    Arrow truncates quotients. Divided with as many places more as the divisor has digits, and one, a truncated quotient
+    is rounded half up as the exact one is. To round to 38 places first changes nothing if the divisor has at most as
+    many digits as lie between the scale of the result and 38."""
+    count, scale = size_of(left, right), node.type.scale
+    shift = scale + right.type.scale - left.type.scale
+    above, below = (unscaled(pa.repeat(each, count) if isinstance(each, pa.Scalar) else each) for each in (left, right))
+    one, other = most_digits(above) + max(shift, 0), most_digits(below) + max(-shift, 0)
+    if one + other + 1 > WIDEST or other > DIGITS - scale:
+        return by_row(node, [left, right], lambda a, b: _quotient(a, b, shift, scale))
+    above = _times(above, max(shift, 0), max(one, 3))
+    below = _times(below, max(-shift, 0), other)
+    # the places that Arrow adds follow from the precisions and scales: `other` + 1 in all
+    found = pc.divide(rescaled(above, max(one, 3), 3), rescaled(below, other, other))
+    whole = pc.round(rescaled(found, WIDEST, other + 1), ndigits=0, round_mode="half_towards_infinity")
+    return fit(rescaled(pc.cast(whole, pa.decimal256(WIDEST - other - 1, 0)), WIDEST, scale), node)
 
 
-def _quotient(left: Decimal, right: Decimal) -> Decimal:
-    return divided(left, right, 38)
+def _times(data: pa.Array, shift: int, digits: int) -> pa.Array:
+    """Return whole numbers multiplied by a power of ten; the results have so many digits."""
+    if not shift:
+        return data
+    small = rescaled(data, max(digits - shift, 1), 0)
+    return pc.multiply(small, pa.scalar(10**shift, pa.decimal256(shift + 1, 0)))
 
 
-def divided(left: Decimal, right: Decimal, places: int) -> Decimal:
-    """Return left / right rounded half up to some decimal places."""
-    one, other = left.as_integer_ratio(), right.as_integer_ratio()
-    above, below = one[0] * other[1] * 10**places, one[1] * other[0]
-    if below < 0:
-        above, below = -above, -below
-    whole, rest = divmod(abs(above), below)
-    whole += 2 * rest >= below
-    return unscaled(whole if above >= 0 else -whole, places)
-
-
-def unscaled(number: int, places: int) -> Decimal:
-    """Return number · 10**-places."""
-    digits = tuple(map(int, str(abs(number))))
-    return Decimal((int(number < 0), digits, -places))
-
-
-def round_half_up(value: Decimal, places: int) -> Decimal:
-    return divided(value, Decimal(1), places) if -value.as_tuple().exponent > places else value  # type: ignore[operator]
-
-
-def by_row(node: Node, left: Data, right: Data, function: Any) -> Data:
-    """Return function(left, right) of each row, rounded half up to the type of the node."""
-    one_value = isinstance(left, pa.Scalar) and isinstance(right, pa.Scalar)
-    count = 1 if one_value else len(right if isinstance(left, pa.Scalar) else left)
-    values = zip(_repeated(left, count), _repeated(right, count), strict=True)
-    kind, limit = node.type, Decimal(10) ** (node.type.precision - node.type.scale)
-    found: list[Any] = []
-    for one, other in values:
-        if one is None or other is None:
-            found.append(None)
-            continue
-        value = round_half_up(function(one, other), kind.scale)
-        if abs(value) >= limit:
-            if node.ansi:
-                raise out_of_range(value, kind)
-            value = None  # type: ignore[assignment]
-        found.append(value)
-    return pa.scalar(found[0], kind) if one_value else pa.array(found, kind)
-
-
-def _repeated(data: Data, count: int) -> list[Any]:
-    return [data.as_py()] * count if isinstance(data, pa.Scalar) else list(data.to_pylist())
+def _quotient(left: int, right: int, shift: int, scale: int) -> int:
+    """Return left / right at a scale, rounded to 38 places before."""
+    power = shift + DIGITS - scale
+    above, below = (left * 10**power, right) if power >= 0 else (left, right * 10**-power)
+    return to_scale(half_up(above, below), DIGITS, scale)

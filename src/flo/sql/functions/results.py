@@ -1,13 +1,19 @@
-"""Results of aggregates with Spark's types: Flo's sums are exact, and wider than Spark's."""
+"""Results of aggregates with Spark's types: Flo's sums are exact, and wider than Spark's.
+
+No query has these classes: `flo.sql.aggregates` makes them.
+"""
 
 from __future__ import annotations
+
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.sql.functions import decimals
 from flo.sql.functions.arithmetic import overflow
-from flo.sql.nodes import FUNCTIONS, Data, Node
+from flo.sql.nodes import Node, SqlError
+from flo.sql.registry import MODES, NUMBERS, Data, Family, declare, of
 
 
 def _sum_result(node: Node, operands: list[Data]) -> Data:
@@ -19,7 +25,25 @@ def _sum_result(node: Node, operands: list[Data]) -> Data:
     try:
         return pc.cast(total, kind)
     except pa.ArrowInvalid:
-        raise overflow(kind) from None
+        if node.ansi:
+            raise overflow(kind) from None
+    wraps = node.option("mode") == "LEGACY"
+    return pa.array([_as_long(each, wraps) for each in total.to_pylist()], kind)
+
+
+def _as_long(value: Decimal | None, wraps: bool) -> int | None:
+    """Return a total as 64 bits: what does not fit wraps, or is null."""
+    if value is None or -(2**63) <= value < 2**63:
+        return None if value is None else int(value)
+    return (int(value) + 2**63) % 2**64 - 2**63 if wraps else None
+
+
+def _one_row(node: Node, operands: list[Data]) -> Data:
+    """The value of a subquery that has one row: an error if it has several."""
+    value, count = operands
+    if pc.any(pc.greater(count, 1)).as_py():
+        raise SqlError("SCALAR_SUBQUERY_TOO_MANY_ROWS", "a subquery that is used as a value has several rows")
+    return value
 
 
 def _average_result(node: Node, operands: list[Data]) -> Data:
@@ -31,6 +55,13 @@ def _average_result(node: Node, operands: list[Data]) -> Data:
     return decimals.divide(node, total, pc.cast(there, pa.decimal128(20, 0)))
 
 
-FUNCTIONS["SumResult"] = _sum_result
-FUNCTIONS["AverageResult"] = _average_result
-FUNCTIONS["Times"] = lambda node, operands: pc.multiply_checked(*operands)
+declare("OneRow", None, [of(each, Family.INTEGER) for each in Family], _one_row)
+_TOTALS = (Family.FLOAT, Family.DECIMAL)
+declare("SumResult", None, [of(each, to=to) for each in _TOTALS for to in NUMBERS], _sum_result, modes=MODES)
+declare("AverageResult", None, [of(each, Family.INTEGER) for each in _TOTALS], _average_result, modes=MODES)
+declare(
+    "Times",
+    None,
+    [of(Family.INTEGER, Family.INTEGER)],
+    lambda node, operands: pc.multiply_checked(*operands),
+)

@@ -1,0 +1,134 @@
+"""Rounding, signs and roots.
+
+`round` of a float is left to Spark: it rounds the digits that Java prints, which depend on the version of Java. So are
+`exp`, `ln` and `pow`, whose last bit depends on the library.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.sql.functions import decimals
+from flo.sql.functions.arithmetic import overflow
+from flo.sql.functions.decimals import is_decimal
+from flo.sql.nodes import Node
+from flo.sql.registry import ANSI, LEGACY, Compute, Data, Family, constant, declare, of
+
+
+def wrap_to_integer(data: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return whole decimals as integers, with the bits that fit."""
+    wide = decimals.widen(data) if not pa.types.is_decimal256(data.type) else data
+    low = pa.Array.from_buffers(
+        pa.list_(pa.uint64(), 4),
+        len(wide),
+        [None],
+        offset=wide.offset,
+        children=[pa.Array.from_buffers(pa.uint64(), 4 * (len(wide) + wide.offset), [None, wide.buffers()[1]])],
+    )
+    words = pc.list_element(low, 0)
+    found = pc.cast(pc.cast(words, pa.int64(), safe=False), kind, safe=False)
+    return pc.if_else(data.is_valid(), found, pa.scalar(None, kind))
+
+
+_ARROW = {
+    "Round": "half_towards_infinity",
+    "BRound": "half_to_even",
+    "RoundCeil": "up",
+    "RoundFloor": "down",
+}
+
+
+def _round(node: Node, operands: list[Data]) -> Data:
+    data, places = operands[0], operands[1].as_py()
+    if places is None:
+        return pa.nulls(len(data), node.type)
+    if is_decimal(data.type):
+        if places >= data.type.scale:
+            return decimals.fit(decimals.widen(data), node)
+        return _decimal_round(node, data, places)
+    if places >= 0:
+        return data
+    wide = pc.cast(pc.cast(data, pa.int64()), pa.decimal128(19, 0))
+    found = _whole_round(node.name, wide, -places)
+    try:
+        return pc.cast(found, node.type)
+    except pa.ArrowInvalid:
+        if node.ansi:
+            raise overflow(pa.int64()) from None
+        return wrap_to_integer(found, node.type)
+
+
+def _decimal_round(node: Node, data: pa.Array, places: int) -> Data:
+    if places >= 0:
+        return decimals.fit(decimals.rounded(data, places, _ARROW[node.name]), node)
+    found = _whole_round(node.name, data, data.type.scale - places)
+    return decimals.fit(found, node)
+
+
+def _whole_round(name: str, data: pa.Array, digits: int) -> pa.Array:
+    """Return decimals without their last digits: 1250 without two is 1300. They are whole numbers after that."""
+    scale = data.type.scale
+    if digits >= decimals.DIGITS:  # nothing is left but for ceil and floor, which are rare: by row
+        digits = min(digits, decimals.WIDEST - 1)
+    shifted = decimals.rescaled(decimals.widen(data), decimals.WIDEST, digits)
+    whole = pc.round(shifted, ndigits=0, round_mode=_ARROW[name])
+    units = pc.cast(whole, pa.decimal256(decimals.DIGITS, 0))
+    factor = pa.scalar(10 ** (digits - scale), pa.decimal256(max(digits - scale + 1, 1), 0))
+    most = decimals.most_digits(decimals.unscaled(units))
+    return pc.multiply(decimals.rescaled(units, most, 0), factor)
+
+
+def _to_whole(name: str) -> Compute:
+    """ceil and floor: of a float an integer of 64 bits, the nearest one if it is too large."""
+    function = getattr(pc, name)
+
+    def compute(node: Node, operands: list[Data]) -> Data:
+        (data,) = operands
+        if pa.types.is_integer(data.type):
+            return data
+        if is_decimal(data.type):
+            mode = "up" if name == "ceil" else "down"
+            found = decimals.rounded(data, 0, mode) if data.type.scale else data
+            return decimals.fit(found, node)
+        return saturated(function(data), node.type)
+
+    return compute
+
+
+def saturated(data: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return floats as integers as Java casts them: the nearest one if too large, 0 for NaN."""
+    bits = kind.bit_width
+    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    data = pc.trunc(pc.cast(data, pa.float64()))
+    low, high = pc.less_equal(data, float(least)), pc.greater_equal(data, float(2 ** (bits - 1)))
+    odd = pc.or_(pc.or_(low, high), pc.is_nan(data))
+    found = pc.cast(pc.if_else(odd, 0.0, data), kind)
+    found = pc.if_else(high, pa.scalar(most, kind), found)
+    return pc.if_else(low, pa.scalar(least, kind), found)
+
+
+def _sign(node: Node, operands: list[Data]) -> Data:
+    """The sign of a float; a zero and NaN stay as they are."""
+    (data,) = operands
+    plain = pc.or_(pc.is_nan(data), pc.equal(data, 0.0))
+    return pc.if_else(plain, data, pc.cast(pc.sign(data), pa.float64()))
+
+
+_PLACES = constant(Family.INTEGER)
+for _name, _sql in (("Round", "round({}, {})"), ("BRound", "bround({}, {})")):
+    declare(
+        _name,
+        _sql,
+        [of(Family.INTEGER, _PLACES), of(Family.DECIMAL, _PLACES)],
+        _round,
+        modes=(ANSI, LEGACY),
+    )
+declare("RoundCeil", "ceil({}, {})", [of(Family.DECIMAL, _PLACES)], _round)
+declare("RoundFloor", "floor({}, {})", [of(Family.DECIMAL, _PLACES)], _round)
+_TO_WHOLE = [of(Family.INTEGER), of(Family.FLOAT), of(Family.DECIMAL)]
+declare("Ceil", "ceil({})", _TO_WHOLE, _to_whole("ceil"))
+declare("Floor", "floor({})", _TO_WHOLE, _to_whole("floor"))
+declare("Signum", "sign({})", [of(Family.FLOAT)], _sign)
+declare("Sqrt", "sqrt({})", [of(Family.FLOAT)], lambda node, operands: pc.sqrt(operands[0]))
+declare("Rint", "rint({})", [of(Family.FLOAT)], lambda node, operands: pc.round(operands[0], round_mode="half_to_even"))

@@ -1,0 +1,236 @@
+"""Reads Catalyst's optimised plan of a query: its nodes as relations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flo.sql import plan
+from flo.sql.catalyst import ExpressionReader, UnsupportedQueryError, items_of, plain_value
+from flo.sql.nodes import Node, column
+from flo.sql.plan import Named, Relation
+from flo.sql.rejections import REWRITES, SESSIONS, expect_maintainable, reject
+
+JOINS = {
+    "INNER": "inner",
+    "CROSS": "inner",
+    "LEFT OUTER": "left",
+    "RIGHT OUTER": "right",
+    "FULL OUTER": "full",
+    "LEFT SEMI": "semi",
+    "LEFT ANTI": "anti",
+    "LEFT SINGLE": "single",
+}
+PASSED = ("Repartition", "RepartitionByExpression", "RebalancePartitions", "WindowGroupLimit")
+"""Nodes that pass rows on: the last one has a filter above it that has the same effect."""
+MOST_CONSTANTS = 10_000
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query that was planned: its relation, and the nodes of Catalyst that inputs are projected and filtered by."""
+
+    relation: Relation
+    native: dict[Relation, Any]
+
+
+def read_frame(frame: Any, inputs: Mapping[int, str]) -> Query:
+    """Return the optimised plan of a DataFrame. `inputs` has the names of stand-ins by their numbers."""
+    execution = frame._jdf.queryExecution()
+    expect_maintainable(execution.analyzed())
+    reader = _Reader(dict(inputs))
+    return Query(reader.relation(execution.optimizedPlan()), reader.native)
+
+
+@dataclass
+class _Reader(ExpressionReader):
+    def relation(self, node: Any) -> Relation:
+        found: Relation = self._reader_of(node)(node)
+        if plan.is_stateless(found):
+            self.native[found] = node
+        return found
+
+    def _reader_of(self, node: Any) -> Callable[[Any], Relation]:
+        name = node.nodeName()
+        if name in PASSED:
+            return self._below
+        read: Callable[[Any], Relation] | None = getattr(self, f"_{name.lower()}", None)
+        if read is not None:
+            return read
+        if name in REWRITES:
+            raise reject(name)
+        if not node.children().size():
+            raise UnsupportedQueryError(
+                name,
+                "it reads something that is none of the inputs",
+                node.simpleString(80),
+                ("inputs={…}", "pass all that the query reads"),
+            )
+        raise UnsupportedQueryError(name, "Flo does not maintain this node", node.simpleString(80))
+
+    def _below(self, node: Any) -> Relation:
+        return self.relation(node.children().apply(0))
+
+    # Relations
+
+    def _logicalrdd(self, node: Any) -> Relation:
+        name = self.inputs.get(node.rdd().id())
+        if name is None:
+            raise UnsupportedQueryError(
+                "LogicalRDD",
+                "it reads something that is none of the inputs",
+                node.simpleString(80),
+                ("inputs={…}", "pass all that the query reads"),
+            )
+        output = items_of(node.output())
+        columns = tuple(self._new(each) for each in output)
+        return plan.Scan(columns, name, tuple(each.name() for each in output))
+
+    def _onerowrelation(self, node: Any) -> Relation:
+        return plan.Constant((), ((),))
+
+    def _localrelation(self, node: Any) -> Relation:
+        output = items_of(node.output())
+        kinds = list(enumerate(each.dataType() for each in output))
+        rows = tuple(
+            tuple(plain_value(row.get(place, kind), kind) for place, kind in kinds) for row in items_of(node.data())
+        )
+        return plan.Constant(tuple(self._new(each) for each in output), rows)
+
+    def _range(self, node: Any) -> Relation:
+        numbers = range(node.start(), node.end(), node.step())
+        if len(numbers) > MOST_CONSTANTS:
+            raise UnsupportedQueryError(
+                "Range",
+                f"a range of more than {MOST_CONSTANTS:,} numbers is not written into the query",
+                node.simpleString(80),
+                ("inputs={…}", "pass it as an input"),
+            )
+        return plan.Constant((self._new(node.output().apply(0)),), tuple((each,) for each in numbers))
+
+    def _project(self, node: Any) -> Relation:
+        below = self._below(node)
+        given = tuple(self._named(each) for each in items_of(node.projectList()))
+        return plan.Project(tuple(each.column for each in given), below, given)
+
+    def _filter(self, node: Any) -> Relation:
+        below = self._below(node)
+        return plan.Filter(below.columns, below, self.expression(node.condition()))
+
+    def _join(self, node: Any) -> Relation:
+        left, right = (self.relation(each) for each in items_of(node.children()))
+        kind = node.joinType().toString()
+        if kind.startswith("ExistenceJoin"):
+            condition = self.expression(node.condition().get()) if node.condition().isDefined() else None
+            return plan.Join((*left.columns, self._new(node.joinType().exists())), left, right, "existence", condition)
+        how = JOINS.get(node.joinType().sql())
+        if how is None:
+            raise UnsupportedQueryError("Join", f"Flo does not maintain a join of type {kind}", node.simpleString(80))
+        condition = self.expression(node.condition().get()) if node.condition().isDefined() else None
+        columns = (
+            left.columns
+            if how in ("semi", "anti")
+            else (
+                *_nullable(left.columns, how in ("right", "full")),
+                *_nullable(right.columns, how in ("left", "full", "single")),
+            )
+        )
+        return plan.Join(columns, left, right, how, condition)
+
+    def _aggregate(self, node: Any) -> Relation:
+        below = self._below(node)
+        keys = items_of(node.groupingExpressions())
+        if any(_is_session(each) for each in keys):
+            raise reject("session_window", node.simpleString(80))
+        groups = tuple(self.expression(each) for each in keys)
+        given = tuple(self._named(each) for each in items_of(node.aggregateExpressions()))
+        return plan.Aggregate(tuple(each.column for each in given), below, groups, given)
+
+    def _window(self, node: Any) -> Relation:
+        below = self._below(node)
+        given = tuple(self._named(each) for each in items_of(node.windowExpressions()))
+        partition = tuple(self.expression(each) for each in items_of(node.partitionSpec()))
+        order = tuple(self._order(each) for each in items_of(node.orderSpec()))
+        return plan.Window((*below.columns, *(each.column for each in given)), below, given, partition, order)
+
+    def _union(self, node: Any) -> Relation:
+        parts = tuple(self.relation(each) for each in items_of(node.children()))
+        return plan.Union(tuple(self._new(each) for each in items_of(node.output())), parts)
+
+    def _expand(self, node: Any) -> Relation:
+        below = self._below(node)
+        projections = tuple(tuple(map(self.expression, items_of(each))) for each in items_of(node.projections()))
+        return plan.Expand(tuple(self._known_or_new(each) for each in items_of(node.output())), below, projections)
+
+    def _generate(self, node: Any) -> Relation:
+        below = self._below(node)
+        generator = self.expression(node.generator())
+        made = tuple(self._new(each) for each in items_of(node.generatorOutput()))
+        columns = tuple(self._known_or_new(each) for each in items_of(node.output()))
+        return plan.Generate(columns, below, generator, node.outer(), made)
+
+    def _batchevalpython(self, node: Any) -> Relation:
+        """Functions in Python, which Spark runs."""
+        below = self._below(node)
+        results = zip(items_of(node.resultAttrs()), items_of(node.udfs()), strict=True)
+        given = [Named(self._new(result), self.expression(function)) for result, function in results]
+        own = [Named(each, each) for each in below.columns]
+        return plan.Project((*below.columns, *(each.column for each in given)), below, (*own, *given))
+
+    _arrowevalpython = _batchevalpython
+
+    def _sort(self, node: Any) -> Relation:
+        below = self._below(node)
+        if not getattr(node, "global")():
+            return below  # SORT BY: an order within partitions
+        return plan.Limit(below.columns, below, tuple(self._order(each) for each in items_of(node.order())), None)
+
+    def _globallimit(self, node: Any) -> Relation:
+        return self._limited(node)
+
+    def _locallimit(self, node: Any) -> Relation:
+        return self._limited(node)
+
+    def _limited(self, node: Any) -> Relation:
+        count = int(node.limitExpr().value())
+
+        def limit(rows: plan.Limit) -> plan.Limit:
+            return replace(rows, count=count if rows.count is None else min(count, rows.count))
+
+        return _in_order(self._below(node), limit)
+
+    def _offset(self, node: Any) -> Relation:
+        count = int(node.offsetExpr().value())
+
+        def skip(rows: plan.Limit) -> plan.Limit:
+            left = None if rows.count is None else max(0, rows.count - count)
+            return replace(rows, count=left, offset=rows.offset + count)
+
+        return _in_order(self._below(node), skip)
+
+
+def _in_order(relation: Relation, change: Callable[[plan.Limit], plan.Limit]) -> Relation:
+    """Return the first rows of a relation. A projection or a filter of sorted rows leaves them sorted."""
+    match relation:
+        case plan.Limit():
+            return change(relation)
+        case plan.Project() if _is_sorted(relation.below):
+            return replace(relation, below=_in_order(relation.below, change))
+        case plan.Filter(below=plan.Limit() as rows):
+            return change(plan.Limit(relation.columns, relation, rows.order, None))
+    return change(plan.Limit(relation.columns, relation, (), None))
+
+
+def _is_sorted(relation: Relation) -> bool:
+    return isinstance(relation, plan.Limit) or (
+        isinstance(relation, (plan.Project, plan.Filter)) and _is_sorted(relation.below)
+    )
+
+
+def _is_session(key: Any) -> bool:
+    return key.getClass().getSimpleName() == "AttributeReference" and key.metadata().contains(SESSIONS)
+
+
+def _nullable(columns: tuple[Node, ...], nullable: bool) -> tuple[Node, ...]:
+    return tuple(column(each.column, each.type, True) for each in columns) if nullable else columns

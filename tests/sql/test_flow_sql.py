@@ -1,0 +1,125 @@
+"""`flow.sql` composes: its rows are a stream like any other, before and after every verb."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import pytest
+
+import flo
+from flo.verify import check
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+class Sale(NamedTuple):
+    shop: str
+    price: int
+    at: int
+
+
+class Shop(NamedTuple):
+    shop: str
+    city: str | None
+
+
+SALES = [Sale("a", 3, 1), Sale("a", 4, 2), Sale("b", 10, 12), Sale("c", 1, 13), Sale("a", 4, 2)]
+SHOPS = [Shop("a", "Rome"), Shop("b", None)]
+REVENUE = "SELECT city, sum(price) AS revenue FROM sales JOIN shops USING (shop) GROUP BY city"
+
+
+def rows(found: Any) -> Counter[Any]:
+    """Return rows as plain tuples, as often as they are there."""
+    return Counter({tuple(row): weight for row, weight in found.items()})
+
+
+def revenue(bounded: bool = False) -> flo.Flow:
+    flow = flo.Flow("revenue")
+    sales = flow.input("sales", flo.ZSet[Sale], bounded=bounded)
+    shops = flow.input("shops", flo.ZSet[Shop], bounded=bounded)
+    flow.output("revenue", flow.sql(REVENUE, sales=sales, shops=shops))
+    return flow
+
+
+def test_values_and_tables_agree() -> None:
+    flow = revenue()
+    on_values = flow.run(sales=SALES, shops=SHOPS)["revenue"]
+    assert rows(on_values) == {("Rome", 11): 1, (None, 10): 1}
+    on_tables = flow.on(flo.here).run(sales=SALES, shops=SHOPS)["revenue"]
+    assert sorted(map(str, on_tables.to_pylist())) == [
+        "{'city': 'Rome', 'revenue': 11, '_weight': 1}",
+        "{'city': None, 'revenue': 10, '_weight': 1}",
+    ]
+
+
+def test_every_schedule_gives_one_outcome() -> None:
+    found = revenue().explore(sales=SALES[:2], shops=SHOPS[:1], most_states=400)
+    assert "one outcome" in str(found)
+
+
+def test_the_laws_hold() -> None:
+    assert check(revenue(), examples=3).ok
+
+
+def test_verbs_before_and_after() -> None:
+    flow = flo.Flow("verbs")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    cheap = sales.filter(lambda sale: sale.price < 10)
+    counts = flow.sql("SELECT shop, count(*) AS n FROM cheap GROUP BY shop", cheap=cheap)
+    many = flow.sql("SELECT shop FROM counts WHERE n > 1", counts=counts)
+    flow.output("many", many.select("shop"))
+    assert rows(flow.run(sales=SALES)["many"]) == {("a",): 1}
+
+
+def test_rows_of_a_window() -> None:
+    flow = flo.Flow("windows")
+    sales = flow.input("sales", flo.Bag[Sale])
+    windows = sales.tumbling(10, time=lambda sale: sale.at)
+    best = windows.nest(
+        lambda pane: flow.sql("SELECT shop, sum(price) AS total FROM pane GROUP BY shop", pane=pane.to_zset())
+    )
+    flow.output("best", best)
+    flow.on(flo.here)
+    assert "sql" in flow.explain()
+
+
+def test_a_threshold_of_a_query() -> None:
+    flow = flo.Flow("alarm")
+    sales = flow.input("sales", flo.ZSet[Sale], bounded=True)
+    total = flow.sql("SELECT sum(price) AS total FROM sales", sales=sales)
+    flow.output("alarm", total.filter(lambda row: (row.total or 0) > 20))
+    assert rows(flow.run(sales=SALES)["alarm"]) == {(22,): 1}
+
+
+def test_explain_reads_like_sql() -> None:
+    text = revenue().explain()
+    assert "==" not in text
+    assert "sum(" in text
+    assert "#argument0" not in repr(revenue())
+    flow = flo.Flow("big")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    flow.output(
+        "big", flow.sql("SELECT shop, price * 2 AS twice FROM sales WHERE price > 3 AND shop <> 'b'", sales=sales)
+    )
+    assert "filter(price > 3 AND NOT shop = 'b')" in flow.explain()
+    assert "twice=price * 2" in flow.explain()
+
+
+def test_a_limit_without_an_order_takes_the_least_rows() -> None:
+    """Any rows would do. These are the same whatever arrives first."""
+    flow = flo.Flow("some")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    flow.output("some", flow.sql("SELECT shop, price FROM sales LIMIT 2", sales=sales))
+    assert (
+        rows(flow.run(sales=SALES)["some"]) == rows(flow.run(sales=SALES[::-1])["some"]) == {("a", 3): 1, ("a", 4): 1}
+    )
+
+
+def test_a_subquery_with_several_rows_is_an_error() -> None:
+    flow = flo.Flow("price")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    flow.output("out", flow.sql("SELECT shop, (SELECT price FROM sales WHERE shop = 'b') AS p FROM sales", sales=sales))
+    assert rows(flow.run(sales=SALES[:3])["out"]) == {("a", 10): 2, ("b", 10): 1}
+    with pytest.raises(flo.FloError, match="SCALAR_SUBQUERY_TOO_MANY_ROWS"):
+        flow.run(sales=[*SALES, Sale("b", 1, 1)])
