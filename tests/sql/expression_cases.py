@@ -110,7 +110,10 @@ ONLY = {
     "StringTrimRight": ("rtrim(a_s)", "rtrim(b_s, a_s)"),
     "UnixTimestamp": ("unix_timestamp(a_ts)", "unix_timestamp(a_date)"),
     "ToUnixTimestamp": ("to_unix_timestamp(a_ts)", "to_unix_timestamp(a_date)"),
-    "PreciseTimestampConversion": ("window(a_ts, '90 minutes').start", "window(a_ntz, '1 hour').end"),
+    "PreciseTimestampConversion": (
+        "window(coalesce(a_ts, timestamp'2024-01-01 00:00:00'), '90 minutes').start",
+        "window(coalesce(a_ntz, timestamp_ntz'2024-01-01 00:00:00'), '1 hour').end",
+    ),
     "TimestampAddInterval": ("a_ts + b_iv", "a_ntz + b_iv"),
     "Sha2": ("sha2(a_bin, b_few)",),
 }

@@ -32,7 +32,7 @@ EXCLUDED = (
 RULES = "org.apache.spark.sql.catalyst.optimizer."
 MODES = ("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod", "Cast")
 """Classes that have an evaluation mode: ANSI, LEGACY or TRY."""
-CHECKED = ("UnaryMinus", "Abs", "GetArrayItem", "ElementAt", "MakeDate")
+CHECKED = ("UnaryMinus", "Abs", "Ceil", "Floor", "GetArrayItem", "ElementAt", "MakeDate")
 """Classes that raise an error or do not."""
 ZONED = (
     "Hour",

@@ -66,7 +66,7 @@ def _decimal_to_float(data: pa.Array, kind: pa.DataType) -> pa.Array:
     most, power = EXACT[kind]
     scale = data.type.scale
     if scale <= power and 10 ** (decimals.most_digits(decimals.unscaled(data))) <= most * 10:
-        numbers = pc.cast(pc.cast(decimals.unscaled(data), pa.decimal128(38, 0)), pa.int64())
+        numbers = pc.cast(decimals.unscaled(data), pa.int64())
         if not pc.any(pc.greater(pc.abs(numbers), most), min_count=0).as_py():
             return pc.divide(pc.cast(numbers, kind, safe=False), pa.scalar(10.0**scale, kind))
     values = decimals.integers(data, len(data))
@@ -101,8 +101,7 @@ def _to_integer(node: Node, data: pa.Array) -> Data:
     if pa.types.is_floating(data.type):
         return _float_to_integer(node, data)
     if is_decimal(data.type):
-        data = pc.trunc(decimals.widen(data)) if data.type.scale else data
-        data = pc.cast(data, pa.decimal256(decimals.DIGITS, 0))
+        data = decimals.rounded(data, 0, "trunc")
     try:
         return pc.cast(data, kind)
     except pa.ArrowInvalid:

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from flo.sql.functions.rounding import saturated
 from flo.sql.functions.zones import INSTANT, LOCAL, days_of, to_instants, to_local
 from flo.sql.nodes import Node, SqlError
-from flo.sql.registry import LEGACY, Family, family_of, of
+from flo.sql.registry import Family, family_of, of
 
 TIMES = {Family.DATE, Family.TIMESTAMP, Family.LOCAL}
 SECOND = 1_000_000
@@ -48,8 +48,6 @@ def floor_divide(data: pa.Array, divisor: int) -> pa.Array:
 
 def _to_seconds(node: Node, data: pa.Array) -> pa.Array:
     seconds, kind = floor_divide(pc.cast(data, pa.int64()), SECOND), node.type
-    if node.option("mode") == LEGACY:
-        return pc.cast(seconds, kind, safe=False)
     found = pc.cast(seconds, kind, safe=False)
     bad = pc.not_equal(pc.cast(found, pa.int64()), seconds)
     if pc.any(bad, min_count=0).as_py() and node.ansi:
