@@ -21,6 +21,14 @@ from flo.spark.tasks.view_filters import Condition, condition_of, filter_rows
 from flo.spark.tasks.view_parts import ROWS, change_schema, repeat_rows
 from flo.tables.io.files import WEIGHTS
 
+try:
+    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+except ImportError:  # Spark 4.1, which reads what is there now in one micro-batch
+
+    class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
+        pass
+
+
 NOTHING = -1
 """The version before the first: a view without rows."""
 VERSION, CHECKPOINT = "version", "checkpoint"
@@ -170,7 +178,7 @@ class _PushFilters:
         return [each for each, condition in found if condition is None]
 
 
-class ChangesReader(DataSourceStreamReader):
+class ChangesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads the changes of a view as a stream. An offset is the version up to which changes were read."""
 
     def __init__(self, request: Request, schema: StructType) -> None:
@@ -182,6 +190,11 @@ class ChangesReader(DataSourceStreamReader):
                 instead=(('option("startingVersion", …)', "the version whose changes come first"),),
             )
         self.request, self.schema = request, schema
+        self.last: int | None = None
+        """The version to stop at, of a query that reads what is there now."""
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self.last = max(committed_versions(self.request.checkpoint), default=NOTHING)
 
     def initialOffset(self) -> Offset:
         """The version before the first changes. Raises if they cannot be read."""
@@ -192,7 +205,9 @@ class ChangesReader(DataSourceStreamReader):
 
     def latestOffset(self, start: Offset | None = None, limit: Any = None) -> Offset:
         """The newest version. Spark before 4.2 calls it without arguments."""
-        newest = max(committed_versions(self.request.checkpoint), default=NOTHING)
+        newest = self.last
+        if newest is None:
+            newest = max(committed_versions(self.request.checkpoint), default=NOTHING)
         return {VERSION: newest, CHECKPOINT: self._checkpoint()}
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
