@@ -33,8 +33,9 @@ def views(
 ) -> Views:
     """Return queries as views over DataFrames, which are kept up to date with each micro-batch.
 
-    SQL calls the inputs by their names; a DataFrame is built over them. An input with a column `_weight` has changes:
-    a row with weight -1 is retracted. `flo.spark.Upserts` is an input whose rows replace those with the same key.
+    SQL calls the inputs and earlier queries by their names; a DataFrame is built over the inputs. An input with a
+    column `_weight` has changes: a row with weight -1 is retracted. `flo.spark.Upserts` is an input whose rows replace
+    those with the same key.
     """
     here = Origin.here()
     try:
@@ -54,24 +55,37 @@ class Views:
         self.spark = spark
         self.flow = Flow("views")
         self._frames: dict[str, DataFrame] = {}
-        made: dict[Relation, Any] = {}
-        tables: dict[str, Any] = {}
+        self._made: dict[Relation, Any] = {}
+        """The streams of inputs that Catalyst projects and filters."""
+        self._tables: dict[str, Any] = {}
+        """The streams of upserts, by input."""
         with planning_session(spark) as planner:
             numbers = {stand_in(planner, name, _row_schema(given)): name for name, given in inputs.items()}
             for name, given in queries.items():
-                frame = planned(planner, given) if isinstance(given, str) else _over_stand_ins(given, inputs, planner)
-                expect_distinct(tuple(frame.columns))
-                query = read_frame(frame, numbers)
-                for segment in _segments(query.relation):
-                    (source,) = plan.scans(segment)
-                    read = inputs[source]
-                    if isinstance(read, Upserts):  # what a row replaces must be known before rows are filtered
-                        if source not in tables:
-                            tables[source] = self._table(source, read)
-                    elif segment not in made:
-                        made[segment] = self._input(source, segment, query.native[segment], read)
-                self.flow.output(name, compile_query(query.relation, tables, tuple(frame.columns), made))
+                try:
+                    frame = (
+                        planned(planner, given) if isinstance(given, str) else _over_stand_ins(given, inputs, planner)
+                    )
+                    self._add_view(name, frame, read_frame(frame, numbers), inputs)
+                except FloError as error:
+                    error.facts = (("view", name), *error.facts)
+                    raise
+                if name not in inputs:
+                    frame.createOrReplaceTempView(name)  # for those that follow
         self._on_spark = OnSpark(self.flow, spark)
+
+    def _add_view(self, name: str, frame: DataFrame, query: Any, inputs: Mapping[str, DataFrame | Upserts]) -> None:
+        """Make a query an output."""
+        expect_distinct(tuple(frame.columns))
+        for segment in _segments(query.relation):
+            (source,) = plan.scans(segment)
+            read = inputs[source]
+            if isinstance(read, Upserts):  # what a row replaces must be known before rows are filtered
+                if source not in self._tables:
+                    self._tables[source] = self._table(source, read)
+            elif segment not in self._made:
+                self._made[segment] = self._input(source, segment, query.native[segment], read)
+        self.flow.output(name, compile_query(query.relation, self._tables, tuple(frame.columns), self._made))
 
     def _table(self, name: str, given: Upserts) -> Any:
         """Return the stream of an input whose rows are replaced by key."""
