@@ -14,8 +14,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from flo.api.flow import Flow
-from flo.columns.row_types import row_type_of
+from flo.columns.row_types import _type_of_spark, row_type_of
 from flo.core.errors import FloError, Origin, TypeMismatch
+from flo.spark.change_data import Upserts
 from flo.spark.driver.query import Query
 from flo.spark.on_spark import OnSpark
 from flo.sql import plan
@@ -28,11 +29,14 @@ from flo.tables.io.files import WEIGHTS
 from flo.values.weighted import ZSet
 
 
-def views(spark: SparkSession, queries: Mapping[str, str | DataFrame], inputs: Mapping[str, DataFrame]) -> Views:
+def views(
+    spark: SparkSession, queries: Mapping[str, str | DataFrame], inputs: Mapping[str, DataFrame | Upserts]
+) -> Views:
     """Return queries as views over DataFrames, which are kept up to date with each micro-batch.
 
-    SQL calls the inputs by their names; a DataFrame is built over them. An input with a column `_weight` has changes:
-    a row with weight -1 is retracted.
+    SQL calls the inputs and earlier queries by their names; a DataFrame is built over the inputs. An input with a
+    column `_weight` has changes: a row with weight -1 is retracted. `flo.spark.Upserts` is an input whose rows replace
+    those with the same key.
     """
     here = Origin.here()
     try:
@@ -45,35 +49,58 @@ class Views:
     """Queries over DataFrames, ready to run. Made by `flo.spark.views`."""
 
     def __init__(
-        self, spark: SparkSession, queries: Mapping[str, str | DataFrame], inputs: Mapping[str, DataFrame]
+        self, spark: SparkSession, queries: Mapping[str, str | DataFrame], inputs: Mapping[str, DataFrame | Upserts]
     ) -> None:
         if not queries or not inputs:
             raise TypeMismatch("`views` must get at least one query and one input")
         self.spark = spark
         self.flow = Flow("views")
         self._frames: dict[str, DataFrame] = {}
-        made: dict[Relation, Any] = {}
+        self._made: dict[Relation, Any] = {}
+        """The streams of inputs that Catalyst projects and filters."""
+        self._tables: dict[str, Any] = {}
+        """The streams of upserts, by input."""
         with planning_session(spark) as planner:
-            numbers = {stand_in(planner, name, _row_schema(frame)): name for name, frame in inputs.items()}
+            numbers = {stand_in(planner, name, _row_schema(given)): name for name, given in inputs.items()}
             for name, given in queries.items():
-                frame = planned(planner, given) if isinstance(given, str) else _over_stand_ins(given, inputs, planner)
-                expect_distinct(tuple(frame.columns))
-                query = read_frame(frame, numbers)
-                for segment in _segments(query.relation):
-                    if segment not in made:
-                        made[segment] = self._input(segment, query.native[segment], inputs)
-                self.flow.output(name, self._compiled(query.relation, frame.columns, made))
+                try:
+                    frame = (
+                        planned(planner, given) if isinstance(given, str) else _over_stand_ins(given, inputs, planner)
+                    )
+                    self._add_view(name, frame, read_frame(frame, numbers), inputs)
+                except FloError as error:
+                    error.facts = (("view", name), *error.facts)
+                    raise
+                if name not in inputs:
+                    frame.createOrReplaceTempView(name)  # for those that follow
         self._on_spark = OnSpark(self.flow, spark)
 
-    def _compiled(self, relation: Relation, names: list[str], made: Mapping[Relation, Any]) -> Any:
-        return compile_query(relation, {}, tuple(names), made, scope=self.flow._scope)
+    def _add_view(self, name: str, frame: DataFrame, query: Any, inputs: Mapping[str, DataFrame | Upserts]) -> None:
+        """Make a query an output."""
+        expect_distinct(tuple(frame.columns))
+        for segment in _segments(query.relation):
+            (source,) = plan.scans(segment)
+            read = inputs[source]
+            if isinstance(read, Upserts):  # what a row replaces must be known before rows are filtered
+                if source not in self._tables:
+                    self._tables[source] = self._table(source, read)
+            elif segment not in self._made:
+                self._made[segment] = self._input(source, segment, query.native[segment], read)
+        found = compile_query(query.relation, self._tables, tuple(frame.columns), self._made, scope=self.flow._scope)
+        self.flow.output(name, found)
 
-    def _input(self, segment: Relation, node: Any, inputs: Mapping[str, DataFrame]) -> Any:
+    def _table(self, name: str, given: Upserts) -> Any:
+        """Return the stream of an input whose rows are replaced by key."""
+        self._frames[name] = given.changes()
+        fields = [pa.field(each.name, _type_of_spark(each.dataType), each.nullable) for each in given.schema]
+        key = given.key if isinstance(given.key, str) else list(given.key)
+        return self.flow.table(name, row_type_of(pa.schema(fields)), key=key, order_by=given.order_by)
+
+    def _input(self, source: str, segment: Relation, node: Any, rows: DataFrame) -> Any:
         """Return the stream of an input that Catalyst projects and filters."""
-        (source,) = plan.scans(segment)
         taken = sum(each == source or each.startswith(f"{source}#") for each in self._frames)
         name = source if not taken else f"{source}#{taken + 1}"
-        self._frames[name] = run_segment(self.spark, node, segment, inputs[source])
+        self._frames[name] = run_segment(self.spark, node, segment, rows)
         fields = [pa.field(each.column, each.type, each.nullable) for each in segment.columns]
         return self.flow.input(name, ZSet(row_type_of(pa.schema(fields or [_NO_COLUMNS]))))
 
@@ -94,8 +121,10 @@ class Views:
 _NO_COLUMNS = pa.field("==row", pa.int32(), False)
 
 
-def _row_schema(frame: DataFrame) -> StructType:
-    return StructType([field for field in frame.schema if field.name != WEIGHTS])
+def _row_schema(given: DataFrame | Upserts) -> StructType:
+    if isinstance(given, Upserts):
+        return given.schema
+    return StructType([field for field in given.schema if field.name != WEIGHTS])
 
 
 def _segments(relation: Relation) -> list[Relation]:
@@ -164,10 +193,11 @@ def _rebuilt(catalyst: _Catalyst, node: Any, rows: DataFrame) -> Any:
     return catalyst.frame(rebuild(node))
 
 
-def _over_stand_ins(frame: DataFrame, inputs: Mapping[str, DataFrame], planner: SparkSession) -> DataFrame:
+def _over_stand_ins(frame: DataFrame, inputs: Mapping[str, DataFrame | Upserts], planner: SparkSession) -> DataFrame:
     """Return a DataFrame over the stand-ins of the inputs that it was built over."""
     catalyst = _Catalyst(planner)
-    given = {name: each._jdf.queryExecution().analyzed() for name, each in inputs.items()}
+    frames = {name: each.frame if isinstance(each, Upserts) else each for name, each in inputs.items()}
+    given = {name: each._jdf.queryExecution().analyzed() for name, each in frames.items()}
 
     def rebuild(node: Any) -> Any:
         for name, analyzed in given.items():
@@ -176,7 +206,8 @@ def _over_stand_ins(frame: DataFrame, inputs: Mapping[str, DataFrame], planner: 
                 (leaf,) = leaves_of(stand)
                 fresh = leaf.newInstance()
                 columns = {column.name(): column for column in items_of(fresh.output())}
-                renamed = [catalyst.alias(columns[each.name()], each) for each in items_of(node.output())]
+                output = [each for each in items_of(node.output()) if each.name() in columns]  # without weights
+                renamed = [catalyst.alias(columns[each.name()], each) for each in output]
                 return catalyst.logical.Project(catalyst.list(renamed), fresh)
         below = items_of(node.children())
         if not below:

@@ -26,7 +26,9 @@ SETTING = "spark.sql.optimizer.excludedRules"
 
 
 class QueryError(FloError):
-    """A query that Spark rejects, with Spark's message."""
+    """A query that Spark rejects, with Spark's message. `line` is the line of the query that Spark names, if any."""
+
+    line: int | None = None
 
 
 def sql_stream(text: str, streams: Mapping[str, Any]) -> Any:
@@ -74,7 +76,7 @@ def planning_session(active: Any = None) -> Iterator[Any]:
 
 def planned(spark: Any, text: str) -> Any:
     """Return the DataFrame of a query. Raises if Spark rejects it."""
-    from pyspark.errors import PySparkException
+    from pyspark.errors import PySparkException, QueryContextType
 
     expect_no_special_times(text)
     try:
@@ -83,9 +85,10 @@ def planned(spark: Any, text: str) -> Any:
         frame._jdf.queryExecution().optimizedPlan()
     except PySparkException as error:
         first = str(error).strip().splitlines()[0]
-        raise QueryError(
-            f"Spark rejects the query: {first}", facts=(("query", " ".join(text.split())[:200]),)
-        ) from None
+        rejected = QueryError(f"Spark rejects the query: {first}", facts=(("query", " ".join(text.split())[:200]),))
+        places = [each.startIndex() for each in error.getQueryContext() if each.contextType() == QueryContextType.SQL]
+        rejected.line = text.count("\n", 0, places[0]) + 1 if places else None
+        raise rejected from None
     return frame
 
 

@@ -32,7 +32,7 @@ from flo.spark.tasks.output_files import Output
 from flo.spark.tasks.sending import Sender
 from flo.spark.tasks.shard_record import ShardRecord
 from flo.spark.tasks.stage_task import StageTask, StreamingStageTask
-from flo.spark.tasks.state import Shard, StateVersions
+from flo.spark.tasks.state import READABLE, Shard, StateVersions
 from flo.tables.values import Rows, is_ordered
 
 ON_CLUSTER = 64
@@ -75,6 +75,7 @@ class MicroBatches:
         folder: str,
         shards: int,
         checkpoint: str = "",
+        readable: int = READABLE,
     ) -> None:
         self.spark = spark
         self.plan = plan
@@ -83,6 +84,8 @@ class MicroBatches:
         self.shards = shards
         self.checkpoint = checkpoint
         """The id of the checkpoint; empty for a batch job, which keeps none."""
+        self.readable = readable
+        """How many committed versions are kept for readers."""
         self.tasks = min(shards, most_tasks(spark))
         self.run = uuid.uuid4().hex
         """Identifies this start of the query."""
@@ -127,7 +130,7 @@ class MicroBatches:
         ended = ended | set(self.plan.literals)
         done = frozenset(stream for stream, inputs in self.plan.sources.items() if inputs <= ended)
         versions = self.state_versions(version - 1)
-        return MicroBatch(version, self.run, self.folder, self.shards, self.tasks, done, versions)
+        return MicroBatch(version, self.run, self.folder, self.shards, self.tasks, done, versions, self.readable)
 
     def run_first_micro_batch(self, frames: list[DataFrame], ended: set[int]) -> Outcome:
         """Runs the first micro-batch, with the rows of batch inputs and the literals of the program."""
@@ -231,7 +234,8 @@ class MicroBatches:
 
     def commit_micro_batch(self, outcome: Outcome, epoch: int = 0) -> None:
         """Commits a micro-batch: from now on readers see its version."""
-        commit_version(self.folder, outcome.version, self.shards, self.state_versions(outcome.version), epoch)
+        versions = self.state_versions(outcome.version)
+        commit_version(self.folder, outcome.version, self.shards, versions, epoch, self.readable)
 
     def read_records(self, output: Output, version: int) -> Iterator[tuple[int, ShardRecord]]:
         """The record of every shard of the stage that has this output."""

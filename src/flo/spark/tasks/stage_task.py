@@ -164,7 +164,9 @@ class StageTask:
         if number == 0:
             report.ended_deliveries = sorted(record.ended)
         if number in report.shards:
-            saved = shard.save(self.batch.version, loop.graph, record.parts(here), record.more(here))
+            saved = shard.save(
+                self.batch.version, loop.graph, record.parts(here), record.more(here), self.batch.readable
+            )
             report.written += saved.bytes
         _shards[self._key(stage, number)] = (self.batch.run, shard, self.batch.version, (loop.graph, record))
         yield from sender.blobs()
