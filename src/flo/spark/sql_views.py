@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StructType
+from pyspark.sql.types import LongType, StructType
 
 from flo.api.flow import Flow
 from flo.columns.row_types import row_type_of
@@ -19,8 +19,10 @@ from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.spark.driver.query import Query
 from flo.spark.on_spark import OnSpark
 from flo.sql import plan
-from flo.sql.catalyst import items_of, leaves_of, read_frame, stand_in
-from flo.sql.compiler import compile_query
+from flo.sql.catalyst import expect_columns, items_of, leaves_of, read_frame, stand_in
+from flo.sql.compiler import Made, compile_query
+from flo.sql.native import Catalyst, Chain, Kept, Projected, Step, describe_steps
+from flo.sql.nodes import column
 from flo.sql.plan import Relation
 from flo.sql.query import expect_distinct, planned, planning_session
 from flo.tables.io.files import WEIGHTS
@@ -48,28 +50,35 @@ class Views:
     ) -> None:
         if not queries or not inputs:
             raise TypeMismatch("`views` must get at least one query and one input")
+        for name, frame in inputs.items():
+            _expect_weights(name, frame)
         self.spark = spark
         self.flow = Flow("views")
+        self._inputs = inputs
         self._frames: dict[str, DataFrame] = {}
-        made: dict[Relation, Any] = {}
+        self._described: dict[str, str] = {}
+        made: Made = {}
         with planning_session(spark) as planner:
             numbers = {stand_in(planner, name, _row_schema(frame)): name for name, frame in inputs.items()}
             for name, given in queries.items():
                 frame = planned(planner, given) if isinstance(given, str) else _over_stand_ins(given, inputs, planner)
                 expect_distinct(tuple(frame.columns))
-                query = read_frame(frame, numbers)
-                for segment in _segments(query.relation):
-                    if segment not in made:
-                        made[segment] = self._input(segment, query.native[segment], inputs)
-                self.flow.output(name, compile_query(query.relation, {}, tuple(frame.columns), made))
-        self._on_spark = OnSpark(self.flow, spark)
+                relation = read_frame(frame, numbers)
+                for segment in _segments(relation):
+                    if (known := plan.canonical(segment)) not in made:
+                        made[known] = self._input(segment), segment.columns
+                self.flow.output(name, compile_query(relation, {}, spark, tuple(frame.columns), made))
+        self._on_spark = OnSpark(self.flow, spark, self._described)
 
-    def _input(self, segment: Relation, node: Any, inputs: Mapping[str, DataFrame]) -> Any:
+    def _input(self, segment: Relation) -> Any:
         """Return the stream of an input that Catalyst projects and filters."""
         (source,) = plan.scans(segment)
         taken = sum(each == source or each.startswith(f"{source}#") for each in self._frames)
         name = source if not taken else f"{source}#{taken + 1}"
-        self._frames[name] = run_segment(self.spark, node, segment, inputs[source])
+        expect_columns(segment.columns)
+        steps, rows = steps_of(segment), self._inputs[source]
+        self._frames[name] = run_steps(self.spark, steps, rows)
+        self._described[name] = describe_steps(steps)
         fields = [pa.field(each.column, each.type, each.nullable) for each in segment.columns]
         return self.flow.input(name, ZSet(row_type_of(pa.schema(fields or [_NO_COLUMNS]))))
 
@@ -94,6 +103,16 @@ def _row_schema(frame: DataFrame) -> StructType:
     return StructType([field for field in frame.schema if field.name != WEIGHTS])
 
 
+def _expect_weights(name: str, frame: DataFrame) -> None:
+    """Raise if the weights of an input have another type than Flo's."""
+    kind = next((field.dataType for field in frame.schema if field.name == WEIGHTS), None)
+    if kind is not None and not isinstance(kind, LongType):
+        raise TypeMismatch(
+            f"the column `{WEIGHTS}` of the input `{name}` must be bigint; got {kind.simpleString()}",
+            instead=((f'frame.withColumn("{WEIGHTS}", col("{WEIGHTS}").cast("long"))', ""),),
+        )
+
+
 def _segments(relation: Relation) -> list[Relation]:
     """Return the parts of a plan that Catalyst runs on the inputs."""
     if plan.is_stateless(relation):
@@ -101,67 +120,30 @@ def _segments(relation: Relation) -> list[Relation]:
     return [segment for below in plan.relations_in(relation) for segment in _segments(below)]
 
 
-def run_segment(spark: SparkSession, node: Any, segment: Relation, rows: DataFrame) -> DataFrame:
+def steps_of(segment: Relation) -> tuple[Step, ...]:
+    """Return the steps of a chain of projections and filters over an input."""
+    match segment:
+        case plan.Project():
+            return (*steps_of(segment.below), Projected(tuple((e.column.column, e.given) for e in segment.given)))
+        case plan.Filter():
+            return (*steps_of(segment.below), Kept(segment.condition))
+    assert isinstance(segment, plan.Scan)
+    pairs = zip(segment.columns, segment.source, strict=True)
+    return (Projected(tuple((new.column, column(old, new.type, new.nullable)) for new, old in pairs)),)
+
+
+def run_steps(spark: SparkSession, steps: tuple[Step, ...], rows: DataFrame) -> DataFrame:
     """Return the rows of a chain of projections and filters over a DataFrame, with their weights."""
     if WEIGHTS not in rows.columns:
         rows = rows.withColumn(WEIGHTS, sf.lit(1).cast("long"))
-    rebuilt = _rebuilt(_Catalyst(spark), node, rows)
-    frame = DataFrame(rebuilt, spark)
-    names = [each.column for each in segment.columns]
-    if not names:
-        return frame.select(sf.lit(0).alias("==row"), sf.col(WEIGHTS))
-    return frame.toDF(*names, WEIGHTS)
-
-
-class _Catalyst:
-    """What is needed of Catalyst to build plans."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self.spark = spark
-        jvm: Any = spark._jvm
-        self.jvm = jvm
-        self.logical = jvm.org.apache.spark.sql.catalyst.plans.logical
-        self.none = getattr(getattr(jvm.scala, "None$"), "MODULE$")
-        self.nil = getattr(getattr(jvm.scala.collection.immutable, "Nil$"), "MODULE$")
-
-    def list(self, items: list[Any]) -> Any:
-        found = self.jvm.java.util.ArrayList()
-        for item in items:
-            found.add(item)
-        return self.jvm.org.apache.spark.api.python.PythonUtils.toSeq(found).toList()
-
-    def alias(self, given: Any, like: Any) -> Any:
-        """Return a column with the name and number of another."""
-        make = self.jvm.org.apache.spark.sql.catalyst.expressions.Alias
-        return make(given, like.name(), like.exprId(), self.nil, self.none, self.nil)
-
-    def frame(self, plan: Any) -> Any:
-        dataset = getattr(getattr(self.jvm.org.apache.spark.sql.classic, "Dataset$"), "MODULE$")
-        return dataset.ofRows(self.spark._jsparkSession, plan)
-
-
-def _rebuilt(catalyst: _Catalyst, node: Any, rows: DataFrame) -> Any:
-    plan = rows._jdf.queryExecution().analyzed()
-    given = {column.name(): column for column in items_of(plan.output())}
-    weight = given[WEIGHTS]
-    leaf = leaves_of(node)[0]
-    renamed = [catalyst.alias(given[each.name()], each) for each in items_of(leaf.output())]
-
-    def rebuild(each: Any) -> Any:
-        below = items_of(each.children())
-        if not below:
-            return catalyst.logical.Project(catalyst.list([*renamed, weight]), plan)
-        child = rebuild(below[0])
-        if each.nodeName() == "Project":
-            return catalyst.logical.Project(catalyst.list([*items_of(each.projectList()), weight]), child)
-        return each.withNewChildren(catalyst.list([child]).toIndexedSeq())
-
-    return catalyst.frame(rebuild(node))
+    chain = Chain(spark, _row_schema(rows), steps)
+    frame: DataFrame = chain.over(rows, WEIGHTS)
+    return frame if chain.names else frame.select(sf.lit(0).alias(_NO_COLUMNS.name), sf.col(WEIGHTS))
 
 
 def _over_stand_ins(frame: DataFrame, inputs: Mapping[str, DataFrame], planner: SparkSession) -> DataFrame:
     """Return a DataFrame over the stand-ins of the inputs that it was built over."""
-    catalyst = _Catalyst(planner)
+    catalyst = Catalyst(planner)
     given = {name: each._jdf.queryExecution().analyzed() for name, each in inputs.items()}
 
     def rebuild(node: Any) -> Any:
@@ -180,4 +162,4 @@ def _over_stand_ins(frame: DataFrame, inputs: Mapping[str, DataFrame], planner: 
             )
         return node.withNewChildren(catalyst.list([rebuild(each) for each in below]).toIndexedSeq())
 
-    return DataFrame(catalyst.frame(rebuild(frame._jdf.queryExecution().analyzed())), planner)
+    return DataFrame(catalyst.frame(planner, rebuild(frame._jdf.queryExecution().analyzed())), planner)

@@ -1,15 +1,17 @@
 """Reads Catalyst's optimised plan of a query through py4j.
 
 A query is planned over stand-ins of its inputs: relations without rows that the optimiser neither folds nor refuses in
-subqueries. What cannot be read raises `UnsupportedQueryError`, with the node, the expression and the reason.
+subqueries. What cannot be read raises `UnsupportedQueryError`, with the node, the expression and the reason. A node
+keeps its expression of Catalyst: Spark runs those that Flo does not compute.
 """
 
 from __future__ import annotations
 
 import datetime
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -19,7 +21,7 @@ import pyarrow as pa
 from flo.columns.row_types import _type_of_spark
 from flo.core.errors import FloError
 from flo.sql import plan
-from flo.sql.nodes import Node, column, literal
+from flo.sql.nodes import Node, column, is_opaque, literal
 from flo.sql.plan import Named, Order, Relation
 
 EXCLUDED = (
@@ -37,6 +39,12 @@ JOINS = {
     "LEFT SEMI": "semi",
     "LEFT ANTI": "anti",
 }
+EXPRESSION = "org.apache.spark.sql.catalyst.expressions.Expression"
+COLLATED = " collate "
+WITHOUT_PARAMETERS = ("CaseWhen", "In", "Coalesce", "Concat", "Count", "WindowSpecDefinition")
+"""Classes that have nothing besides operands, though in lists."""
+_NUMBERS, _ADDRESSES = re.compile(r"#\d+L?"), re.compile(r"@[0-9a-f]+\b")
+"""The numbers of columns, and the addresses of objects: both differ from one run to the next."""
 MODES = ("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod", "Cast")
 """Classes that have an evaluation mode: ANSI, LEGACY or TRY."""
 
@@ -61,19 +69,9 @@ def stand_in(spark: Any, name: str, schema: Any) -> int:
     return int(leaf.rdd().id())
 
 
-@dataclass(frozen=True)
-class Query:
-    """A query that was planned: its relation, and the nodes of Catalyst that inputs are projected and filtered by."""
-
-    relation: Relation
-    native: dict[Relation, Any]
-
-
-def read_frame(frame: Any, inputs: Mapping[int, str]) -> Query:
+def read_frame(frame: Any, inputs: Mapping[int, str]) -> Relation:
     """Return the optimised plan of a DataFrame. `inputs` has the names of stand-ins by their numbers."""
-    reader = _Reader(dict(inputs))
-    relation = reader.relation(frame._jdf.queryExecution().optimizedPlan())
-    return Query(relation, reader.native)
+    return _Reader(dict(inputs)).relation(frame._jdf.queryExecution().optimizedPlan())
 
 
 def items_of(scala: Any) -> list[Any]:
@@ -94,11 +92,32 @@ def arrow_type(text: str) -> pa.DataType:
 
 
 def _type(jvm_type: Any) -> pa.DataType:
-    text = jvm_type.json()
-    try:
-        return arrow_type(text)
-    except TypeError:
-        raise UnsupportedQueryError("type", f"the type {json.loads(text)!r} has no column") from None
+    """Return the Arrow type of a type of Catalyst; an opaque one if only Spark has it."""
+    name = jvm_type.catalogString()
+    if COLLATED not in name:  # Arrow compares texts by their bytes
+        try:
+            return arrow_type(jvm_type.json())
+        except (TypeError, ValueError):
+            pass
+    return pa.opaque(pa.null(), name, "Spark")
+
+
+def expect_columns(columns: tuple[Node, ...]) -> None:
+    """Raise if a column has a type that Flo has no column for."""
+    for each in columns:
+        if is_opaque(each.type):
+            raise UnsupportedQueryError("type", f"Flo has no columns of the type {each.type.type_name}", each.column)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What an expression has besides its operands. It is shown without what differs from one run to the next."""
+
+    shown: str
+    exact: str
+
+    def __repr__(self) -> str:
+        return self.shown
 
 
 @dataclass
@@ -107,7 +126,6 @@ class _Reader:
     names: dict[int, Node] = field(default_factory=dict)
     """Columns by their number in Catalyst."""
     taken: dict[str, int] = field(default_factory=dict)
-    native: dict[Relation, Any] = field(default_factory=dict)
 
     def relation(self, node: Any) -> Relation:
         name = node.nodeName()
@@ -115,8 +133,6 @@ class _Reader:
         if read is None:
             raise UnsupportedQueryError(name, "Flo does not maintain this node", node.simpleString(80))
         found: Relation = read(node)
-        if plan.is_stateless(found):
-            self.native[found] = node
         return found
 
     def _below(self, node: Any) -> Relation:
@@ -149,6 +165,20 @@ class _Reader:
     def _filter(self, node: Any) -> Relation:
         below = self._below(node)
         return plan.Filter(below.columns, below, self.expression(node.condition()))
+
+    def _batchevalpython(self, node: Any) -> Relation:
+        return self._with_results(node)
+
+    def _arrowevalpython(self, node: Any) -> Relation:
+        return self._with_results(node)
+
+    def _with_results(self, node: Any) -> Relation:
+        """Python UDFs, which the optimiser takes out of the expressions that call them."""
+        below = self._below(node)
+        results = zip(items_of(node.udfs()), items_of(node.resultAttrs()), strict=True)
+        made = tuple(Named(self._new(result), self.expression(udf)) for udf, result in results)
+        given = (*(Named(each, each) for each in below.columns), *made)
+        return plan.Project(tuple(each.column for each in given), below, given)
 
     def _join(self, node: Any) -> Relation:
         left, right = (self.relation(each) for each in items_of(node.children()))
@@ -267,7 +297,7 @@ class _Reader:
         if not given.deterministic():
             raise UnsupportedQueryError(name, "its result is different each time it is computed", given.sql())
         if name == "Literal":
-            return literal(_value(given), _type(given.dataType()))
+            return self._literal(given)
         if name == "Alias":
             return self.expression(given.child())
         if name == "ScalarSubquery":
@@ -276,9 +306,16 @@ class _Reader:
         children = tuple(self.expression(each) for each in items_of(given.children()) if not _is_frame(each))
         options = tuple(self._options(name, given))
         kind = pa.null() if name in ("SortOrder", "WindowSpecDefinition") else _type(given.dataType())
-        return Node(
-            name, kind, bool(given.nullable()) if name not in ("WindowSpecDefinition",) else False, children, options
-        )
+        nullable = name != "WindowSpecDefinition" and bool(given.nullable())
+        return Node(name, kind, nullable, children, options, given)
+
+    def _literal(self, given: Any) -> Node:
+        kind = _type(given.dataType())
+        try:
+            return replace(literal(_value(given), kind), catalyst=given)
+        except UnsupportedQueryError:
+            value = Parameter(*_texts(given.value()))
+            return Node("NativeLiteral", kind, bool(given.nullable()), (), (("value", value),), given)
 
     def _options(self, name: str, given: Any) -> list[tuple[str, Any]]:
         match name:
@@ -318,7 +355,42 @@ class _Reader:
                 return [("frame", _frame(given.windowSpec().frameSpecification()))]
             case "Lag" | "Lead":
                 return [("ignore_nulls", given.ignoreNulls())]
-        return []
+            case "PythonUDF":
+                code = hashlib.sha256(given.func().command().mkString(",").encode()).hexdigest()
+                return [("function", Parameter(given.name(), f"{given.name()} {given.evalType()} {code}"))]
+            case "NamedLambdaVariable":
+                return [("variable", given.name())]
+            case _ if name in WITHOUT_PARAMETERS or given.productArity() == given.children().size():
+                return []
+        return [(f"parameter{place}", each) for place, each in enumerate(_parameters(given))]
+
+
+def _parameters(given: Any) -> Iterator[Parameter]:
+    """Yield what an expression has besides its operands."""
+    items = given.productIterator()
+    while items.hasNext():
+        item = items.next()
+        if not _has_expressions(item):
+            yield Parameter(*_texts(item))
+
+
+def _has_expressions(item: Any) -> bool:
+    """Return whether it is an operand, or several."""
+    from py4j.java_gateway import JavaObject, is_instance_of  # type: ignore[import-untyped]
+    from pyspark import SparkContext
+
+    if not isinstance(item, JavaObject):
+        return False
+    name = item.getClass().getName()
+    if name.startswith(("scala.Some", "scala.collection.immutable.")):
+        return bool(item.nonEmpty()) and _has_expressions(item.iterator().next())
+    return bool(is_instance_of(SparkContext._gateway, item, EXPRESSION))
+
+
+def _texts(item: Any) -> tuple[str, str]:
+    """Return a parameter as text, without and with the addresses of objects."""
+    text = _NUMBERS.sub("", item.toString() if hasattr(item, "getClass") else repr(item))
+    return _ADDRESSES.sub("", text), text
 
 
 def _nullable(columns: tuple[Node, ...], nullable: bool) -> tuple[Node, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -21,6 +21,8 @@ from flo.core.errors import ElementError
 
 Data: TypeAlias = pa.Array | pa.Scalar
 Compute: TypeAlias = "Callable[[Node, list[Data]], Data]"
+CONTROL = ("AttributeReference", "Literal", "CaseWhen", "If", "And", "Or", "Coalesce", "ScalarSubquery")
+"""Classes that are computed here."""
 FUNCTIONS: dict[str, Compute] = {}
 """For a class of Catalyst, what computes it from its operands."""
 
@@ -42,6 +44,11 @@ class Node(ColumnFunction):
     nullable: bool
     children: tuple[Node, ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
+    catalyst: Any = field(default=None, compare=False)
+    """The expression in Catalyst itself, in the process that planned the query. None for an expression of Flo."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "catalyst": None}  # tasks cannot reach the driver's Java
 
     def option(self, name: str, default: Any = None) -> Any:
         return dict(self.options).get(name, default)
@@ -100,7 +107,21 @@ def replace_nodes(node: Node, found: dict[Node, Node]) -> Node:
     if node in found:
         return found[node]
     children = tuple(replace_nodes(child, found) for child in node.children)
-    return node if children == node.children else Node(node.name, node.type, node.nullable, children, node.options)
+    return node if children == node.children else replace(node, children=children)
+
+
+def is_computed(node: Node) -> bool:
+    """Return whether Flo computes an expression on columns. Spark runs what it does not."""
+    return all(map(is_known, node.walk()))
+
+
+def is_known(node: Node) -> bool:
+    return (node.name in CONTROL or node.name in FUNCTIONS) and not is_opaque(node.type)
+
+
+def is_opaque(kind: pa.DataType) -> bool:
+    """Return whether only Spark has values of this type."""
+    return isinstance(kind, pa.OpaqueType)
 
 
 def evaluate(node: Node, rows: Rows) -> Data:

@@ -33,11 +33,11 @@ def sql_stream(text: str, streams: Mapping[str, Any]) -> Any:
         with planning_session() as spark:
             inputs = {stand_in(spark, name, _schema(name, stream)): name for name, stream in streams.items()}
             frame = planned(spark, text)
-            relation = read_frame(frame, inputs).relation
+            relation = read_frame(frame, inputs)
             names = tuple(frame.columns)
-        expect_distinct(names)
-        read = scans(relation)
-        return compile_query(relation, {name: stream for name, stream in streams.items() if name in read}, names)
+            expect_distinct(names)
+            read = scans(relation)
+            return compile_query(relation, {name: each for name, each in streams.items() if name in read}, spark, names)
     except FloError as error:
         raise error.located(here) from error.__cause__
 
@@ -84,7 +84,7 @@ def _schema(name: str, stream: Any) -> Any:
 
     layout = row_layout("sql", name, stream)
     try:
-        return from_arrow_schema(layout.schema)
+        return from_arrow_schema(layout.schema, prefer_timestamp_ntz=True)
     except Exception as error:
         raise TypeMismatch(f"the rows of `{name}` have a column that Spark SQL has no type for: {error}") from None
 
