@@ -81,7 +81,7 @@ def test_offsets_of_another_query_are_refused(tmp_path, newest, version):
         commit_version(str(tmp_path), each, 1, {})
     query = Query.__new__(Query)
     query._batches = SimpleNamespace(
-        folder=str(tmp_path), run_next_micro_batch=lambda *_: pytest.fail("the micro-batch was taken")
+        folder=str(tmp_path), run_micro_batch=lambda *_: pytest.fail("the micro-batch was taken")
     )
     query._static, query._has_first, query._lease = [], False, SimpleNamespace(expect_held=lambda: None)
     with pytest.raises(flo.CheckpointError, match=f"continues with version {version}") as caught:

@@ -27,7 +27,7 @@ from flo.spark.driver.inputs import BoundInput, counter_name
 from flo.spark.driver.python_errors import python_error
 from flo.spark.plan.stages import POSITION, Plan, Stage
 from flo.spark.session import is_narrow
-from flo.spark.tasks.blobs import SCHEMA, SPARK, Blob, unpickle
+from flo.spark.tasks.blobs import REPORT, SCHEMA, SPARK, Blob, unpickle
 from flo.spark.tasks.context import STATE_VERSIONS, VERSION, Code, MicroBatch, state_versions_property
 from flo.spark.tasks.input_task import InputTask, run_entry
 from flo.spark.tasks.native_task import PackTask, UnpackTask
@@ -162,19 +162,23 @@ class MicroBatches:
         """The first level whose rows Catalyst reads; the last one if there is none."""
         return min((each.level for each in self.plan.natives), default=len(self.stages))
 
-    def run_next_micro_batch(self, frame: DataFrame, version: int, ended: set[int]) -> Outcome:
+    def run_micro_batch(self, frame: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch of a stream on which `add_stages` has put the first stages."""
         return self._run_from(self._first_native, frame, version, ended)
 
     def _run_from(self, level: int, frame: DataFrame, version: int, ended: set[int]) -> Outcome:
         """Runs a micro-batch on the rows of a level: what Catalyst does with them, and the stages that follow."""
+        started = time.monotonic()
+        versions = state_versions_property(self.state_versions(version - 1))
+        self.spark.sparkContext.setLocalProperty(VERSION, str(version))
+        self.spark.sparkContext.setLocalProperty(STATE_VERSIONS, versions)
         try:
             if level < len(self.stages):
                 batch = self.micro_batch(version, ended)
                 frame = self._add_natives(frame, level)
                 for number, code in enumerate(self.stages[level:], level + 1):
                     frame = self._add_natives(self._add_stage(frame, StageTask(code, batch)), number)
-            return self.run_micro_batch(frame, version)
+            return self._outcome(frame, version, started)
         finally:
             while self._held:
                 self._held.pop().unpersist()
@@ -185,12 +189,14 @@ class MicroBatches:
     def _add_natives(self, frame: DataFrame, level: int) -> DataFrame:
         """The blobs of a level, with the results of Catalyst in place of those that are for it.
 
-        The stage must not run once for each reader of its blobs, so executors hold them."""
+        The tasks of a stage must run once, and not once for each reader of their blobs. So they run now, in a job of
+        their own, and executors hold the blobs."""
         natives = self.plan.natives_after(level)
         if not natives:
             return frame
         held = frame.persist()
         self._held.append(held)
+        _collect_reports(held.where(col("delivery") == REPORT))
         parts = [held.where(~col("delivery").isin([each.delivery.number for each in natives]))]
         for each in natives:
             schema = spark_schema(pa.schema([*each.segment.input.schema, pa.field(BESIDE, pa.int64(), False)]))
@@ -207,20 +213,9 @@ class MicroBatches:
             return {}
         return found if last == version else read_state_versions(self.folder, version, self.shards)
 
-    def run_micro_batch(self, frame: DataFrame, version: int) -> Outcome:
-        """Runs a micro-batch. `frame` gives the task reports; raises the error that one of them holds."""
-        started = time.monotonic()
-        versions = state_versions_property(self.state_versions(version - 1))
-        self.spark.sparkContext.setLocalProperty(VERSION, str(version))
-        self.spark.sparkContext.setLocalProperty(STATE_VERSIONS, versions)
-        try:
-            reports = [unpickle(row.data) for row in frame.collect()]
-        except Exception as error:
-            translated = python_error(error)
-            raise translated from translated.__cause__
-        errors = [each for each in reports if isinstance(each, FloError)]
-        if errors:
-            raise errors[0]
+    def _outcome(self, frame: DataFrame, version: int, started: float) -> Outcome:
+        """The outcome of a micro-batch whose task reports the frame gives. Raises the error that one of them holds."""
+        reports = _collect_reports(frame)
         found = {each.get("version", version) for each in reports} - {version}
         if found:
             got = ", ".join(map(str, sorted(found)))
@@ -288,6 +283,19 @@ class MicroBatches:
         for number, changed in self.state_versions(version)[stage.level].states():
             _, views, more = Shard(self.folder, self.shards, stage.level, number, stage.graph, types).read(changed)
             yield number, ShardRecord.read(views, more)
+
+
+def _collect_reports(frame: DataFrame) -> list[Any]:
+    """The task reports that a frame gives. Raises the error that one of them holds."""
+    try:
+        reports = [unpickle(row.data) for row in frame.collect()]
+    except Exception as error:
+        translated = python_error(error)
+        raise translated from translated.__cause__
+    for each in reports:
+        if isinstance(each, FloError):
+            raise each
+    return reports
 
 
 def most_tasks(spark: SparkSession) -> int:
