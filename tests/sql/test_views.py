@@ -46,7 +46,6 @@ def compare(spark: Any, folder: Path, query: Any, queries: dict[str, str] = QUER
         assert rows_of_view(query.view(name).arrow()) == expected, name
 
 
-@pytest.mark.slow
 def test_views_are_maintained_and_resumed(spark, tmp_path):
     """Segments at the input and between stages, three shards, rows taken back, and a restart that plans anew."""
     register_functions(spark)
@@ -70,7 +69,6 @@ def test_views_are_maintained_and_resumed(spark, tmp_path):
             views(spark, source, QUERIES | {name: other}).start(checkpoint=checkpoint, trigger=ONE_FILE)
 
 
-@pytest.mark.slow
 def test_views_share_what_is_equal(spark):
     """DataFrames and SQL, inputs and common sub-plans, whatever their columns are called."""
     sales = spark.createDataFrame([(1, "a", 2)], SCHEMA)
@@ -89,7 +87,6 @@ def test_views_share_what_is_equal(spark):
     assert found.explain().count("group_by(") == 1
 
 
-@pytest.mark.slow
 def test_a_batch_input_beside_a_stream(spark, tmp_path):
     source = tmp_path / "sales"
     write_changes(source, 0, CHANGES[0])
@@ -110,7 +107,6 @@ def test_a_batch_input_beside_a_stream(spark, tmp_path):
     compare(spark, source, query, oracle)
 
 
-@pytest.mark.slow
 def test_weights_are_checked(spark):
     rows = spark.createDataFrame([(1, "a", 2, 1)], f"{SCHEMA}, _weight int")
     with pytest.raises(flo.TypeMismatch, match="`_weight` of the input `sales` must be bigint; got int"):

@@ -5,7 +5,7 @@ What comes before the first stateful operator of an input runs in Catalyst, on r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from flo.core.errors import FloError, Origin, TypeMismatch
 from flo.spark.driver.query import Query
 from flo.spark.on_spark import OnSpark
 from flo.sql import plan
-from flo.sql.catalyst import expect_columns, items_of, leaves_of, read_frame, stand_in
+from flo.sql.catalyst import expect_columns, items_of, leaves_of, number_of, read_frame, stand_in
 from flo.sql.compiler import Made, compile_query
 from flo.sql.native import Catalyst, Chain, Kept, Projected, Step, describe_steps
 from flo.sql.nodes import column
@@ -60,10 +60,15 @@ class Views:
         made: Made = {}
         with planning_session(spark) as planner:
             numbers = {stand_in(planner, name, _row_schema(frame)): name for name, frame in inputs.items()}
+            empty = planner.sparkContext.emptyRDD()
+            # a DataFrame may pass the weights on to where nothing reads them
+            stands = {name: planner.createDataFrame(empty, frame.schema) for name, frame in inputs.items()}
+            numbers |= {number_of(stand): name for name, stand in stands.items()}
             for name, given in queries.items():
-                frame = planned(planner, given) if isinstance(given, str) else _over_stand_ins(given, inputs, planner)
+                frame = planned(planner, given) if isinstance(given, str) else _over_stand_ins(given, inputs, stands)
                 expect_distinct(tuple(frame.columns))
                 relation = read_frame(frame, numbers)
+                _expect_no_weights(name, relation)
                 for segment in _segments(relation):
                     if (known := plan.canonical(segment)) not in made:
                         made[known] = self._input(segment), segment.columns
@@ -113,6 +118,29 @@ def _expect_weights(name: str, frame: DataFrame) -> None:
         )
 
 
+def _expect_no_weights(view: str, relation: Relation) -> None:
+    """Raise if a query reads the weights as a column."""
+    names = {new.column for scan in _scans(relation) for new, old in scan.pairs if old == WEIGHTS}
+    read = {name for each in _relations(relation) for node in plan.nodes_of(each) for name in node.reads}
+    read |= {each.column for rows in (relation, *_segments(relation)) for each in rows.columns}
+    if names & read:
+        raise TypeMismatch(
+            f"the view `{view}` reads the column `{WEIGHTS}` of an input, which says how often a row is there",
+            instead=((f'frame.drop("{WEIGHTS}")', "the rows alone: Flo keeps their weights"),),
+        )
+
+
+def _relations(relation: Relation) -> Iterator[Relation]:
+    """Yield a relation and all that it is made of."""
+    yield relation
+    for below in plan.relations_in(relation):
+        yield from _relations(below)
+
+
+def _scans(relation: Relation) -> list[plan.Scan]:
+    return [each for each in _relations(relation) if isinstance(each, plan.Scan)]
+
+
 def _segments(relation: Relation) -> list[Relation]:
     """Return the parts of a plan that Catalyst runs on the inputs."""
     if plan.is_stateless(relation):
@@ -128,7 +156,7 @@ def steps_of(segment: Relation) -> tuple[Step, ...]:
         case plan.Filter():
             return (*steps_of(segment.below), Kept(segment.condition))
     assert isinstance(segment, plan.Scan)
-    pairs = zip(segment.columns, segment.source, strict=True)
+    pairs = ((new, old) for new, old in segment.pairs if old != WEIGHTS)
     return (Projected(tuple((new.column, column(old, new.type, new.nullable)) for new, old in pairs)),)
 
 
@@ -141,19 +169,19 @@ def run_steps(spark: SparkSession, steps: tuple[Step, ...], rows: DataFrame) -> 
     return frame if chain.names else frame.select(sf.lit(0).alias(_NO_COLUMNS.name), sf.col(WEIGHTS))
 
 
-def _over_stand_ins(frame: DataFrame, inputs: Mapping[str, DataFrame], planner: SparkSession) -> DataFrame:
+def _over_stand_ins(frame: DataFrame, inputs: Mapping[str, DataFrame], stands: Mapping[str, DataFrame]) -> DataFrame:
     """Return a DataFrame over the stand-ins of the inputs that it was built over."""
+    planner = next(iter(stands.values())).sparkSession
     catalyst = Catalyst(planner)
     given = {name: each._jdf.queryExecution().analyzed() for name, each in inputs.items()}
 
     def rebuild(node: Any) -> Any:
         for name, analyzed in given.items():
             if node.sameResult(analyzed):
-                stand = planner.table(name)._jdf.queryExecution().analyzed()
-                (leaf,) = leaves_of(stand)
+                (leaf,) = leaves_of(stands[name]._jdf.queryExecution().analyzed())
                 fresh = leaf.newInstance()
-                columns = {column.name(): column for column in items_of(fresh.output())}
-                renamed = [catalyst.alias(columns[each.name()], each) for each in items_of(node.output())]
+                columns = zip(items_of(fresh.output()), items_of(node.output()), strict=True)
+                renamed = [catalyst.alias(column, like) for column, like in columns]
                 return catalyst.logical.Project(catalyst.list(renamed), fresh)
         below = items_of(node.children())
         if not below:

@@ -65,6 +65,11 @@ def stand_in(spark: Any, name: str, schema: Any) -> int:
     """Register a relation without rows under a name, and return its number."""
     frame = spark.createDataFrame(spark.sparkContext.emptyRDD(), schema)
     frame.createOrReplaceTempView(name)
+    return number_of(frame)
+
+
+def number_of(frame: Any) -> int:
+    """Return the number of a relation without rows, by which its leaves are recognized."""
     (leaf,) = leaves_of(frame._jdf.queryExecution().analyzed())
     return int(leaf.rdd().id())
 
@@ -390,7 +395,12 @@ def _has_expressions(item: Any) -> bool:
 def _texts(item: Any) -> tuple[str, str]:
     """Return a parameter as text, without and with the addresses of objects."""
     text = _NUMBERS.sub("", item.toString() if hasattr(item, "getClass") else repr(item))
-    return _ADDRESSES.sub("", text), text
+    return without_addresses(text), text
+
+
+def without_addresses(text: str) -> str:
+    """Return a text without the addresses of objects, which differ from one run to the next."""
+    return _ADDRESSES.sub("", text)
 
 
 def _nullable(columns: tuple[Node, ...], nullable: bool) -> tuple[Node, ...]:

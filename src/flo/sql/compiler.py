@@ -175,8 +175,7 @@ class Compiler:
 
     def _scan(self, relation: plan.Scan) -> Any:
         stream = self.inputs[relation.name]
-        pairs = zip(relation.columns, relation.source, strict=True)
-        return self.project(stream, {new.column: column(old, new.type, new.nullable) for new, old in pairs})
+        return self.project(stream, {new.column: column(old, new.type, new.nullable) for new, old in relation.pairs})
 
     def _constant(self, relation: plan.Constant) -> Any:
         """Rows of the query itself, which are there from the start."""

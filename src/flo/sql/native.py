@@ -21,7 +21,7 @@ from flo.columns.indices import Indices
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type_of
 from flo.core.errors import FloError
-from flo.sql.catalyst import expect_columns, items_of
+from flo.sql.catalyst import expect_columns, items_of, without_addresses
 from flo.sql.nodes import Node, column
 
 BESIDE = "==beside"
@@ -252,4 +252,6 @@ def shown_steps(steps: tuple[Step, ...]) -> str:
 
 def shown(node: Node) -> str:
     """Return an expression as SQL, as the query has it."""
-    return node.column if node.is_column else str(node.catalyst.sql()) if node.catalyst is not None else node.text
+    if node.is_column or node.catalyst is None:
+        return node.text
+    return without_addresses(node.catalyst.sql())

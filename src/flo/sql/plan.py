@@ -46,6 +46,11 @@ class Scan(Relation):
     name: str
     source: tuple[str, ...]
 
+    @property
+    def pairs(self) -> list[tuple[Node, str]]:
+        """The columns with the input's own names of them."""
+        return list(zip(self.columns, self.source, strict=True))
+
 
 @dataclass(frozen=True)
 class Constant(Relation):
@@ -159,6 +164,12 @@ def is_stateless(relation: Relation) -> bool:
         case _:
             return False
     return not any(map(subqueries, nodes)) and is_stateless(relation.below)
+
+
+def nodes_of(relation: Relation) -> list[Node]:
+    """Return the expressions of a relation itself."""
+    own = (getattr(relation, each.name) for each in fields(relation) if each.name not in ("columns", "made"))
+    return [node for part in own for node in _nodes_in(part)]
 
 
 def relations_in(relation: Relation) -> list[Relation]:
