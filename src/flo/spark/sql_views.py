@@ -21,7 +21,7 @@ from flo.spark.on_spark import OnSpark
 from flo.sql import plan
 from flo.sql.catalyst import expect_columns, items_of, leaves_of, number_of, read_frame, stand_in
 from flo.sql.compiler import Made, compile_query
-from flo.sql.native import Catalyst, Chain, Kept, Projected, Step, describe_steps
+from flo.sql.native import Catalyst, Chain, Kept, Projected, Step, describe_steps, shown_steps
 from flo.sql.nodes import column
 from flo.sql.plan import Relation
 from flo.sql.query import expect_distinct, planned, planning_session
@@ -57,6 +57,7 @@ class Views:
         self._inputs = inputs
         self._frames: dict[str, DataFrame] = {}
         self._described: dict[str, str] = {}
+        self._shown: dict[str, str] = {}
         made: Made = {}
         with planning_session(spark) as planner:
             numbers = {stand_in(planner, name, _row_schema(frame)): name for name, frame in inputs.items()}
@@ -83,7 +84,7 @@ class Views:
         expect_columns(segment.columns)
         steps, rows = steps_of(segment), self._inputs[source]
         self._frames[name] = run_steps(self.spark, steps, rows)
-        self._described[name] = describe_steps(steps)
+        self._described[name], self._shown[name] = describe_steps(steps), shown_steps(steps)
         fields = [pa.field(each.column, each.type, each.nullable) for each in segment.columns]
         return self.flow.input(name, ZSet(row_type_of(pa.schema(fields or [_NO_COLUMNS]))))
 
@@ -97,8 +98,12 @@ class Views:
         return self._on_spark.run(**options, **frames)
 
     def explain(self) -> str:
-        """Return the plan as text: the stages, the shuffles between them, and what state each operator keeps."""
-        return self._on_spark.explain()
+        """Return the plan as text: what Catalyst does with the inputs, the stages, the shuffles between them, and what
+        state each operator keeps."""
+        first, *lines = self._on_spark.explain().splitlines()
+        width = max(map(len, self._shown))
+        inputs = [f"    {name.ljust(width)}   native: {shown}" for name, shown in self._shown.items()]
+        return "\n".join([first, "  at the inputs", *inputs, *lines])
 
 
 _NO_COLUMNS = pa.field("==row", pa.int32(), False)

@@ -202,6 +202,11 @@ class Segment(Flattening):
         places = found[BESIDE].to_numpy()
         return self.output.fitted(found.drop_columns([BESIDE])), places
 
+    def __reduce__(self) -> Any:
+        raise FloError(
+            f"`{self.__name__}` runs in Spark between two stages, so on Spark it cannot be inside `nest` or `per_key`"
+        )
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Segment) and (other.steps, other.input) == (self.steps, self.input)
 
@@ -247,7 +252,7 @@ def shown_steps(steps: tuple[Step, ...]) -> str:
         else:
             computed = [shown(node) for _, node in step.given if not node.is_column]
             parts += [", ".join(computed)] if computed else []
-    return "; ".join(parts) or "columns"
+    return "; ".join(parts) or "columns as they are"
 
 
 def shown(node: Node) -> str:

@@ -130,7 +130,7 @@ class _Planner:
     def _put_between(self, vertex: Vertex, segment: Segment) -> None:
         """Runs the operator in Catalyst, after the level of its rows."""
         given, output = vertex.inputs[0], vertex.outputs[0]
-        if given in self.natives or given in self.scattered:
+        if given in self.natives:
             level = self.level[given] + 1
             given = self._deliver(given, level, STAY)
             self.level[given], self.alone[given] = level, False
