@@ -18,6 +18,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from flo.core.collection import Collection, Value
 from flo.core.errors import EngineError, FloError
@@ -25,7 +26,7 @@ from flo.core.stream_type import StreamType
 from flo.spark.checkpoint.commits import commit_version, read_state_versions
 from flo.spark.driver.inputs import BoundInput, counter_name
 from flo.spark.driver.python_errors import python_error
-from flo.spark.plan.stages import POSITION, Plan, Stage
+from flo.spark.plan.stages import POSITION, Native, Plan, Stage
 from flo.spark.session import is_narrow
 from flo.spark.tasks.blobs import REPORT, SCHEMA, SPARK, Blob, unpickle
 from flo.spark.tasks.context import STATE_VERSIONS, VERSION, Code, MicroBatch, state_versions_property
@@ -199,12 +200,17 @@ class MicroBatches:
         _collect_reports(held.where(col("delivery") == REPORT))
         parts = [held.where(~col("delivery").isin([each.delivery.number for each in natives]))]
         for each in natives:
-            schema = spark_schema(pa.schema([*each.segment.input.schema, pa.field(BESIDE, pa.int64(), False)]))
-            rows = held.where(col("delivery") == each.delivery.number)
-            rows = rows.mapInArrow(UnpackTask(to_arrow_schema(schema, timezone="UTC")), schema)
-            code = Code.of((each.output, _elements(each.type), self._deliveries([each.output])))
-            parts.append(each.segment.chain.over(rows, BESIDE).mapInArrow(PackTask(code, self.shards), SPARK))
+            schema, unpack, pack = self.tasks_around(each)
+            rows = held.where(col("delivery") == each.delivery.number).mapInArrow(unpack, schema)
+            parts.append(each.segment.chain.over(rows, BESIDE).mapInArrow(pack, SPARK))
         return reduce(DataFrame.union, parts)
+
+    def tasks_around(self, native: Native) -> tuple[StructType, UnpackTask, PackTask]:
+        """The tasks before and after a segment, and the schema of the rows that it reads."""
+        fields = [*native.segment.input.schema, pa.field(BESIDE, pa.int64(), False)]
+        schema = spark_schema(pa.schema(fields))
+        code = Code.of((native.output, _elements(native.type), self._deliveries([native.output])))
+        return schema, UnpackTask(to_arrow_schema(schema, timezone="UTC")), PackTask(code, self.shards)
 
     def state_versions(self, version: int) -> dict[int, StateVersions]:
         """The state versions of a version, by level: from memory, or from its commit."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import flo.tables.operators  # noqa: F401  # registers the operators that a pickled program names
 from flo.core.errors import FloError
 from flo.spark.tasks import context
-from flo.spark.tasks.blobs import read_blobs, report_blob, unpack_table
+from flo.spark.tasks.blobs import WEIGHTS, read_blobs, report_blob, unpack_table
 from flo.spark.tasks.context import Code
 from flo.spark.tasks.input_task import combine_batches
 from flo.spark.tasks.sending import Sender
@@ -47,7 +47,7 @@ class PackTask:
         try:
             for table in combine_batches(batches):
                 *_, weights = table.columns
-                rows = layout.fitted(table).append_column(WEIGHT, weights)
+                rows = layout.fitted(table).append_column(WEIGHTS, weights)
                 sender.add(sender.address(stream, consolidate(Rows(of, rows))))
             for blob in sender.blobs():
                 yield blob.batch()
