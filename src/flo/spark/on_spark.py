@@ -42,7 +42,7 @@ from flo.spark.driver.shipping import resolve_annotations, ship
 from flo.spark.driver.sinks import DIVERTED, OutputChanges, Sink, expect_columns, expect_weights, sink_of
 from flo.spark.driver.views import View
 from flo.spark.plan.explain import explain_plan
-from flo.spark.plan.planning import plan_stages
+from flo.spark.plan.planning import plan_stages, segment_of
 from flo.spark.plan.retractions import Cause, find_retractions
 from flo.spark.plan.stages import MOST_SHARDS
 from flo.spark.session import export_s3_settings, hold_on_executors, hold_settings, task_settings
@@ -63,8 +63,10 @@ if TYPE_CHECKING:
 class OnSpark:
     """A flow on Spark: one query, cut into stages where its rows are shuffled."""
 
-    def __init__(self, flow: Flow, spark: SparkSession) -> None:
+    def __init__(self, flow: Flow, spark: SparkSession, described: Mapping[str, str] | None = None) -> None:
+        """`described` says, for inputs that are made of other DataFrames, how: a checkpoint belongs to that."""
         _expect_session(spark)
+        self._described = described or {}
         flow.type()
         self._flow = flow
         self._spark = spark
@@ -143,6 +145,7 @@ class OnSpark:
             ours["inputs"] += [
                 describe_source(name, frame, entry, (order or {}).get(name)) for (name, frame), entry in read
             ]
+            ours["inputs"] += [f"{name}: {how}" for name, how in self._described.items()]
             bound = self._bind_inputs(frames, order or {}, divert)
             lease = Lease.take(folder, self._flow.name)
             count = resolve_shards(folder, ours, shards)
@@ -211,6 +214,7 @@ class OnSpark:
     def explain(self) -> str:
         """The plan as text: the stages, the shuffles between them, how each operator runs, and what state it keeps."""
         native = {id(operator) for each in self._natives for operator in each.operators}
+        native |= {id(vertex.operator) for _, vertex in self._plan.vertices if segment_of(vertex.operator)}
         names = list(self._inputs), list(self._output_types)
         return explain_plan(self._flow.name, self._plan, *names, self._parallelism(), native)
 
