@@ -30,7 +30,7 @@ class Checked:
         write_changes(self.batches, self.changes)
 
     def text(self, number: int) -> str:
-        return spark_text(self.oracle.session, self.suite, number)
+        return spark_text(self.oracle.session, self.suite.queries[number])
 
     def expect(self, number: int, changes: list[pa.Table]) -> None:
         """Raise unless the query is right after every micro-batch, and has rows after one of them."""

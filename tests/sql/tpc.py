@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -42,24 +43,35 @@ class Suite:
 
 @lru_cache
 def tpch(scale: float) -> Suite:
-    return Suite("TPC-H", *_made("tpch", "dbgen", scale), _keeps_key)
+    return Suite("TPC-H", *_made("tpch", scale), _keeps_key)
 
 
 @lru_cache
 def tpcds(scale: float) -> Suite:
     """Return TPC-DS. DuckDB does not return from scales that are much smaller than 0.01."""
     assert scale >= 0.01, "dsdgen does not end"
-    return Suite("TPC-DS", *_made("tpcds", "dsdgen", scale), _keeps_identity)
+    return Suite("TPC-DS", *_made("tpcds", scale), _keeps_identity)
 
 
-def _made(extension: str, generator: str, scale: float) -> tuple[dict[str, pa.Table], dict[int, str]]:
+@contextmanager
+def open_suite(extension: str, scale: float) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a database with the tables of `tpch` or `tpcds`."""
     with tempfile.TemporaryDirectory() as folder, duckdb.connect(config={"extension_directory": folder}) as database:
         import_extension(extension, con=database)
-        database.execute(f"LOAD {extension}; SET threads = 1; CALL {generator}(sf={scale})")
+        generator = {"tpch": "dbgen", "tpcds": "dsdgen"}[extension]
+        database.execute(f"LOAD {extension}; CALL {generator}(sf={scale})")
+        yield database
+
+
+def queries_in(database: duckdb.DuckDBPyConnection, extension: str) -> dict[int, str]:
+    return dict(sorted(database.execute(f"SELECT query_nr, query FROM {extension}_queries()").fetchall()))
+
+
+def _made(extension: str, scale: float) -> tuple[dict[str, pa.Table], dict[int, str]]:
+    with open_suite(extension, scale) as database:
         names = sorted(name for (name,) in database.execute("SELECT table_name FROM duckdb_tables()").fetchall())
         tables = {name: database.execute(f"SELECT * FROM {name}").to_arrow_table() for name in names}
-        queries = database.execute(f"SELECT query_nr, query FROM {extension}_queries()").fetchall()
-        return tables, dict(sorted(queries))
+        return tables, queries_in(database, extension)
 
 
 def _keeps_key(table: str, field: pa.Field, position: int) -> bool:
@@ -77,13 +89,13 @@ def _keeps_identity(table: str, field: pa.Field, position: int) -> bool:
 # Queries
 
 
-def spark_text(spark: Any, suite: Suite, number: int) -> str:
+def spark_text(spark: Any, text: str) -> str:
     """Return a query in Spark's dialect, with one right answer and columns of different names.
 
     Rows that are equal in the order of the last LIMIT are ordered by all columns. Spark would choose any of them. The
     session must have views of the tables.
     """
-    text = suite.queries[number].strip().rstrip(";")
+    text = text.strip().rstrip(";")
     try:
         columns = spark.sql(text).columns
     except (ParseException, AnalysisException):
