@@ -26,15 +26,15 @@ SCALE = 0.01
 INTRODUCTION = """\
 # TPC-H and TPC-DS as maintained views
 
-`python -m tests.sql.support_matrix` writes this page. It plans every query with Spark and compiles it for Flo. "yes" says
-that Flo maintains the query: each micro-batch costs what its changes need, rows may be deleted and updated, and nothing
-is computed anew. A query that cannot be maintained is rejected when it is compiled, with the reason.
+`python -m tests.sql.support_matrix` writes this page. It plans every query with Spark and compiles it for Flo. "yes"
+says that Flo maintains the query: rows may be inserted, deleted and updated, and nothing is computed anew. A query that
+cannot be maintained is rejected when it is compiled, with the reason.
 
 The tests compare the rows of all 22 queries of TPC-H with those of batch Spark after every micro-batch, in one process
 and on Spark with 1 and 3 shards, and those of TPC-DS in one process (`make thorough`).
 
-The texts are those of DuckDB. Two things are changed: where the last `LIMIT` may choose among rows that are equal in its
-order, all columns are added to the order, so that there is one right answer; and columns of equal names get different
+The texts are those of DuckDB. Two things are changed. Where the last `LIMIT` may choose among rows that are equal in
+its order, all columns are added to the order, so that there is one right answer. Columns of equal names get different
 ones. DuckDB's dialect is translated with sqlglot where Spark does not read it.
 """
 PARTS = {
