@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from flo.api.aggregates import AggregateSpec
 from flo.api.columns import kind_of
 from flo.api.joins import RIGHT, join_rows
 from flo.columns.expression import WEIGHTS, Expression
@@ -99,11 +100,23 @@ class Compiler:
         for node in asked:
             self._subqueries += 1
             name, relation = f"{HIDDEN}subquery{self._subqueries}", node.option("relation")
-            rows = self.project(self.stream(relation), {name: relation.columns[0], f"{name}_key": _ZERO})
+            key = f"{name}_key"
+            rows = self.project(self._only_row(relation, name), {name: column(name, node.type, True), key: _ZERO})
             stream = self.extended(stream, {f"{HIDDEN}key": _ZERO})
-            stream = join_rows(stream, rows, f"{HIDDEN}key", f"{name}_key", "left", None, RIGHT, False)
+            stream = join_rows(stream, rows, f"{HIDDEN}key", key, "left", None, RIGHT, False)
             found[node] = column(name, node.type, True)
         return stream, {name: replace_nodes(node, found) for name, node in given.items()}
+
+    def _only_row(self, relation: Relation, name: str) -> Any:
+        """Return the row of a scalar subquery, with a column of this name. Several rows are an error."""
+        (given,) = relation.columns
+        rows = self.project(self.stream(relation), {name: given})
+        if plan.has_at_most_one_row(relation):
+            return rows
+        count = f"{name}_rows"
+        found = rows.agg(**{name: AggregateSpec("max", (name,)), count: AggregateSpec("count", ())})
+        value, many = column(name, given.type, True), column(count, pa.int64(), False)
+        return self.project(found, {name: Node("OnlyRow", given.type, True, (value, many))})
 
     # Relations
 

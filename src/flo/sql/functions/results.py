@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from flo.sql.functions import decimals
 from flo.sql.functions.arithmetic import overflow
-from flo.sql.nodes import FUNCTIONS, Data, Node
+from flo.sql.nodes import FUNCTIONS, Data, Node, SqlError
 
 
 def _sum_result(node: Node, operands: list[Data]) -> Data:
@@ -31,6 +31,15 @@ def _average_result(node: Node, operands: list[Data]) -> Data:
     return decimals.divide(node, total, pc.cast(there, pa.decimal128(20, 0)))
 
 
+def _only_row(node: Node, operands: list[Data]) -> Data:
+    """The value of a scalar subquery, which must not have several rows."""
+    value, count = operands
+    if pc.any(pc.greater(count, 1)).as_py():
+        raise SqlError("SCALAR_SUBQUERY_TOO_MANY_ROWS", "a scalar subquery has more than one row")
+    return value
+
+
+FUNCTIONS["OnlyRow"] = _only_row
 FUNCTIONS["SumResult"] = _sum_result
 FUNCTIONS["AverageResult"] = _average_result
 FUNCTIONS["Times"] = lambda node, operands: pc.multiply_checked(*operands)
