@@ -21,6 +21,8 @@ class Oracle:
         self._known: dict[tuple[int, str], pa.Table] = {}
         for number, batch in enumerate(batches):
             session = spark.newSession()
+            session.conf.set("spark.sql.shuffle.partitions", 1)  # the tables are small
+            session.conf.set("spark.sql.adaptive.enabled", "false")
             for name, table in batch.content.items():
                 file = folder / str(number) / name / "rows.parquet"
                 file.parent.mkdir(parents=True)
