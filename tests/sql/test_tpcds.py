@@ -19,7 +19,7 @@ pytestmark = pytest.mark.thorough
 
 @pytest.fixture(scope="module")
 def checked(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Checked:
-    return Checked(spark, tpcds(0.01), tmp_path_factory.mktemp("tpcds"), 3, first=0.9)
+    return Checked(spark, tpcds(0.01), tmp_path_factory.mktemp("tpcds"), 3)
 
 
 @pytest.mark.parametrize("number", QUERIES)

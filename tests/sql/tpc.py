@@ -123,7 +123,7 @@ class MicroBatch:
 
 
 def micro_batches(
-    suite: Suite, count: int, *, seed: int = 1, first: float = 0.7, share: float = 0.02
+    suite: Suite, count: int, *, seed: int = 1, first: float = 0.9, share: float = 0.02
 ) -> list[MicroBatch]:
     """Return micro-batches that insert, delete and update rows of every table.
 
