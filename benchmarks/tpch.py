@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 from benchmarks.spark import Measured, table
 from benchmarks.spark_data import WARM
 from benchmarks.tpch_data import FIRST, KEYS, QUERIES, REPEATS, write_data
+from tests.sql.tpc import tables_in
 
 SHARES = [0.0001, 0.001, 0.01, 0.1]
 
@@ -74,7 +75,7 @@ SIDES = ("flo", "spark")
 def input_bytes(folder: Path, text: str) -> int:
     """Return the bytes, as Arrow, of the tables that a query reads."""
     last = max((folder / "content").iterdir())
-    return sum(pq.read_table(last / f"{name}.parquet").nbytes for name in KEYS if name in text)
+    return sum(pq.read_table(last / f"{name}.parquet").nbytes for name in tables_in(text, KEYS))
 
 
 def compare(scale: float, queries: list[str], shares: list[float], folder: Path) -> None:

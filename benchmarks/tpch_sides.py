@@ -26,14 +26,14 @@ from benchmarks.spark_sides import AVAILABLE, Side, measured
 from benchmarks.tpch_data import KEYS, QUERIES, REPEATS
 from flo.spark.checkpoint.inspect import Checkpoint
 from flo.spark.session import embedded
-from tests.sql.tpc import WEIGHT, spark_text
+from tests.sql.tpc import WEIGHT, spark_text, tables_in
 
 Measured = dict[str, Any]
 
 
 def maintain(side: Side, name: str, text: str, results: Path) -> Measured:
     """Maintain a query: the time of each micro-batch, in ms, and the bytes of the state at the end."""
-    inputs = {table: side.stream(table) for table in KEYS if table in text}
+    inputs = {table: side.stream(table) for table in tables_in(text, KEYS)}
     started = time.perf_counter()
     views = flo.spark.views(side.spark, {name: text}, inputs)
     planned = time.perf_counter() - started

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -37,8 +37,13 @@ class Suite:
     """Whether an update keeps a column: of a table, its field and its position."""
 
     def tables_in(self, text: str) -> list[str]:
-        """Return the names of the tables that a query reads."""
-        return [name for name in self.tables if re.search(rf"\b{name}\b", text)]
+        return tables_in(text, self.tables)
+
+
+def tables_in(text: str, names: Iterable[str]) -> list[str]:
+    """Return which of these tables a query reads."""
+    read = {table.name for table in sqlglot.parse_one(text, read="spark").find_all(sqlglot.exp.Table)}
+    return [name for name in names if name in read]
 
 
 @lru_cache
@@ -104,7 +109,10 @@ def spark_text(spark: Any, text: str) -> str:
     limit = re.search(r"\blimit\s+\d+\s*$", text, re.IGNORECASE)
     if limit:
         positions = ", ".join(str(place) for place in range(1, len(columns) + 1))
-        text = f"{text[: limit.start()].rstrip()}, {positions} {limit.group()}"
+        before = text[: limit.start()].rstrip()
+        order = re.split(r"\border\s+by\b", before, flags=re.IGNORECASE)[-1]
+        has_order = order != before and order.count("(") == order.count(")")  # otherwise it is that of a subquery
+        text = f"{before}{', ' if has_order else ' ORDER BY '}{positions} {limit.group()}"
     if len(set(columns)) < len(columns):
         names = [name if columns.count(name) == 1 else f"{name}_{place}" for place, name in enumerate(columns)]
         text = f"SELECT * FROM ({text}) AS t({', '.join(f'`{name}`' for name in names)})"

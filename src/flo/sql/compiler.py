@@ -85,13 +85,16 @@ class Compiler:
         return self.project(stream, {**own_columns(stream), **more}) if more else stream
 
     def filtered(self, stream: Any, condition: Node) -> Any:
-        own = own_columns(stream)
-        stream, given = self._with_subqueries(stream, {"condition": condition})
-        expect_computable(given["condition"])
-        layout = Layout.of(kind_of(stream))
-        assert layout is not None
-        found = stream._then_named("sql", Filter(Expression(given["condition"], (layout,))))
-        return self.project(found, own)
+        """Return the rows that a condition holds for. What precedes a subquery is asked first: it needs no state."""
+        own, before, rest = own_columns(stream), *_split_at_subquery(condition)
+        for each in (before, rest):
+            if each is not None:
+                stream, given = self._with_subqueries(stream, {"condition": each})
+                expect_computable(given["condition"])
+                layout = Layout.of(kind_of(stream))
+                assert layout is not None
+                stream = stream._then_named("sql", Filter(Expression(given["condition"], (layout,))))
+        return self.project(stream, own)
 
     def _with_subqueries(self, stream: Any, given: dict[str, Node]) -> tuple[Any, dict[str, Node]]:
         """Return the rows with the value of each scalar subquery as a column, and the expressions that read it."""
@@ -103,15 +106,15 @@ class Compiler:
             key = f"{name}_key"
             rows = self.project(self._only_row(relation, name), {name: column(name, node.type, True), key: _ZERO})
             stream = self.extended(stream, {f"{HIDDEN}key": _ZERO})
-            stream = join_rows(stream, rows, f"{HIDDEN}key", key, "left", None, RIGHT, False)
+            stream = join_rows(stream, rows, f"{HIDDEN}key", key, "inner", None, RIGHT, False)
             found[node] = column(name, node.type, True)
         return stream, {name: replace_nodes(node, found) for name, node in given.items()}
 
     def _only_row(self, relation: Relation, name: str) -> Any:
-        """Return the row of a scalar subquery, with a column of this name. Several rows are an error."""
+        """Return one row with the value of a scalar subquery: null for no row. Several rows are an error."""
         (given,) = relation.columns
         rows = self.project(self.stream(relation), {name: given})
-        if plan.has_at_most_one_row(relation):
+        if plan.has_one_row(relation):
             return rows
         count = f"{name}_rows"
         found = rows.agg(**{name: AggregateSpec("max", (name,)), count: AggregateSpec("count", ())})
@@ -237,6 +240,20 @@ def _united(parts: list[Any]) -> Any:
     for part in parts[1:]:
         found = found.union(part)
     return found
+
+
+def _split_at_subquery(condition: Node) -> tuple[Node | None, Node | None]:
+    """Return a condition as two, both of which must hold: the first has no subqueries."""
+    if not plan.subqueries(condition):
+        return condition, None
+    if condition.name != "And":
+        return None, condition
+    left, right = condition.children
+    before, rest = _split_at_subquery(left)
+    if rest is not None:
+        return before, replace_nodes(condition, {left: rest})
+    first, second = _split_at_subquery(right)
+    return (before if first is None else replace_nodes(condition, {right: first})), second
 
 
 def expect_computable(node: Node) -> None:

@@ -161,21 +161,15 @@ def is_stateless(relation: Relation) -> bool:
     return not any(map(subqueries, nodes)) and is_stateless(relation.below)
 
 
-def has_at_most_one_row(relation: Relation) -> bool:
-    """Return whether a relation has at most one row, whatever its inputs hold."""
+def has_one_row(relation: Relation) -> bool:
+    """Return whether a relation always has one row, whatever its inputs hold."""
     match relation:
         case Aggregate():
             return not relation.groups
         case Constant():
-            return len(relation.rows) <= 1
-        case Limit() if relation.count is not None and relation.count <= 1:
-            return True
-        case Project() | Filter() | Window() | Limit():
-            return has_at_most_one_row(relation.below)
-        case Join() if relation.how in ("semi", "anti", "existence"):
-            return has_at_most_one_row(relation.left)
-        case Join():
-            return relation.how != "full" and all(map(has_at_most_one_row, (relation.left, relation.right)))
+            return len(relation.rows) == 1
+        case Project():
+            return has_one_row(relation.below)
     return False
 
 
