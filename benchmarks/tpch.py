@@ -88,7 +88,7 @@ def compare(scale: float, queries: list[str], shares: list[float], folder: Path)
     for query in queries:
         ours, theirs = found["flo"][query], found["spark"][query]
         if "failed" in ours:
-            rows.append([query, ours["failed"], *[""] * (len(shares) + 5)])
+            rows.append([query, ours["failed"], *[""] * (len(shares) + 6)])
             continue
         anew = statistics.median(theirs["batches"])
         # of each share the first micro-batch warms up
@@ -97,10 +97,10 @@ def compare(scale: float, queries: list[str], shares: list[float], folder: Path)
         size = f"{ours['state'] / input_bytes(data, texts[query]):.2f}"
         right = "yes" if is_right(folder, query, len(shares)) else "no"
         first = f"{ours['batches'][0] / 1e3:.1f} s"
-        more = [break_even(shares, seconds, anew), first, size, str(ours["stages"]), right]
+        more = [break_even(shares, seconds, anew), first, size, str(ours["stages"]), str(ours["sources"]), right]
         rows.append([query, f"{anew / 1e3:.2f} s", *cells, *more])
     columns = ["query", "anew", *(f"{share:.2%} changed" for share in shares)]
-    columns += ["break-even", "first load", "state / input", "stages", "right"]
+    columns += ["break-even", "first load", "state / input", "stages", "sources", "right"]
     table(f"TPC-H at scale {scale:g}: a micro-batch, and how many times as fast as anew", columns, rows)
 
 

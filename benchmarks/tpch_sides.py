@@ -8,6 +8,7 @@ Prints what it measured as a line of JSON, and writes the rows of each query to 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import time
@@ -50,9 +51,9 @@ def maintain(side: Side, name: str, text: str, results: Path) -> Measured:
             _write(pa.Table.from_pylist(kept, changes.drop_columns([WEIGHT]).schema), results, version // REPEATS - 1)
     checkpoint = Checkpoint(str(side.scratch / name))
     state = sum(each.bytes for each in checkpoint.sizes(checkpoint.versions()[-1]))
-    stages = views.explain().count("stage ")
+    stages = len(re.findall(r"^ *stage \d+,", views.explain(), re.MULTILINE))
     shutil.rmtree(side.scratch / name)
-    return {"batches": batches, "state": state, "planned": planned, "stages": stages}
+    return {"batches": batches, "state": state, "planned": planned, "stages": stages, "sources": len(views._frames)}
 
 
 def recompute(side: Side, name: str, text: str, results: Path) -> Measured:
