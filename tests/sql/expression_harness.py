@@ -53,7 +53,7 @@ def plan_all(spark: Any, expressions: Sequence[str], table: pa.Table) -> list[Pl
         try:
             frame = spark.sql(f"SELECT {columns} FROM extremes")
             native = items_of(frame._jdf.queryExecution().optimizedPlan().projectList())
-            relation = read_frame(frame, {number: "extremes"}).relation
+            relation = read_frame(frame, {number: "extremes"})
             assert isinstance(relation, plan.Project)
             return [
                 Planned(text, named.given, given)

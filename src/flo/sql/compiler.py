@@ -103,17 +103,23 @@ class Compiler:
         return self.project(stream, {**own_columns(stream), **more}) if more else stream
 
     def filtered(self, stream: Any, condition: Node) -> Any:
-        own = own_columns(stream)
-        stream, given = self._with_subqueries(stream, {**own, f"{HIDDEN}where": condition})
+        """Return the rows that a condition holds for. What precedes a subquery is asked first: it needs no state."""
+        own, before, rest = own_columns(stream), *_split_at_subquery(condition)
+        for each in (before, rest):
+            if each is not None:
+                stream = self._where(stream, each)
+        return self.project(stream, own)
+
+    def _where(self, stream: Any, condition: Node) -> Any:
+        name = f"{HIDDEN}where"
+        stream, given = self._with_subqueries(stream, {**own_columns(stream), name: condition})
         stream, given = self._with_native(stream, given)
-        condition = given[f"{HIDDEN}where"]
-        if self._runs_natively(stream, [condition]):
-            return self.project(self._native(stream, Kept(condition)), own)
-        expect_computable(condition)
+        if self._runs_natively(stream, [given[name]]):
+            return self._native(stream, Kept(given[name]))
+        expect_computable(given[name])
         layout = Layout.of(kind_of(stream))
         assert layout is not None
-        found = stream._then_named("sql", Filter(Expression(condition, (layout,))))
-        return self.project(found, own)
+        return stream._then_named("sql", Filter(Expression(given[name], (layout,))))
 
     def condition(self, stream: Any, condition: Node) -> tuple[Any, Node]:
         """Return the rows with the values of subqueries as columns, and the condition that reads them."""
@@ -174,19 +180,22 @@ class Compiler:
         for node in asked:
             self._subqueries += 1
             name, relation = f"{HIDDEN}subquery{self._subqueries}", node.option("relation")
-            rows = self.project(self.stream(relation), {name: relation.columns[0], f"{name}_key": _ZERO})
-            if not plan.has_one_row(relation):
-                rows = self._expecting_one_row(rows, name, f"{name}_key", node.type)
+            key = f"{name}_key"
+            rows = self.project(self._only_row(relation, name), {name: column(name, node.type, True), key: _ZERO})
             stream = self.extended(stream, {f"{HIDDEN}key": _ZERO})
-            stream = join_rows(stream, rows, f"{HIDDEN}key", f"{name}_key", "left", None, RIGHT, False)
+            stream = join_rows(stream, rows, f"{HIDDEN}key", key, "inner", None, RIGHT, False)
             found[node] = column(name, node.type, True)
         return stream, {name: replace_nodes(node, found) for name, node in given.items()}
 
-    def _expecting_one_row(self, rows: Any, name: str, key: str, kind: pa.DataType) -> Any:
-        """Return the only row; it is an error to have several."""
-        count, value = f"{name}_count", f"{name}_value"
-        found = rows.group_by(key).agg(**{count: AggregateSpec("count"), value: AggregateSpec("min", (name,))})
-        return self.project(found, {name: one_row(value, count, kind), key: column(key, pa.int32(), False)})
+    def _only_row(self, relation: Relation, name: str) -> Any:
+        """Return one row with the value of a scalar subquery: null for no row. Several rows are an error."""
+        (given,) = relation.columns
+        rows = self.project(self.stream(relation), {name: given})
+        if plan.has_one_row(relation):
+            return rows
+        count = f"{name}_rows"
+        found = rows.agg(**{name: AggregateSpec("max", (name,)), count: AggregateSpec("count", ())})
+        return self.project(found, {name: one_row(name, count, given.type)})
 
     # Relations
 
@@ -341,6 +350,20 @@ def _united(parts: list[Any]) -> Any:
     for part in parts[1:]:
         found = found.union(part)
     return found
+
+
+def _split_at_subquery(condition: Node) -> tuple[Node | None, Node | None]:
+    """Return a condition as two, both of which must hold: the first has no subqueries."""
+    if not plan.subqueries(condition):
+        return condition, None
+    if condition.name != "And":
+        return None, condition
+    left, right = condition.children
+    before, rest = _split_at_subquery(left)
+    if rest is not None:
+        return before, replace_nodes(condition, {left: rest})
+    first, second = _split_at_subquery(right)
+    return (before if first is None else replace_nodes(condition, {right: first})), second
 
 
 def expect_computable(node: Node) -> None:

@@ -169,18 +169,14 @@ def is_stateless(relation: Relation) -> bool:
 
 
 def has_one_row(relation: Relation) -> bool:
-    """Return whether it never has more than one row."""
+    """Return whether a relation always has one row, whatever its inputs hold."""
     match relation:
         case Aggregate():
             return not relation.groups
-        case Limit():
-            return relation.count in (0, 1) or has_one_row(relation.below)
         case Constant():
-            return len(relation.rows) <= 1
-        case Project() | Filter() | Window():
+            return len(relation.rows) == 1
+        case Project():
             return has_one_row(relation.below)
-        case Join():
-            return has_one_row(relation.left) and (relation.how in ("semi", "anti") or has_one_row(relation.right))
     return False
 
 
