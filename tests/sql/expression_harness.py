@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from flo.columns.evaluation import Rows
 from flo.sql import plan
-from flo.sql.catalyst import UnsupportedQueryError, items_of, read_frame, stand_in
+from flo.sql.catalyst import UnsupportedQueryError, items_of, stand_in
 from flo.sql.nodes import Node, SqlError, evaluate
+from flo.sql.plan_reader import read_frame
 from flo.sql.query import planning_session
 from tests.sql.extremes import TYPES
 

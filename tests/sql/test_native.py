@@ -12,8 +12,9 @@ import pytest
 import flo
 import flo.spark
 from flo.sql import plan
-from flo.sql.catalyst import UnsupportedQueryError, read_frame, stand_in
+from flo.sql.catalyst import UnsupportedQueryError, stand_in
 from flo.sql.native import Segment, can_run_natively
+from flo.sql.plan_reader import read_frame
 from flo.sql.query import planning_session
 from tests.sql.maintained_views import SCHEMA, register_functions, rows_of, rows_of_view
 
