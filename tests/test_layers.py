@@ -94,9 +94,9 @@ def test_what_is_imported_from_outside():
         allowed = set(sys.stdlib_module_names) | {"flo"}
         if not is_in(path, "core"):  # core needs nothing but the standard library
             allowed |= ALLOWED_OUTSIDE | EXTRAS
-        if is_in(path, "columns", "tables", "spark"):
+        if is_in(path, "columns", "sql", "tables", "spark"):
             allowed |= FOR_TABLES
-        if is_in(path, "spark"):
+        if is_in(path, "sql", "spark"):
             allowed |= {"pyspark"}
         if name_of(path) == FOR_PYTEST:
             allowed |= {"pytest"}
