@@ -127,7 +127,7 @@ IN_SET = {
     Family.TIMESTAMP: (
         "ts",
         [
-            *(f"timestamp'2024-03-30 0{each}:30:00'" for each in range(10)),
+            *(f"timestamp'2024-03-30 {each}:15:00.5'" for each in range(10, 20)),
             "timestamp'1970-01-01 01:00:00'",
             "timestamp'2024-10-27 01:30:00'",
         ],

@@ -46,7 +46,7 @@ class Zone:
         return self.offsets[np.searchsorted(self.changes, self._in_table(instants), side="right")]
 
     def of(self, local: Integers) -> Integers:
-        """Return the offsets of local times; a time that is skipped or occurs twice has the offset before the change."""
+        """Return the offsets of local times; one that is skipped or occurs twice has the offset before the change."""
         local_changes = self.changes + np.maximum(self.offsets[:-1], self.offsets[1:])
         return self.offsets[np.searchsorted(local_changes, self._in_table(local), side="right")]
 
