@@ -126,7 +126,11 @@ IN_SET = {
     Family.DATE: ("date", [f"date'2024-02-{each}'" for each in range(18, 30)]),
     Family.TIMESTAMP: (
         "ts",
-        [*(f"timestamp'2024-03-31 0{each}:30:00'" for each in range(10)), "timestamp'1970-01-01 01:00:00'"],
+        [
+            *(f"timestamp'2024-03-30 {each}:15:00.5'" for each in range(10, 20)),
+            "timestamp'1970-01-01 01:00:00'",
+            "timestamp'2024-10-27 01:30:00'",
+        ],
     ),
     Family.LOCAL: (
         "ntz",

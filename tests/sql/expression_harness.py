@@ -177,7 +177,7 @@ class RowByRow:
 
 def condition_of(error: Any) -> str:
     """Return the name of an error of Spark."""
-    if hasattr(error, "getCondition"):
-        return str(error.getCondition())
-    cause = getattr(error, "java_exception", None)
-    return str(cause.getCondition()) if hasattr(cause, "getCondition") else repr(error)[:200]
+    found = error.getCondition() if hasattr(error, "getCondition") else None
+    if found is None and type(error).__name__ == "ArithmeticException":
+        return "ARITHMETIC_OVERFLOW"  # Java's own error has no name
+    return str(found or repr(error)[:200])

@@ -152,6 +152,14 @@ def _nodes_in(part: object) -> list[Node]:
     return []
 
 
+def expressions_in(relation: Relation) -> list[Node]:
+    """Return the expressions of a relation; of a generator its arguments."""
+    if isinstance(relation, Generate):
+        return list(relation.generator.children)
+    parts = {name: part for name, part in vars(relation).items() if name != "columns"}
+    return _nodes_in(tuple(parts.values()))
+
+
 def is_stateless(relation: Relation) -> bool:
     """Return whether it is an input, or made of one row by row: by projections, filters and generators."""
     match relation:

@@ -206,9 +206,10 @@ def _decimal_sign(node: Node, data: pa.Array, name: str) -> Data:
         more = len(str(abs(value))) - 34
         if more <= 0:
             return -value
-        whole, rest = divmod(abs(value), 10**more)
-        whole += 2 * rest > 10**more or (2 * rest == 10**more and whole % 2)
-        return whole * 10**more * (-1 if value > 0 else 1)
+        unit: int = 10**more
+        whole, rest = divmod(abs(value), unit)
+        whole += 2 * rest > unit or (2 * rest == unit and whole % 2)
+        return whole * unit * (-1 if value > 0 else 1)
 
     values = decimals.integers(data, len(data))
     change = negated if name == "negate" else lambda value: negated(value) if value < 0 else value
@@ -221,7 +222,7 @@ def _as_micros(function: Any, node: Node, operands: list[Data]) -> Data:
     try:
         return pc.cast(function(*(pc.cast(each, pa.int64()) for each in operands)), node.type)
     except pa.ArrowInvalid:
-        raise SqlError("INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION", "overflow of an interval") from None
+        raise SqlError("INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION", "overflow of an interval") from None
 
 
 def _shift(name: str) -> Compute:
@@ -247,10 +248,11 @@ def _bits(function: Any) -> Compute:
 
 
 _INTEGERS = of(Family.INTEGER, Family.INTEGER)
+_INTERVALS = of(Family.INTERVAL, Family.INTERVAL, modes=(ANSI, LEGACY))
 declare(
     "Add",
     "{} + {}",
-    twice(*NUMBERS, Family.INTERVAL),
+    [*twice(*NUMBERS), _INTERVALS],
     _checked("add", decimals.add, _added_wrong),
     modes=MODES,
     try_sql="try_add({}, {})",
@@ -258,7 +260,7 @@ declare(
 declare(
     "Subtract",
     "{} - {}",
-    twice(*NUMBERS, Family.INTERVAL),
+    [*twice(*NUMBERS), _INTERVALS],
     _checked("subtract", lambda node, a, b: decimals.add(node, a, b, subtract=True), _subtracted_wrong),
     modes=MODES,
     try_sql="try_subtract({}, {})",

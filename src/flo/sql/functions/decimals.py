@@ -4,8 +4,8 @@ Spark rounds products to 38 digits and quotients to 38 places before it rounds t
 columns take the fast path if the numbers in them are small enough that this makes no difference; otherwise each row is
 computed with Python's integers.
 
-Arrow's division of 256 bits is wrong for some divisors of more than 32 bits (seen in version 26). So it divides by powers
-of ten in steps of nine digits here, and other quotients are checked.
+Arrow's division of 256 bits is wrong for some divisors of more than 32 bits (seen in version 26). So it divides by
+powers of ten in steps of nine digits here, and other quotients are checked.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def drop_digits(data: pa.Array, count: int, mode: str) -> pa.Array:
     whole = _truncated(data, count)
     if mode == "trunc":
         return whole
-    rest = pc.subtract(rescaled(data, WIDEST - 1, 0), _times(whole, count, WIDEST - 1))
+    rest = pc.subtract(rescaled(data, WIDEST - 1, 0), rescaled(_times(whole, count, WIDEST - 1), WIDEST - 1, 0))
     match mode:
         case "ceil":
             more = pc.if_else(pc.greater(rest, _whole(0)), _whole(1), _whole(0))

@@ -6,6 +6,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -91,6 +95,26 @@ def saturated(data: pa.Array, kind: pa.DataType) -> pa.Array:
     found = pc.cast(pc.if_else(odd, 0.0, data), kind)
     found = pc.if_else(high, pa.scalar(most, kind), found)
     return pc.if_else(low, pa.scalar(least, kind), found)
+
+
+def nearest(above: int, below: int) -> float:
+    """Return the float that is nearest to a fraction; Python divides integers exactly."""
+    try:
+        return above / below
+    except OverflowError:
+        return float("inf") if above > 0 else float("-inf")
+
+
+def nearest_single(above: int, below: int) -> Any:
+    """Return the float of 32 bits that is nearest to a fraction: first rounded to 64 bits, to odd, and then to 32."""
+    value = nearest(above, below)
+    if np.isfinite(value) and value:
+        exact, found = Fraction(above, below), Fraction(value)
+        bits = np.float64(value).view(np.int64)
+        if found != exact and not bits & 1:
+            value = float(np.nextafter(value, np.inf if exact > found else -np.inf))
+    with np.errstate(all="ignore"):
+        return np.float32(value)
 
 
 def _sign(node: Node, operands: list[Data]) -> Data:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from flo.sql.functions import decimals
 from flo.sql.functions.calendar import days_from_date, fields_of_days, is_date
+from flo.sql.functions.rounding import nearest, nearest_single
 from flo.sql.functions.zones import LOCAL, to_local
 from flo.sql.nodes import Node, SqlError
 from flo.sql.registry import LEGACY, Family, family_of, of
@@ -99,8 +100,6 @@ def _parse_boolean(text: str, node: Node) -> bool | None:
 
 
 def _parse_float(text: str, node: Node) -> Any:
-    from flo.sql.functions.casts import nearest, nearest_single
-
     near = nearest if pa.types.is_float64(node.type) else nearest_single
     text = text.strip(JAVA_BLANK)
     match = _FLOAT.fullmatch(text)

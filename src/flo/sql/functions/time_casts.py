@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from flo.sql.functions.rounding import saturated
 from flo.sql.functions.zones import INSTANT, LOCAL, days_of, to_instants, to_local
 from flo.sql.nodes import Node, SqlError
-from flo.sql.registry import Family, family_of, of
+from flo.sql.registry import LEGACY, Family, family_of, of
 
 TIMES = {Family.DATE, Family.TIMESTAMP, Family.LOCAL}
 SECOND = 1_000_000
@@ -70,8 +70,11 @@ def _of_float_seconds(node: Node, data: pa.Array) -> pa.Array:
     if node.ansi:
         if pc.any(odd, min_count=0).as_py():
             raise SqlError("CAST_INVALID_INPUT", "a float is not a number of seconds")
-        if pc.any(pc.greater(pc.abs(micros), float(2**63)), min_count=0).as_py():
-            raise SqlError("CAST_OVERFLOW", "a float does not fit into a timestamp")
+    beyond = pc.greater(pc.abs(micros), float(2**63))
+    if node.ansi and pc.any(beyond, min_count=0).as_py():
+        raise SqlError("CAST_OVERFLOW", "a float does not fit into a timestamp")
+    if node.option("mode") != LEGACY:
+        odd = pc.or_(odd, beyond)
     found = pc.cast(saturated(micros, pa.int64()), INSTANT)
     return pc.if_else(odd, pa.scalar(None, INSTANT), found)
 

@@ -26,22 +26,32 @@ LOCAL = pa.timestamp("us")
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
 """Microseconds of a second and of a day."""
-CYCLE, CYCLE_DAYS = 400, 146_097
-"""The Gregorian calendar repeats after so many years, which have so many days."""
-LAST_YEAR = 9999
+CYCLE = 146_097 * DAY
+"""The days of the year repeat after 400 years."""
+Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Zone:
-    """When the clocks change, in microseconds of UTC, and the offsets before, between and after the changes."""
+    """When the clocks change, in microseconds of UTC, and the offsets before, between and after the changes.
 
-    changes: npt.NDArray[np.int64]
-    offsets: npt.NDArray[np.int64]
+    From `base` on they repeat with the calendar; the changes of the first such cycle are here."""
 
-    @property
-    def local_changes(self) -> npt.NDArray[np.int64]:
-        """The local times from which the next offset counts; a time that is skipped or occurs again has the last."""
-        return self.changes + np.maximum(self.offsets[:-1], self.offsets[1:])
+    changes: Integers
+    offsets: Integers
+    base: int
+
+    def at(self, instants: Integers) -> Integers:
+        """Return the offsets at instants."""
+        return self.offsets[np.searchsorted(self.changes, self._in_table(instants), side="right")]
+
+    def of(self, local: Integers) -> Integers:
+        """Return the offsets of local times; one that is skipped or occurs twice has the offset before the change."""
+        local_changes = self.changes + np.maximum(self.offsets[:-1], self.offsets[1:])
+        return self.offsets[np.searchsorted(local_changes, self._in_table(local), side="right")]
+
+    def _in_table(self, times: Integers) -> Integers:
+        return np.where(times >= self.base + CYCLE, self.base + (times - self.base) % CYCLE, times)
 
 
 @lru_cache(maxsize=64)
@@ -49,11 +59,13 @@ def zone_of(name: str) -> Zone:
     """Return a time zone: a name of the tz database, or an offset such as +02:00."""
     if name[0] in "+-":
         seconds = int(name[1:3]) * 3600 + int(name[4:6]) * 60
-        return Zone(np.zeros(0, np.int64), np.array([seconds * (-1 if name[0] == "-" else 1) * SECOND]))
+        return Zone(np.zeros(0, np.int64), np.array([seconds * (-1 if name[0] == "-" else 1) * SECOND]), 0)
     changes, offsets = _read(name)
-    later = _changes_by_rule(name, changes[-1] if changes else -(2**62))
+    last = max(changes[-1] if changes else 0, 0)
+    later = _changes_by_rule(name, last)
     changes, offsets = changes + [at for at, _ in later], offsets + [offset for _, offset in later]
-    return Zone(np.array(changes, np.int64) * SECOND, np.array(offsets, np.int64) * SECOND)
+    base = (last + 2 * 366 * 86_400) * SECOND
+    return Zone(np.array(changes, np.int64) * SECOND, np.array(offsets, np.int64) * SECOND, base)
 
 
 def _read(name: str) -> tuple[list[int], list[int]]:
@@ -81,9 +93,9 @@ def _file(name: str) -> bytes:
 
 
 def _changes_by_rule(name: str, last: int) -> list[tuple[int, int]]:
-    """Return the changes after the last one of the file, with the offsets after them.
+    """Return the changes after the last one of the file, with the offsets after them, for more than one cycle.
 
-    The rule repeats each year, so days of the week repeat with the calendar."""
+    The rule at the end of the file has at most two changes a year, months apart."""
     zone = zoneinfo.ZoneInfo(name)
     epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -91,43 +103,34 @@ def _changes_by_rule(name: str, last: int) -> list[tuple[int, int]]:
         found: Any = (epoch + datetime.timedelta(seconds=at)).astimezone(zone).utcoffset()
         return int(found.total_seconds())
 
-    first = max((epoch + datetime.timedelta(seconds=max(last, 0))).year, 1970)
-    begin = int((datetime.datetime(first, 1, 1, tzinfo=datetime.UTC) - epoch).total_seconds())
-    months = [begin + CYCLE_DAYS * 86_400 * each // (CYCLE * 12) for each in range(CYCLE * 12 + 13)]
     found = []
-    for low, high in pairwise(months):
-        if high <= last or (before := offset(max(low, last))) == offset(high):
+    for low, high in pairwise(range(last, last + CYCLE // SECOND + 4 * 366 * 86_400, 28 * 86_400)):
+        if (before := offset(low)) == offset(high):
             continue
-        low = max(low, last)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if offset(middle) == before else (low, middle)
         found.append((high, offset(high)))
-    period = CYCLE_DAYS * 86_400
-    cycle = [each for each in found if each[0] < found[0][0] + period] if found else []
-    repeats = range((LAST_YEAR - first) // CYCLE + 1)
-    return [(at + turn * period, offset) for turn in repeats for at, offset in cycle]
+    return found
 
 
-def _numbers(times: pa.Array) -> npt.NDArray[np.int64]:
+def _numbers(times: pa.Array) -> Integers:
     return np.asarray(pc.cast(times, pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
 
 
-def _moved(times: pa.Array, offsets: npt.NDArray[np.int64], kind: pa.DataType) -> pa.Array:
+def _moved(times: pa.Array, offsets: Integers, kind: pa.DataType) -> pa.Array:
     found = pa.array(_numbers(times) + offsets)
     return pc.cast(pc.if_else(times.is_valid(), found, pa.scalar(None, pa.int64())), kind)
 
 
 def to_local(instants: pa.Array, name: str) -> pa.Array:
     """Return the local times of instants."""
-    zone = zone_of(name)
-    return _moved(instants, zone.offsets[np.searchsorted(zone.changes, _numbers(instants), side="right")], LOCAL)
+    return _moved(instants, zone_of(name).at(_numbers(instants)), LOCAL)
 
 
 def to_instants(local: pa.Array, name: str) -> pa.Array:
     """Return the instants of local times."""
-    zone = zone_of(name)
-    return _moved(local, -zone.offsets[np.searchsorted(zone.local_changes, _numbers(local), side="right")], INSTANT)
+    return _moved(local, -zone_of(name).of(_numbers(local)), INSTANT)
 
 
 def days_of(local: pa.Array) -> pa.Array:
