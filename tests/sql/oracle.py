@@ -68,7 +68,8 @@ _BY_NAME = {
 }
 _DECIMALS = ("0.00", "1.10", "1.10", "-2.50", "3.33", "99999999.99")
 DELTAS = 4
-TABLE = re.compile(rf"\b(FROM|JOIN) ({'|'.join(SCHEMAS)})\b")
+TABLE = re.compile(rf"\b(FROM|JOIN) ({'|'.join(SCHEMAS)})\b( q\d+)?")
+"""A table in a query, with its alias."""
 
 
 def _value(rng: random.Random, field: pa.Field) -> Any:
@@ -138,6 +139,16 @@ def bag_of(table: pa.Table) -> Counter[Any]:
     return found
 
 
+def tables_of(text: str) -> tuple[str, ...]:
+    """Return the tables that a query reads."""
+    return tuple(sorted({name for _, name, _ in TABLE.findall(text)}))
+
+
+def _after(text: str, number: int) -> str:
+    """Return a query that reads the tables as they are after a delta."""
+    return TABLE.sub(lambda found: f"{found[1]} {found[2]}_{number}{found[3] or f' AS {found[2]}'}", text)
+
+
 class Batch:
     """Batch Spark with the rows of each table as they are after each delta: `t_0`, `t_1` and so on."""
 
@@ -163,7 +174,7 @@ class Batch:
 
     def results(self, text: str) -> list[tuple[pa.Schema, Counter[Any]] | str]:
         """Return the rows after each delta with their types, or the name of the error."""
-        texts = [TABLE.sub(rf"\1 \2_{number}", text) for number in range(DELTAS)]
+        texts = [_after(text, number) for number in range(DELTAS)]
         versions = [f"(SELECT {number} AS version, * FROM ({each}))" for number, each in enumerate(texts)]
         together = self._result(" UNION ALL ".join(versions))
         if isinstance(together, str):  # one of them fails
@@ -175,6 +186,7 @@ class Batch:
         return [(pa.schema(list(schema)[1:]), each) for each in found]
 
     def _result(self, text: str) -> tuple[pa.Schema, Counter[Any]] | str:
+        from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 
         try:
@@ -183,6 +195,9 @@ class Batch:
             return pa.schema(kinds), bag_of(frame.toArrow())
         except PySparkException as error:
             return str(error.getCondition())
+        except Py4JJavaError as error:  # while rows are sent
+            found = re.search(r"\[([A-Z_.]+)\]", str(error))
+            return found[1] if found else str(error)
 
 
 def make_flow(text: str, schemas: Mapping[str, pa.Schema] = SCHEMAS) -> Any:
@@ -202,6 +217,7 @@ def maintained(text: str, deltas: list[dict[str, pa.Table]], tables: tuple[str, 
     for delta in deltas:
         try:
             loop.push(**{name: delta[name] for name in tables})
+            loop.run()  # an aggregate of no rows is a row
             changes = loop.pull("out")
         except flo.FloError as error:
             return [*found, _condition(error)]

@@ -115,8 +115,8 @@ def duplicates_by_some_columns(spark: Any) -> None:
 
 
 def watermark(spark: Any) -> None:
-    rows, inputs = _frames(spark)
-    _views(spark, rows.withWatermark("at", "1 minute").groupBy("shop").count(), inputs)
+    rows = spark.readStream.format("rate").load()
+    _views(spark, rows.withWatermark("timestamp", "1 minute").groupBy("value").count(), {"rows": rows})
 
 
 def frame_that_is_not_an_input(spark: Any) -> None:

@@ -27,6 +27,7 @@ from flo.sql.nodes import column
 from flo.sql.plan import Relation
 from flo.sql.plan_reader import read_frame
 from flo.sql.query import expect_distinct, planned, planning_session
+from flo.sql.rejections import reject
 from flo.tables.io.files import WEIGHTS
 from flo.values.weighted import ZSet
 
@@ -228,6 +229,8 @@ def _over_stand_ins(
                 renamed = [catalyst.alias(column, like) for column, like in columns]
                 return catalyst.logical.Project(catalyst.list(renamed), fresh)
         below = items_of(node.children())
+        if node.nodeName() == "EventTimeWatermark":
+            raise reject("EventTimeWatermark")  # Spark drops it, as the stand-ins are not streaming
         if not below:
             raise TypeMismatch(
                 "a DataFrame reads something that is none of the inputs", facts=(("it reads", node.simpleString(80)),)

@@ -47,7 +47,8 @@ def rejected_aggregate(function: Node, distinct: bool = False) -> UnsupportedQue
         reason = "a sketch cannot be updated when rows are deleted"
     else:
         reason = "Flo does not maintain this aggregate"
-    return UnsupportedQueryError(function.name, reason, function.described, REWRITES.get(function.name))
+    own = ("group_by(…).agg(name=flo.linear(…))", "an aggregate of your own, after `flow.sql`")
+    return UnsupportedQueryError(function.name, reason, function.described, REWRITES.get(function.name, own))
 
 
 class Aggregates:

@@ -40,6 +40,7 @@ WITHOUT_PARAMETERS = ("CaseWhen", "In", "Coalesce", "Concat", "Count", "WindowSp
 """Classes that have nothing besides operands, though in lists."""
 _NUMBERS, _ADDRESSES = re.compile(r"#\d+L?"), re.compile(r"@[0-9a-f]+\b")
 """The numbers of columns, and the addresses of objects: both differ from one run to the next."""
+STRUCTS = ("array(struct(key, value))", "columns have numbers, strings, times, arrays and structs")
 MODES = ("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod", "Cast")
 """Classes that have an evaluation mode: ANSI, LEGACY or TRY."""
 CHECKED = ("UnaryMinus", "Abs", "Ceil", "Floor", "GetArrayItem", "ElementAt", "MakeDate")
@@ -125,7 +126,7 @@ def expect_columns(columns: tuple[Node, ...]) -> None:
                     name,
                     ("lower(name)", "to compare without case"),
                 )
-            raise UnsupportedQueryError("type", "columns do not have this type", name)
+            raise UnsupportedQueryError("type", "columns do not have this type", name, STRUCTS)
 
 
 @dataclass(frozen=True)
@@ -367,7 +368,7 @@ def plain_value(value: Any, jvm_type: Any) -> Any:
     if name in ("timestamp", "timestamp_ntz"):
         zone = datetime.UTC if name == "timestamp" else None
         return datetime.datetime(1970, 1, 1, tzinfo=zone) + datetime.timedelta(microseconds=int(value))
-    if name.startswith("interval"):
+    if name.startswith("interval "):  # not those of months, days and microseconds
         months = "month" in name or "year" in name
         return pa.MonthDayNano([int(value), 0, 0]) if months else datetime.timedelta(microseconds=int(value))
     if name == "array":

@@ -128,10 +128,10 @@ class _Reader(ExpressionReader):
         return plan.Join(columns, left, right, how, condition)
 
     def _aggregate(self, node: Any) -> Relation:
-        below = self._below(node)
         keys = items_of(node.groupingExpressions())
         if any(_is_session(each) for each in keys):
-            raise reject("session_window", node.simpleString(80))
+            raise reject("session_window")
+        below = self._below(node)
         groups = tuple(self.expression(each) for each in keys)
         given = tuple(self._named(each) for each in items_of(node.aggregateExpressions()))
         return plan.Aggregate(tuple(each.column for each in given), below, groups, given)

@@ -45,7 +45,7 @@ def sql_text(node: Node) -> str:
     """Return an expression as text. Conversions, and what Spark adds by itself, are left out."""
     match node.name:
         case "AttributeReference":
-            return node.column
+            return node.column.replace("==", "#")
         case "Literal":
             value = node.option("value")
             return "NULL" if value is None else repr(value) if isinstance(value, str) else str(value)

@@ -60,13 +60,6 @@ class _Windows:
     def _window(self, function: Node, frame: tuple[str, Any, Any]) -> Node:
         where = None
         if function.name == "AggregateExpression":
-            if function.option("distinct"):
-                raise UnsupportedQueryError(
-                    "WindowExpression",
-                    "Flo does not maintain DISTINCT in a window",
-                    function.described,
-                    ("JOIN (SELECT key, count(DISTINCT x) FROM … GROUP BY key)", "an aggregate of each partition"),
-                )
             function, *condition = function.children
             where = self._argument(condition[0]) if condition else None
         if function.name in RANKS:
@@ -101,7 +94,7 @@ class _Windows:
                     return self._framed(name, [of], where, frame, function.type)
                 spec = WindowSpec(f"{name}_value", self._argument(of), (), **self._frame(frame))
                 return self._add(spec, function.type)
-        instead = None
+        instead = ("JOIN (SELECT key, … FROM … GROUP BY key)", "an aggregate of each partition")
         if function.option("ignore_nulls"):
             instead = (
                 "last(x) IGNORE NULLS OVER (… ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)",
