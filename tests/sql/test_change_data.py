@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import PySparkException
 
 import flo
 import flo.spark
@@ -19,8 +20,16 @@ USERS = pa.schema([("id", pa.int64()), ("city", pa.string()), ("age", pa.int32()
 USERS_DDL = "id long, city string, age int, op string"
 
 
-def rows(table: Any) -> Counter[Any]:
-    return Counter(map(tuple, table.collect()))
+def rows(frame: Any) -> Counter[Any]:
+    return Counter(map(tuple, frame.collect()))
+
+
+def total(frame: Any) -> dict[Any, int]:
+    """The sums of weights: equal rows may come from several shards."""
+    found: Counter[Any] = Counter()
+    for *row, weight in frame.collect():
+        found[tuple(row)] += weight
+    return {row: weight for row, weight in found.items() if weight}
 
 
 def test_upserts_are_replaced_before_they_are_filtered(spark: Any, tmp_path: Path) -> None:
@@ -81,7 +90,7 @@ def test_delta_s_change_data_feed(spark: Any) -> None:
     found = flo.spark.changes_of_delta(feed(spark, *changes))
     assert found.schema.simpleString() == "struct<id:bigint,name:string,_weight:bigint>"
     views = flo.spark.views(spark, {"users": "SELECT id, name FROM changes"}, {"changes": found})
-    assert rows(views.run()["users"]) == {(1, "Anne", 1): 1, (3, None, 1): 1}
+    assert total(views.run()["users"]) == {(1, "Anne"): 1, (3, None): 1}
     for kind in ("truncate", None):
         views = flo.spark.views(
             spark,
@@ -124,7 +133,7 @@ def test_debezium_s_envelopes(spark: Any) -> None:
     found = debezium(spark, *values)
     assert found.schema.simpleString() == "struct<id:bigint,name:string,at:timestamp,_weight:bigint>"
     views = flo.spark.views(spark, {"users": "SELECT id, name, at FROM users"}, {"users": found})
-    assert rows(views.run()["users"]) == {(1, "Anne", NEW_YEAR, 1): 1, (2, None, None, 1): 1}
+    assert total(views.run()["users"]) == {(1, "Anne", NEW_YEAR): 1, (2, None, None): 1}
     texts = debezium(spark, *(value and value.encode() for value in values), kind="binary")
     assert rows(texts) == rows(found)
 
@@ -157,10 +166,8 @@ def test_envelopes_that_are_structs(spark: Any) -> None:
     ids=["no JSON", "another type", "truncate", "no operation", "no old row", "no new row", "time as a number"],
 )
 def test_an_envelope_that_cannot_be_read(spark: Any, value: str, reason: str) -> None:
-    found = debezium(spark, envelope("c", None, ANN), value)
-    views = flo.spark.views(spark, {"ids": "SELECT id FROM users"}, {"users": found})
-    with pytest.raises(flo.ElementError, match=f"a change cannot be read: {reason}") as caught:
-        views.run()
+    with pytest.raises(PySparkException, match=f"a change cannot be read: {reason}") as caught:
+        debezium(spark, envelope("c", None, ANN), value).select("id").collect()
     assert value in str(caught.value)
 
 
