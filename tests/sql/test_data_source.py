@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -135,9 +136,8 @@ def test_tables_of_the_catalog(spark: Any, tmp_path: Path) -> None:
 
 
 CONDITIONS = (
-    "shop = 'b'", "shop <> 'b'", "shop <=> 'b'", "shop <=> null", "not (shop <=> null)", "shop in ('a', 'b')",
-    "shop not in ('a', 'c')", "shop not in ('a', null)", "shop is null", "shop is not null", "price > 6", "price >= 6",
-    "price < 7 and shop >= 'a'", "not price <= 6", "price in (1, 8, null)", "tenth = 60", "tenth is null",
+    "shop = 'b'", "not (shop <=> null)", "shop not in ('a', 'c')", "shop is null", "price > 6 and shop >= 'a'",
+    "not price <= 6", "price in (1, 8, null)", "tenth = 60",
 )  # fmt: skip
 
 
@@ -227,7 +227,7 @@ def test_changes_lead_from_version_to_version(tmp_path: Path, monkeypatch: pytes
     for name in views.names:
         states = [views.view(name, version) for version in range(6)]
         contents = [without_zeros(weights(state.parts())) for state in states]
-        for place, (one, other) in enumerate(zip(states, states[1:], strict=False)):
+        for place, (one, other) in enumerate(pairwise(states)):
             moved = Counter(contents[place])
             moved.update(weights(other.parts(one)))
             assert without_zeros(moved) == contents[place + 1], name
