@@ -20,7 +20,7 @@ from flo.spark.driver.query import Query
 from flo.spark.on_spark import OnSpark
 from flo.sql import plan
 from flo.sql.catalyst import expect_columns, items_of, leaves_of, number_of, read_frame, stand_in
-from flo.sql.compiler import Made, compile_query
+from flo.sql.compiler import Compiler
 from flo.sql.native import Catalyst, Chain, Kept, Projected, Step, describe_steps, shown_steps
 from flo.sql.nodes import column
 from flo.sql.plan import Relation
@@ -58,7 +58,7 @@ class Views:
         self._frames: dict[str, DataFrame] = {}
         self._described: dict[str, str] = {}
         self._shown: dict[str, str] = {}
-        made: Made = {}
+        compiler = Compiler({}, spark)
         with planning_session(spark) as planner:
             numbers = {stand_in(planner, name, _row_schema(frame)): name for name, frame in inputs.items()}
             empty = planner.sparkContext.emptyRDD()
@@ -71,9 +71,8 @@ class Views:
                 relation = read_frame(frame, numbers)
                 _expect_no_weights(name, relation)
                 for segment in _segments(relation):
-                    if (known := plan.canonical(segment)) not in made:
-                        made[known] = self._input(segment), segment.columns
-                self.flow.output(name, compile_query(relation, {}, spark, tuple(frame.columns), made))
+                    compiler.shared(segment, self._input)
+                self.flow.output(name, compiler.query(relation, tuple(frame.columns)))
         self._on_spark = OnSpark(self.flow, spark, self._described)
 
     def _input(self, segment: Relation) -> Any:

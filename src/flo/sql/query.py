@@ -37,10 +37,8 @@ def sql_stream(text: str, streams: Mapping[str, Any]) -> Any:
             relation = read_frame(frame, inputs)
             names = tuple(frame.columns)
             expect_distinct(names)
-            read = scans(relation)
-            return compile_query(
-                relation, {name: each for name, each in streams.items() if name in read}, active, names
-            )
+            read = {name: stream for name, stream in streams.items() if name in scans(relation)}
+            return compile_query(relation, read, names, active)
     except FloError as error:
         raise error.located(here) from error.__cause__
 
