@@ -98,6 +98,18 @@ def test_all_schedules_of_a_native_expression_agree(functions):
     assert flow.explore(sales={SALES[0]: 1, SALES[1]: 2}).outcomes
 
 
+def test_a_program_with_segments_runs_on_spark(functions):
+    """One at the input, and one between two verbs: the program is cut twice, and gives what it gives on values."""
+    flow = flo.Flow("sales")
+    hashes = flow.sql("SELECT shop, md5(name) AS hash, n FROM sales", sales=flow.input("sales", flo.ZSet[Sale]))
+    sums = hashes.group_by("shop").agg(n=flo.sum("n"), hash=flo.max("hash"))
+    texts = flow.sql("SELECT concat_ws('-', cast(n AS string), reverse(hash)) AS text FROM sums", sums=sums)
+    flow.output("found", texts.group_by("text").agg(rows=flo.count()))
+    expected = flow.run(sales=SALES)["found"]
+    sales = functions.createDataFrame([tuple(row) for row in SALES], "shop long, name string, n long")
+    assert rows_of(flow.on(functions).run(sales=sales, shards=3)["found"]) == expected
+
+
 def test_a_session_that_has_ended_is_named(functions):
     flow = flo.Flow("sales")
     flow.output("found", flow.sql("SELECT md5(name) AS hash FROM sales", sales=flow.input("sales", flo.ZSet[Sale])))

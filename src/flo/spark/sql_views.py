@@ -21,7 +21,7 @@ from flo.spark.driver.query import Query
 from flo.spark.on_spark import OnSpark
 from flo.sql import plan
 from flo.sql.catalyst import expect_columns, items_of, leaves_of, number_of, stand_in
-from flo.sql.compiler import Made, compile_query
+from flo.sql.compiler import Compiler
 from flo.sql.native import Catalyst, Chain, Kept, Projected, Step, describe_steps, shown_steps
 from flo.sql.nodes import column
 from flo.sql.plan import Relation
@@ -64,10 +64,9 @@ class Views:
         self._frames: dict[str, DataFrame] = {}
         self._described: dict[str, str] = {}
         self._shown: dict[str, str] = {}
-        self._made: Made = {}
-        """The streams of inputs that Catalyst projects and filters."""
         self._tables: dict[str, Any] = {}
         """The streams of upserts, by input."""
+        self._compiler = Compiler(self._tables, spark, self.flow._scope)
         with planning_session(spark) as planner:
             numbers = {stand_in(planner, name, _row_schema(given)): name for name, given in inputs.items()}
             empty = planner.sparkContext.emptyRDD()
@@ -83,7 +82,7 @@ class Views:
                 except FloError as error:
                     error.facts = (("view", name), *error.facts)
                     raise
-                if name not in inputs:
+                if name.isidentifier() and name not in inputs:
                     frame.createOrReplaceTempView(name)  # for those that follow
         self._on_spark = OnSpark(self.flow, spark, self._described)
 
@@ -95,13 +94,11 @@ class Views:
         for segment in _segments(relation):
             (source,) = plan.scans(segment)
             read = self._inputs[source]
-            if isinstance(read, Upserts):  # what a row replaces must be known before rows are filtered
-                if source not in self._tables:
-                    self._tables[source] = self._table(source, read)
-            elif (known := plan.canonical(segment)) not in self._made:
-                self._made[known] = self._input(source, segment, read), segment.columns
-        found = compile_query(relation, self._tables, self.spark, names, self._made, scope=self.flow._scope)
-        self.flow.output(name, found)
+            if not isinstance(read, Upserts):
+                self._compiler.shared(segment, self._input)
+            elif source not in self._tables:  # what a row replaces must be known before rows are filtered
+                self._tables[source] = self._table(source, read)
+        self.flow.output(name, self._compiler.query(relation, names))
 
     def _table(self, name: str, given: Upserts) -> Any:
         """Return the stream of an input whose rows are replaced by key."""
@@ -110,8 +107,11 @@ class Views:
         key = given.key if isinstance(given.key, str) else list(given.key)
         return self.flow.table(name, row_type_of(pa.schema(fields)), key=key, order_by=given.order_by)
 
-    def _input(self, source: str, segment: Relation, rows: DataFrame) -> Any:
+    def _input(self, segment: Relation) -> Any:
         """Return the stream of an input that Catalyst projects and filters."""
+        (source,) = plan.scans(segment)
+        rows = self._inputs[source]
+        assert isinstance(rows, DataFrame)
         taken = sum(each == source or each.startswith(f"{source}#") for each in self._frames)
         name = source if not taken else f"{source}#{taken + 1}"
         expect_columns(segment.columns)

@@ -7,7 +7,7 @@ computed first, as columns whose names begin with `==`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 
@@ -31,49 +31,42 @@ from flo.values.operators.zsets import MapWeights
 from flo.values.weighted import ZSet
 
 HIDDEN = "=="
-Made: TypeAlias = dict[Relation, tuple[Any, tuple[Node, ...]]]
-"""By relations in their canonical form: their streams, and the columns of these."""
 
 
 def compile_query(
-    relation: Relation,
-    inputs: Mapping[str, Any],
-    spark: Any,
-    names: tuple[str, ...] | None = None,
-    made: Made | None = None,
-    *,
-    scope: Any,
+    relation: Relation, inputs: Mapping[str, Any], spark: Any, names: tuple[str, ...] | None = None, *, scope: Any
 ) -> Any:
-    """Return the stream of a query's rows over these streams.
-
-    `names` are the names that the user gave the columns. `spark` is the session that runs what Flo does not compute.
-    `made` has the streams of relations that exist already, and `scope` is where constants are."""
-    compiler = Compiler(dict(inputs), spark, made, scope)
-    found = compiler.stream(relation)
-    given = (
-        dict(zip(names, relation.columns, strict=True)) if names else {each.column: each for each in relation.columns}
-    )
-    return compiler.project(found, given)
+    """Return the stream of a query's rows over these streams; see `Compiler`."""
+    return Compiler(inputs, spark, scope).query(relation, names or tuple(each.column for each in relation.columns))
 
 
 class Compiler:
-    """Makes streams of relations."""
+    """Makes streams of relations, over these streams. `spark` is the session that runs what Flo does not compute."""
 
-    def __init__(self, inputs: dict[str, Any], spark: Any, made: Made | None, scope: Any) -> None:
+    def __init__(self, inputs: Mapping[str, Any], spark: Any, scope: Any) -> None:
         self.inputs = inputs
         self.spark = spark
         self.scope = scope
-        self._made: Made = {} if made is None else made
+        self._made: dict[Relation, tuple[Any, tuple[Node, ...]]] = {}
+        """By relations in their canonical form: their streams, and the columns of these."""
         self._segments: dict[Any, tuple[Any, Segment]] = {}
         """Streams that a segment makes, with the streams that it reads."""
         self._subqueries = 0
         self._natives = 0
 
+    def query(self, relation: Relation, names: tuple[str, ...]) -> Any:
+        """Return the stream of a query's rows. `names` are those that the user gave the columns."""
+        return self.project(self.stream(relation), dict(zip(names, relation.columns, strict=True)))
+
     def stream(self, relation: Relation) -> Any:
-        """Return the stream of a relation. Relations that are equal but for the names of their columns share one."""
+        """Return the stream of a relation."""
+        return self.shared(relation, getattr(self, f"_{type(relation).__name__.lower()}"))
+
+    def shared(self, relation: Relation, make: Callable[[Any], Any]) -> Any:
+        """Return the stream that is made of a relation. Relations that are equal but for the names of their columns
+        share one."""
         known = plan.canonical(relation)
         if known not in self._made:
-            make = getattr(self, f"_{type(relation).__name__.lower()}")
             self._made[known] = make(relation), relation.columns
         found, columns = self._made[known]
         return self.project(found, {new.column: old for new, old in zip(relation.columns, columns, strict=True)})
