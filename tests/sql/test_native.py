@@ -33,7 +33,7 @@ QUERIES = {
     "in HAVING": "SELECT shop, count(*) AS n FROM sales GROUP BY shop HAVING plus_one(cast(count(*) AS int)) > 2",
     "of Flo's operands": "SELECT shop, format_number(avg(n), 2) AS mean FROM sales GROUP BY shop",
     "in a condition of a join": """SELECT l.name, r.name AS other FROM sales l
-        LEFT JOIN sales r ON l.shop = r.shop AND substring_index(l.name, '1', 1) < r.name""",
+        LEFT JOIN sales r ON l.shop = r.shop AND regexp_replace(l.name, '1.*', '') < r.name""",
     "of types that only Spark has": "SELECT shop, size(str_to_map(max(name), '1')) AS parts FROM sales GROUP BY shop",
 }
 
@@ -78,7 +78,7 @@ def test_a_segment_gives_what_spark_gives_in_process(functions, query):
 def test_rows_are_evaluated_together_and_once(functions):
     flow = flo.Flow("sales")
     flow.output(
-        "found", flow.sql("SELECT shop, md5(name) AS hash FROM sales", sales=flow.input("sales", flo.ZSet[Sale]))
+        "found", flow.sql("SELECT shop, soundex(name) AS hash FROM sales", sales=flow.input("sales", flo.ZSet[Sale]))
     )
     segment = next(
         each.operator.f for each in flow._scope.vertices if isinstance(getattr(each.operator, "f", None), Segment)
@@ -93,7 +93,7 @@ def test_rows_are_evaluated_together_and_once(functions):
 
 def test_all_schedules_of_a_native_expression_agree(functions):
     flow = flo.Flow("sales")
-    query = "SELECT reverse(name) AS name, count(*) AS n FROM sales GROUP BY reverse(name)"
+    query = "SELECT regexp_replace(name, '1', '2') AS name, count(*) AS n FROM sales GROUP BY regexp_replace(name, '1', '2')"
     flow.output("found", flow.sql(query, sales=flow.input("sales", flo.ZSet[Sale])))
     assert flow.explore(sales={SALES[0]: 1, SALES[1]: 2}).outcomes
 
@@ -101,9 +101,11 @@ def test_all_schedules_of_a_native_expression_agree(functions):
 def test_a_program_with_segments_runs_on_spark(functions):
     """One at the input, and one between two verbs: the program is cut twice, and gives what it gives on values."""
     flow = flo.Flow("sales")
-    hashes = flow.sql("SELECT shop, md5(name) AS hash, n FROM sales", sales=flow.input("sales", flo.ZSet[Sale]))
+    hashes = flow.sql("SELECT shop, soundex(name) AS hash, n FROM sales", sales=flow.input("sales", flo.ZSet[Sale]))
     sums = hashes.group_by("shop").agg(n=flo.sum("n"), hash=flo.max("hash"))
-    texts = flow.sql("SELECT concat_ws('-', cast(n AS string), reverse(hash)) AS text FROM sums", sums=sums)
+    texts = flow.sql(
+        "SELECT concat_ws('-', cast(n AS string), regexp_replace(hash, '1', '2')) AS text FROM sums", sums=sums
+    )
     flow.output("found", texts.group_by("text").agg(rows=flo.count()))
     expected = flow.run(sales=SALES)["found"]
     sales = functions.createDataFrame([tuple(row) for row in SALES], "shop long, name string, n long")
@@ -112,7 +114,7 @@ def test_a_program_with_segments_runs_on_spark(functions):
 
 def test_a_session_that_has_ended_is_named(functions):
     flow = flo.Flow("sales")
-    flow.output("found", flow.sql("SELECT md5(name) AS hash FROM sales", sales=flow.input("sales", flo.ZSet[Sale])))
+    flow.output("found", flow.sql("SELECT soundex(name) AS hash FROM sales", sales=flow.input("sales", flo.ZSet[Sale])))
     (segment,) = (
         each.operator.f for each in flow._scope.vertices if isinstance(getattr(each.operator, "f", None), Segment)
     )
@@ -126,8 +128,8 @@ def test_a_session_that_has_ended_is_named(functions):
     [
         ("SELECT at_random(n) AS n FROM sales", "different each time"),
         ("SELECT shop, in_python(n) AS n FROM sales GROUP BY shop", "an aggregate in Python"),
-        ("SELECT map(shop, name) AS m FROM sales", "has no columns of the type map"),
-        ("SELECT name COLLATE UTF8_LCASE AS name FROM sales", "has no columns of the type string collate"),
+        ("SELECT map(shop, name) AS m FROM sales", "columns do not have this type"),
+        ("SELECT name COLLATE UTF8_LCASE AS name FROM sales", "a collation compares them otherwise"),
     ],
 )
 def test_what_cannot_be_maintained_is_rejected(functions, query, reason):
