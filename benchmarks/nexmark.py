@@ -95,9 +95,13 @@ class Oracle:
         self._connection.register("pulled", pulled)
         return self._digest_of(query, "pulled")
 
-    def digest_of_files(self, query: str, folder: Path) -> Digest:
-        """The same for all Parquet files in a folder."""
-        return self._digest_of(query, f"read_parquet('{folder}/**/*.parquet', hive_partitioning = false)")
+    def digest_of_files(self, query: str, folder: Path, keys: list[str], batch: str) -> Digest:
+        """The same for all Parquet files in a folder. With `keys`, the row of the last batch replaces earlier ones."""
+        rows = f"read_parquet('{folder}/**/*.parquet', hive_partitioning = false)"
+        if keys:
+            last = f"row_number() OVER (PARTITION BY {', '.join(keys)} ORDER BY {batch} DESC) = 1"
+            rows = f"(SELECT * EXCLUDE ({batch}) FROM {rows} QUALIFY {last})"
+        return self._digest_of(query, rows)
 
     def _digest_of(self, query: str, rows: str) -> Digest:
         types, found = self._types(SQL[query]), list(self._types(f"SELECT * FROM {rows}"))

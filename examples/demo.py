@@ -1,22 +1,35 @@
-"""`make demo`: an auction house on an embedded Spark, with its plan, its progress and its results."""
+"""`make demo`: an auction house on an embedded Spark, with its plan, its progress and its results.
+
+Then a query in SQL over the same files, which Spark's own streaming rejects, as a view that is kept up to date.
+"""
 
 from __future__ import annotations
 
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import AnalysisException
 from rich.columns import Columns
 from rich.console import Console
 from rich.table import Table
 
+import flo
 from examples.auctions import HOPS, LIMIT, auctions, generate
 from flo.spark.driver.query import Query
 from flo.spark.session import embedded
 
 FILES, ROWS = 10, 50_000
+BEST = """
+SELECT category, place, lot, turnover
+FROM (SELECT category, lot, sum(price) AS turnover,
+             rank() OVER (PARTITION BY category ORDER BY sum(price) DESC) AS place
+      FROM bids JOIN lots USING (lot)
+      GROUP BY category, lot)
+WHERE place <= 2"""
 ROW = "{:>11}  {:>8}  {:>7}  {:>11}  {:>13}  {:>7}"
 
 console = Console(width=None if sys.stdout.isatty() else 130, highlight=False)
@@ -29,6 +42,7 @@ def main() -> None:
     try:
         with tempfile.TemporaryDirectory(prefix="flo-demo-") as folder:
             run(spark, Path(folder), FILES, ROWS)
+            run_sql(spark, Path(folder), FILES)
     finally:
         spark.stop()
     console.print(f"\ndone in {time.monotonic() - started:.0f} s")
@@ -56,6 +70,37 @@ def run(spark: Any, folder: Path, files: int, rows: int) -> None:
     watch(query, files)
     console.rule("[bold]the views, all of the same version")
     show(query)
+
+
+def run_sql(spark: Any, folder: Path, files: int) -> None:
+    """Maintains a query over the same files, which Spark's own streaming rejects."""
+    console.rule("[bold]SQL: the best lots of each category")
+    console.print(BEST.strip(), markup=False)
+    bids, lots = streaming(spark, folder / "bids"), streaming(spark, folder / "lots")
+    console.print("\nSpark's own streaming:", style="bold")
+    for error in rejections(spark, bids, lots):
+        console.print(error, markup=False, style="red")
+    console.print("\nFlo, as a view that follows every bid, and every lot that is withdrawn:", style="bold")
+    views = flo.spark.views(spark, {"best": BEST}, inputs={"bids": bids, "lots": lots})
+    query = views.start(checkpoint=folder / "sql", trigger={"availableNow": True})
+    watch(query, files)
+    best = Table("category", "place", "lot", "turnover", title="the best lots of each category")
+    for column in best.columns[1:]:
+        column.justify = "right"
+    for row in query.view("best").arrow().sort_by([("category", "ascending"), ("place", "ascending")]).to_pylist():
+        best.add_row(row["category"], *(f"{row[name]:,}" for name in ("place", "lot", "turnover")))
+    console.print(best)
+
+
+def rejections(spark: Any, bids: Any, lots: Any) -> Iterator[str]:
+    """Yield the errors that Spark's own streaming raises for the query, in each of its output modes."""
+    bids.createOrReplaceTempView("bids")
+    lots.createOrReplaceTempView("lots")
+    for mode in ("append", "update", "complete"):
+        try:
+            spark.sql(BEST).writeStream.outputMode(mode).format("memory").queryName("best").start().stop()
+        except AnalysisException as error:
+            yield f"in {mode} mode: {str(error).splitlines()[0]}"
 
 
 def streaming(spark: Any, folder: Path) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import columnar
+from benchmarks import columnar, tpch, tpch_data
 from benchmarks.columnar_aggregates import AGGREGATES, program, programs, run, sales, several, small_deltas
 from benchmarks.columnar_aggregates import check as check_aggregates
 from benchmarks.columnar_growth import OPERATORS, Grown, Operator
@@ -77,3 +80,28 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "into a state of 1,000 and of 10,000" in printed
     assert "grouped sum" in printed
+
+
+def test_the_changes_of_tpch_add_up_to_its_content(tmp_path: Path) -> None:
+    shares = [0.01, 0.1]
+    tpch_data.write_data(0.001, shares, tmp_path)
+    for name in tpch_data.KEYS:
+        rows: Counter[Any] = Counter()
+        for version in range(1 + len(shares) * tpch_data.REPEATS):
+            for *row, weight in zip(*_columns(tmp_path / "changes" / name / f"{version:03}.parquet"), strict=True):
+                rows[tuple(row)] += weight
+            if version and version % tpch_data.REPEATS == 0:
+                content = tmp_path / "content" / str(version // tpch_data.REPEATS - 1) / f"{name}.parquet"
+                assert +rows == rows == Counter(zip(*_columns(content), strict=True))
+        assert rows
+
+
+def _columns(file: Path) -> list[Any]:
+    return [column.to_pylist() for column in pq.read_table(file).columns]
+
+
+def test_the_break_even_of_a_view() -> None:
+    shares, seconds = [0.001, 0.01, 0.1], [1.0, 2.0, 4.0]
+    assert tpch.break_even(shares, seconds, 5.0) == "> 10.00%"
+    assert tpch.break_even(shares, seconds, 1.0) == "< 0.10%"
+    assert tpch.break_even(shares, seconds, 3.0) == "3.16%"

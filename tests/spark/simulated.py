@@ -34,6 +34,7 @@ from flo.spark.tasks.input_task import InputTask
 from flo.spark.tasks.output_files import VIEW
 from flo.spark.tasks.stage_task import StageTask
 from flo.spark.tasks.state import BLANK, Shard
+from flo.sql.native import BESIDE
 from flo.tables.io.files import WEIGHTS
 from flo.tables.values import WEIGHT, Rows, is_ordered, layout_of, schema_of
 from tests.spark.harness import POSITION, cut, frame, reading_once, table
@@ -119,10 +120,11 @@ class Simulated:
                 moving += self.batches.literal_blobs()
             ended = {place for place, stream in enumerate(self.inputs) if ends and stream.bounded}
             turn = self.batches.micro_batch(self.version, ended)
-            for code in self.batches.stages:
+            moving = self._run_natives(0, moving)
+            for level, code in enumerate(self.batches.stages, 1):
                 if self.free.elsewhere():
                     stage_task._shards.clear()
-                moving = self._run_stage(StageTask(code, turn), moving, times)
+                moving = self._run_natives(level, self._run_stage(StageTask(code, turn), moving, times))
         reports = [unpickle(blob.data) for blob in moving if blob.delivery == REPORT]
         for each in reports:
             if isinstance(each, FloError):
@@ -153,6 +155,21 @@ class Simulated:
             mine = self.free.arranged([blob.batch() for blob in moving if blob.shard % tasks == task])
             attempts = [_run(work, task, pa.Table.from_batches(mine, SCHEMA)) for _ in range(times)]
             sent += attempts[-1]
+        return sent
+
+    def _run_natives(self, level: int, moving: list[Blob]) -> list[Blob]:
+        """What Catalyst runs after a level, run here."""
+        natives = self.batches.plan.natives_after(level)
+        sent = [blob for blob in moving if blob.delivery not in {each.delivery.number for each in natives}]
+        numbers = itertools.count()
+        for each in natives:
+            _, unpack, pack = self.batches.tasks_around(each)
+            given = [blob.batch() for blob in moving if blob.delivery == each.delivery.number]
+            *columns, weights = pa.Table.from_batches([*unpack(given)], unpack.schema).columns
+            rows, places = each.segment.flattened(pa.table(columns, names=list(each.segment.input.names)))
+            found = rows.append_column(BESIDE, weights.take(pa.array(places, pa.int64())))
+            for part in self.free.partitions(found):
+                sent += _run(pack, next(numbers), part)
         return sent
 
     def operators(self, level: int, shard: int) -> list[Any]:

@@ -1,0 +1,1 @@
+"""Spark SQL as views: the oracle is batch Spark."""

@@ -110,7 +110,10 @@ ONLY = {
     "StringTrimRight": ("rtrim(a_s)", "rtrim(b_s, a_s)"),
     "UnixTimestamp": ("unix_timestamp(a_ts)", "unix_timestamp(a_date)"),
     "ToUnixTimestamp": ("to_unix_timestamp(a_ts)", "to_unix_timestamp(a_date)"),
-    "PreciseTimestampConversion": ("window(a_ts, '90 minutes').start", "window(a_ntz, '1 hour').end"),
+    "PreciseTimestampConversion": (
+        "window(coalesce(a_ts, timestamp'2024-01-01 00:00:00'), '90 minutes').start",
+        "window(coalesce(a_ntz, timestamp_ntz'2024-01-01 00:00:00'), '1 hour').end",
+    ),
     "TimestampAddInterval": ("a_ts + b_iv", "a_ntz + b_iv"),
     "Sha2": ("sha2(a_bin, b_few)",),
 }
@@ -123,7 +126,11 @@ IN_SET = {
     Family.DATE: ("date", [f"date'2024-02-{each}'" for each in range(18, 30)]),
     Family.TIMESTAMP: (
         "ts",
-        [*(f"timestamp'2024-03-31 0{each}:30:00'" for each in range(10)), "timestamp'1970-01-01 01:00:00'"],
+        [
+            *(f"timestamp'2024-03-30 {each}:15:00.5'" for each in range(10, 20)),
+            "timestamp'1970-01-01 01:00:00'",
+            "timestamp'2024-10-27 01:30:00'",
+        ],
     ),
     Family.LOCAL: (
         "ntz",

@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from flo.columns.evaluation import Rows
 from flo.sql import plan
-from flo.sql.catalyst import UnsupportedQueryError, items_of, read_frame, stand_in
+from flo.sql.catalyst import UnsupportedQueryError, items_of, stand_in
 from flo.sql.nodes import Node, SqlError, evaluate
+from flo.sql.plan_reader import read_frame
 from flo.sql.query import planning_session
 from tests.sql.extremes import TYPES
 
@@ -53,7 +54,7 @@ def plan_all(spark: Any, expressions: Sequence[str], table: pa.Table) -> list[Pl
         try:
             frame = spark.sql(f"SELECT {columns} FROM extremes")
             native = items_of(frame._jdf.queryExecution().optimizedPlan().projectList())
-            relation = read_frame(frame, {number: "extremes"}).relation
+            relation = read_frame(frame, {number: "extremes"})
             assert isinstance(relation, plan.Project)
             return [
                 Planned(text, named.given, given)
@@ -176,7 +177,7 @@ class RowByRow:
 
 def condition_of(error: Any) -> str:
     """Return the name of an error of Spark."""
-    if hasattr(error, "getCondition"):
-        return str(error.getCondition())
-    cause = getattr(error, "java_exception", None)
-    return str(cause.getCondition()) if hasattr(cause, "getCondition") else repr(error)[:200]
+    found = error.getCondition() if hasattr(error, "getCondition") else None
+    if found is None and type(error).__name__ == "ArithmeticException":
+        return "ARITHMETIC_OVERFLOW"  # Java's own error has no name
+    return str(found or repr(error)[:200])

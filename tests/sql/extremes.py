@@ -245,6 +245,8 @@ INTERVALS = [
     datetime.timedelta(days=31, hours=2, minutes=30),
     datetime.timedelta(days=-366),
     datetime.timedelta(days=10_000),
+    datetime.timedelta(days=106_751_990),
+    -datetime.timedelta(days=106_751_990),
 ]
 
 TYPES: dict[str, tuple[pa.DataType, list[Any]]] = {

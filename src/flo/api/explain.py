@@ -64,6 +64,9 @@ def describe_operator(operator: Operator) -> str:
     described = getattr(operator, "described", None)
     if isinstance(described, str):
         return _HIDDEN.sub("#", f"{operator.name}({described})")
+    native = getattr(getattr(operator, "f", None), "explained", None)
+    if isinstance(native, str):
+        return native
     given = []
     for field in fields(operator):
         value = getattr(operator, field.name)

@@ -10,16 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.columns.cell import Cell
+from flo.columns.flattening import Flattening
 from flo.columns.indices import Indices, one_chunk
 from flo.columns.layout import Layout
 from flo.columns.row_types import row_type
 from flo.values.canonical import instant_element
 
 
-class Exploding:
+class Exploding(Flattening):
     """The rows of the items of a list column, as `flat_map` takes it. Identified by its text."""
-
-    takes = 1
 
     def __init__(self, column: str, keep_empty: bool, layout: Layout, items: Any) -> None:
         self.column = column
@@ -31,7 +30,7 @@ class Exploding:
                 for name, cell in zip(layout.names, layout.cells, strict=True)
             }
         )
-        self.returns: Any = list[self.row]  # type: ignore[name-defined]  # read by `returned_type`
+        self.returns = list[self.row]  # type: ignore[name-defined]
         self.__name__ = f"explode({column}{', keep_empty' if keep_empty else ''})"
 
     @classmethod
@@ -57,7 +56,6 @@ class Exploding:
         return [instant_element(row) for row in made]
 
     def flattened(self, table: pa.Table) -> tuple[pa.Table, Indices]:
-        """Return the rows for every row of a table, and the index of the row that each is from."""
         lists = one_chunk(table[self.column])
         counts = np.asarray(pc.fill_null(pc.list_value_length(lists), 0)).astype(np.int64)
         items, output = pc.list_flatten(lists), self.output
@@ -74,7 +72,6 @@ class Exploding:
         return pa.Table.from_arrays(columns, schema=output.schema), rows
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Return these columns as columns of the results; None if one of them is the list."""
         return None if self.column in columns else columns
 
     def __eq__(self, other: object) -> bool:

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from flo.spark.change_data import Upserts, changes_of_debezium, changes_of_delta
     from flo.spark.driver.sinks import Changes, Memory, OutputChanges, Sink, SparkSink
     from flo.spark.driver.views import View
     from flo.spark.sql_views import Views, views
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _HOMES = {
     **dict.fromkeys(("Changes", "Memory", "OutputChanges", "Sink", "SparkSink"), "flo.spark.driver.sinks"),
     "View": "flo.spark.driver.views",
+    **dict.fromkeys(("Upserts", "changes_of_debezium", "changes_of_delta"), "flo.spark.change_data"),
     **dict.fromkeys(("Views", "views"), "flo.spark.sql_views"),
 }
 
@@ -26,4 +28,16 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(_HOMES[name]), name)
 
 
-__all__ = ["Changes", "Memory", "OutputChanges", "Sink", "SparkSink", "View", "Views", "views"]
+__all__ = [
+    "Changes",
+    "Memory",
+    "OutputChanges",
+    "Sink",
+    "SparkSink",
+    "Upserts",
+    "View",
+    "Views",
+    "changes_of_debezium",
+    "changes_of_delta",
+    "views",
+]

@@ -42,12 +42,13 @@ from flo.spark.driver.shipping import resolve_annotations, ship
 from flo.spark.driver.sinks import DIVERTED, OutputChanges, Sink, expect_columns, expect_weights, sink_of
 from flo.spark.driver.views import View
 from flo.spark.plan.explain import explain_plan
-from flo.spark.plan.planning import plan_stages
+from flo.spark.plan.planning import plan_stages, segment_of
 from flo.spark.plan.retractions import Cause, find_retractions
 from flo.spark.plan.stages import MOST_SHARDS
 from flo.spark.session import export_s3_settings, hold_on_executors, hold_settings, task_settings
 from flo.spark.tasks.input_task import row_collection
 from flo.spark.tasks.output_files import PARTS, VIEW, Output
+from flo.spark.tasks.state import READABLE
 from flo.tables.here import expect_one_of
 from flo.tables.io.diverted import OnError
 from flo.tables.io.files import WEIGHTS
@@ -62,8 +63,10 @@ if TYPE_CHECKING:
 class OnSpark:
     """A flow on Spark: one query, cut into stages where its rows are shuffled."""
 
-    def __init__(self, flow: Flow, spark: SparkSession) -> None:
+    def __init__(self, flow: Flow, spark: SparkSession, described: Mapping[str, str] | None = None) -> None:
+        """`described` says, for inputs that are made of other DataFrames, how: a checkpoint belongs to that."""
         _expect_session(spark)
+        self._described = described or {}
         flow.type()
         self._flow = flow
         self._spark = spark
@@ -97,6 +100,7 @@ class OnSpark:
         trigger: Mapping[str, Any] | None = None,
         spark_checkpoint: str | Path | None = None,
         on_error: OnError = "raise",
+        keep_versions: int = READABLE,
     ) -> Query:
         """Starts a query on these DataFrames, at least one of them streaming. It runs until it is stopped.
 
@@ -108,12 +112,14 @@ class OnSpark:
         - `spark_checkpoint`: where Spark keeps its offsets; by default in the folder `spark` of the checkpoint.
         - `on_error="divert"`: diverts rows that do not fit, or on which a function raises before a shuffle. Those of
           the input `orders` go to `query.diverted("orders")`, or to the sink of the output `orders diverted`.
+        - `keep_versions`: how many committed versions readers can read.
         """
         here, lease = Origin.here(), None
         try:
             frames = self._check_frames(inputs)
             _expect_shards(shards)
             _expect_trigger(trigger or {})
+            _expect_versions(keep_versions)
             divert = expect_one_of("on_error", on_error, OnError) == "divert"
             sinks = self._sinks(outputs or {}, self._diverted_outputs if divert else [])
             folder = str(checkpoint) if "://" in str(checkpoint) else str(Path(checkpoint).absolute())
@@ -139,12 +145,13 @@ class OnSpark:
             ours["inputs"] += [
                 describe_source(name, frame, entry, (order or {}).get(name)) for (name, frame), entry in read
             ]
+            ours["inputs"] += [f"{name}: {how}" for name, how in self._described.items()]
             bound = self._bind_inputs(frames, order or {}, divert)
             lease = Lease.take(folder, self._flow.name)
             count = resolve_shards(folder, ours, shards)
             offsets = str(spark_checkpoint) if spark_checkpoint else f"{folder}/{SPARK}"
             expect_sound_logs(offsets, max(committed_versions(folder), default=None))
-            batches = MicroBatches(self._spark, self._plan, planned_outputs, folder, count, ours["id"])
+            batches = MicroBatches(self._spark, self._plan, planned_outputs, folder, count, ours["id"], keep_versions)
             blobs = {name: batches.add_input(name, each, divert) for name, each in bound.items()}
             update_description(folder, ours)
             static = [blobs[name] for name in frames if name not in streaming]
@@ -207,6 +214,7 @@ class OnSpark:
     def explain(self) -> str:
         """The plan as text: the stages, the shuffles between them, how each operator runs, and what state it keeps."""
         native = {id(operator) for each in self._natives for operator in each.operators}
+        native |= {id(vertex.operator) for _, vertex in self._plan.vertices if segment_of(vertex.operator)}
         names = list(self._inputs), list(self._output_types)
         return explain_plan(self._flow.name, self._plan, *names, self._parallelism(), native)
 
@@ -332,6 +340,11 @@ def _session_id(spark: SparkSession) -> str:
 def _expect_shards(shards: Any) -> None:
     if shards is not None and (not isinstance(shards, int) or not 1 <= shards <= MOST_SHARDS):
         raise ElementError(f"`shards` must be an integer from 1 to {MOST_SHARDS:,}; got {brief(shards)}")
+
+
+def _expect_versions(versions: Any) -> None:
+    if not isinstance(versions, int) or versions < READABLE:
+        raise ElementError(f"`keep_versions` must be an integer ≥ {READABLE}; got {brief(versions)}")
 
 
 def _expect_trigger(trigger: Mapping[str, Any]) -> None:

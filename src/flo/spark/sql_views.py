@@ -5,22 +5,25 @@ What comes before the first stateful operator of an input runs in Catalyst, on r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StructType
+from pyspark.sql.types import LongType, StructType
 
 from flo.api.flow import Flow
-from flo.columns.row_types import row_type_of
+from flo.columns.row_types import _type_of_spark, row_type_of
 from flo.core.errors import FloError, Origin, TypeMismatch
+from flo.spark.change_data import Upserts
 from flo.spark.driver.query import Query
 from flo.spark.on_spark import OnSpark
 from flo.sql import plan
-from flo.sql.catalyst import items_of, leaves_of, stand_in
-from flo.sql.compiler import compile_query
+from flo.sql.catalyst import expect_columns, items_of, leaves_of, number_of, stand_in
+from flo.sql.compiler import Compiler
+from flo.sql.native import Catalyst, Chain, Kept, Projected, Step, describe_steps, shown_steps
+from flo.sql.nodes import column
 from flo.sql.plan import Relation
 from flo.sql.plan_reader import read_frame
 from flo.sql.query import expect_distinct, planned, planning_session
@@ -29,11 +32,14 @@ from flo.tables.io.files import WEIGHTS
 from flo.values.weighted import ZSet
 
 
-def views(spark: SparkSession, queries: Mapping[str, str | DataFrame], inputs: Mapping[str, DataFrame]) -> Views:
+def views(
+    spark: SparkSession, queries: Mapping[str, str | DataFrame], inputs: Mapping[str, DataFrame | Upserts]
+) -> Views:
     """Return queries as views over DataFrames, which are kept up to date with each micro-batch.
 
-    SQL calls the inputs by their names; a DataFrame is built over them. An input with a column `_weight` has changes:
-    a row with weight -1 is retracted.
+    SQL calls the inputs and earlier queries by their names; a DataFrame is built over the inputs. An input with a
+    column `_weight` has changes: a row with weight -1 is retracted. `flo.spark.Upserts` is an input whose rows replace
+    those with the same key.
     """
     here = Origin.here()
     try:
@@ -46,35 +52,72 @@ class Views:
     """Queries over DataFrames, ready to run. Made by `flo.spark.views`."""
 
     def __init__(
-        self, spark: SparkSession, queries: Mapping[str, str | DataFrame], inputs: Mapping[str, DataFrame]
+        self, spark: SparkSession, queries: Mapping[str, str | DataFrame], inputs: Mapping[str, DataFrame | Upserts]
     ) -> None:
         if not queries or not inputs:
             raise TypeMismatch("`views` must get at least one query and one input")
+        for name, frame in inputs.items():
+            _expect_weights(name, frame)
         self.spark = spark
         self.flow = Flow("views")
+        self._inputs = inputs
         self._frames: dict[str, DataFrame] = {}
-        made: dict[Relation, Any] = {}
+        self._described: dict[str, str] = {}
+        self._shown: dict[str, str] = {}
+        self._tables: dict[str, Any] = {}
+        """The streams of upserts, by input."""
+        self._compiler = Compiler(self._tables, spark, self.flow._scope)
         with planning_session(spark) as planner:
-            numbers = {stand_in(planner, name, _row_schema(frame)): name for name, frame in inputs.items()}
-            for name, given in queries.items():
-                frame = planned(planner, given) if isinstance(given, str) else _over_stand_ins(given, inputs, planner)
-                expect_distinct(tuple(frame.columns))
-                query = read_frame(frame, numbers)
-                for segment in _segments(query.relation):
-                    if segment not in made:
-                        made[segment] = self._input(segment, query.native[segment], inputs)
-                self.flow.output(name, self._compiled(query.relation, frame.columns, made))
-        self._on_spark = OnSpark(self.flow, spark)
+            numbers = {stand_in(planner, name, _row_schema(given)): name for name, given in inputs.items()}
+            empty = planner.sparkContext.emptyRDD()
+            # a DataFrame may pass the weights on to where nothing reads them
+            stands = {name: planner.createDataFrame(empty, given.schema) for name, given in inputs.items()}
+            numbers |= {number_of(stand): name for name, stand in stands.items()}
+            for name, query in queries.items():
+                try:
+                    frame = (
+                        planned(planner, query) if isinstance(query, str) else _over_stand_ins(query, inputs, stands)
+                    )
+                    self._add_view(name, frame, read_frame(frame, numbers))
+                except FloError as error:
+                    error.facts = (("view", name), *error.facts)
+                    raise
+                if name.isidentifier() and name not in inputs:
+                    frame.createOrReplaceTempView(name)  # for those that follow
+        self._on_spark = OnSpark(self.flow, spark, self._described)
 
-    def _compiled(self, relation: Relation, names: list[str], made: Mapping[Relation, Any]) -> Any:
-        return compile_query(relation, {}, tuple(names), made, scope=self.flow._scope)
+    def _add_view(self, name: str, frame: DataFrame, relation: Relation) -> None:
+        """Make a query an output."""
+        names = tuple(frame.columns)
+        expect_distinct(names)
+        _expect_no_weights(name, relation)
+        for segment in _segments(relation):
+            (source,) = plan.scans(segment)
+            read = self._inputs[source]
+            if not isinstance(read, Upserts):
+                self._compiler.shared(segment, self._input)
+            elif source not in self._tables:  # what a row replaces must be known before rows are filtered
+                self._tables[source] = self._table(source, read)
+        self.flow.output(name, self._compiler.query(relation, names))
 
-    def _input(self, segment: Relation, node: Any, inputs: Mapping[str, DataFrame]) -> Any:
+    def _table(self, name: str, given: Upserts) -> Any:
+        """Return the stream of an input whose rows are replaced by key."""
+        self._frames[name] = given.changes()
+        fields = [pa.field(each.name, _type_of_spark(each.dataType), each.nullable) for each in given.schema]
+        key = given.key if isinstance(given.key, str) else list(given.key)
+        return self.flow.table(name, row_type_of(pa.schema(fields)), key=key, order_by=given.order_by)
+
+    def _input(self, segment: Relation) -> Any:
         """Return the stream of an input that Catalyst projects and filters."""
         (source,) = plan.scans(segment)
+        rows = self._inputs[source]
+        assert isinstance(rows, DataFrame)
         taken = sum(each == source or each.startswith(f"{source}#") for each in self._frames)
         name = source if not taken else f"{source}#{taken + 1}"
-        self._frames[name] = run_segment(self.spark, node, segment, inputs[source])
+        expect_columns(segment.columns)
+        steps = steps_of(segment)
+        self._frames[name] = run_steps(self.spark, steps, rows)
+        self._described[name], self._shown[name] = describe_steps(steps), shown_steps(steps)
         fields = [pa.field(each.column, each.type, each.nullable) for each in segment.columns]
         return self.flow.input(name, ZSet(row_type_of(pa.schema(fields or [_NO_COLUMNS]))))
 
@@ -88,15 +131,54 @@ class Views:
         return self._on_spark.run(**options, **frames)
 
     def explain(self) -> str:
-        """Return the plan as text: the stages, the shuffles between them, and what state each operator keeps."""
-        return self._on_spark.explain()
+        """Return the plan as text: what Catalyst does with the inputs, the stages, the shuffles between them, and what
+        state each operator keeps."""
+        first, *lines = self._on_spark.explain().splitlines()
+        width = max(map(len, self._shown), default=0)
+        inputs = [f"    {name.ljust(width)}   native: {shown}" for name, shown in self._shown.items()]
+        return "\n".join([first, "  at the inputs", *inputs, *lines])
 
 
 _NO_COLUMNS = pa.field("==row", pa.int32(), False)
 
 
-def _row_schema(frame: DataFrame) -> StructType:
-    return StructType([field for field in frame.schema if field.name != WEIGHTS])
+def _row_schema(given: DataFrame | Upserts) -> StructType:
+    if isinstance(given, Upserts):
+        return given.schema
+    return StructType([field for field in given.schema if field.name != WEIGHTS])
+
+
+def _expect_weights(name: str, frame: DataFrame | Upserts) -> None:
+    """Raise if the weights of an input have another type than Flo's."""
+    kind = next((field.dataType for field in frame.schema if field.name == WEIGHTS), None)
+    if kind is not None and not isinstance(kind, LongType):
+        raise TypeMismatch(
+            f"the column `{WEIGHTS}` of the input `{name}` must be bigint; got {kind.simpleString()}",
+            instead=((f'frame.withColumn("{WEIGHTS}", col("{WEIGHTS}").cast("long"))', ""),),
+        )
+
+
+def _expect_no_weights(view: str, relation: Relation) -> None:
+    """Raise if a query reads the weights as a column."""
+    names = {new.column for scan in _scans(relation) for new, old in scan.pairs if old == WEIGHTS}
+    read = {name for each in _relations(relation) for node in plan.nodes_of(each) for name in node.reads}
+    read |= {each.column for rows in (relation, *_segments(relation)) for each in rows.columns}
+    if names & read:
+        raise TypeMismatch(
+            f"the view `{view}` reads the column `{WEIGHTS}` of an input, which says how often a row is there",
+            instead=((f'frame.drop("{WEIGHTS}")', "the rows alone: Flo keeps their weights"),),
+        )
+
+
+def _relations(relation: Relation) -> Iterator[Relation]:
+    """Yield a relation and all that it is made of."""
+    yield relation
+    for below in plan.relations_in(relation):
+        yield from _relations(below)
+
+
+def _scans(relation: Relation) -> list[plan.Scan]:
+    return [each for each in _relations(relation) if isinstance(each, plan.Scan)]
 
 
 def _segments(relation: Relation) -> list[Relation]:
@@ -106,78 +188,45 @@ def _segments(relation: Relation) -> list[Relation]:
     return [segment for below in plan.relations_in(relation) for segment in _segments(below)]
 
 
-def run_segment(spark: SparkSession, node: Any, segment: Relation, rows: DataFrame) -> DataFrame:
+def steps_of(segment: Relation) -> tuple[Step, ...]:
+    """Return the steps of a chain of projections and filters over an input."""
+    match segment:
+        case plan.Project():
+            return (*steps_of(segment.below), Projected(tuple((e.column.column, e.given) for e in segment.given)))
+        case plan.Filter():
+            return (*steps_of(segment.below), Kept(segment.condition))
+    assert isinstance(segment, plan.Scan)
+    pairs = ((new, old) for new, old in segment.pairs if old != WEIGHTS)
+    return (Projected(tuple((new.column, column(old, new.type, new.nullable)) for new, old in pairs)),)
+
+
+def run_steps(spark: SparkSession, steps: tuple[Step, ...], rows: DataFrame) -> DataFrame:
     """Return the rows of a chain of projections and filters over a DataFrame, with their weights."""
     if WEIGHTS not in rows.columns:
         rows = rows.withColumn(WEIGHTS, sf.lit(1).cast("long"))
-    rebuilt = _rebuilt(_Catalyst(spark), node, rows)
-    frame = DataFrame(rebuilt, spark)
-    names = [each.column for each in segment.columns]
-    if not names:
-        return frame.select(sf.lit(0).alias("==row"), sf.col(WEIGHTS))
-    return frame.toDF(*names, WEIGHTS)
+    chain = Chain(spark, _row_schema(rows), steps)
+    frame: DataFrame = chain.over(rows, WEIGHTS)
+    return frame if chain.names else frame.select(sf.lit(0).alias(_NO_COLUMNS.name), sf.col(WEIGHTS))
 
 
-class _Catalyst:
-    """What is needed of Catalyst to build plans."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self.spark = spark
-        jvm: Any = spark._jvm
-        self.jvm = jvm
-        self.logical = jvm.org.apache.spark.sql.catalyst.plans.logical
-        self.none = getattr(getattr(jvm.scala, "None$"), "MODULE$")
-        self.nil = getattr(getattr(jvm.scala.collection.immutable, "Nil$"), "MODULE$")
-
-    def list(self, items: list[Any]) -> Any:
-        found = self.jvm.java.util.ArrayList()
-        for item in items:
-            found.add(item)
-        return self.jvm.org.apache.spark.api.python.PythonUtils.toSeq(found).toList()
-
-    def alias(self, given: Any, like: Any) -> Any:
-        """Return a column with the name and number of another."""
-        make = self.jvm.org.apache.spark.sql.catalyst.expressions.Alias
-        return make(given, like.name(), like.exprId(), self.nil, self.none, self.nil)
-
-    def frame(self, plan: Any) -> Any:
-        dataset = getattr(getattr(self.jvm.org.apache.spark.sql.classic, "Dataset$"), "MODULE$")
-        return dataset.ofRows(self.spark._jsparkSession, plan)
-
-
-def _rebuilt(catalyst: _Catalyst, node: Any, rows: DataFrame) -> Any:
-    plan = rows._jdf.queryExecution().analyzed()
-    given = {column.name(): column for column in items_of(plan.output())}
-    weight = given[WEIGHTS]
-    leaf = leaves_of(node)[0]
-    renamed = [catalyst.alias(given[each.name()], each) for each in items_of(leaf.output())]
-
-    def rebuild(each: Any) -> Any:
-        below = items_of(each.children())
-        if not below:
-            return catalyst.logical.Project(catalyst.list([*renamed, weight]), plan)
-        child = rebuild(below[0])
-        if each.nodeName() == "Project":
-            return catalyst.logical.Project(catalyst.list([*items_of(each.projectList()), weight]), child)
-        made = each.withNewChildren(catalyst.list([child]).toIndexedSeq())
-        return catalyst.logical.Project(catalyst.list([*items_of(each.output()), weight]), made)
-
-    return catalyst.frame(rebuild(node))
-
-
-def _over_stand_ins(frame: DataFrame, inputs: Mapping[str, DataFrame], planner: SparkSession) -> DataFrame:
+def _over_stand_ins(
+    frame: DataFrame, inputs: Mapping[str, DataFrame | Upserts], stands: Mapping[str, DataFrame]
+) -> DataFrame:
     """Return a DataFrame over the stand-ins of the inputs that it was built over."""
-    catalyst = _Catalyst(planner)
-    given = {name: each._jdf.queryExecution().analyzed() for name, each in inputs.items()}
+    planner = next(iter(stands.values())).sparkSession
+    catalyst = Catalyst(planner)
+    frames = {name: each.frame if isinstance(each, Upserts) else each for name, each in inputs.items()}
+    given = {name: each._jdf.queryExecution().analyzed() for name, each in frames.items()}
 
     def rebuild(node: Any) -> Any:
         for name, analyzed in given.items():
             if node.sameResult(analyzed):
-                stand = planner.table(name)._jdf.queryExecution().analyzed()
-                (leaf,) = leaves_of(stand)
+                (leaf,) = leaves_of(stands[name]._jdf.queryExecution().analyzed())
                 fresh = leaf.newInstance()
-                columns = {column.name(): column for column in items_of(fresh.output())}
-                renamed = [catalyst.alias(columns[each.name()], each) for each in items_of(node.output())]
+                names = stands[name].columns  # those of upserts lack the column that says what is deleted
+                output = [each for each in items_of(node.output()) if each.name() in names]
+                columns = zip(items_of(fresh.output()), output, strict=True)
+                renamed = [catalyst.alias(column, like) for column, like in columns]
                 return catalyst.logical.Project(catalyst.list(renamed), fresh)
         below = items_of(node.children())
         if node.nodeName() == "EventTimeWatermark":
@@ -188,4 +237,4 @@ def _over_stand_ins(frame: DataFrame, inputs: Mapping[str, DataFrame], planner: 
             )
         return node.withNewChildren(catalyst.list([rebuild(each) for each in below]).toIndexedSeq())
 
-    return DataFrame(catalyst.frame(rebuild(frame._jdf.queryExecution().analyzed())), planner)
+    return DataFrame(catalyst.frame(planner, rebuild(frame._jdf.queryExecution().analyzed())), planner)

@@ -6,6 +6,7 @@ count, as Spark does it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -65,11 +66,7 @@ class Aggregates:
         if given.name == "AggregateExpression":
             return self._aggregate(given)
         children = tuple(self.result(child) for child in given.children)
-        return (
-            given
-            if children == given.children
-            else Node(given.name, given.type, given.nullable, children, given.options)
-        )
+        return given if children == given.children else replace(given, children=children)
 
     def _aggregate(self, given: Node) -> Node:
         function, *condition = given.children
@@ -105,6 +102,13 @@ class Aggregates:
             case _ if function.name in MOMENTS and not distinct:
                 names = tuple(map(self._argument, function.children))
                 return self._add(MOMENTS[function.name], names, where, pa.float64(), nullable=True)
+        if function.name.startswith("PythonUDAF"):
+            raise UnsupportedQueryError(
+                "PythonUDF",
+                "an aggregate in Python needs all rows of a group each time one of them changes",
+                function.described,
+                ("flow.on(spark)", "a program with an aggregate of Flo's, which takes rows back"),
+            )
         raise rejected_aggregate(function, distinct)
 
     def _by(self, function: Node, where: str | None) -> Node:

@@ -1,15 +1,19 @@
 """Reads expressions of Catalyst through py4j: their classes, types, options and constants.
 
 A query is planned over stand-ins of its inputs: relations without rows that the optimiser neither folds nor refuses in
-subqueries. What cannot be read raises `UnsupportedQueryError`, with the node, the expression and the reason.
+subqueries. What cannot be read raises `UnsupportedQueryError`, with the node, the expression and the reason. A node
+keeps its expression of Catalyst: Spark runs those that Flo does not compute.
 """
 
 from __future__ import annotations
 
 import datetime
+import hashlib
 import math
+import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -18,7 +22,7 @@ import pyarrow as pa
 
 from flo.columns.row_types import _type_of_spark
 from flo.core.errors import FloError
-from flo.sql.nodes import Node, column, literal
+from flo.sql.nodes import Node, column, is_opaque, literal
 from flo.sql.plan import Named, Order, Relation
 from flo.sql.registry import MONTHS
 
@@ -30,10 +34,16 @@ EXCLUDED = (
 )
 """Rules of the optimiser that only help a batch."""
 RULES = "org.apache.spark.sql.catalyst.optimizer."
+EXPRESSION = "org.apache.spark.sql.catalyst.expressions.Expression"
+COLLATED = " collate "
+WITHOUT_PARAMETERS = ("CaseWhen", "In", "Coalesce", "Concat", "Count", "WindowSpecDefinition")
+"""Classes that have nothing besides operands, though in lists."""
+_NUMBERS, _ADDRESSES = re.compile(r"#\d+L?"), re.compile(r"@[0-9a-f]+\b")
+"""The numbers of columns, and the addresses of objects: both differ from one run to the next."""
 STRUCTS = ("array(struct(key, value))", "columns have numbers, strings, times, arrays and structs")
 MODES = ("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder", "Pmod", "Cast")
 """Classes that have an evaluation mode: ANSI, LEGACY or TRY."""
-CHECKED = ("UnaryMinus", "Abs", "GetArrayItem", "ElementAt", "MakeDate")
+CHECKED = ("UnaryMinus", "Abs", "Ceil", "Floor", "GetArrayItem", "ElementAt", "MakeDate")
 """Classes that raise an error or do not."""
 ZONED = (
     "Hour",
@@ -66,6 +76,11 @@ def stand_in(spark: Any, name: str, schema: Any) -> int:
     """Register a relation without rows under a name, and return its number."""
     frame = spark.createDataFrame(spark.sparkContext.emptyRDD(), schema)
     frame.createOrReplaceTempView(name)
+    return number_of(frame)
+
+
+def number_of(frame: Any) -> int:
+    """Return the number of a relation without rows, by which its leaves are recognized."""
     (leaf,) = leaves_of(frame._jdf.queryExecution().analyzed())
     return int(leaf.rdd().id())
 
@@ -89,18 +104,40 @@ def arrow_type(text: str) -> pa.DataType:
 
 
 def _type(jvm_type: Any) -> pa.DataType:
-    text = jvm_type.json()
-    if "string" in text and "collate" in jvm_type.catalogString():  # JSON does not say so
-        raise UnsupportedQueryError(
-            "type",
-            "strings are compared byte by byte; a collation compares them otherwise",
-            jvm_type.sql(),
-            ("lower(name)", "to compare without case"),
-        )
-    try:
-        return arrow_type(text)
-    except TypeError:
-        raise UnsupportedQueryError("type", "columns do not have this type", jvm_type.sql(), STRUCTS) from None
+    """Return the Arrow type of a type of Catalyst; an opaque one if only Spark has it."""
+    name = jvm_type.catalogString()
+    if COLLATED not in name:  # Arrow compares texts by their bytes
+        try:
+            return arrow_type(jvm_type.json())
+        except (TypeError, ValueError):
+            pass
+    return pa.opaque(pa.null(), name, "Spark")
+
+
+def expect_columns(columns: tuple[Node, ...]) -> None:
+    """Raise if a column has a type that Flo has no column for."""
+    for each in columns:
+        if is_opaque(each.type):
+            name = each.type.type_name
+            if COLLATED in f" {name} ":
+                raise UnsupportedQueryError(
+                    "type",
+                    "strings are compared byte by byte; a collation compares them otherwise",
+                    name,
+                    ("lower(name)", "to compare without case"),
+                )
+            raise UnsupportedQueryError("type", "columns do not have this type", name, STRUCTS)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What an expression has besides its operands. It is shown without what differs from one run to the next."""
+
+    shown: str
+    exact: str
+
+    def __repr__(self) -> str:
+        return self.shown
 
 
 @dataclass
@@ -111,7 +148,6 @@ class ExpressionReader(ABC):
     names: dict[int, Node] = field(default_factory=dict)
     """Columns by their number in Catalyst."""
     taken: dict[str, int] = field(default_factory=dict)
-    native: dict[Relation, Any] = field(default_factory=dict)
 
     @abstractmethod
     def relation(self, node: Any) -> Relation:
@@ -168,7 +204,7 @@ class ExpressionReader(ABC):
                 ("a column of an input", "compute it before the rows reach the query"),
             )
         if name == "Literal":
-            return literal(_value(given), _type(given.dataType()))
+            return self._literal(given)
         if name == "Alias":
             return self.expression(given.child())
         if name == "ScalarSubquery":
@@ -177,9 +213,16 @@ class ExpressionReader(ABC):
         children = tuple(self.expression(each) for each in items_of(given.children()) if not _is_frame(each))
         options = tuple(self._options(name, given))
         kind = pa.null() if name in ("SortOrder", "WindowSpecDefinition") else _type(given.dataType())
-        return Node(
-            name, kind, bool(given.nullable()) if name not in ("WindowSpecDefinition",) else False, children, options
-        )
+        nullable = name != "WindowSpecDefinition" and bool(given.nullable())
+        return Node(name, kind, nullable, children, options, given)
+
+    def _literal(self, given: Any) -> Node:
+        kind = _type(given.dataType())
+        try:
+            return replace(literal(_value(given), kind), catalyst=given)
+        except UnsupportedQueryError:
+            value = Parameter(*_texts(given.value()))
+            return Node("NativeLiteral", kind, bool(given.nullable()), (), (("value", value),), given)
 
     def _options(self, name: str, given: Any) -> list[tuple[str, Any]]:
         match name:
@@ -232,7 +275,47 @@ class ExpressionReader(ABC):
                 return [("reverse", given.reverse())]
             case "Mode":
                 return [("reverse", given.reverseOpt().toString() == "Some(true)")]
-        return []
+            case "PythonUDF":
+                code = hashlib.sha256(given.func().command().mkString(",").encode()).hexdigest()
+                return [("function", Parameter(given.name(), f"{given.name()} {given.evalType()} {code}"))]
+            case "NamedLambdaVariable":
+                return [("variable", given.name())]
+            case _ if name in WITHOUT_PARAMETERS or given.productArity() == given.children().size():
+                return []
+        return [(f"parameter{place}", each) for place, each in enumerate(_parameters(given))]
+
+
+def _parameters(given: Any) -> Iterator[Parameter]:
+    """Yield what an expression has besides its operands."""
+    items = given.productIterator()
+    while items.hasNext():
+        item = items.next()
+        if not _has_expressions(item):
+            yield Parameter(*_texts(item))
+
+
+def _has_expressions(item: Any) -> bool:
+    """Return whether it is an operand, or several."""
+    from py4j.java_gateway import JavaObject, is_instance_of  # type: ignore[import-untyped]
+    from pyspark import SparkContext
+
+    if not isinstance(item, JavaObject):
+        return False
+    name = item.getClass().getName()
+    if name.startswith(("scala.Some", "scala.collection.immutable.")):
+        return bool(item.nonEmpty()) and _has_expressions(item.iterator().next())
+    return bool(is_instance_of(SparkContext._gateway, item, EXPRESSION))
+
+
+def _texts(item: Any) -> tuple[str, str]:
+    """Return a parameter as text, without and with the addresses of objects."""
+    text = _NUMBERS.sub("", item.toString() if hasattr(item, "getClass") else repr(item))
+    return without_addresses(text), text
+
+
+def without_addresses(text: str) -> str:
+    """Return a text without the addresses of objects, which differ from one run to the next."""
+    return _ADDRESSES.sub("", text)
 
 
 def _zone(given: Any) -> list[tuple[str, Any]]:

@@ -6,7 +6,7 @@ computed first, as columns whose names begin with `==`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -21,11 +21,12 @@ from flo.core.structural import Source
 from flo.sql import plan
 from flo.sql.aggregates import Aggregates
 from flo.sql.catalyst import UnsupportedQueryError
+from flo.sql.native import Kept, Projected, Segment, Step, can_run_natively
 from flo.sql.nodes import Node, column, literal, one_row, replace_nodes
 from flo.sql.plan import Named, Relation
-from flo.sql.registry import not_computed, types_text
+from flo.sql.registry import is_computed, not_computed, types_text
 from flo.sql.windows import add_windows
-from flo.values.operators.elementwise import Filter, Map
+from flo.values.operators.elementwise import Filter, FlatMap, Map
 from flo.values.operators.zsets import MapWeights
 from flo.values.weighted import ZSet
 
@@ -33,40 +34,42 @@ HIDDEN = "=="
 
 
 def compile_query(
-    relation: Relation,
-    inputs: Mapping[str, Any],
-    names: tuple[str, ...] | None = None,
-    made: Mapping[Relation, Any] | None = None,
-    *,
-    scope: Any,
+    relation: Relation, inputs: Mapping[str, Any], spark: Any, names: tuple[str, ...] | None = None, *, scope: Any
 ) -> Any:
-    """Return the stream of a query's rows over these streams.
-
-    `names` are the names that the user gave the columns. `made` has the streams of relations that exist already, and
-    `scope` is where constants are."""
-    compiler = Compiler(dict(inputs), made or {}, scope)
-    found = compiler.stream(relation)
-    given = (
-        dict(zip(names, relation.columns, strict=True)) if names else {each.column: each for each in relation.columns}
-    )
-    return compiler.project(found, given)
+    """Return the stream of a query's rows over these streams; see `Compiler`."""
+    return Compiler(inputs, spark, scope).query(relation, names or tuple(each.column for each in relation.columns))
 
 
 class Compiler:
-    """Makes streams of relations."""
+    """Makes streams of relations, over these streams. `spark` is the session that runs what Flo does not compute."""
 
-    def __init__(self, inputs: dict[str, Any], made: Mapping[Relation, Any], scope: Any) -> None:
+    def __init__(self, inputs: Mapping[str, Any], spark: Any, scope: Any) -> None:
         self.inputs = inputs
+        self.spark = spark
         self.scope = scope
-        self._made: dict[Relation, Any] = dict(made)
+        self._made: dict[Relation, tuple[Any, tuple[Node, ...]]] = {}
+        """By relations in their canonical form: their streams, and the columns of these."""
+        self._segments: dict[Any, tuple[Any, Segment]] = {}
+        """Streams that a segment makes, with the streams that it reads."""
         self._subqueries = 0
+        self._natives = 0
+
+    def query(self, relation: Relation, names: tuple[str, ...]) -> Any:
+        """Return the stream of a query's rows. `names` are those that the user gave the columns."""
+        return self.project(self.stream(relation), dict(zip(names, relation.columns, strict=True)))
 
     def stream(self, relation: Relation) -> Any:
-        """Return the stream of a relation; equal relations share one."""
-        if relation not in self._made:
-            make = getattr(self, f"_{type(relation).__name__.lower()}")
-            self._made[relation] = make(relation)
-        return self._made[relation]
+        """Return the stream of a relation."""
+        return self.shared(relation, getattr(self, f"_{type(relation).__name__.lower()}"))
+
+    def shared(self, relation: Relation, make: Callable[[Any], Any]) -> Any:
+        """Return the stream that is made of a relation. Relations that are equal but for the names of their columns
+        share one."""
+        known = plan.canonical(relation)
+        if known not in self._made:
+            self._made[known] = make(relation), relation.columns
+        found, columns = self._made[known]
+        return self.project(found, {new.column: old for new, old in zip(relation.columns, columns, strict=True)})
 
     # Rows
 
@@ -74,12 +77,17 @@ class Compiler:
         """Return the rows with these columns; rows without columns have one that nobody reads."""
         given = given or {f"{HIDDEN}row": _ZERO}
         stream, given = self._with_subqueries(stream, dict(given))
-        for node in given.values():
-            expect_computable(node)
         layout = Layout.of(kind_of(stream))
         assert layout is not None
         if tuple(given) == layout.names and all(node.is_column and node.column == name for name, node in given.items()):
             return stream
+        stream, given = self._with_native(stream, given)
+        if self._runs_natively(stream, given.values()):
+            return self._native(stream, Projected(tuple(given.items())))
+        for node in given.values():
+            expect_computable(node)
+        layout = Layout.of(kind_of(stream))
+        assert layout is not None
         columns = {name: node.column if node.is_column else node for name, node in given.items()}
         return stream._then_named("sql", Map(Expression(columns, (layout,))))
 
@@ -88,18 +96,75 @@ class Compiler:
         return self.project(stream, {**own_columns(stream), **more}) if more else stream
 
     def filtered(self, stream: Any, condition: Node) -> Any:
-        own = own_columns(stream)
-        stream, condition = self.condition(stream, condition)
+        """Return the rows that a condition holds for. What precedes a subquery is asked first: it needs no state."""
+        own, before, rest = own_columns(stream), *_split_at_subquery(condition)
+        for each in (before, rest):
+            if each is not None:
+                stream = self._where(stream, each)
+        return self.project(stream, own)
+
+    def _where(self, stream: Any, condition: Node) -> Any:
+        name = f"{HIDDEN}where"
+        stream, given = self._with_subqueries(stream, {**own_columns(stream), name: condition})
+        stream, given = self._with_native(stream, given)
+        if self._runs_natively(stream, [given[name]]):
+            return self._native(stream, Kept(given[name]))
+        expect_computable(given[name])
         layout = Layout.of(kind_of(stream))
         assert layout is not None
-        found = stream._then_named("sql", Filter(Expression(condition, (layout,))))
-        return self.project(found, own)
+        return stream._then_named("sql", Filter(Expression(given[name], (layout,))))
 
     def condition(self, stream: Any, condition: Node) -> tuple[Any, Node]:
         """Return the rows with the values of subqueries as columns, and the condition that reads them."""
         stream, given = self._with_subqueries(stream, {"condition": condition})
-        expect_computable(given["condition"])
         return stream, given["condition"]
+
+    # What Spark runs
+
+    def _runs_natively(self, stream: Any, given: Iterable[Node]) -> bool:
+        """Return whether Spark runs these expressions: Flo cannot, or Spark has the rows already."""
+        nodes = list(given)
+        asked = stream in self._segments or not all(map(is_computed, nodes))
+        return asked and all(map(can_run_natively, nodes))
+
+    def _native(self, stream: Any, step: Step) -> Any:
+        """Return the rows after a step in Spark. What follows a segment directly belongs to it."""
+        below, segment = self._segments.get(stream, (stream, None))
+        if segment is None:
+            layout = Layout.of(kind_of(stream))
+            assert layout is not None
+            segment = Segment(self.spark, layout, (step,))
+        else:
+            segment = segment.then(step)
+        found = below._then_named("sql", FlatMap(segment))
+        self._segments[found] = below, segment
+        return found
+
+    def _with_native(self, stream: Any, given: dict[str, Node]) -> tuple[Any, dict[str, Node]]:
+        """Return the rows with more columns, and the expressions that read them, each for one engine as a whole.
+
+        An expression of Catalyst may have operands that only Flo has, such as an exact sum, and the other way round."""
+        stream, given = self._with_parts(stream, given, _operands_of_flo)
+        if all(map(is_computed, given.values())) or all(map(can_run_natively, given.values())):
+            return stream, given
+        return self._with_parts(stream, given, _parts_of_spark)
+
+    def _with_parts(
+        self, stream: Any, given: dict[str, Node], parts_of: Callable[[Node], Iterable[Node]]
+    ) -> tuple[Any, dict[str, Node]]:
+        """Return the rows with parts of expressions as columns, and the expressions that read them."""
+        uncomputed = [node for node in given.values() if not is_computed(node)]
+        parts = list(dict.fromkeys(part for node in uncomputed for part in parts_of(node)))
+        if not parts:
+            return stream, given
+        more = {f"{HIDDEN}native{self._natives + place}": node for place, node in enumerate(parts)}
+        self._natives += len(more)
+        found = {node: column(name, node.type, node.nullable) for name, node in more.items()}
+        given = {name: replace_nodes(node, found) for name, node in given.items()}
+        read = frozenset[str]().union(*(node.reads for node in given.values()))
+        own = {name: node for name, node in own_columns(stream).items() if name in read}
+        stream = self.project(stream, {**own, **more})
+        return stream, given
 
     def _with_subqueries(self, stream: Any, given: dict[str, Node]) -> tuple[Any, dict[str, Node]]:
         """Return the rows with the value of each scalar subquery as a column, and the expressions that read it."""
@@ -108,26 +173,28 @@ class Compiler:
         for node in asked:
             self._subqueries += 1
             name, relation = f"{HIDDEN}subquery{self._subqueries}", node.option("relation")
-            rows = self.project(self.stream(relation), {name: relation.columns[0], f"{name}_key": _ZERO})
-            if not plan.has_one_row(relation):
-                rows = self._expecting_one_row(rows, name, f"{name}_key", node.type)
+            key = f"{name}_key"
+            rows = self.project(self._only_row(relation, name), {name: column(name, node.type, True), key: _ZERO})
             stream = self.extended(stream, {f"{HIDDEN}key": _ZERO})
-            stream = join_rows(stream, rows, f"{HIDDEN}key", f"{name}_key", "left", None, RIGHT, False)
+            stream = join_rows(stream, rows, f"{HIDDEN}key", key, "inner", None, RIGHT, False)
             found[node] = column(name, node.type, True)
         return stream, {name: replace_nodes(node, found) for name, node in given.items()}
 
-    def _expecting_one_row(self, rows: Any, name: str, key: str, kind: pa.DataType) -> Any:
-        """Return the only row; it is an error to have several."""
-        count, value = f"{name}_count", f"{name}_value"
-        found = rows.group_by(key).agg(**{count: AggregateSpec("count"), value: AggregateSpec("min", (name,))})
-        return self.project(found, {name: one_row(value, count, kind), key: column(key, pa.int32(), False)})
+    def _only_row(self, relation: Relation, name: str) -> Any:
+        """Return one row with the value of a scalar subquery: null for no row. Several rows are an error."""
+        (given,) = relation.columns
+        rows = self.project(self.stream(relation), {name: given})
+        if plan.has_one_row(relation):
+            return rows
+        count = f"{name}_rows"
+        found = rows.agg(**{name: AggregateSpec("max", (name,)), count: AggregateSpec("count", ())})
+        return self.project(found, {name: one_row(name, count, given.type)})
 
     # Relations
 
     def _scan(self, relation: plan.Scan) -> Any:
         stream = self.inputs[relation.name]
-        pairs = zip(relation.columns, relation.source, strict=True)
-        return self.project(stream, {new.column: column(old, new.type, new.nullable) for new, old in pairs})
+        return self.project(stream, {new.column: column(old, new.type, new.nullable) for new, old in relation.pairs})
 
     def _constant(self, relation: plan.Constant) -> Any:
         """Rows of the query itself, which are there from the start."""
@@ -278,12 +345,46 @@ def _united(parts: list[Any]) -> Any:
     return found
 
 
+def _split_at_subquery(condition: Node) -> tuple[Node | None, Node | None]:
+    """Return a condition as two, both of which must hold: the first has no subqueries."""
+    if not plan.subqueries(condition):
+        return condition, None
+    if condition.name != "And":
+        return None, condition
+    left, right = condition.children
+    before, rest = _split_at_subquery(left)
+    if rest is not None:
+        return before, replace_nodes(condition, {left: rest})
+    first, second = _split_at_subquery(right)
+    return (before if first is None else replace_nodes(condition, {right: first})), second
+
+
 def expect_computable(node: Node) -> None:
     """Raise if a part of an expression cannot be computed on columns."""
     missing = next(not_computed(node), None)
     if missing is not None:
         reason = f"{missing.name} {types_text(missing)} is not computed between stateful operators"
         raise UnsupportedQueryError(missing.name, reason, missing.described)
+
+
+def _operands_of_flo(node: Node) -> Iterator[Node]:
+    """Yield the operands of Catalyst's expressions that only Flo has."""
+    for child in node.children:
+        if node.catalyst is not None and child.catalyst is None and not child.is_column:
+            yield child
+        else:
+            yield from _operands_of_flo(child)
+
+
+def _parts_of_spark(node: Node) -> Iterator[Node]:
+    """Yield the largest parts of an expression that only Spark computes."""
+    if is_computed(node):
+        return
+    if can_run_natively(node):
+        yield node
+    else:
+        for child in node.children:
+            yield from _parts_of_spark(child)
 
 
 __all__ = ["Compiler", "Named", "compile_query", "own_columns"]

@@ -16,6 +16,7 @@ from flo.api.joins import RIGHT, join_rows
 from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError
 from flo.sql.nodes import Node, column, literal, one_row
+from flo.sql.registry import is_computed
 
 ZERO = literal(0, pa.int32())
 
@@ -38,6 +39,43 @@ def _joined(compiler: Any, relation: plan.Join, left: Any, right: Any, how: str)
     pairs, rest = _split(relation)
     if rest is not None:
         left, rest = compiler.condition(left, rest)
+    if rest is not None and not is_computed(rest):
+        return _filtered(compiler, relation, left, right, how, rest)
+    return _joined_on(compiler, left, right, how, pairs, rest)
+
+
+def _filtered(compiler: Any, relation: plan.Join, left: Any, right: Any, how: str, condition: Node) -> Any:
+    """Return the rows of a join whose condition Spark computes: on the pairs with equal keys, as a filter.
+
+    Rows without a partner are those that are equal to no row of a pair."""
+    pairs, _ = _split(relation)
+    matched = compiler.filtered(_joined_on(compiler, left, right, "inner", pairs, None), condition)
+    mine, theirs = ({each.column: each for each in side.columns} for side in (relation.left, relation.right))
+    if how in ("semi", "anti"):
+        return _by_rows(compiler, left, matched, mine, how)
+    parts = [compiler.project(matched, {**mine, **theirs})]
+    for sides, rows, own, other in ((("left", "full"), left, mine, theirs), (("right", "full"), right, theirs, mine)):
+        if how in sides:
+            alone = _by_rows(compiler, rows, matched, own, "anti")
+            nulls = {name: literal(None, node.type) for name, node in other.items()}
+            parts.append(compiler.project(alone, {name: {**own, **nulls}[name] for name in {**mine, **theirs}}))
+    found = parts[0]
+    for part in parts[1:]:
+        found = found.union(part)
+    return found
+
+
+def _by_rows(compiler: Any, rows: Any, matched: Any, own: dict[str, Node], how: str) -> Any:
+    """Return the rows that are part of a pair, or those that are not."""
+    keys = {f"==row{place}": node for place, node in enumerate(own.values())} or {"==row": ZERO}
+    found = compiler.project(matched, keys)
+    given = compiler.extended(rows, {f"{name}_left": node for name, node in keys.items()})
+    return join_rows(given, found, [f"{name}_left" for name in keys], list(keys), how, None, RIGHT, True)
+
+
+def _joined_on(
+    compiler: Any, left: Any, right: Any, how: str, pairs: list[tuple[Node, Node, str]], rest: Node | None
+) -> Any:
     one, other, nulls_equal = _key_columns(pairs)
     left, right = compiler.extended(left, one), compiler.extended(right, other)
     return join_rows(left, right, list(one), list(other), how, rest, RIGHT, nulls_equal)

@@ -7,7 +7,7 @@ evaluated here, on which types, is declared in `flo.sql.registry`. Everything el
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -38,6 +38,11 @@ class Node(ColumnFunction):
     nullable: bool
     children: tuple[Node, ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
+    catalyst: Any = field(default=None, compare=False)
+    """The expression in Catalyst itself, in the process that planned the query. None for an expression of Flo."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "catalyst": None}  # tasks cannot reach the driver's Java
 
     def option(self, name: str, default: Any = None) -> Any:
         return dict(self.options).get(name, default)
@@ -105,7 +110,12 @@ def replace_nodes(node: Node, found: dict[Node, Node]) -> Node:
     if node in found:
         return found[node]
     children = tuple(replace_nodes(child, found) for child in node.children)
-    return node if children == node.children else Node(node.name, node.type, node.nullable, children, node.options)
+    return node if children == node.children else replace(node, children=children)
+
+
+def is_opaque(kind: pa.DataType) -> bool:
+    """Return whether only Spark has values of this type."""
+    return isinstance(kind, pa.OpaqueType)
 
 
 def evaluate(node: Node, rows: Rows) -> Data:

@@ -6,10 +6,10 @@ only depend on the query, so a query planned twice has the same plan.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeAlias
 
-from flo.sql.nodes import Node
+from flo.sql.nodes import Node, column
 
 Columns: TypeAlias = tuple[Node, ...]
 """Columns of a relation: nodes of the class `AttributeReference`."""
@@ -45,6 +45,11 @@ class Scan(Relation):
 
     name: str
     source: tuple[str, ...]
+
+    @property
+    def pairs(self) -> list[tuple[Node, str]]:
+        """The columns with the input's own names of them."""
+        return list(zip(self.columns, self.source, strict=True))
 
 
 @dataclass(frozen=True)
@@ -147,6 +152,14 @@ def _nodes_in(part: object) -> list[Node]:
     return []
 
 
+def expressions_in(relation: Relation) -> list[Node]:
+    """Return the expressions of a relation; of a generator its arguments."""
+    if isinstance(relation, Generate):
+        return list(relation.generator.children)
+    parts = {name: part for name, part in vars(relation).items() if name != "columns"}
+    return _nodes_in(tuple(parts.values()))
+
+
 def is_stateless(relation: Relation) -> bool:
     """Return whether it is an input, or made of one row by row: by projections, filters and generators."""
     match relation:
@@ -164,19 +177,21 @@ def is_stateless(relation: Relation) -> bool:
 
 
 def has_one_row(relation: Relation) -> bool:
-    """Return whether it never has more than one row."""
+    """Return whether a relation always has one row, whatever its inputs hold."""
     match relation:
         case Aggregate():
             return not relation.groups
-        case Limit():
-            return relation.count in (0, 1) or has_one_row(relation.below)
         case Constant():
-            return len(relation.rows) <= 1
-        case Project() | Filter() | Window():
+            return len(relation.rows) == 1
+        case Project():
             return has_one_row(relation.below)
-        case Join():
-            return has_one_row(relation.left) and (relation.how in ("semi", "anti") or has_one_row(relation.right))
     return False
+
+
+def nodes_of(relation: Relation) -> list[Node]:
+    """Return the expressions of a relation itself."""
+    own = (getattr(relation, each.name) for each in fields(relation) if each.name not in ("columns", "made"))
+    return [node for part in own for node in _nodes_in(part)]
 
 
 def relations_in(relation: Relation) -> list[Relation]:
@@ -188,3 +203,24 @@ def relations_in(relation: Relation) -> list[Relation]:
                 found.append(each)
             found += [query.option("relation") for node in _nodes_in(each) for query in subqueries(node)]
     return found
+
+
+def canonical(relation: Relation) -> Relation:
+    """Return the relation with columns named by where they occur first, so that it equals those that only differ in
+    their names."""
+    renamed: Relation = _renamed(relation, {})
+    return renamed
+
+
+def _renamed(part: Any, names: dict[str, str]) -> Any:
+    match part:
+        case Node() if part.is_column:
+            return column(names.setdefault(part.column, str(len(names))), part.type, part.nullable)
+        case Node():
+            options = tuple((name, _renamed(each, names)) for name, each in part.options)
+            return replace(part, children=_renamed(part.children, names), options=options)
+        case Relation() | Named() | Order():
+            return replace(part, **{each.name: _renamed(getattr(part, each.name), names) for each in fields(part)})
+        case tuple():
+            return tuple(_renamed(each, names) for each in part)
+    return part

@@ -27,28 +27,17 @@ PASSED = ("Repartition", "RepartitionByExpression", "RebalancePartitions", "Wind
 MOST_CONSTANTS = 10_000
 
 
-@dataclass(frozen=True)
-class Query:
-    """A query that was planned: its relation, and the nodes of Catalyst that inputs are projected and filtered by."""
-
-    relation: Relation
-    native: dict[Relation, Any]
-
-
-def read_frame(frame: Any, inputs: Mapping[int, str]) -> Query:
+def read_frame(frame: Any, inputs: Mapping[int, str]) -> Relation:
     """Return the optimised plan of a DataFrame. `inputs` has the names of stand-ins by their numbers."""
     execution = frame._jdf.queryExecution()
     expect_maintainable(execution.analyzed())
-    reader = _Reader(dict(inputs))
-    return Query(reader.relation(execution.optimizedPlan()), reader.native)
+    return _Reader(dict(inputs)).relation(execution.optimizedPlan())
 
 
 @dataclass
 class _Reader(ExpressionReader):
     def relation(self, node: Any) -> Relation:
         found: Relation = self._reader_of(node)(node)
-        if plan.is_stateless(found):
-            self.native[found] = node
         return found
 
     def _reader_of(self, node: Any) -> Callable[[Any], Relation]:

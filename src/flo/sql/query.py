@@ -26,7 +26,9 @@ SETTING = "spark.sql.optimizer.excludedRules"
 
 
 class QueryError(FloError):
-    """A query that Spark rejects, with Spark's message."""
+    """A query that Spark rejects, with Spark's message. `line` is the line of the query that Spark names, if any."""
+
+    line: int | None = None
 
 
 def sql_stream(text: str, streams: Mapping[str, Any]) -> Any:
@@ -37,32 +39,40 @@ def sql_stream(text: str, streams: Mapping[str, Any]) -> Any:
             raise TypeMismatch(
                 "`sql` must get the streams that the query reads", instead=(("sql(…, sales=sales)", ""),)
             )
-        with planning_session() as spark:
-            inputs = {stand_in(spark, name, _schema(name, stream)): name for name, stream in streams.items()}
-            frame = planned(spark, text)
-            relation = read_frame(frame, inputs).relation
+        active = active_session()
+        with planning_session(active) as planner:
+            inputs = {stand_in(planner, name, _schema(name, stream)): name for name, stream in streams.items()}
+            frame = planned(planner, text)
+            relation = read_frame(frame, inputs)
             names = tuple(frame.columns)
-        expect_distinct(names)
-        read = scans(relation)
-        given = {name: stream for name, stream in streams.items() if name in read}
-        scope = next(iter(streams.values())).scope
-        return compile_query(relation, given, names, scope=scope)
+            expect_distinct(names)
+            read = scans(relation)
+            given = {name: stream for name, stream in streams.items() if name in read}
+            scope = next(iter(streams.values())).scope
+            return compile_query(relation, given, active, names, scope=scope)
     except FloError as error:
         raise error.located(here) from error.__cause__
+
+
+def active_session() -> Any:
+    """Return the active session, or a new one."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    found = SparkSession.getActiveSession()
+    if found is not None:
+        return found
+    if SparkContext._active_spark_context is not None:
+        return SparkSession.builder.getOrCreate()
+    return SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 
 
 @contextmanager
 def planning_session(active: Any = None) -> Iterator[Any]:
     """Yield a session to plan in: a copy of the active one, whose views and settings can be changed."""
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    active = active or SparkSession.getActiveSession()
-    if active is None:
-        if SparkContext._active_spark_context is not None:
-            active = SparkSession.builder.getOrCreate()
-        else:
-            active = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    active = active or active_session()
     spark = SparkSession(active.sparkContext, active._jsparkSession.cloneSession())
     spark.conf.set(SETTING, ",".join(RULES + rule for rule in EXCLUDED))
     try:
@@ -74,7 +84,7 @@ def planning_session(active: Any = None) -> Iterator[Any]:
 
 def planned(spark: Any, text: str) -> Any:
     """Return the DataFrame of a query. Raises if Spark rejects it."""
-    from pyspark.errors import PySparkException
+    from pyspark.errors import PySparkException, QueryContextType
 
     expect_no_special_times(text)
     try:
@@ -83,9 +93,10 @@ def planned(spark: Any, text: str) -> Any:
         frame._jdf.queryExecution().optimizedPlan()
     except PySparkException as error:
         first = str(error).strip().splitlines()[0]
-        raise QueryError(
-            f"Spark rejects the query: {first}", facts=(("query", " ".join(text.split())[:200]),)
-        ) from None
+        rejected = QueryError(f"Spark rejects the query: {first}", facts=(("query", " ".join(text.split())[:200]),))
+        places = [each.startIndex() for each in error.getQueryContext() if each.contextType() == QueryContextType.SQL]
+        rejected.line = text.count("\n", 0, places[0]) + 1 if places else None
+        raise rejected from None
     return frame
 
 

@@ -221,8 +221,12 @@ _OFFSET = re.compile(r"[+-](0\d|1[0-8]):[0-5]\d")
 
 @cache
 def is_known_zone(zone: str) -> bool:
-    """Return whether Arrow has the rules of a time zone: a name of the tz database, or an offset such as +02:00."""
-    return bool(_OFFSET.fullmatch(zone)) or zone in zoneinfo.available_timezones()
+    """Return whether a time zone has the same rules in Java: a region of the tz database, or an offset like +02:00.
+
+    Abbreviations such as EST mean something else there."""
+    if "/" not in zone and zone not in ("UTC", "GMT"):
+        return bool(_OFFSET.fullmatch(zone))
+    return zone in zoneinfo.available_timezones()
 
 
 def types_text(node: Node) -> str:

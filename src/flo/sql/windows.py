@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -54,9 +55,7 @@ class _Windows:
         if given.name == "WindowExpression":
             return self._window(given.children[0], given.option("frame"))
         children = tuple(self.result(child) for child in given.children)
-        if children == given.children:
-            return given
-        return Node(given.name, given.type, given.nullable, children, given.options)
+        return given if children == given.children else replace(given, children=children)
 
     def _window(self, function: Node, frame: tuple[str, Any, Any]) -> Node:
         where = None

@@ -69,7 +69,7 @@ def run(given: argparse.Namespace) -> int:
     with isolated(where):
         before = set(sys.modules)
         flow = find_flow(load(where), name)
-        inputs: dict[str, Any] = dict(map(_split_pair, given.input))
+        inputs: dict[str, Any] = dict(map(split_pair, given.input))
         if given.here:
             print_results(output, flow.on(flo.here).run(**inputs))
         else:
@@ -91,7 +91,7 @@ def find_flow(module: Any, name: str) -> Flow:
     return flow
 
 
-def _split_pair(text: str) -> tuple[str, str]:
+def split_pair(text: str) -> tuple[str, str]:
     name, equals, rest = text.partition("=")
     if not equals or not name or not rest:
         raise FloError(f"expected NAME=VALUE; got `{text}`")
@@ -110,7 +110,7 @@ def _on_spark(
         if is_users(module.__dict__.get("__file__")):
             pickle_by_value(module)
     bounded = {stream.name: stream.bounded for stream in flow._scope.inputs}
-    order, sinks = dict(map(_split_pair, given.order)), dict(map(_sink, given.output))
+    order, sinks = dict(map(split_pair, given.order)), _sinks(given.output)
     _expect_names(flow, inputs, order, sinks)
     at_once = all(bounded.values())
     if at_once and given.checkpoint:
@@ -144,6 +144,10 @@ def _on_spark(
             live.update(micro_batch_table(query))
         views = [name for name in flow._outputs if sinks.get(name, "view") == "view"]
         print_results(output, {name: query.view(name).table_or_value() for name in views})
+
+
+def _sinks(given: list[str]) -> dict[str, Any]:
+    return {name: sink_of_text(text) for name, text in map(split_pair, given)}
 
 
 def _expect_names(flow: Flow, inputs: Mapping[str, str], order: Mapping[str, str], sinks: Mapping[str, Any]) -> None:
@@ -198,15 +202,19 @@ class Source:
 
 
 def _options(text: str) -> Iterator[tuple[str, str]]:
-    return (_split_pair(each) for each in text.split(",") if each)
+    return (split_pair(each) for each in text.split(",") if each)
 
 
-def _sink(text: str) -> tuple[str, Any]:
-    from flo.spark.driver.sinks import WORDS, SparkSink
+def sink_of_text(text: str) -> Any:
+    """Return the sink that a text names: a word, a folder of changes, or a Spark format with options."""
+    from flo.spark.driver.sinks import WORDS, Changes, SparkSink
 
-    name, where = _split_pair(text)
-    kind, colon, rest = where.partition(":")
-    return name, SparkSink(kind, dict(_options(rest))) if colon and kind not in WORDS else where
+    kind, colon, rest = text.partition(":")
+    if kind in WORDS:
+        return text
+    if not colon and "/" in text:
+        return Changes(text)
+    return SparkSink(kind, dict(_options(rest))) if colon else text
 
 
 def _write_result(name: str, result: Any, sink: Any) -> bool:
@@ -231,8 +239,13 @@ def print_results(output: Console, results: Mapping[str, Any]) -> None:
     for name, found in results.items():
         if not hasattr(found, "to_pylist"):
             output.print(f"{name}: {found!r}", markup=False)
-            continue
-        table = Table(*found.column_names, title=f"{name}, {found.num_rows:,} rows", title_justify="left")
-        for row in found.slice(0, SHOWN).to_pylist():
-            table.add_row(*(str(value) for value in row.values()))
-        output.print(table)
+        else:
+            output.print(result_table(name, found))
+
+
+def result_table(name: str, found: Any) -> Table:
+    """Return the first rows of an Arrow table."""
+    table = Table(*found.column_names, title=f"{name}, {found.num_rows:,} rows", title_justify="left")
+    for row in found.slice(0, SHOWN).to_pylist():
+        table.add_row(*(str(value) for value in row.values()))
+    return table

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flo.core.errors import CheckpointError
-from flo.spark.tasks.state import VERSIONS, StateVersions
+from flo.spark.tasks.state import READABLE, StateVersions
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import (
     MENDING,
@@ -21,8 +21,6 @@ from flo.tables.checkpoint.store import (
 )
 
 COMMITS, STATE_VERSIONS = "commits", "state_versions"
-READABLE = VERSIONS - 1
-"""How many commits are kept. During a micro-batch some shards already have its version."""
 
 
 def committed_versions(where: str) -> list[int]:
@@ -31,9 +29,14 @@ def committed_versions(where: str) -> list[int]:
 
 
 def commit_version(
-    where: str, version: int, shards: int, versions: Mapping[int, StateVersions], epoch: int = 0
+    where: str,
+    version: int,
+    shards: int,
+    versions: Mapping[int, StateVersions],
+    epoch: int = 0,
+    readable: int = READABLE,
 ) -> None:
-    """Makes a version visible to readers. Raises if a query with a later epoch has committed it."""
+    """Makes a version visible to readers, and keeps so many. Raises if a query with a later epoch has committed it."""
     files, content = folder(where), {"version": version, "epoch": epoch, STATE_VERSIONS: _as_json(shards, versions)}
     try:
         create_sealed(files, _name(version), content)
@@ -45,7 +48,7 @@ def commit_version(
                 facts=(("checkpoint", where), ("epoch", f"{newer}; this query has {epoch}")),
             ) from None
         write_sealed(files, _name(version), content)
-    for old in committed_versions(where)[:-READABLE]:
+    for old in committed_versions(where)[:-readable]:
         folder(where).remove(_name(old))
 
 

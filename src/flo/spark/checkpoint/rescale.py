@@ -28,7 +28,7 @@ from flo.spark.plan.spread import PANE
 from flo.spark.plan.stages import MOST_SHARDS, shard_of
 from flo.spark.tasks.output_files import OUTPUTS
 from flo.spark.tasks.shard_record import PLACE
-from flo.spark.tasks.state import STATE, VERSIONS, StateVersions, shard_path, state_folder
+from flo.spark.tasks.state import STATE, StateVersions, shard_path, state_folder
 from flo.tables.checkpoint.folders import folder
 from flo.tables.checkpoint.store import Store, Storing
 from flo.tables.functions import KEY as COMPUTED
@@ -68,7 +68,7 @@ def _rescale(where: str, shards: int, lease: Lease) -> list[int]:
     for version in versions:
         standing = checkpoint.state_versions(version)
         for stage in checkpoint.description["stages"]:
-            _Cutting(checkpoint, stage, shards, version).cut()
+            _Cutting(checkpoint, stage, shards, version, len(versions)).cut()
         every = dict.fromkeys(range(shards), version)
         cut = {level: StateVersions(every, ended=each.ended) for level, each in standing.items()}
         add_state_versions(where, version, shards, cut)
@@ -87,6 +87,8 @@ class _Cutting:
     stage: Any
     shards: int
     version: int
+    keep: int
+    """How many versions are kept: all that are cut."""
     old: list[Store] = field(default_factory=list)
     """The stores of the old states. The last may be the state that all shards share which have received nothing yet."""
     new: list[Storing] = field(default_factory=list)
@@ -109,7 +111,7 @@ class _Cutting:
         for shard, (store, storing) in enumerate(zip(stores, self.new, strict=True)):
             graph = _with_nodes(graphs[0], iter([each[shard] for each in found]))
             noted = self._record(shard, more, dict(kept[shard]))
-            store.write(self.version, encode((graph, kept[shard])), storing, noted, VERSIONS)
+            store.write(self.version, encode((graph, kept[shard])), storing, noted, self.keep)
 
     def _node(self, described: Any, initial: Call, old: list[Any]) -> list[Call]:
         """Returns the operator of every new shard, with its input buffers."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -17,23 +17,28 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import col
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
-from flo.core.collection import Value
+from flo.core.collection import Collection, Value
 from flo.core.errors import EngineError, FloError
+from flo.core.stream_type import StreamType
 from flo.spark.checkpoint.commits import commit_version, read_state_versions
 from flo.spark.driver.inputs import BoundInput, counter_name
 from flo.spark.driver.python_errors import python_error
-from flo.spark.plan.stages import POSITION, Plan
+from flo.spark.plan.stages import POSITION, Native, Plan, Stage
 from flo.spark.session import is_narrow
-from flo.spark.tasks.blobs import SCHEMA, SPARK, Blob, unpickle
+from flo.spark.tasks.blobs import REPORT, SCHEMA, SPARK, Blob, unpickle
 from flo.spark.tasks.context import STATE_VERSIONS, VERSION, Code, MicroBatch, state_versions_property
 from flo.spark.tasks.input_task import InputTask, run_entry
+from flo.spark.tasks.native_task import PackTask, UnpackTask
 from flo.spark.tasks.output_files import Output
 from flo.spark.tasks.sending import Sender
 from flo.spark.tasks.shard_record import ShardRecord
 from flo.spark.tasks.stage_task import StageTask, StreamingStageTask
-from flo.spark.tasks.state import Shard, StateVersions
-from flo.tables.values import Rows, is_ordered
+from flo.spark.tasks.state import READABLE, Shard, StateVersions
+from flo.sql.native import BESIDE, spark_schema
+from flo.tables.values import Columns, Rows, is_ordered
 
 ON_CLUSTER = 64
 """How many tasks a stage may have on any cluster."""
@@ -75,6 +80,7 @@ class MicroBatches:
         folder: str,
         shards: int,
         checkpoint: str = "",
+        readable: int = READABLE,
     ) -> None:
         self.spark = spark
         self.plan = plan
@@ -83,6 +89,8 @@ class MicroBatches:
         self.shards = shards
         self.checkpoint = checkpoint
         """The id of the checkpoint; empty for a batch job, which keeps none."""
+        self.readable = readable
+        """How many committed versions are kept for readers."""
         self.tasks = min(shards, most_tasks(spark))
         self.run = uuid.uuid4().hex
         """Identifies this start of the query."""
@@ -92,7 +100,9 @@ class MicroBatches:
         """The inputs whose rows Spark counts."""
         self.narrow = True
         """Whether all input rows are small."""
-        self.stages = [Code.of((stage, self._deliveries(stage.outputs), tuple(outputs))) for stage in plan.stages]
+        self.stages = [Code.of((stage, self._deliveries_from(stage), tuple(outputs))) for stage in plan.stages]
+        self._held: list[DataFrame] = []
+        """What executors hold for the micro-batch that runs: rows that Catalyst reads, beside those that pass by."""
 
     @cached_property
     def _shard(self) -> Column:
@@ -100,6 +110,9 @@ class MicroBatches:
 
     def _deliveries(self, streams: Iterable[int]) -> tuple[Any, ...]:
         return tuple(each for stream in streams for each in self.plan.deliveries_of(stream))
+
+    def _deliveries_from(self, stage: Stage) -> tuple[Any, ...]:
+        return self._deliveries((*stage.outputs, *(made for _, made in stage.natives)))
 
     def add_input(self, name: str, given: BoundInput, divert: bool = False) -> DataFrame:
         """The rows of an input as blobs, addressed to shards."""
@@ -127,7 +140,7 @@ class MicroBatches:
         ended = ended | set(self.plan.literals)
         done = frozenset(stream for stream, inputs in self.plan.sources.items() if inputs <= ended)
         versions = self.state_versions(version - 1)
-        return MicroBatch(version, self.run, self.folder, self.shards, self.tasks, done, versions)
+        return MicroBatch(version, self.run, self.folder, self.shards, self.tasks, done, versions, self.readable)
 
     def run_first_micro_batch(self, frames: list[DataFrame], ended: set[int]) -> Outcome:
         """Runs the first micro-batch, with the rows of batch inputs and the literals of the program."""
@@ -135,22 +148,72 @@ class MicroBatches:
         if self.plan.literals:
             given = pa.Table.from_batches([blob.batch() for blob in self.literal_blobs()], SCHEMA)
             frames = [*frames, spark.createDataFrame(given, SPARK)]
-        batch = self.micro_batch(0, ended)
-        staged = self._add_stages(reduce(DataFrame.union, frames), lambda code: StageTask(code, batch))
-        return self.run_micro_batch(staged, 0)
+        return self._run_from(0, reduce(DataFrame.union, frames), 0, ended)
 
     def add_stages(self, frame: DataFrame, ended: set[int], skips_first: bool) -> DataFrame:
-        """All stages on a stream of blobs; the result is a stream of task reports.
+        """The stages on a stream of blobs, up to the first that Catalyst follows; after the last, a stream of task
+        reports.
 
         With `skips_first`, the first micro-batch passes the rows on, for `run_first_micro_batch`.
         """
         batch = self.micro_batch(0, ended)
-        return self._add_stages(frame, lambda code: StreamingStageTask(code, batch, skips_first))
-
-    def _add_stages(self, frame: DataFrame, task: Callable[[Code], Any]) -> DataFrame:
-        for code in self.stages:
-            frame = frame.repartitionById(self.tasks, self._shard).mapInArrow(task(code), SPARK)
+        for code in self.stages[: self._first_native]:
+            frame = self._add_stage(frame, StreamingStageTask(code, batch, skips_first))
         return frame
+
+    @property
+    def _first_native(self) -> int:
+        """The first level whose rows Catalyst reads; the last one if there is none."""
+        return min((each.level for each in self.plan.natives), default=len(self.stages))
+
+    def run_micro_batch(self, frame: DataFrame, version: int, ended: set[int]) -> Outcome:
+        """Runs a micro-batch of a stream on which `add_stages` has put the first stages."""
+        return self._run_from(self._first_native, frame, version, ended)
+
+    def _run_from(self, level: int, frame: DataFrame, version: int, ended: set[int]) -> Outcome:
+        """Runs a micro-batch on the rows of a level: what Catalyst does with them, and the stages that follow."""
+        started = time.monotonic()
+        versions = state_versions_property(self.state_versions(version - 1))
+        self.spark.sparkContext.setLocalProperty(VERSION, str(version))
+        self.spark.sparkContext.setLocalProperty(STATE_VERSIONS, versions)
+        try:
+            if level < len(self.stages):
+                batch = self.micro_batch(version, ended)
+                frame = self._add_natives(frame, level)
+                for number, code in enumerate(self.stages[level:], level + 1):
+                    frame = self._add_natives(self._add_stage(frame, StageTask(code, batch)), number)
+            return self._outcome(frame, version, started)
+        finally:
+            while self._held:
+                self._held.pop().unpersist()
+
+    def _add_stage(self, frame: DataFrame, task: Any) -> DataFrame:
+        return frame.repartitionById(self.tasks, self._shard).mapInArrow(task, SPARK)
+
+    def _add_natives(self, frame: DataFrame, level: int) -> DataFrame:
+        """The blobs of a level, with the results of Catalyst in place of those that are for it.
+
+        The tasks of a stage must run once, and not once for each reader of their blobs. So they run now, in a job of
+        their own, and executors hold the blobs."""
+        natives = self.plan.natives_after(level)
+        if not natives:
+            return frame
+        held = frame.persist()
+        self._held.append(held)
+        _collect_reports(held.where(col("delivery") == REPORT))
+        parts = [held.where(~col("delivery").isin([each.delivery.number for each in natives]))]
+        for each in natives:
+            schema, unpack, pack = self.tasks_around(each)
+            rows = held.where(col("delivery") == each.delivery.number).mapInArrow(unpack, schema)
+            parts.append(each.segment.chain.over(rows, BESIDE).mapInArrow(pack, SPARK))
+        return reduce(DataFrame.union, parts)
+
+    def tasks_around(self, native: Native) -> tuple[StructType, UnpackTask, PackTask]:
+        """The tasks before and after a segment, and the schema of the rows that it reads."""
+        fields = [*native.segment.input.schema, pa.field(BESIDE, pa.int64(), False)]
+        schema = spark_schema(pa.schema(fields))
+        code = Code.of((native.output, _elements(native.type), self._deliveries([native.output])))
+        return schema, UnpackTask(to_arrow_schema(schema, timezone="UTC")), PackTask(code, self.shards)
 
     def state_versions(self, version: int) -> dict[int, StateVersions]:
         """The state versions of a version, by level: from memory, or from its commit."""
@@ -159,20 +222,9 @@ class MicroBatches:
             return {}
         return found if last == version else read_state_versions(self.folder, version, self.shards)
 
-    def run_micro_batch(self, frame: DataFrame, version: int) -> Outcome:
-        """Runs a micro-batch. `frame` gives the task reports; raises the error that one of them holds."""
-        started = time.monotonic()
-        versions = state_versions_property(self.state_versions(version - 1))
-        self.spark.sparkContext.setLocalProperty(VERSION, str(version))
-        self.spark.sparkContext.setLocalProperty(STATE_VERSIONS, versions)
-        try:
-            reports = [unpickle(row.data) for row in frame.collect()]
-        except Exception as error:
-            translated = python_error(error)
-            raise translated from translated.__cause__
-        errors = [each for each in reports if isinstance(each, FloError)]
-        if errors:
-            raise errors[0]
+    def _outcome(self, frame: DataFrame, version: int, started: float) -> Outcome:
+        """The outcome of a micro-batch whose task reports the frame gives. Raises the error that one of them holds."""
+        reports = _collect_reports(frame)
         found = {each.get("version", version) for each in reports} - {version}
         if found:
             got = ", ".join(map(str, sorted(found)))
@@ -231,7 +283,8 @@ class MicroBatches:
 
     def commit_micro_batch(self, outcome: Outcome, epoch: int = 0) -> None:
         """Commits a micro-batch: from now on readers see its version."""
-        commit_version(self.folder, outcome.version, self.shards, self.state_versions(outcome.version), epoch)
+        versions = self.state_versions(outcome.version)
+        commit_version(self.folder, outcome.version, self.shards, versions, epoch, self.readable)
 
     def read_records(self, output: Output, version: int) -> Iterator[tuple[int, ShardRecord]]:
         """The record of every shard of the stage that has this output."""
@@ -242,11 +295,30 @@ class MicroBatches:
             yield number, ShardRecord.read(views, more)
 
 
+def _collect_reports(frame: DataFrame) -> list[Any]:
+    """The task reports that a frame gives. Raises the error that one of them holds."""
+    try:
+        reports = [unpickle(row.data) for row in frame.collect()]
+    except Exception as error:
+        translated = python_error(error)
+        raise translated from translated.__cause__
+    for each in reports:
+        if isinstance(each, FloError):
+            raise each
+    return reports
+
+
 def most_tasks(spark: SparkSession) -> int:
     """The most tasks that are useful in a stage: one for each core. A cluster may grow beyond its current cores."""
     context = spark.sparkContext
     now = max(1, context.defaultParallelism)
     return now if str(context.master).startswith("local") else max(now, ON_CLUSTER)
+
+
+def _elements(stream: StreamType) -> Collection:
+    """The collection of a stream of rows."""
+    assert isinstance(stream.collection, Columns)
+    return stream.collection.base
 
 
 def _with_positions(value: Value) -> Value:

@@ -16,6 +16,8 @@ _DIED = "Python worker exited unexpectedly (crashed)"
 MISFIT = "a row of `{}` does not fit: {}"
 """The message that Catalyst raises for an input row that does not fit."""
 _MISFIT = re.compile("a row of `(.*)` does not fit: (.*)")
+BAD_CHANGE, ROW = "a change cannot be read: ", "; the change: "
+"""The parts of the message that Catalyst raises for a change that cannot be read."""
 SHOWN = 3
 """How many frames of the Python traceback an error shows."""
 LONG = 2_000
@@ -58,7 +60,11 @@ def _task_error(error: PySparkException) -> EngineError | None:
 def _misfit_error(error: PySparkException) -> ElementError | None:
     """The error for an input row that Catalyst has checked and rejected."""
     raised = error.getCondition() == "USER_RAISED_EXCEPTION"
-    found = _MISFIT.fullmatch((error.getMessageParameters() or {}).get("errorMessage", "")) if raised else None
+    message = (error.getMessageParameters() or {}).get("errorMessage", "") if raised else ""
+    if message.startswith(BAD_CHANGE):
+        reason, _, row = message.partition(ROW)
+        return ElementError(reason, facts=(("change", row),))
+    found = _MISFIT.fullmatch(message)
     if found is None:
         return None
     rejected = ElementError(f"a row of {{input}} does not fit: {found[2]}", instead=INSTEAD)

@@ -93,7 +93,7 @@ class Query:
             if version == 0 and self._has_first:
                 outcome = batches.run_first_micro_batch([batch, *self._static], self._ended)
             else:
-                outcome = batches.run_micro_batch(batch, version)
+                outcome = batches.run_micro_batch(batch, version, self._ended)
             self._lease.expect_held()
             for output in batches.outputs:
                 given = OutputChanges.of(

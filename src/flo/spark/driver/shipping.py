@@ -22,8 +22,8 @@ from flo.columns.projection import Projection
 from flo.core.errors import is_users
 
 ARCHIVE = "flo_shipped.zip"
-PACKAGES = ("flo", "narwhals")
-"""The packages that tasks import besides PyArrow, NumPy and PySpark. They are pure Python without dependencies."""
+PACKAGES = ("flo", "narwhals", "pyspark_flo")
+"""The packages that tasks import besides PyArrow, NumPy and PySpark: pure Python without dependencies."""
 
 
 def ship(spark: SparkSession) -> None:
@@ -53,6 +53,9 @@ def build_archive(folder: Path) -> Path:
             found = importlib.util.find_spec(package)
             assert found is not None
             assert found.origin is not None
+            if found.submodule_search_locations is None:  # a single file
+                archive.write(found.origin, Path(found.origin).name)
+                continue
             root = Path(found.origin).parent
             for file in sorted(root.rglob("*")):
                 if file.is_file() and "__pycache__" not in file.parts:

@@ -6,25 +6,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col
-from pyspark.sql.functions import sum as total
 
 from flo.core.collection import Form, FormedValue
 from flo.core.errors import CheckpointError, UnknownNameError
-from flo.spark.checkpoint.commits import committed_versions, read_commit, read_state_versions
+from flo.spark.checkpoint.commits import committed_versions, read_commit
 from flo.spark.checkpoint.program_changes import DESCRIPTION, read_description
+from flo.spark.checkpoint.stored_views import StoredView, version_error
 from flo.spark.driver.micro_batches import MicroBatches
 from flo.spark.session import hold_on_executors, read_frame
 from flo.spark.tasks.output_files import VIEW, Output
-from flo.spark.tasks.shard_record import PLACE
-from flo.spark.tasks.state import shard_path, state_folder
+from flo.spark.tasks.view_parts import ViewPart, empty_rows
 from flo.tables.checkpoint.folders import folder
-from flo.tables.checkpoint.store import Store, missing_file_error
+from flo.tables.checkpoint.store import missing_file_error
 from flo.tables.io.files import WEIGHTS
 from flo.tables.keyed import has_key_columns, keyed_rows_of
-from flo.tables.state.trace import Trace, consolidate_table
 from flo.tables.streams import STREAM, has_columns, streams_of
 from flo.tables.values import WEIGHT, Columns, Rows, is_ordered, layout_of
 from flo.values.element_value import ElementCollection
@@ -45,8 +41,7 @@ class View:
         """The view at the newest version, or at one that is still kept."""
         newest = cls.newest(folder)
         if version is not None and version not in (versions := committed_versions(folder)):
-            kept = ", ".join(map(str, versions))
-            raise CheckpointError(f"version {version} of `{name}` is no longer kept", facts=(("kept", kept),))
+            raise version_error(folder, name, version, versions)
         version = newest if version is None else version
         read_commit(folder, version)
         return cls(folder, name, version, batches)
@@ -80,20 +75,9 @@ class View:
                 total = total.concat(record.views[self.name])
         return total
 
-    def _shard_views(self) -> list[ShardView]:
-        """The part of each shard. Empty if the output has no columns, or is not a view."""
-        found = []
-        shards = self._shards()
-        state = state_folder(self.folder, shards)
-        for level, versions in read_state_versions(self.folder, self.version, shards).items():
-            for shard, changed in versions.states():
-                store = state.within(shard_path(level, shard))
-                view = Store(store).manifest(changed)["more"]["views"].get(self.name)
-                if view is not None:
-                    schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(view["schema"])))
-                    columns, runs = tuple(view["columns"]), tuple(view["runs"])
-                    found.append(ShardView(str(store), columns, runs, schema, view["kind"]))
-        return found
+    def _stored(self) -> StoredView | None:
+        """The view as it is stored. None if the output has no columns, or is not a view."""
+        return StoredView.read(self.folder, self.name, self.version, self._shards())
 
     def _shards(self) -> int:
         if self.batches is not None:
@@ -109,9 +93,10 @@ class View:
         A keyed stream has the key beside its elements, a stream of streams the number of the inner stream. Any other
         value without columns is one row.
         """
-        parts = self._shard_views()
-        if parts:
-            return _consolidate(pa.concat_tables([each.table() for each in parts]), parts[0].kind)
+        stored = self._stored()
+        if stored is not None:
+            empty = empty_rows(stored.kind, stored.schema)
+            return pa.concat_tables([empty, *(part.rows() for part in stored.parts())])
         outputs = self.batches.outputs if self.batches is not None else []
         if self.name not in {output.name for output in outputs if output.how == VIEW}:
             raise UnknownNameError(f"this query has no view `{self.name}`", facts=(("checkpoint", self.folder),))
@@ -135,40 +120,11 @@ class View:
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The rows of this version as a DataFrame, read by executors. It does not change when the query continues."""
-        parts = self._shard_views()
-        if not parts:
+        stored = self._stored()
+        if stored is None:
             return spark.createDataFrame(self.arrow())
-        schema = _consolidate(parts[0].schema.empty_table(), parts[0].kind).schema
-        full = [each for each in parts if each.runs]
-        if len(full) <= 1:  # with more, equal rows may be in several shards
-            return hold_on_executors(read_frame(spark, schema, ShardView.rows, full))
-        names = [name for name in schema.names if name != WEIGHTS]
-        rows = (
-            read_frame(spark, parts[0].schema, ShardView.table, full).groupBy(*names).agg(total(WEIGHT).alias(WEIGHTS))
-        )
-        rows = rows.where(col(WEIGHTS) > 0 if parts[0].kind in ("Set", "Bag") else col(WEIGHTS) != 0)
-        return hold_on_executors(rows.select(*schema.names))
-
-
-@dataclass(frozen=True)
-class ShardView:
-    """The part of a view with columns that one shard keeps."""
-
-    folder: str
-    columns: tuple[str, ...]
-    runs: tuple[str, ...]
-    schema: pa.Schema
-    kind: str
-
-    def table(self) -> pa.Table:
-        """All changes, as the trace holds them."""
-        store = Store(folder(self.folder))
-        table = Trace(self.columns, tuple(store.get(self.columns, name) for name in self.runs)).table()
-        return self.schema.empty_table() if table is None else table
-
-    def rows(self) -> pa.Table:
-        """The rows as users see them."""
-        return _consolidate(self.table(), self.kind)
+        schema = empty_rows(stored.kind, stored.schema).schema
+        return hold_on_executors(read_frame(spark, schema, ViewPart.rows, stored.parts()))
 
 
 def make_rows(of: Any, value: Any) -> pa.Table:
@@ -201,17 +157,3 @@ def _make_column(items: list[Any]) -> pa.Array:
 def _with_weights(table: pa.Table) -> pa.Table:
     """Renames the weight column to the one that users see."""
     return table.rename_columns([WEIGHTS if name == WEIGHT else name for name in table.column_names])
-
-
-def _consolidate(table: pa.Table, kind: str) -> pa.Table:
-    """Adds up the weights of equal rows; sorts a sequence; drops columns that users do not see."""
-    if kind == "Sequence":
-        return table.sort_by(PLACE).drop_columns([PLACE, WEIGHT])
-    if table.num_rows:
-        names = [name for name in table.column_names if name != WEIGHT]
-        table = consolidate_table(table.select([*names, WEIGHT]))
-    if kind in ("Set", "Bag"):
-        table = table.filter(pc.greater(table[WEIGHT], 0))
-    if kind == "Set":
-        return table.drop_columns([WEIGHT])
-    return _with_weights(table)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from flo.api.explain import describe_operator
 from flo.core.graph import Node
 from flo.spark.plan.stages import KEY, KEYS, WINDOW, Delivery, Plan
+from flo.spark.plan.stages import NATIVE as NATIVELY
 from flo.tables.operators.windows import WindowTables
 from flo.tables.plan import explain_calls
 from flo.tables.plan import plan as operators
@@ -25,7 +26,7 @@ def explain_plan(name: str, plan: Plan, inputs: list[str], outputs: list[str], s
     for level in range(len(plan.stages) + 1):
         title = f"stage {level}, {shards} shards" if level else "where the rows are"
         rows = [*_operators(plan, level, native)]
-        sent = [each for each in plan.deliveries if _level_of(plan, each) == level]
+        sent = [each for each in plan.deliveries if _level_of(plan, each) == level and each.how != NATIVELY]
         rows += [
             ("  → " + _stream_name(plan, each, names), _describe_shuffle(each), f"to stage {each.level}", "")
             for each in sent
@@ -67,7 +68,9 @@ def _shorten(text: str) -> str:
 
 
 def _level_of(plan: Plan, delivery: Delivery) -> int:
-    return next((stage.level for stage in plan.stages if delivery.stream in stage.outputs), 0)
+    streams = ((stage.level, stage.outputs) for stage in plan.stages)
+    made = ((each.level, (each.output,)) for each in plan.natives)
+    return next((level for level, outputs in (*streams, *made) if delivery.stream in outputs), 0)
 
 
 def _stream_name(plan: Plan, delivery: Delivery, names: dict[int, str]) -> str:

@@ -2,7 +2,7 @@
 
 Level 0 has the inputs, and the operators that can run on their rows before any shuffle. Every further level is a stage:
 all of its shards run the same part of the program on the rows that are delivered to them. Operators that need all rows
-in one place run in shard 0.
+in one place run in shard 0. A segment of Catalyst runs between the level of its rows and the next one.
 """
 
 from __future__ import annotations
@@ -22,18 +22,22 @@ from flo.spark.plan.spread import spread_of
 from flo.spark.plan.stages import (
     KEY,
     KEYS,
+    NATIVE,
     ONE,
     POSITION,
     STAY,
     WINDOW,
     Delivery,
     Entry,
+    Native,
     Plan,
     Stage,
     must_be_in_one_place,
 )
+from flo.sql.native import Segment
 from flo.tables.keyed import KeyedColumns
 from flo.tables.operator import OnTables, Placement
+from flo.tables.operators.elementwise import FlatMapTables
 from flo.tables.values import Columns, layout_of
 from flo.values.keyed import Keyed
 
@@ -59,6 +63,12 @@ def is_keyed(stream: Stream) -> bool:
     return isinstance(of.base if isinstance(of, Form) else of, Keyed)
 
 
+def segment_of(operator: Operator) -> Segment | None:
+    """The segment of Catalyst that an operator is, if it is one."""
+    f = operator.like.f if isinstance(operator, FlatMapTables) else None
+    return f if isinstance(f, Segment) else None
+
+
 def _kinds(stream: Stream, columns: tuple[str, ...]) -> list[Any]:
     """The types of columns. Equal values have equal key numbers only if their types are equal."""
     of = stream.type.collection
@@ -81,6 +91,8 @@ class _Planner:
         """Ordered streams that are spread over shards. A reader of the whole stream gets it in one place."""
         self.deliveries: dict[tuple[int, int, str, Any], Delivery] = {}
         self.streams: dict[tuple[int, int], Stream] = {}
+        self.natives: dict[Stream, Native] = {}
+        """Streams that Catalyst makes of rows of their level. They are there from the next level on."""
         self.vertices: list[tuple[int, Vertex]] = []
         """Levels and operators. The inputs of an operator are streams of its level, or deliveries to it."""
 
@@ -98,7 +110,7 @@ class _Planner:
                 self._put(vertex)
         outputs = []
         for stream in self.dag.outputs:
-            if self.level[stream] == 0 or stream in self.scattered:  # no stage outputs it yet
+            if self.level[stream] == 0 or stream in self.scattered or stream in self.natives:  # no stage outputs it yet
                 stream = self._deliver_output(stream)
             outputs.append(stream)
         return self._cut(inputs, outputs, literals)
@@ -110,8 +122,26 @@ class _Planner:
             self._put_in_all(spread, found, 1)
         elif self._reads_windows(vertex):
             self._put_in_all(vertex, vertex.inputs[0], self.level[vertex.inputs[0]])
+        elif (segment := segment_of(vertex.operator)) is not None:
+            self._put_between(vertex, segment)
         else:
             self._put_by_rows(vertex)
+
+    def _put_between(self, vertex: Vertex, segment: Segment) -> None:
+        """Runs the operator in Catalyst, after the level of its rows."""
+        given, output = vertex.inputs[0], vertex.outputs[0]
+        if given in self.natives:
+            level = self.level[given] + 1
+            given = self._deliver(given, level, STAY)
+            self.level[given], self.alone[given] = level, False
+        level = self.level[given]
+        self._deliver(given, -1, NATIVE)
+        sent = next(each for each in self.deliveries.values() if (each.stream, each.how) == (given.number, NATIVE))
+        self.natives[output] = Native(level, segment, sent, output.number, output.type)
+        self.level[output], self.alone[output] = level, self.alone[given]
+        if level == 0:
+            self.origin[output] = self.origin[given]
+        self.vertices.append((level, replace(vertex, inputs=(given,))))
 
     def _from_source(self, vertex: Vertex) -> bool:
         """Whether it reads the rows of an input before any shuffle, with their positions."""
@@ -152,6 +182,7 @@ class _Planner:
         levels = [self.level[stream] for stream in vertex.inputs]
         alone = [self.alone[stream] for stream in vertex.inputs]
         top = max(levels)
+        waits = any(s in self.natives for s, level in zip(vertex.inputs, levels, strict=True) if level == top)
         if by_keys:
             here = all(stream in self.by_keys and self.level[stream] == top for stream in vertex.inputs)
             top, is_alone = top + (not here), False
@@ -167,10 +198,8 @@ class _Planner:
             top, is_alone = top + (not here), False
             found = [self._deliver(s, top, KEY, vertex, place) for place, s in enumerate(vertex.inputs)]
         elif wanted is Placement.ONE_PLACE:
-            top, is_alone = (
-                top + (not all(is_one for is_one, level in zip(alone, levels, strict=True) if level == top)),
-                True,
-            )
+            here = all(is_one for is_one, level in zip(alone, levels, strict=True) if level == top)
+            top, is_alone = top + (not here or waits), True
             found = [self._deliver(stream, top, ONE) for stream in vertex.inputs]
         elif self._is_behind(vertex):
             top, is_alone = top + 1, False
@@ -180,7 +209,7 @@ class _Planner:
             # a stream in shard 0 has no end in the other shards: it must be delivered to them
             mixed = not all(alone) and any(is_one for is_one, level in zip(alone, levels, strict=True) if level == top)
             apart = top == 0 and len(set(origins)) > 1
-            top, is_alone = top + (mixed or apart), all(alone)
+            top, is_alone = top + (mixed or apart or waits), all(alone)
             found = [self._deliver(stream, top, ONE if is_alone else STAY) for stream in vertex.inputs]
             if top == 0:
                 self.origin.update(dict.fromkeys(vertex.outputs, origins[0] or frozenset()))
@@ -248,23 +277,28 @@ class _Planner:
         self.level[found], self.alone[found] = level, ordered
         return found
 
+    def _operators(self, level: int) -> list[Vertex]:
+        """The operators that run in the tasks of a level."""
+        return [v for at, v in self.vertices if at == level and not self.natives.keys() & set(v.outputs)]
+
     def _cut(self, inputs: list[Stream], outputs: list[Stream], literals: dict[int, EmitOnce]) -> Plan:
         deliveries = list(self.deliveries.values())
         sent = {each.stream for each in deliveries}
         entries = []
         for number, stream in enumerate(inputs):
-            own = [v for level, v in self.vertices if level == 0 and self.origin[v.outputs[0]] == {number}]
+            own = [v for v in self._operators(0) if self.origin[v.outputs[0]] == {number}]
             given = [s for s in (stream, *(s for v in own for s in v.outputs)) if s.number in sent]
             graph = Dag([stream], own, given).graph()
             entries.append(Entry(number, graph, stream.type, tuple(s.number for s in given)))
         stages = []
         for level in range(1, max([*self.level.values(), 1]) + 1):
             arriving = [each for each in deliveries if each.level == level]
-            own = [v for at, v in self.vertices if at == level]
-            made = [s for v in own for s in v.outputs]
+            own = self._operators(level)
+            here = [self.streams[level, each.number] for each in arriving]
+            made = [*here, *(s for v in own for s in v.outputs)]
             given = [s for s in made if s.number in sent]
             given += [s for s in dict.fromkeys(outputs) if self.level[s] == level and s not in given]
-            graph = Dag([self.streams[level, each.number] for each in arriving], own, given).graph()
+            graph = Dag(here, own, given).graph()
             stages.append(
                 Stage(
                     level,
@@ -273,12 +307,14 @@ class _Planner:
                     tuple(s.number for s in given),
                     tuple(s.type for s in given),
                     frozenset(s.number for s in given if self.alone[s]),
+                    tuple((e.delivery.stream, e.output) for e in self.natives.values() if e.level == level),
                 )
             )
         sources = {stream.number: origin for stream, origin in self.origin.items()}
         numbers = [stream.number for stream in outputs]
         alone = frozenset(stream.number for stream, is_one in self.alone.items() if is_one)
-        return Plan(entries, stages, deliveries, numbers, sources, literals, alone, self.vertices)
+        natives = list(self.natives.values())
+        return Plan(entries, stages, deliveries, numbers, sources, literals, alone, self.vertices, natives)
 
 
 def plan_stages(graph: Graph, types: tuple[StreamType, ...]) -> Plan:

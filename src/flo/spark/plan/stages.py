@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +19,11 @@ from flo.values.element_value import ElementCollection
 from flo.values.keyed import Keyed
 from flo.values.lvar import LVar
 
+if TYPE_CHECKING:
+    from flo.sql.native import Segment
+
 STAY, KEY, KEYS, WINDOW, ONE = "stays where it is", "by key", "by its keys", "by window", "to one place"
+NATIVE = "to Catalyst"
 """How a delivery distributes its rows."""
 MOST_SHARDS = 1 << 16
 """Shard numbers have 16 bits where rows are sorted by shard, and five digits in file names."""
@@ -57,6 +62,8 @@ class Stage:
     types: tuple[StreamType, ...]
     alone: frozenset[int]
     """The output streams that come from shard 0 only."""
+    natives: tuple[tuple[int, int], ...] = ()
+    """Output streams that Catalyst makes other streams of, which end together with them."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,20 @@ class Entry:
     graph: Graph
     type: StreamType
     outputs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Native:
+    """A segment that Catalyst runs on the rows of a micro-batch, between two stages."""
+
+    level: int
+    """The level that its rows come from."""
+    segment: Segment
+    delivery: Delivery
+    """Its rows, as that level sends them."""
+    output: int
+    """The stream of its results."""
+    type: StreamType
 
 
 @dataclass
@@ -86,9 +107,14 @@ class Plan:
     """The streams that are in shard 0 only."""
     vertices: list[tuple[int, Vertex]] = field(default_factory=list)
     """Every operator, with its level."""
+    natives: list[Native] = field(default_factory=list)
 
     def deliveries_of(self, stream: int) -> list[Delivery]:
         return [each for each in self.deliveries if each.stream == stream]
+
+    def natives_after(self, level: int) -> list[Native]:
+        """The segments that run on the rows of a level."""
+        return [each for each in self.natives if each.level == level]
 
 
 def must_be_in_one_place(stream: Stream | Delivery) -> bool:

@@ -29,7 +29,7 @@ ALIGNED = 8
 """Alignment of columns of numbers, in bytes."""
 FEW = 8
 """A blob is copied if it is smaller than the buffer it arrived in by more than this factor."""
-ONES = pa.field(WEIGHT, pa.int64(), nullable=False)
+WEIGHTS = pa.field(WEIGHT, pa.int64(), nullable=False)
 NOTHING = pa.py_buffer(b"")
 REPORT = -1
 """The delivery number of task reports, which go to the driver."""
@@ -133,7 +133,7 @@ def unpack_table(data: pa.Buffer) -> pa.Table:
     if index is None:
         return table
     weights = pa.array(np.ones(table.num_rows, np.int64))
-    return table.replace_schema_metadata().add_column(int(index), ONES, weights)
+    return table.replace_schema_metadata().add_column(int(index), WEIGHTS, weights)
 
 
 def split_table(table: pa.Table) -> Iterator[pa.Table]:

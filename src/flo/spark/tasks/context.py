@@ -12,7 +12,7 @@ from typing import Any
 
 from pyspark import TaskContext, cloudpickle
 
-from flo.spark.tasks.state import StateVersions
+from flo.spark.tasks.state import READABLE, StateVersions
 
 VERSION, STATE_VERSIONS = "flo.version", "flo.state_versions"
 """Local properties of Spark that give a task its micro-batch id and the versions of the states it starts from."""
@@ -67,6 +67,8 @@ class MicroBatch:
     """The streams of level 0 that have ended."""
     state_versions: Mapping[int, StateVersions] = field(default_factory=dict)
     """The state versions that it starts from, by level of the stage."""
+    readable: int = READABLE
+    """How many committed versions are kept for readers."""
 
     @property
     def is_first(self) -> bool:

@@ -52,7 +52,7 @@ class InputTask:
         try:
             sender = Sender(deliveries, self.shards, origin)
             reader = RowReader(name, entry, partial(run_entry, sender), self.position, self.divert_to)
-            for table in _combine(batches):
+            for table in combine_batches(batches):
                 for parcels in reader.read(table):
                     sender.add(parcels)
             for blob in sender.blobs():
@@ -77,7 +77,7 @@ def _run_operators(entry: Entry, value: Value) -> tuple[Value, ...]:
     return tuple(without_end(loop.pull(index)) for index in range(len(entry.outputs)))
 
 
-def _combine(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+def combine_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Combines small batches into tables of at least `AT_ONCE` rows."""
     waiting: list[pa.RecordBatch] = []
     rows = 0

@@ -16,7 +16,7 @@ from flo.core.collection import End, Value
 from flo.core.graph import Node
 from flo.core.semantics import attempt
 from flo.spark.plan.spread import OWN, SpreadWindows
-from flo.spark.plan.stages import ONE, POSITION, STAY, WINDOW, Delivery, shard_of
+from flo.spark.plan.stages import NATIVE, ONE, POSITION, STAY, WINDOW, Delivery, shard_of
 from flo.spark.tasks.blobs import Blob, pack_table, split_table
 from flo.tables.keyed import ENDED, KeyedRows
 from flo.tables.keyed import KEY as OF_KEY
@@ -65,7 +65,7 @@ class Sender:
     def _split_by_shard(self, delivery: Delivery, table: pa.Table, own: int) -> Iterator[Parcel]:
         if not table.num_rows:
             return
-        if delivery.how in (ONE, STAY):
+        if delivery.how in (ONE, STAY, NATIVE):
             yield Parcel(delivery, 0 if delivery.how == ONE else own, table)
         elif delivery.how == WINDOW:
             yield from self._split_by_window(delivery, table.sort_by(POSITION))
@@ -108,7 +108,7 @@ class Sender:
 def end_blobs(deliveries: tuple[Delivery, ...], stream: int, task: int, tasks: int) -> Iterator[Blob]:
     """Tells every receiving task that this one will send nothing more of a stream."""
     for delivery in deliveries:
-        if delivery.stream == stream:
+        if delivery.stream == stream and delivery.how != NATIVE:
             for other in range(1 if delivery.how == ONE else tasks):
                 yield Blob(other, delivery.number, task, ended=True)
 

@@ -96,7 +96,8 @@ class StageTask:
             yield from self._run_shard(stage, shard, sent.pop(shard, []), ended, (deliveries, outputs), report)
         for stream, count in report.ended_streams.items():
             if (count == 1 and stream in stage.alone) or count == len(shards):
-                yield from end_blobs(deliveries, stream, task, self.batch.tasks)
+                for each in (stream, *(made for of, made in stage.natives if of == stream)):
+                    yield from end_blobs(deliveries, each, task, self.batch.tasks)
             else:
                 raise EngineError(f"stream {stream} ended in {count} of {len(shards)} shards; expected all of them")
         for output in outputs:
@@ -164,7 +165,9 @@ class StageTask:
         if number == 0:
             report.ended_deliveries = sorted(record.ended)
         if number in report.shards:
-            saved = shard.save(self.batch.version, loop.graph, record.parts(here), record.more(here))
+            saved = shard.save(
+                self.batch.version, loop.graph, record.parts(here), record.more(here), self.batch.readable
+            )
             report.written += saved.bytes
         _shards[self._key(stage, number)] = (self.batch.run, shard, self.batch.version, (loop.graph, record))
         yield from sender.blobs()

@@ -24,8 +24,8 @@ from flo.tables.checkpoint.folders import Folder, Local, folder
 from flo.tables.checkpoint.store import Loading, Saved, Store, Storing, collections_in, run_file
 from flo.tables.state.run import Run
 
-VERSIONS = 3
-"""How many versions are kept: the last one, the one before it, which a replay starts from, and one for readers."""
+READABLE = 2
+"""How many committed versions are kept for readers, unless the user asks for more."""
 STATE = "state"
 BLANK = -1
 """The number of the state that all shards share which have received nothing yet."""
@@ -107,10 +107,11 @@ class Shard:
         graph, views = Loading(self.names, self.store, self.known)(decode(state))
         return with_origins(graph, self.graph), views, more
 
-    def save(self, version: int, graph: Graph, views: Any, more: Any) -> Saved:
+    def save(self, version: int, graph: Graph, views: Any, more: Any, readable: int = READABLE) -> Saved:
+        """Writes a version, and keeps those for readers. During a micro-batch some shards already have its version."""
         storing = Storing(self.store, self.known).naming(self.lowering)
         state = encode(storing((graph, views)))
-        return self.store.write(version, state, storing, more, VERSIONS)
+        return self.store.write(version, state, storing, more, readable + 1)
 
     def initial(self) -> bytes:
         """The state before the first micro-batch. Rescaling needs it, since it does not have the program."""

@@ -42,6 +42,8 @@ def _checked(name: str, of_decimals: Callable[[Node, Data, Data], Data], overflo
         left, right = operands
         if is_decimal(node.type):
             return of_decimals(node, left, right)
+        if pa.types.is_duration(node.type):
+            return _as_micros(exact, node, operands)
         if pa.types.is_floating(node.type) or node.option("mode") == LEGACY:
             return wrapping(left, right)
         try:
@@ -98,8 +100,6 @@ def _divide(node: Node, operands: list[Data]) -> Data:
 def _integral_divide(node: Node, operands: list[Data]) -> Data:
     left, right = operands
     right = _without_zero(node, left, right)
-    if is_decimal(left.type):
-        return _whole_quotient(node, left, right)
     least = pc.and_(pc.equal(left, pa.scalar(LEAST[64], left.type)), pc.equal(right, pa.scalar(-1, right.type)))
     if is_any(least):
         if node.ansi:
@@ -109,26 +109,6 @@ def _integral_divide(node: Node, operands: list[Data]) -> Data:
         else:
             right = null_where(least, right)
     return pc.divide(left, right)  # truncates towards zero
-
-
-def _whole_quotient(node: Node, left: Data, right: Data) -> Data:
-    """Decimals divided, without the places after the point, as an integer of 64 bits. Rare: by row."""
-    count = size_of(left, right)
-    one, other = left.type.scale, right.type.scale
-    columns = zip(decimals.integers(left, count), decimals.integers(right, count), strict=True)
-    found: list[int | None] = []
-    for a, b in columns:
-        if a is None or b is None:
-            found.append(None)
-            continue
-        above, below = abs(a) * 10 ** max(other - one, 0), abs(b) * 10 ** max(one - other, 0)
-        value = above // below if (a < 0) == (b < 0) else -(above // below)
-        if not -(2**63) <= value < 2**63:
-            if node.ansi:
-                raise overflow(node.type)
-            value = (value + 2**63) % 2**64 - 2**63
-        found.append(value)
-    return pa.array(found, pa.int64())
 
 
 def _remainder(node: Node, operands: list[Data]) -> Data:
@@ -154,13 +134,11 @@ def _pmod(node: Node, operands: list[Data]) -> Data:
     right = _without_zero(node, left, right, "REMAINDER_BY_ZERO")
     if is_decimal(left.type):
         return _decimal_rest(node, left, right, _positive_rest)
+    if left.type.bit_width < 32:  # Java computes with 32 bits
+        left, right = (pc.cast(each, pa.int32()) for each in (left, right))
     rest = _rest(node, left, right)
     negative = pc.less(rest, pa.scalar(0, rest.type))
-    return pc.if_else(negative, _rest(node, _sum_of_rest(rest, right), right), rest)
-
-
-def _sum_of_rest(rest: Data, right: Data) -> Data:
-    return pc.add(rest, right)
+    return pc.cast(pc.if_else(negative, _rest(node, pc.add(rest, right), right), rest), node.type)
 
 
 def _signed_rest(a: int, b: int) -> int:
@@ -203,16 +181,48 @@ def _unary(name: str) -> Compute:
 
     def compute(node: Node, operands: list[Data]) -> Data:
         (data,) = operands
-        if not pa.types.is_integer(data.type):
-            return pc.cast(wrapping(data), node.type)
+        if is_decimal(data.type):
+            return _decimal_sign(node, data, name)
+        if pa.types.is_duration(data.type):
+            return _as_micros(lambda one: exact(one), node, operands)
+        if pa.types.is_floating(data.type):
+            return wrapping(data)
         try:
             return exact(data)
         except pa.ArrowInvalid:
             if node.ansi:
-                raise overflow(node.type) from None
+                raise overflow(pa.int64()) from None
             return wrapping(data)
 
     return compute
+
+
+def _decimal_sign(node: Node, data: pa.Array, name: str) -> Data:
+    """The negative or absolute value. Spark rounds the one to 34 digits, half to even. More digits are rare: by row."""
+    if decimals.most_digits(decimals.unscaled(data)) <= 34:
+        return pc.cast(getattr(pc, name)(data), node.type)
+
+    def negated(value: int) -> int:
+        more = len(str(abs(value))) - 34
+        if more <= 0:
+            return -value
+        unit: int = 10**more
+        whole, rest = divmod(abs(value), unit)
+        whole += 2 * rest > unit or (2 * rest == unit and whole % 2)
+        return whole * unit * (-1 if value > 0 else 1)
+
+    values = decimals.integers(data, len(data))
+    change = negated if name == "negate" else lambda value: negated(value) if value < 0 else value
+    found = decimals.of_large_integers([None if each is None else change(each) for each in values])
+    return decimals.fit(decimals.rescaled(found, decimals.WIDEST, node.type.scale), node, always=True)
+
+
+def _as_micros(function: Any, node: Node, operands: list[Data]) -> Data:
+    """Intervals are checked in all modes."""
+    try:
+        return pc.cast(function(*(pc.cast(each, pa.int64()) for each in operands)), node.type)
+    except pa.ArrowInvalid:
+        raise SqlError("INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION", "overflow of an interval") from None
 
 
 def _shift(name: str) -> Compute:
@@ -226,7 +236,9 @@ def _shift(name: str) -> Compute:
             unsigned = pa.uint32() if data.type.bit_width == 32 else pa.uint64()
             found = pc.shift_right(pc.cast(data, unsigned, safe=False), pc.cast(steps, unsigned))
             return pc.cast(found, data.type, safe=False)
-        return (pc.shift_left if name == "left" else pc.shift_right)(data, steps)
+        shift = pc.shift_left if name == "left" else pc.shift_right
+        first = pc.min_element_wise(steps, pa.scalar(data.type.bit_width - 2, data.type), skip_nulls=False)
+        return shift(shift(data, first), pc.subtract(steps, first))  # Arrow does not shift by all bits but the sign
 
     return compute
 
@@ -236,10 +248,11 @@ def _bits(function: Any) -> Compute:
 
 
 _INTEGERS = of(Family.INTEGER, Family.INTEGER)
+_INTERVALS = of(Family.INTERVAL, Family.INTERVAL, modes=(ANSI, LEGACY))
 declare(
     "Add",
     "{} + {}",
-    twice(*NUMBERS),
+    [*twice(*NUMBERS), _INTERVALS],
     _checked("add", decimals.add, _added_wrong),
     modes=MODES,
     try_sql="try_add({}, {})",
@@ -247,7 +260,7 @@ declare(
 declare(
     "Subtract",
     "{} - {}",
-    twice(*NUMBERS),
+    [*twice(*NUMBERS), _INTERVALS],
     _checked("subtract", lambda node, a, b: decimals.add(node, a, b, subtract=True), _subtracted_wrong),
     modes=MODES,
     try_sql="try_subtract({}, {})",
@@ -272,7 +285,7 @@ declare(
 declare(
     "IntegralDivide",
     "{} div {}",
-    twice(Family.INTEGER, Family.DECIMAL),
+    twice(Family.INTEGER),
     _integral_divide,
     modes=(ANSI, LEGACY),
     first=(1, 0),
@@ -287,7 +300,7 @@ declare(
     first=(1, 0),
 )
 declare("Pmod", "pmod({}, {})", twice(*NUMBERS), _pmod, modes=(ANSI, LEGACY), first=(1, 0))
-declare("UnaryMinus", "-{}", [of(each) for each in NUMBERS], _unary("negate"), modes=(ANSI, LEGACY))
+declare("UnaryMinus", "-{}", [of(each) for each in (*NUMBERS, Family.INTERVAL)], _unary("negate"), modes=(ANSI, LEGACY))
 declare("Abs", "abs({})", [of(each) for each in NUMBERS], _unary("abs"), modes=(ANSI, LEGACY))
 declare("BitwiseAnd", "{} & {}", [_INTEGERS], _bits(pc.bit_wise_and))
 declare("BitwiseOr", "{} | {}", [_INTEGERS], _bits(pc.bit_wise_or))

@@ -6,16 +6,12 @@ Java.
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Any
-
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.sql.functions import decimals, text_casts, time_casts
 from flo.sql.functions.decimals import is_decimal
-from flo.sql.functions.rounding import saturated, wrap_to_integer
+from flo.sql.functions.rounding import nearest, nearest_single, saturated, wrap_to_integer
 from flo.sql.nodes import Node, SqlError
 from flo.sql.registry import LEGACY, MODES, NUMBERS, Data, Family, declare, family_of, of
 
@@ -66,32 +62,12 @@ def _decimal_to_float(data: pa.Array, kind: pa.DataType) -> pa.Array:
     most, power = EXACT[kind]
     scale = data.type.scale
     if scale <= power and 10 ** (decimals.most_digits(decimals.unscaled(data))) <= most * 10:
-        numbers = pc.cast(pc.cast(decimals.unscaled(data), pa.decimal128(38, 0)), pa.int64())
+        numbers = pc.cast(decimals.unscaled(data), pa.int64())
         if not pc.any(pc.greater(pc.abs(numbers), most), min_count=0).as_py():
             return pc.divide(pc.cast(numbers, kind, safe=False), pa.scalar(10.0**scale, kind))
     values = decimals.integers(data, len(data))
     near = nearest if pa.types.is_float64(kind) else nearest_single
     return pa.array([None if each is None else near(each, 10**scale) for each in values], kind)
-
-
-def nearest(above: int, below: int) -> float:
-    """Return the float that is nearest to a fraction; Python divides integers exactly."""
-    try:
-        return above / below
-    except OverflowError:
-        return float("inf") if above > 0 else float("-inf")
-
-
-def nearest_single(above: int, below: int) -> Any:
-    """Return the float of 32 bits that is nearest to a fraction: first rounded to 64 bits, to odd, and then to 32."""
-    value = nearest(above, below)
-    if np.isfinite(value) and value:
-        exact, found = Fraction(above, below), Fraction(value)
-        bits = np.float64(value).view(np.int64)
-        if found != exact and not bits & 1:
-            value = float(np.nextafter(value, np.inf if exact > found else -np.inf))
-    with np.errstate(all="ignore"):
-        return np.float32(value)
 
 
 def _to_integer(node: Node, data: pa.Array) -> Data:
@@ -101,8 +77,7 @@ def _to_integer(node: Node, data: pa.Array) -> Data:
     if pa.types.is_floating(data.type):
         return _float_to_integer(node, data)
     if is_decimal(data.type):
-        data = pc.trunc(decimals.widen(data)) if data.type.scale else data
-        data = pc.cast(data, pa.decimal256(decimals.DIGITS, 0))
+        data = decimals.rounded(data, 0, "trunc")
     try:
         return pc.cast(data, kind)
     except pa.ArrowInvalid:

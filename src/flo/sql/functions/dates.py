@@ -111,7 +111,7 @@ def _make_date(node: Node, operands: list[Data]) -> Data:
     inside = (days >= -(2**31)) & (days < 2**31)
     if node.ansi:
         if not (good | ~there.to_numpy(zero_copy_only=False)).all():
-            raise SqlError("DATETIME_FIELD_OUT_OF_BOUNDS.WITH_SUGGESTION", "there is no such date")
+            raise SqlError("DATETIME_FIELD_OUT_OF_BOUNDS.WITHOUT_SUGGESTION", "there is no such date")
     if not (inside | ~good | ~there.to_numpy(zero_copy_only=False)).all():
         raise overflow(pa.int32())
     return calendar.dates_of(np.where(good, days, 0), pc.and_(there, pa.array(good)))

@@ -3,6 +3,9 @@
 Spark rounds products to 38 digits and quotients to 38 places before it rounds them to the scale of the result. The
 columns take the fast path if the numbers in them are small enough that this makes no difference; otherwise each row is
 computed with Python's integers.
+
+Arrow's division of 256 bits is wrong for some divisors of more than 32 bits (seen in version 26). So it divides by
+powers of ten in steps of nine digits here, and other quotients are checked.
 """
 
 from __future__ import annotations
@@ -37,28 +40,75 @@ def out_of_range(value: Any, kind: pa.DataType) -> SqlError:
     )
 
 
-def power_of_ten(digits: int) -> pa.Scalar:
-    return pa.scalar(10**digits, pa.decimal256(max(digits + 1, 1), 0))
+def fit(data: pa.Array, node: Node, kind: pa.DataType | None = None, *, always: bool = False) -> pa.Array:
+    """Return decimals rounded half up to a type; those that do not fit raise in ANSI mode, and are null otherwise.
 
-
-def fit(data: Data, node: Node, kind: pa.DataType | None = None) -> Data:
-    """Return decimals rounded half up to a type; those that do not fit raise in ANSI mode, and are null otherwise."""
+    Some functions of Spark raise `always`, with another condition."""
     kind = kind or node.type
     if data.type.scale > kind.scale:
         data = rounded(data, kind.scale)
     try:
         return pc.cast(data, kind)
     except pa.ArrowInvalid:
-        bad = pc.greater_equal(pc.abs(widen(data)), power_of_ten(kind.precision - kind.scale))
+        limit = pa.scalar(10 ** (kind.precision - kind.scale), pa.decimal256(kind.precision - kind.scale + 1, 0))
+        bad = pc.greater_equal(pc.abs(data), limit)
+        if always:
+            raise SqlError("NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION", f"a value does not fit {kind}") from None
         if node.ansi:
             raise out_of_range(data.filter(bad)[0].as_py(), kind) from None
         return pc.cast(pc.if_else(bad, pa.scalar(None, data.type), data), kind)
 
 
-def rounded(data: Data, places: int, mode: str = "half_towards_infinity") -> Data:
-    """Return decimals rounded to some places, with room for one digit more."""
-    wide = pc.cast(data, pa.decimal256(min(data.type.precision + 1, WIDEST), data.type.scale))
-    return pc.round(wide, ndigits=places, round_mode=mode)
+def rounded(data: pa.Array, places: int, mode: str = "half_up") -> pa.Array:
+    """Return decimals with fewer places: half_up, half_even, ceil, floor or trunc."""
+    return rescaled(drop_digits(unscaled(data), data.type.scale - places, mode), WIDEST, places)
+
+
+def drop_digits(data: pa.Array, count: int, mode: str) -> pa.Array:
+    """Return whole numbers without their last digits: 1250 without two is 13."""
+    if count <= 0:
+        return data
+    if mode == "half_up":
+        negative = pc.less(data, _whole(0))
+        half = pc.if_else(negative, _whole(-5 * 10 ** (count - 1)), _whole(5 * 10 ** (count - 1)))
+        return _truncated(pc.add(rescaled(data, WIDEST - 1, 0), half), count)
+    whole = _truncated(data, count)
+    if mode == "trunc":
+        return whole
+    rest = pc.subtract(rescaled(data, WIDEST - 1, 0), rescaled(_times(whole, count, WIDEST - 1), WIDEST - 1, 0))
+    match mode:
+        case "ceil":
+            more = pc.if_else(pc.greater(rest, _whole(0)), _whole(1), _whole(0))
+        case "floor":
+            more = pc.if_else(pc.less(rest, _whole(0)), _whole(-1), _whole(0))
+        case _:
+            away = pc.if_else(pc.less(data, _whole(0)), _whole(-1), _whole(1))
+            half = _whole(5 * 10 ** (count - 1))
+            up = pc.or_(pc.greater(pc.abs(rest), half), pc.and_(pc.equal(pc.abs(rest), half), _is_odd(whole)))
+            more = pc.if_else(up, away, _whole(0))
+    return rescaled(pc.add(rescaled(whole, WIDEST - 1, 0), more), WIDEST, 0)
+
+
+def _whole(number: int) -> pa.Scalar:
+    return pa.scalar(number, pa.decimal256(WIDEST - 1, 0))
+
+
+def _truncated(data: pa.Array, count: int) -> pa.Array:
+    while count:
+        step = min(count, 9)
+        data = pc.cast(rescaled(data, WIDEST, step), pa.decimal256(WIDEST, 0), safe=False)
+        count -= step
+    return data
+
+
+def _is_odd(data: pa.Array) -> pa.Array:
+    return pa.array((_words(data)[:, 0] & 1).astype(bool))
+
+
+def _words(data: pa.Array) -> Any:
+    """Return the words of 64 bits of decimals, the lowest first."""
+    words = np.frombuffer(data.buffers()[1], "<u8").reshape(-1, data.type.bit_width // 64)
+    return words[data.offset : data.offset + len(data)]
 
 
 # Unscaled numbers
@@ -84,8 +134,7 @@ def integers(data: Data, count: int) -> list[int | None]:
     """Return decimals as unscaled Python integers."""
     if isinstance(data, pa.Scalar):
         return integers(pa.repeat(data, 1), 1) * count
-    words = np.frombuffer(data.buffers()[1], "<u8").reshape(-1, data.type.bit_width // 64)
-    words = words[data.offset : data.offset + len(data)]
+    words = _words(data)
     found = words[:, -1].astype("<i8").astype(object)
     for place in range(words.shape[1] - 2, -1, -1):
         found = (found << 64) + words[:, place].astype(object)
@@ -98,6 +147,15 @@ def of_integers(values: list[int | None], kind: pa.DataType) -> pa.Array:
     there = pa.array([value is not None for value in values], pa.bool_())
     found = pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(raw)])
     return pc.if_else(there, found, pa.scalar(None, kind))
+
+
+def of_large_integers(values: list[int | None]) -> pa.Array:
+    """Return Python integers as whole decimals; the largest that there is for those that are larger."""
+    most = 10 ** (WIDEST - 1)
+    raw = b"".join(max(min(value or 0, most), -most).to_bytes(32, "little", signed=True) for value in values)
+    kind = pa.decimal256(WIDEST, 0)
+    there = pa.array([value is not None for value in values], pa.bool_())
+    return pc.if_else(there, pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(raw)]), pa.scalar(None, kind))
 
 
 def size_of(*operands: Data) -> int:
@@ -179,16 +237,27 @@ def divide(node: Node, left: Data, right: Data) -> Data:
     below = _times(below, max(-shift, 0), other)
     # the places that Arrow adds follow from the precisions and scales: `other` + 1 in all
     found = pc.divide(rescaled(above, max(one, 3), 3), rescaled(below, other, other))
-    whole = pc.round(rescaled(found, WIDEST, other + 1), ndigits=0, round_mode="half_towards_infinity")
-    return fit(rescaled(pc.cast(whole, pa.decimal256(WIDEST - other - 1, 0)), WIDEST, scale), node)
+    found = rescaled(found, WIDEST, 0)
+    if other > 9 and not _is_quotient(found, _times(above, other + 1, one + other + 1), below, other):
+        return by_row(node, [left, right], lambda a, b: _quotient(a, b, shift, scale))
+    return fit(rescaled(drop_digits(found, other + 1, "half_up"), WIDEST, scale), node)
+
+
+def _is_quotient(found: pa.Array, above: pa.Array, below: pa.Array, digits: int) -> bool:
+    """Return whether all of these are the quotients of whole numbers, without the rest."""
+    product = pc.multiply(rescaled(found, WIDEST - digits - 1, 0), rescaled(below, digits, 0))
+    rest = pc.subtract(rescaled(above, WIDEST - 1, 0), rescaled(product, WIDEST - 1, 0))
+    small = pc.less(pc.abs(rest), pc.abs(below))
+    same_side = pc.or_(pc.equal(rest, _whole(0)), pc.equal(pc.less(rest, _whole(0)), pc.less(above, _whole(0))))
+    return bool(pc.all(pc.and_(small, same_side), min_count=0).as_py())
 
 
 def _times(data: pa.Array, shift: int, digits: int) -> pa.Array:
     """Return whole numbers multiplied by a power of ten; the results have so many digits."""
     if not shift:
         return data
-    small = rescaled(data, max(digits - shift, 1), 0)
-    return pc.multiply(small, pa.scalar(10**shift, pa.decimal256(shift + 1, 0)))
+    small = rescaled(data, min(max(digits - shift, 1), WIDEST - shift - 2), 0)
+    return rescaled(pc.multiply(small, pa.scalar(10**shift, pa.decimal256(shift + 1, 0))), WIDEST, 0)
 
 
 def _quotient(left: int, right: int, shift: int, scale: int) -> int:

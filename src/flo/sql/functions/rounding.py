@@ -6,11 +6,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flo.sql.functions import decimals
-from flo.sql.functions.arithmetic import overflow
+from flo.sql.functions.arithmetic import is_any, overflow
 from flo.sql.functions.decimals import is_decimal
 from flo.sql.nodes import Node
 from flo.sql.registry import ANSI, LEGACY, Compute, Data, Family, constant, declare, of
@@ -31,26 +35,22 @@ def wrap_to_integer(data: pa.Array, kind: pa.DataType) -> pa.Array:
     return pc.if_else(data.is_valid(), found, pa.scalar(None, kind))
 
 
-_ARROW = {
-    "Round": "half_towards_infinity",
-    "BRound": "half_to_even",
-    "RoundCeil": "up",
-    "RoundFloor": "down",
-}
+HOW = {"Round": "half_up", "BRound": "half_even", "RoundCeil": "ceil", "RoundFloor": "floor"}
 
 
 def _round(node: Node, operands: list[Data]) -> Data:
-    data, places = operands[0], operands[1].as_py()
+    data, places, how = operands[0], operands[1].as_py(), HOW[node.name]
     if places is None:
         return pa.nulls(len(data), node.type)
     if is_decimal(data.type):
-        if places >= data.type.scale:
-            return decimals.fit(decimals.widen(data), node)
-        return _decimal_round(node, data, places)
+        if places >= 0:
+            found = decimals.rounded(data, places, how) if places < data.type.scale else decimals.widen(data)
+        else:
+            found = _whole_round(how, data, data.type.scale - places)
+        return decimals.fit(found, node, always=True)
     if places >= 0:
         return data
-    wide = pc.cast(pc.cast(data, pa.int64()), pa.decimal128(19, 0))
-    found = _whole_round(node.name, wide, -places)
+    found = _whole_round(how, pc.cast(pc.cast(data, pa.int64()), pa.decimal128(19, 0)), -places)
     try:
         return pc.cast(found, node.type)
     except pa.ArrowInvalid:
@@ -59,24 +59,12 @@ def _round(node: Node, operands: list[Data]) -> Data:
         return wrap_to_integer(found, node.type)
 
 
-def _decimal_round(node: Node, data: pa.Array, places: int) -> Data:
-    if places >= 0:
-        return decimals.fit(decimals.rounded(data, places, _ARROW[node.name]), node)
-    found = _whole_round(node.name, data, data.type.scale - places)
-    return decimals.fit(found, node)
-
-
-def _whole_round(name: str, data: pa.Array, digits: int) -> pa.Array:
-    """Return decimals without their last digits: 1250 without two is 1300. They are whole numbers after that."""
-    scale = data.type.scale
-    if digits >= decimals.DIGITS:  # nothing is left but for ceil and floor, which are rare: by row
-        digits = min(digits, decimals.WIDEST - 1)
-    shifted = decimals.rescaled(decimals.widen(data), decimals.WIDEST, digits)
-    whole = pc.round(shifted, ndigits=0, round_mode=_ARROW[name])
-    units = pc.cast(whole, pa.decimal256(decimals.DIGITS, 0))
-    factor = pa.scalar(10 ** (digits - scale), pa.decimal256(max(digits - scale + 1, 1), 0))
-    most = decimals.most_digits(decimals.unscaled(units))
-    return pc.multiply(decimals.rescaled(units, most, 0), factor)
+def _whole_round(how: str, data: pa.Array, digits: int) -> pa.Array:
+    """Return decimals with zeros instead of their last digits: 1250 with two of them is 1300."""
+    zeros = digits - data.type.scale
+    found = decimals.drop_digits(decimals.unscaled(data), digits, how)
+    values = [None if each is None else each * 10**zeros for each in decimals.integers(found, len(found))]
+    return decimals.of_large_integers(values)
 
 
 def _to_whole(name: str) -> Compute:
@@ -88,10 +76,11 @@ def _to_whole(name: str) -> Compute:
         if pa.types.is_integer(data.type):
             return data
         if is_decimal(data.type):
-            mode = "up" if name == "ceil" else "down"
-            found = decimals.rounded(data, 0, mode) if data.type.scale else data
-            return decimals.fit(found, node)
-        return saturated(function(data), node.type)
+            return decimals.fit(decimals.rounded(data, 0, name), node)
+        whole = function(data)
+        if node.ansi and is_any(pc.or_(pc.less(whole, -(2.0**63)), pc.greater_equal(whole, 2.0**63))):
+            raise overflow(node.type)
+        return saturated(whole, node.type)
 
     return compute
 
@@ -106,6 +95,26 @@ def saturated(data: pa.Array, kind: pa.DataType) -> pa.Array:
     found = pc.cast(pc.if_else(odd, 0.0, data), kind)
     found = pc.if_else(high, pa.scalar(most, kind), found)
     return pc.if_else(low, pa.scalar(least, kind), found)
+
+
+def nearest(above: int, below: int) -> float:
+    """Return the float that is nearest to a fraction; Python divides integers exactly."""
+    try:
+        return above / below
+    except OverflowError:
+        return float("inf") if above > 0 else float("-inf")
+
+
+def nearest_single(above: int, below: int) -> Any:
+    """Return the float of 32 bits that is nearest to a fraction: first rounded to 64 bits, to odd, and then to 32."""
+    value = nearest(above, below)
+    if np.isfinite(value) and value:
+        exact, found = Fraction(above, below), Fraction(value)
+        bits = np.float64(value).view(np.int64)
+        if found != exact and not bits & 1:
+            value = float(np.nextafter(value, np.inf if exact > found else -np.inf))
+    with np.errstate(all="ignore"):
+        return np.float32(value)
 
 
 def _sign(node: Node, operands: list[Data]) -> Data:
@@ -127,8 +136,8 @@ for _name, _sql in (("Round", "round({}, {})"), ("BRound", "bround({}, {})")):
 declare("RoundCeil", "ceil({}, {})", [of(Family.DECIMAL, _PLACES)], _round)
 declare("RoundFloor", "floor({}, {})", [of(Family.DECIMAL, _PLACES)], _round)
 _TO_WHOLE = [of(Family.INTEGER), of(Family.FLOAT), of(Family.DECIMAL)]
-declare("Ceil", "ceil({})", _TO_WHOLE, _to_whole("ceil"))
-declare("Floor", "floor({})", _TO_WHOLE, _to_whole("floor"))
+declare("Ceil", "ceil({})", _TO_WHOLE, _to_whole("ceil"), modes=(ANSI, LEGACY))
+declare("Floor", "floor({})", _TO_WHOLE, _to_whole("floor"), modes=(ANSI, LEGACY))
 declare("Signum", "sign({})", [of(Family.FLOAT)], _sign)
 declare("Sqrt", "sqrt({})", [of(Family.FLOAT)], lambda node, operands: pc.sqrt(operands[0]))
 declare("Rint", "rint({})", [of(Family.FLOAT)], lambda node, operands: pc.round(operands[0], round_mode="half_to_even"))

@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 
 from flo.sql.functions import decimals
 from flo.sql.functions.calendar import days_from_date, fields_of_days, is_date
+from flo.sql.functions.rounding import nearest, nearest_single
 from flo.sql.functions.zones import LOCAL, to_local
 from flo.sql.nodes import Node, SqlError
-from flo.sql.registry import ANSI, LEGACY, Family, family_of, of
+from flo.sql.registry import LEGACY, Family, family_of, of
 
 BLANK = "".join(map(chr, range(0x21))) + "\x7f"
 """Spaces and control characters, which casts ignore at both ends."""
@@ -99,8 +100,6 @@ def _parse_boolean(text: str, node: Node) -> bool | None:
 
 
 def _parse_float(text: str, node: Node) -> Any:
-    from flo.sql.functions.casts import nearest, nearest_single
-
     near = nearest if pa.types.is_float64(node.type) else nearest_single
     text = text.strip(JAVA_BLANK)
     match = _FLOAT.fullmatch(text)
@@ -138,9 +137,11 @@ def _parse_decimal(text: str, node: Node) -> int | None:
     scale = len(fraction or alone or "") - int(exponent or 0)
     kind: Any = node.type
     found: int
-    if value and len(str(value)) - scale > decimals.WIDEST:
-        found = 10**kind.precision
-    elif scale - kind.scale > len(digits) + 2:
+    if value and len(str(value)) - scale > decimals.DIGITS:
+        if node.ansi:
+            raise SqlError("NUMERIC_OUT_OF_SUPPORTED_RANGE", f"{text!r} has too many digits")
+        return None
+    if scale - kind.scale > len(digits) + 2:
         found = 0
     else:
         found = decimals.to_scale(value, scale, kind.scale)
@@ -180,7 +181,7 @@ def _to_text(node: Node, data: pa.Array) -> pa.Array:
             return _times_to_text(to_local(data, node.option("zone")))
         case Family.LOCAL:
             return _times_to_text(data)
-        case Family.DECIMAL if node.option("mode") == ANSI:
+        case Family.DECIMAL if node.option("mode") != LEGACY:
             return _plain_decimals(data)
     return pc.cast(data, node.type)
 

@@ -115,7 +115,9 @@ def _find(name: str) -> Compute:
 
 
 def _locate(part: str, text: str, start: int) -> int:
-    return text.find(part, start - 1) + 1 if start > 0 else 0
+    if start <= 0:
+        return 0
+    return text.find(part, start - 1) + 1 if part else 1
 
 
 def _locate_part(node: Node, operands: list[Data]) -> Data:
@@ -135,10 +137,16 @@ def _concat(node: Node, operands: list[Data]) -> Data:
 def _concat_with(node: Node, operands: list[Data]) -> Data:
     """concat_ws: nulls are left out; without a separator it is null."""
     separator, *parts = operands
-    count = size_of(*operands)
-    parts = [as_array(each, count) for each in parts]
-    found = pc.binary_join_element_wise(*parts, separator, null_handling="skip") if parts else pa.repeat("", count)
-    return pc.if_else(pc.is_valid(separator), found, pa.scalar(None, pa.string()))
+    nothing = pa.scalar("", pa.string())
+    if is_constant(separator):
+        # each part with a separator before it; then the first separator goes
+        joined = [pc.binary_join_element_wise(separator, each, nothing, null_handling="emit_null") for each in parts]
+        found = pc.binary_join_element_wise(*(pc.fill_null(each, nothing) for each in joined), nothing)
+        return pc.utf8_slice_codeunits(found, len(separator.as_py()))
+    columns = [as_array(each, size_of(*operands)).to_pylist() for each in operands]
+    rows = zip(*columns, strict=True)
+    found = [None if by is None else by.join(each for each in row if each is not None) for by, *row in rows]
+    return pa.array(found, pa.string())
 
 
 def _replace(node: Node, operands: list[Data]) -> Data:

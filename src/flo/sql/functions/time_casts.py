@@ -48,8 +48,6 @@ def floor_divide(data: pa.Array, divisor: int) -> pa.Array:
 
 def _to_seconds(node: Node, data: pa.Array) -> pa.Array:
     seconds, kind = floor_divide(pc.cast(data, pa.int64()), SECOND), node.type
-    if node.option("mode") == LEGACY:
-        return pc.cast(seconds, kind, safe=False)
     found = pc.cast(seconds, kind, safe=False)
     bad = pc.not_equal(pc.cast(found, pa.int64()), seconds)
     if pc.any(bad, min_count=0).as_py() and node.ansi:
@@ -72,8 +70,11 @@ def _of_float_seconds(node: Node, data: pa.Array) -> pa.Array:
     if node.ansi:
         if pc.any(odd, min_count=0).as_py():
             raise SqlError("CAST_INVALID_INPUT", "a float is not a number of seconds")
-        if pc.any(pc.greater(pc.abs(micros), float(2**63)), min_count=0).as_py():
-            raise SqlError("CAST_OVERFLOW", "a float does not fit into a timestamp")
+    beyond = pc.greater(pc.abs(micros), float(2**63))
+    if node.ansi and pc.any(beyond, min_count=0).as_py():
+        raise SqlError("CAST_OVERFLOW", "a float does not fit into a timestamp")
+    if node.option("mode") != LEGACY:
+        odd = pc.or_(odd, beyond)
     found = pc.cast(saturated(micros, pa.int64()), INSTANT)
     return pc.if_else(odd, pa.scalar(None, INSTANT), found)
 

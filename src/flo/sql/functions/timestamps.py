@@ -14,7 +14,7 @@ from flo.sql.functions.dates import UNITS, floor_to, months_of
 from flo.sql.functions.decimals import rescaled, size_of, widen
 from flo.sql.functions.time_casts import SECOND, floor_divide
 from flo.sql.functions.zones import DAY, INSTANT, LOCAL, days_of, micros_of_day, to_instants, to_local
-from flo.sql.nodes import Node, as_array
+from flo.sql.nodes import Node, SqlError, as_array
 from flo.sql.registry import Compute, Data, Family, constant, declare, of
 
 AT, LOCALLY = Family.TIMESTAMP, Family.LOCAL
@@ -68,10 +68,9 @@ def _truncate(node: Node, operands: list[Data]) -> Data:
 
 
 def _truncate_time(node: Node, data: pa.Array, local: pa.Array, unit: int) -> pa.Array:
-    """The offset of the zone is kept: of an hour that occurs twice it stays the same one."""
-    micros = pc.cast(local, MICROS)
-    floor = pc.multiply(floor_divide(micros, unit), unit)
-    return pc.cast(pc.subtract(pc.cast(data, MICROS), pc.subtract(micros, floor)), node.type)
+    """The offset of the zone is kept if it can be: of an hour that occurs twice it stays the same one."""
+    floor = pc.cast(pc.multiply(floor_divide(pc.cast(local, MICROS), unit), unit), LOCAL)
+    return keep_offset(data, local, floor, node.option("zone")) if data.type.tz else floor
 
 
 # Intervals
@@ -152,7 +151,7 @@ def _of_units(unit: int) -> Compute:
         try:
             return pc.cast(pc.multiply_checked(data, unit), INSTANT)
         except pa.ArrowInvalid:
-            raise overflow(pa.int64()) from None
+            raise SqlError("DATETIME_OVERFLOW", "there is no such timestamp") from None
 
     return compute
 
@@ -166,7 +165,7 @@ def _seconds(node: Node, operands: list[Any]) -> Data:
     data = operands[0]
     if pa.types.is_date(data.type):
         data = to_instants(pc.cast(data, LOCAL), node.option("zone"))
-    return floor_divide(pc.cast(data, MICROS), SECOND)
+    return pc.divide(pc.cast(data, MICROS), SECOND)  # truncates towards zero
 
 
 _FORMAT = constant(Family.STRING)

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flo.columns.exploding import Exploding
 from flo.columns.expression import Expression
+from flo.columns.flattening import Flattening
 from flo.columns.layout import Layout
 from flo.columns.projection import Projection
 from flo.core.operator import Deltas, Operator
@@ -96,7 +96,7 @@ class FilterTables(Stateless[Filter]):
 @final
 @dataclass(frozen=True)
 class FlatMapTables(Stateless[FlatMap]):
-    """Row by row, as how many results a row has is for Python to say; except for lists, which are flattened."""
+    """Row by row, as how many results a row has is for Python to say; except for functions of whole tables."""
 
     name = "flat_map_tables"
     keeps_positions = False
@@ -108,10 +108,10 @@ class FlatMapTables(Stateless[FlatMap]):
 
     @property
     def by_row(self) -> bool:
-        return not isinstance(self.like.f, Exploding)
+        return not isinstance(self.like.f, Flattening)
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        if isinstance(self.like.f, Exploding):
+        if isinstance(self.like.f, Flattening):
             found, places = self.like.f.flattened(table)
             return self, (self.emitted(like_rows(found, table.take(pa.array(places)), self.keys)),)
         lists = called(list, called(self.like.f, elements_of(self.inputs[0], table)))
@@ -123,7 +123,7 @@ class FlatMapTables(Stateless[FlatMap]):
         return self, (self.emitted(like_rows(found, rows, self.keys)),)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
-        return self.like.f.passed(columns) if isinstance(self.like.f, Exploding) else None
+        return self.like.f.passed(columns) if isinstance(self.like.f, Flattening) else None
 
 
 @form_of(Negate)

@@ -215,7 +215,8 @@ class Keeper(ABC):
 class Reading:
     """What results are computed of: the groups of a delta, each before it and after it, which is two *states* of it.
 
-    The results of all groups before the delta come first, and then those after it. So both are computed at once.
+    The results of all groups before the delta come first, and then those after it. So both are computed at once. Where
+    the results before the delta are known, there are only those after it.
     """
 
     groups: Run
@@ -223,15 +224,15 @@ class Reading:
     sums: Sums
     """Of all groups before the delta, and then of all after it."""
     places: Mapping[Summand, int]
-    traces: tuple[Mapping[Keeper, Traces], Mapping[Keeper, Traces]]
-    """Before and after the delta."""
+    traces: Mapping[int, Mapping[Keeper, Traces]]
+    """By state: 0 is before the delta, and 1 after it."""
     name: Namer
     known: dict[Any, Any] = field(default_factory=dict, compare=False)
 
     @property
     def states(self) -> int:
         """The number of results."""
-        return 2 * self.groups.rows
+        return len(self.traces) * self.groups.rows
 
     def once(self, what: Any, make: Callable[[], T]) -> T:
         """What is computed the first time somebody asks for it."""

@@ -259,7 +259,7 @@ class FirstPart(Part):
 
     def results(self, reading: Reading) -> pa.Array:
         wanted, groups = self.wanted, reading.groups
-        orders = [each for each in reading.traces[0] if isinstance(each, Ordered) and each.serves(wanted)]
+        orders = [each for each in reading.traces[1] if isinstance(each, Ordered) and each.serves(wanted)]
         keeper = next(each for each in orders if wanted.backwards in each.ends)
         end = 1 + keeper.ends.index(wanted.backwards)
 
@@ -269,10 +269,10 @@ class FirstPart(Part):
             return reading.once((keeper, end, state), lambda: heads.of(groups))
 
         values, places = [pa.nulls(0, self.cells[0].arrow)], [np.zeros(0, np.int64)]
-        for state in range(2):
+        for place, state in enumerate(reading.traces):
             if (found := head(state)) is not None:
                 values.append(one_chunk(found.table[self.names[0]]))
-                places.append(found.groups + state * groups.rows)
+                places.append(found.groups + place * groups.rows)
         return scattered(pa.concat_arrays(values), np.concatenate(places), reading.states)
 
 
@@ -298,7 +298,7 @@ class GroupValues(Keeper):
     def rows_of(self, reading: Reading) -> pa.Table | None:
         """The values of groups with their weights, and the index of the result that each is for. Some cancel out."""
         tables = []
-        for state, traces in enumerate(reading.traces):
+        for state, traces in enumerate(reading.traces.values()):
             for run in traces[self][0]:
                 ours, theirs = match_keys(reading.groups, run)
                 results = pa.array(ours + state * reading.groups.rows, pa.int64())

@@ -222,7 +222,7 @@ def interleaved(runs: list[Run]) -> tuple[pa.Table, Indices, Keys]:
 
 def match_keys(left: Run, right: Run) -> tuple[Indices, Indices]:
     """The pairs of row indices of two runs with equal keys."""
-    if _same_keys(left, right):
+    if have_same_keys(left, right):
         every = np.arange(left.rows)
         return every, every
     if right.rows < left.rows:
@@ -246,7 +246,7 @@ def match_keys(left: Run, right: Run) -> tuple[Indices, Indices]:
     return ours[equal], theirs[equal]
 
 
-def _same_keys(left: Run, right: Run) -> bool:
+def have_same_keys(left: Run, right: Run) -> bool:
     """Whether both have the same keys, each once."""
     if left.rows != right.rows or not (type(left.keys) is type(right.keys) is Keys and left.keys.exact):
         return False

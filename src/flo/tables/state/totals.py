@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,7 +19,7 @@ from flo.columns.indices import Indices, expand_ranges, one_chunk, take_rows
 from flo.core.errors import ElementError
 from flo.tables.state.keys import Keys
 from flo.tables.state.limbs import BITS, MASK, Addends, Floats, Limbs, Product, limbs_of, summed
-from flo.tables.state.run import Run, match_keys, merge_runs
+from flo.tables.state.run import Run, have_same_keys, match_keys, merge_runs
 from flo.tables.state.trace import Trace, add_checked, group_equal_rows, sum_ranges, text_of
 from flo.tables.values import WEIGHT
 
@@ -39,6 +40,8 @@ class Totals(Trace):
     def joined(self, runs: list[Run], fully: bool = False) -> Run:
         if len(runs) == 1:  # which has every key once
             return drop_zeros(runs[0])
+        if all(have_same_keys(runs[0], run) for run in runs[1:]):
+            return drop_zeros(self._added(runs))
         whole = merge_runs(_with_all_columns(runs, self.columns))
         keys = whole.table.select(list(self.columns))
         order, firsts = group_equal_rows(keys, whole.keys)
@@ -59,6 +62,14 @@ class Totals(Trace):
             sums[name] = column
         numbers = Keys(whole.keys.numbers[firsts], whole.keys.exact)
         return drop_zeros(run_of_sums(take_rows(keys, firsts), numbers, sums))
+
+    def _added(self, runs: list[Run]) -> Run:
+        """The sums of runs that have the same keys, each once."""
+        sums = normalize(reduce(plus, map(self._sums, runs)))
+        return run_of_sums(runs[0].table.select(list(self.columns)), runs[0].keys, sums)
+
+    def _sums(self, run: Run) -> Sums:
+        return {name: numbers_in(run.table, name) for name in run.table.column_names if name not in self.columns}
 
     def known(self, groups: Run) -> Sums:
         """The sums of the given distinct groups."""

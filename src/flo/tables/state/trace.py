@@ -150,8 +150,11 @@ def consolidate_runs(*runs: Run, fully: bool = False) -> Run:
     indices = expand_ranges(starts[open_keys], counts[open_keys])
     if not len(indices):
         return first if len(runs) == 1 else Run(first.columns, keys, take_rows(table, order))
-    some = take_rows(table.select(names), order[indices])
-    grouped, firsts = group_equal_rows(some, Keys(keys.at(indices), keys.exact) if whole_key else None)
+    if whole_key:
+        some = Keys(keys.at(indices), keys.exact)
+        grouped, firsts = group_equal_rows(table.select(names), some, order[indices])
+    else:
+        grouped, firsts = group_equal_rows(take_rows(table.select(names), order[indices]))
     sums = sum_ranges(weights[indices[grouped]], firsts)
     kept = np.ones(len(order), bool)
     kept[indices] = False
@@ -267,11 +270,11 @@ def weight_overflow() -> ElementError:
     )
 
 
-def group_equal_rows(table: pa.Table, keys: Keys | None = None) -> tuple[Indices, Indices]:
+def group_equal_rows(table: pa.Table, keys: Keys | None = None, rows: Indices | None = None) -> tuple[Indices, Indices]:
     """Groups equal rows: an order of the row indices, and where each distinct row starts in it.
 
     Rows are in the order of their key numbers, older ones first among equal rows. Distinct rows that share a number
-    are distinguished by their text.
+    are distinguished by their text. With `rows`, these are the rows that are grouped, and `keys` are theirs.
     """
     columns = [table[name] for name in table.column_names]
     keys = keys_of(columns) if keys is None else keys
@@ -281,10 +284,12 @@ def group_equal_rows(table: pa.Table, keys: Keys | None = None) -> tuple[Indices
     new = np.concatenate([[True], numbers[1:] != numbers[:-1]])[: len(numbers)]
     doubtful = np.zeros(0, np.int64) if keys.exact else np.flatnonzero(~new)
     if len(doubtful):
-        one, other = take_rows(table, order[doubtful - 1]), take_rows(table, order[doubtful])
+        places = order if rows is None else rows[order]
+        one, other = take_rows(table, places[doubtful - 1]), take_rows(table, places[doubtful])
         equal = find_equal(one.columns, other.columns)
         if not equal.all():
-            return _split_collisions(table, order, numbers, doubtful[~equal])
+            whole = table if rows is None else take_rows(table, rows)
+            return _split_collisions(whole, order, numbers, doubtful[~equal])
     return order, np.flatnonzero(new)
 
 

@@ -1,0 +1,248 @@
+"""Change data as inputs: upserts by primary key, Delta's change data feed, and Debezium's envelopes.
+
+A feed that has the old row beside the new one needs no state: the old row gets the weight -1, and the new one +1. Of an
+upsert the old row is not known, so Flo keeps the rows by their keys, as `flow.table` does.
+
+A change that cannot be read ends the query with an error that shows it. Nothing of its micro-batch is committed, so
+nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from flo.core.errors import ElementError, Origin, TypeMismatch, UnknownNameError
+from flo.spark.driver.python_errors import BAD_CHANGE, ROW
+from flo.tables.io.files import WEIGHTS
+from flo.values.changes import DELETED
+
+TYPE = "_change_type"
+FEED = (TYPE, "_commit_version", "_commit_timestamp")
+"""The columns that Delta adds to its change data feed."""
+ADDED, REMOVED = ("insert", "update_postimage"), ("delete", "update_preimage")
+BEFORE, AFTER, OPERATION, PAYLOAD = "before", "after", "op", "payload"
+"""The fields of an envelope of Debezium. With a schema beside it, it is in the field `payload`."""
+CORRUPT = "_corrupt"
+"""The field that Spark fills with a text that is not the JSON that it expects."""
+SHOWN = 500
+"""The most characters of a row that an error shows."""
+
+
+@dataclass(frozen=True)
+class Upserts:
+    """Rows that replace those with the same key, as an input of `flo.spark.views`.
+
+    - `key`: the column, or the columns, that identify a row. They are never null.
+    - `order_by`: the column that orders the changes of a key: the largest value counts, whenever it arrives. Without it
+      later micro-batches count, and two different changes of a key in one micro-batch are an error.
+    - `deleted`: a condition on the columns of the frame. Where it is true, the row of the key is deleted; where it is
+      null, it is not. By default the column `_deleted`, if the frame has one.
+    """
+
+    frame: DataFrame
+    key: str | Sequence[str]
+    order_by: str | None = None
+    deleted: Column | str | None = None
+
+    @property
+    def schema(self) -> StructType:
+        """The columns of a row."""
+        return StructType([field for field in self.frame.schema.fields if field.name != DELETED])
+
+    def changes(self) -> DataFrame:
+        """The rows, with a column that says which keys are deleted."""
+        if self.deleted is None:
+            return self.frame
+        condition = sf.expr(self.deleted) if isinstance(self.deleted, str) else self.deleted
+        return self.frame.withColumn(DELETED, condition)
+
+
+def changes_of_delta(frame: DataFrame) -> DataFrame:
+    """Return the rows of Delta's change data feed with their weights.
+
+    `insert` and `update_postimage` add a row, `delete` and `update_preimage` remove one.
+    """
+    if TYPE not in frame.columns:
+        raise UnknownNameError(
+            f"the frame has no column `{TYPE}`, which Delta's change data feed has",
+            facts=(("columns", ", ".join(frame.columns)),),
+            instead=(('spark.readStream.format("delta").option("readChangeFeed", "true")', "reads the feed"),),
+            where=Origin.here(),
+        )
+    known = sf.col(TYPE)
+    bad = _raise(sf.concat(sf.lit(f"`{TYPE}` is "), sf.coalesce(known, sf.lit("null"))), sf.to_json(sf.struct("*")))
+    weight = sf.when(known.isin(*ADDED), sf.lit(1)).when(known.isin(*REMOVED), sf.lit(-1)).otherwise(bad)
+    return frame.withColumn(WEIGHTS, weight.cast("long")).drop(*FEED)
+
+
+def changes_of_debezium(frame: DataFrame, schema: StructType | str, column: str | None = "value") -> DataFrame:
+    """Return the rows of Debezium's envelopes with their weights.
+
+    - `schema`: the columns of a row, as a `StructType` or a text such as `"id long, name string"`.
+    - `column`: the column with the envelopes, JSON or a struct with `before`, `after` and `op`. None if these are
+      columns of the frame.
+
+    The operations `c` and `r` add the row `after`, `d` removes `before`, and `u` does both. A null envelope, which
+    follows a deletion in Kafka, is skipped.
+    """
+    here = Origin.here()
+    rows = schema if isinstance(schema, StructType) else _parsed(schema, here)
+    if column is not None and column not in frame.columns:
+        raise UnknownNameError(
+            f"the frame has no column `{column}`, which shall have the envelopes",
+            facts=(("columns", ", ".join(frame.columns)),),
+            instead=(("column=…", "names another one; None if `before`, `after` and `op` are columns"),),
+            where=here,
+        )
+    if column is None:
+        missing = [name for name in (BEFORE, AFTER, OPERATION) if name not in frame.columns]
+        if missing:
+            raise UnknownNameError(f"the frame has no column `{missing[0]}` of an envelope", where=here)
+        given, kind = sf.struct(BEFORE, AFTER, OPERATION), frame.select(BEFORE, AFTER, OPERATION).schema
+        return _exploded(frame, rows, _Envelope.of_struct(given, kind, rows, here), sf.to_json(given))
+    found = frame.schema[column].dataType
+    given = sf.col(f"`{column}`")
+    frame = frame.where(given.isNotNull())
+    if isinstance(found, StructType):
+        return _exploded(frame, rows, _Envelope.of_struct(given, found, rows, here), sf.to_json(given))
+    if isinstance(found, (StringType, BinaryType)):
+        text = given.cast("string")
+        return _exploded(frame, rows, _Envelope.of_json(text, rows, here), text)
+    raise TypeMismatch(
+        f"the column `{column}` is {found.simpleString()}; expected JSON, or a struct with `before`, `after` and `op`",
+        where=here,
+    )
+
+
+@dataclass(frozen=True)
+class _Envelope:
+    """The parts of an envelope. `problem` is the reason why it cannot be read, or null."""
+
+    before: Column
+    after: Column
+    operation: Column
+    problem: Column
+
+    @classmethod
+    def of_json(cls, text: Column, rows: StructType, here: Origin | None) -> _Envelope:
+        """The envelope in a text, or in its field `payload`."""
+        for field in rows:
+            if _has_times(field.dataType) and not isinstance(field.dataType, TimestampType):
+                raise TypeMismatch(
+                    f"`{field.name}` has times inside of {field.dataType.simpleString()}, which JSON does not tell",
+                    instead=(("long", "in the schema; then timestamp_micros(…) in the query"),),
+                    where=here,
+                )
+        wire = StructType([StructField(each.name, _wire_type(each.dataType)) for each in rows])
+        envelope = [StructField(BEFORE, wire), StructField(AFTER, wire), StructField(OPERATION, StringType())]
+        whole = StructType([*envelope, StructField(PAYLOAD, StructType(envelope)), StructField(CORRUPT, StringType())])
+        read = sf.from_json(text, whole, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT})
+        payload = read[PAYLOAD]
+        before, after, operation = (
+            sf.when(payload.isNotNull(), payload[each]).otherwise(read[each]) for each in (BEFORE, AFTER, OPERATION)
+        )
+        problem = sf.when(read[CORRUPT].isNotNull(), sf.lit("it is not JSON with the columns of the schema"))
+        for field in rows:
+            if isinstance(field.dataType, TimestampType):
+                for row in (before, after):
+                    time = row[field.name]
+                    wrong = time.isNotNull() & time.try_cast("timestamp").isNull()
+                    problem = problem.when(wrong, sf.lit(f"`{field.name}` is not a time with a zone"))
+        return cls(_row(before, rows), _row(after, rows), operation, problem)
+
+    @classmethod
+    def of_struct(cls, given: Column, kind: StructType, rows: StructType, here: Origin | None) -> _Envelope:
+        """The envelope in a struct."""
+        if OPERATION not in kind.names:
+            raise UnknownNameError(f"the envelope has no field `{OPERATION}`", where=here)
+        for side in (BEFORE, AFTER):
+            of = kind[side].dataType if side in kind.names else None
+            for field in rows:
+                known = of[field.name].dataType if isinstance(of, StructType) and field.name in of.names else None
+                if known != field.dataType:
+                    raise TypeMismatch(
+                        f"`{side}.{field.name}` of the envelope is {known.simpleString() if known else 'missing'}",
+                        facts=(("expected", field.dataType.simpleString()),),
+                        where=here,
+                    )
+        none = sf.lit(None).cast("string")
+        return cls(_row(given[BEFORE], rows), _row(given[AFTER], rows), given[OPERATION], none)
+
+
+def _row(given: Column, rows: StructType) -> Column:
+    """The row of a side of an envelope; null if the side is."""
+    columns = [_converted(given[each.name], each.dataType).alias(each.name) for each in rows]
+    return sf.when(given.isNotNull(), sf.struct(*columns))
+
+
+def _converted(given: Column, kind: DataType) -> Column:
+    return given.try_cast("timestamp") if isinstance(kind, TimestampType) else given
+
+
+def _exploded(frame: DataFrame, rows: StructType, envelope: _Envelope, shown: Column) -> DataFrame:
+    """A row for each side of an envelope that counts."""
+
+    def weighed(row: Column, weight: int) -> Column:
+        return sf.struct(row.alias("row"), sf.lit(weight).cast("long").alias(WEIGHTS))
+
+    before, after, operation = envelope.before, envelope.after, envelope.operation
+    absent = "`{}` of the operation {} is null: the database must log whole rows, or use flo.spark.Upserts"
+    changes = sf.when(envelope.problem.isNotNull(), _raise(envelope.problem, shown))
+    for name, sides in {"c": (AFTER,), "r": (AFTER,), "u": (BEFORE, AFTER), "d": (BEFORE,)}.items():
+        given = {BEFORE: weighed(before, -1), AFTER: weighed(after, 1)}
+        is_this = operation == name
+        for side in sides:
+            row = before if side == BEFORE else after
+            changes = changes.when(is_this & row.isNull(), _raise(sf.lit(absent.format(side, name)), shown))
+        changes = changes.when(is_this, sf.array(*(given[side] for side in sides)))
+    unknown = sf.concat(sf.lit("its operation is "), sf.coalesce(operation, sf.lit("missing")))
+    change = frame.select(sf.explode(changes.otherwise(_raise(unknown, shown))).alias("change"))
+    names = [f"change.row.`{name}`" for name in rows.names]
+    return change.select(*names, f"change.{WEIGHTS}")
+
+
+def _raise(reason: Column, row: Column) -> Column:
+    """Ends the query with an error about a change."""
+    return sf.raise_error(sf.concat(sf.lit(BAD_CHANGE), reason, sf.lit(ROW), sf.substring(row, 1, SHOWN)))
+
+
+def _wire_type(kind: DataType) -> DataType:
+    """The type that JSON is read as: times as texts, because Spark would read a number as seconds."""
+    return StringType() if isinstance(kind, TimestampType) else kind
+
+
+def _has_times(kind: DataType) -> bool:
+    if isinstance(kind, StructType):
+        return any(_has_times(field.dataType) for field in kind)
+    if isinstance(kind, ArrayType):
+        return _has_times(kind.elementType)
+    if isinstance(kind, MapType):
+        return _has_times(kind.keyType) or _has_times(kind.valueType)
+    return isinstance(kind, TimestampType)
+
+
+def _parsed(text: Any, here: Origin | None) -> StructType:
+    if not isinstance(text, str):
+        raise TypeMismatch(f"`schema` must be a StructType or a text; got {type(text).__name__}", where=here)
+    try:
+        found = StructType.fromDDL(text)
+    except PySparkException as error:
+        first = str(error).strip().splitlines()[0]
+        raise ElementError(f"`schema` cannot be parsed: {first}", where=here) from None
+    return found if isinstance(found, StructType) else StructType([StructField("value", found)])

@@ -1,0 +1,130 @@
+"""Views in a checkpoint, found without the program: which there are, at which versions, and how tasks read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+
+from flo.core.errors import CheckpointError, UnknownNameError
+from flo.spark.checkpoint.commits import committed_versions, read_state_versions
+from flo.spark.checkpoint.program_changes import DESCRIPTION, read_description
+from flo.spark.tasks.output_files import VIEW
+from flo.spark.tasks.state import shard_path, state_folder
+from flo.spark.tasks.view_parts import ALL, StoredRun, ViewPart
+from flo.tables.checkpoint.folders import Folder
+from flo.tables.checkpoint.store import PARTS, Store, run_file
+
+PART_BYTES = 32 << 20
+"""How many bytes of files a part has, about."""
+
+
+@dataclass(frozen=True)
+class StoredView:
+    """A view at a version: the runs of all its shards."""
+
+    name: str
+    version: int
+    kind: str
+    columns: tuple[str, ...]
+    schema: pa.Schema
+    shards: tuple[tuple[Folder, tuple[str, ...]], ...] = field(repr=False)
+    """The folder of each shard, and the names of its runs."""
+
+    @classmethod
+    def read(cls, where: str, name: str, version: int, shards: int) -> StoredView | None:
+        """The view of that name; None if no shard has rows of it: the output has no columns, or is not a view."""
+        state = state_folder(where, shards)
+        found: list[tuple[Folder, Any]] = []
+        for level, versions in read_state_versions(where, version, shards).items():
+            for shard, changed in versions.states():
+                store = state.within(shard_path(level, shard))
+                view = Store(store).manifest(changed)["more"]["views"].get(name)
+                if view is not None:
+                    found.append((store, view))
+        if not found:
+            return None
+        first = found[0][1]
+        schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(first["schema"])))
+        each = tuple((store, tuple(view["runs"])) for store, view in found)
+        return cls(name, version, first["kind"], tuple(first["columns"]), schema, each)
+
+    @property
+    def runs(self) -> set[StoredRun]:
+        return {StoredRun(str(store), run) for store, runs in self.shards for run in runs}
+
+    def parts(self, since: StoredView | None = None) -> list[ViewPart]:
+        """The parts that tasks read: of the rows, or of the changes since an earlier version. A small view has one."""
+        runs, before = self.runs, since.runs if since is not None else set()
+        if self.kind != "Set":  # what was added again to a set is not a change: all of its rows are compared
+            runs, before = runs - before, before - runs
+        if not runs and not before:
+            return []
+        count = 1 if self.kind == "Sequence" else self._count_parts(runs | before)
+        edges = [ALL * place // count for place in range(count + 1)]
+        added, removed = (tuple(sorted(each, key=str)) for each in (runs, before))
+        return [
+            ViewPart(self.kind, self.columns, self.schema, added, removed, low, high) for low, high in pairwise(edges)
+        ]
+
+    def _count_parts(self, runs: set[StoredRun]) -> int:
+        """Each part reads all files, so there are at most as many as shards."""
+        size = 0
+        for store, _ in self.shards:
+            files = store.files(PARTS)
+            for run in runs:
+                if run.folder == str(store):
+                    size += files.get(run_file(run.name).removeprefix(f"{PARTS}/"), (0, 0.0))[0]
+        return max(1, min(len(self.shards), size // PART_BYTES))
+
+
+class StoredViews:
+    """The views of a checkpoint."""
+
+    def __init__(self, where: str) -> None:
+        description = read_description(where)
+        if description is None:
+            raise CheckpointError(f"there is no checkpoint in {where!r}: the file `{DESCRIPTION}` is missing")
+        self.where = where
+        self.id = str(description.get("id", where))
+        self.shards = int(description["shards"])
+        self.names = [name for name, how in description["outputs"].items() if how == VIEW]
+        self._outputs = list(description["outputs"])
+
+    def versions(self) -> list[int]:
+        """The versions that can be read, in order. Raises if there is none."""
+        versions = committed_versions(self.where)
+        if not versions:
+            raise CheckpointError(f"no micro-batch is committed yet in {self.where!r}")
+        return versions
+
+    def view(self, name: str, version: int | None = None) -> StoredView:
+        """A view at the newest version, or at one that is still kept."""
+        if name not in self.names:
+            has = "an output with another sink" if name in self._outputs else "unknown"
+            raise UnknownNameError(
+                f"the checkpoint has no view `{name}`: it is {has}",
+                facts=(("views", ", ".join(self.names) or "none"), ("checkpoint", self.where)),
+            )
+        versions = self.versions()
+        if version is not None and version not in versions:
+            raise version_error(self.where, name, version, versions)
+        found = StoredView.read(self.where, name, versions[-1] if version is None else version, self.shards)
+        if found is None:
+            raise UnknownNameError(
+                f"the view `{name}` has no columns, so it has no rows to read",
+                instead=((f'query.view("{name}").value()', "its value, while the query runs"),),
+            )
+        return found
+
+
+def version_error(where: str, name: str, version: int, versions: list[int]) -> CheckpointError:
+    """The error for a version that cannot be read: it is removed, or not committed yet."""
+    why = "is not committed yet" if version > versions[-1] else "is no longer kept"
+    return CheckpointError(
+        f"version {version} of `{name}` {why}",
+        facts=(("kept", f"{versions[0]} to {versions[-1]}"), ("checkpoint", where)),
+        instead=(("start(…, keep_versions=100)", "keeps more versions"),),
+    )

@@ -1,0 +1,55 @@
+"""The tasks around a segment that Catalyst runs between two stages: blobs become rows, and rows become blobs again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+import flo.tables.operators  # noqa: F401  # registers the operators that a pickled program names
+from flo.core.errors import FloError
+from flo.spark.tasks import context
+from flo.spark.tasks.blobs import WEIGHTS, read_blobs, report_blob, unpack_table
+from flo.spark.tasks.context import Code
+from flo.spark.tasks.input_task import combine_batches
+from flo.spark.tasks.sending import Sender
+from flo.spark.tasks.stage_task import consolidate
+from flo.tables.values import WEIGHT, Rows, layout_of
+
+
+@dataclass(frozen=True)
+class UnpackTask:
+    """Gives the rows of a delivery to Catalyst, with their weights."""
+
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for blob in read_blobs(batches):
+            if blob.data is not None:
+                table = unpack_table(blob.data)
+                rows = table.select([*(name for name in table.column_names if name != WEIGHT), WEIGHT])
+                yield from rows.rename_columns(self.schema.names).cast(self.schema).to_batches()
+
+
+@dataclass(frozen=True)
+class PackTask:
+    """Takes the results of Catalyst, the weight in the last column, and sends them to their shards."""
+
+    code: Code
+    """The number of the stream, the collection of its elements, and its deliveries."""
+    shards: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        stream, of, deliveries = self.code.load()
+        origin, layout = context.task_number(), layout_of(of)
+        sender = Sender(deliveries, self.shards, origin)
+        try:
+            for table in combine_batches(batches):
+                *_, weights = table.columns
+                rows = layout.fitted(table).append_column(WEIGHTS, weights)
+                sender.add(sender.address(stream, consolidate(Rows(of, rows))))
+            for blob in sender.blobs():
+                yield blob.batch()
+        except FloError as error:
+            yield report_blob(0, origin, error).batch()

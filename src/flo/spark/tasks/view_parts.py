@@ -1,0 +1,130 @@
+"""Parts of stored views, as tasks read them: the rows of a version, or the changes between two, without the program.
+
+A view is stored as sorted runs in every shard, and equal rows may be in several shards. So a part is a range of key
+numbers of all runs: equal rows have equal numbers, and are in one part. Versions share runs: the changes between two
+are in the runs that only one of them has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flo.core.errors import ElementError, brief
+from flo.spark.tasks.shard_record import PLACE
+from flo.tables.checkpoint.folders import folder
+from flo.tables.checkpoint.store import Store
+from flo.tables.io.files import WEIGHTS
+from flo.tables.state.trace import consolidate_table
+from flo.tables.values import WEIGHT
+
+ALL = 1 << 64
+"""The number of key numbers."""
+ROWS = 1 << 16
+"""The most rows of a batch."""
+GROWING = ("Set", "Bag")
+"""Collections that have no negative weights."""
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run in the store of a shard."""
+
+    folder: str
+    name: str
+
+
+@dataclass(frozen=True)
+class ViewPart:
+    """The rows of a view whose key numbers are in a range."""
+
+    kind: str
+    """The collection: ZSet, Bag, Set or Sequence."""
+    columns: tuple[str, ...]
+    """The columns that runs are sorted by."""
+    schema: pa.Schema
+    runs: tuple[StoredRun, ...]
+    before: tuple[StoredRun, ...] = ()
+    """The runs of an earlier version, whose rows are subtracted."""
+    low: int = 0
+    high: int = ALL
+
+    def rows(self) -> pa.Table:
+        """The rows as users see them: each once, with `_weight` if the collection has weights, in order if ordered."""
+        table = self.changes()
+        return table.drop_columns([WEIGHTS]) if self.kind in ("Set", "Sequence") else table
+
+    def changes(self) -> pa.Table:
+        """The rows that were added or removed, with `_weight`; all rows if there is no earlier version."""
+        parts = [self._members(self.runs), _negated(self._members(self.before))] if self.before else []
+        table = _consolidate(pa.concat_tables(parts)) if parts else self._members(self.runs)
+        if self.kind == "Sequence":
+            table = table.sort_by(PLACE)
+        shown = change_schema(self.schema)
+        return table.select([*shown.names[:-1], WEIGHT]).rename_columns(shown.names).cast(shown)
+
+    def _members(self, runs: tuple[StoredRun, ...]) -> pa.Table:
+        """The rows of some runs, each once. An element of a set is in it once, however often it was added."""
+        names = [name for name in self.schema.names if name != WEIGHT]
+        parts = [self._slice(run).cast(self.schema) for run in runs]
+        table = _consolidate(pa.concat_tables([self.schema.empty_table(), *parts]).select([*names, WEIGHT]))
+        if self.kind in GROWING:
+            table = table.filter(pc.greater(table[WEIGHT], 0))
+        if self.kind == "Set":
+            ones = pa.array(np.ones(table.num_rows, np.int64))
+            table = table.set_column(table.num_columns - 1, table.schema.field(WEIGHT), ones)
+        return table
+
+    def _slice(self, stored: StoredRun) -> pa.Table:
+        run = Store(folder(stored.folder)).get(self.columns, stored.name)
+        if self.low == 0 and self.high == ALL:
+            return run.table
+        numbers = run.keys.numbers
+        start = int(np.searchsorted(numbers, np.uint64(self.low)))
+        end = run.rows if self.high == ALL else int(np.searchsorted(numbers, np.uint64(self.high)))
+        return run.table.slice(start, end - start)
+
+
+def change_schema(schema: pa.Schema) -> pa.Schema:
+    """The columns of a view that users see, and `_weight`."""
+    fields = [field for field in schema if field.name not in (PLACE, WEIGHT)]
+    return pa.schema([*fields, pa.field(WEIGHTS, pa.int64(), nullable=False)])
+
+
+def empty_rows(kind: str, schema: pa.Schema) -> pa.Table:
+    """No rows of a view, with the columns that users see."""
+    return ViewPart(kind, (), schema, ()).rows()
+
+
+def repeat_rows(table: pa.Table) -> Iterator[pa.RecordBatch]:
+    """Yields every row as often as its weight says, without weights. Raises if a weight is negative."""
+    if WEIGHTS not in table.column_names:
+        yield from table.to_batches(ROWS)
+        return
+    weights = table[WEIGHTS].to_numpy()
+    if len(weights) and weights.min() < 0:
+        place = int(weights.argmin())
+        raise ElementError(
+            f"a row of the view has the weight {weights[place]}: it was removed more often than added",
+            facts=(("row", brief(table.slice(place, 1).to_pylist()[0], 120)),),
+            instead=(('option("changes", "true")', f"reads every row once, with its `{WEIGHTS}`"),),
+        )
+    table, ends = table.drop_columns([WEIGHTS]), np.cumsum(weights)
+    for start in range(0, int(ends[-1]) if len(ends) else 0, ROWS):
+        wanted = np.arange(start, min(start + ROWS, int(ends[-1])))
+        yield from table.take(pa.array(np.searchsorted(ends, wanted, side="right"))).combine_chunks().to_batches()
+
+
+def _consolidate(table: pa.Table) -> pa.Table:
+    return consolidate_table(table) if table.num_rows else table
+
+
+def _negated(table: pa.Table) -> pa.Table:
+    place = table.schema.get_field_index(WEIGHT)
+    negated: Any = pc.negate(table[WEIGHT])
+    return table.set_column(place, table.schema.field(WEIGHT), negated)

@@ -1,0 +1,262 @@
+"""Expressions that Spark evaluates between stateful operators: projections and filters of rows, run by Catalyst.
+
+A segment is a chain of projections and filters. It is a function from a row to one row or none, so it is exact for rows
+that are retracted. On Spark the planner cuts the program at a segment, and Catalyst runs it on the rows of the
+micro-batch. In process it runs through the session that planned the query.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from flo.columns.flattening import Flattening
+from flo.columns.indices import Indices
+from flo.columns.layout import Layout
+from flo.columns.row_types import row_type_of
+from flo.core.errors import FloError
+from flo.sql.catalyst import expect_columns, items_of, without_addresses
+from flo.sql.nodes import Node, column
+
+BESIDE = "==beside"
+"""The column that travels beside those of the rows: a weight, or the index of a row."""
+REMEMBERED = 1 << 16
+"""For how many rows the results are kept, where they are asked for one by one."""
+
+
+@dataclass(frozen=True)
+class Projected:
+    """A step: other columns for each row."""
+
+    given: tuple[tuple[str, Node], ...]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A step: the rows for which a condition holds."""
+
+    condition: Node
+
+
+Step: TypeAlias = Projected | Kept
+
+
+def can_run_natively(node: Node) -> bool:
+    """Return whether an expression consists of columns and expressions of Catalyst."""
+    return node.is_column or (node.catalyst is not None and all(map(can_run_natively, node.children)))
+
+
+class Chain:
+    """Steps as a plan of Catalyst, over any DataFrame with the columns of a schema."""
+
+    def __init__(self, spark: Any, schema: Any, steps: tuple[Step, ...]) -> None:
+        from pyspark.sql.types import LongType, StructType
+
+        self._catalyst = Catalyst(spark)
+        fields = StructType([*schema.fields]).add(BESIDE, LongType(), False)
+        rows = spark.createDataFrame(spark.sparkContext.emptyRDD(), fields)
+        self._inputs = items_of(rows._jdf.queryExecution().analyzed().output())
+        *own, self._beside = self._inputs
+        columns = {each.name(): each for each in own}
+        self._steps: list[tuple[bool, Any]] = []
+        for step in steps:
+            columns = self._add(step, columns)
+        self.names = tuple(columns)
+
+    def _add(self, step: Step, columns: dict[str, Any]) -> dict[str, Any]:
+        if isinstance(step, Kept):
+            self._steps.append((False, self._expression(step.condition, columns)))
+            return columns
+        made = {name: self._catalyst.named(self._expression(node, columns), name) for name, node in step.given}
+        self._steps.append((True, self._catalyst.list([*made.values(), self._beside])))
+        return {name: each.toAttribute() for name, each in made.items()}
+
+    def _expression(self, node: Node, columns: Mapping[str, Any]) -> Any:
+        """Return an expression of Catalyst over these columns."""
+        if node.is_column:
+            return columns[node.column]
+        assert node.catalyst is not None, node.text
+        if not node.children:
+            return node.catalyst
+        children = [self._expression(child, columns) for child in node.children]
+        return node.catalyst.withNewChildren(self._catalyst.list(children).toIndexedSeq())
+
+    def over(self, rows: Any, beside: str) -> Any:
+        """Return the results for the rows of a DataFrame, and one more of its columns, unchanged."""
+        from pyspark.sql import DataFrame
+
+        spark, catalyst = rows.sparkSession, self._catalyst
+        plan = rows._jdf.queryExecution().analyzed()
+        given = {each.name(): each for each in items_of(plan.output())}
+        renamed = [
+            catalyst.alias(given[beside if like is self._beside else like.name()], like) for like in self._inputs
+        ]
+        plan = catalyst.logical.Project(catalyst.list(renamed), plan)
+        for projects, made in self._steps:
+            plan = catalyst.logical.Project(made, plan) if projects else catalyst.logical.Filter(made, plan)
+        return DataFrame(catalyst.frame(spark, plan), spark).withColumnRenamed(BESIDE, beside)
+
+
+class Catalyst:
+    """What is needed of Catalyst to build plans."""
+
+    def __init__(self, spark: Any) -> None:
+        jvm: Any = spark._jvm
+        self.jvm = jvm
+        self.logical = jvm.org.apache.spark.sql.catalyst.plans.logical
+        self.none = getattr(getattr(jvm.scala, "None$"), "MODULE$")
+        self.nil = getattr(getattr(jvm.scala.collection.immutable, "Nil$"), "MODULE$")
+        self._numbers = getattr(getattr(jvm.org.apache.spark.sql.catalyst.expressions, "NamedExpression$"), "MODULE$")
+
+    def list(self, items: list[Any]) -> Any:
+        found = self.jvm.java.util.ArrayList()
+        for item in items:
+            found.add(item)
+        return self.jvm.org.apache.spark.api.python.PythonUtils.toSeq(found).toList()
+
+    def alias(self, given: Any, like: Any) -> Any:
+        """Return a column with the name and number of another."""
+        return self._alias(given, like.name(), like.exprId())
+
+    def named(self, given: Any, name: str) -> Any:
+        """Return a new column."""
+        return self._alias(given, name, self._numbers.newExprId())
+
+    def _alias(self, given: Any, name: str, number: Any) -> Any:
+        make = self.jvm.org.apache.spark.sql.catalyst.expressions.Alias
+        return make(given, name, number, self.nil, self.none, self.nil)
+
+    def frame(self, spark: Any, plan: Any) -> Any:
+        dataset = getattr(getattr(self.jvm.org.apache.spark.sql.classic, "Dataset$"), "MODULE$")
+        return dataset.ofRows(spark._jsparkSession, plan)
+
+
+class Segment(Flattening):
+    """A chain of projections and filters that Spark runs, as a function from a row to rows. Identified by its text."""
+
+    def __init__(self, spark: Any, layout: Layout, steps: tuple[Step, ...]) -> None:
+        self.spark = spark
+        self.input = layout
+        self.steps = steps
+        columns = _columns_after(layout, steps)
+        expect_columns(columns)
+        self.row = row_type_of(pa.schema([pa.field(each.column, each.type, each.nullable) for each in columns]))
+        self.returns = list[self.row]  # type: ignore[name-defined]
+        self.text = f"native: {describe_steps(steps)}"
+        self.__name__ = self.explained = f"native: {shown_steps(steps)}"
+        self._known: OrderedDict[Any, list[Any]] = OrderedDict()
+
+    def then(self, step: Step) -> Segment:
+        """Return the segment with one more step."""
+        return Segment(self.spark, self.input, (*self.steps, step))
+
+    @cached_property
+    def output(self) -> Layout:
+        """The layout of the rows that it makes."""
+        layout = Layout.of(self.row)
+        assert layout is not None
+        return layout
+
+    @cached_property
+    def chain(self) -> Chain:
+        self._expect_session()
+        return Chain(self.spark, spark_schema(self.input.schema), self.steps)
+
+    def _expect_session(self) -> None:
+        """Raise if the session has ended."""
+        if self.spark.sparkContext._jsc is None:
+            raise FloError(
+                f"`{self.__name__}` runs in Spark, but the session that planned the query has been stopped",
+                instead=(("flow.sql(…)", "plans the query again, in the session that is active then"),),
+            )
+
+    def __call__(self, element: Any) -> list[Any]:
+        if element not in self._known:
+            self.prepare([element])
+        self._known.move_to_end(element)
+        return self._known[element]
+
+    def prepare(self, elements: list[Any]) -> None:
+        """Evaluate all these rows at once; the calls that follow find their results."""
+        asked = list(dict.fromkeys(each for each in elements if each not in self._known))
+        if asked:
+            table, places = self.flattened(self.input.to_table(asked))
+            found: list[list[Any]] = [[] for _ in asked]
+            for place, row in zip(places.tolist(), self.output.to_elements(table), strict=True):
+                found[place].append(row)
+            self._known.update(zip(asked, found, strict=True))
+        while len(self._known) > max(REMEMBERED, len(elements)):
+            self._known.popitem(last=False)
+
+    def flattened(self, table: pa.Table) -> tuple[pa.Table, Indices]:
+        self._expect_session()
+        rows = table.select(self.input.names).append_column(BESIDE, pa.array(np.arange(table.num_rows)))
+        given = self.spark.createDataFrame(rows, spark_schema(rows.schema))
+        found = self.chain.over(given, BESIDE).toArrow()
+        places = found[BESIDE].to_numpy()
+        return self.output.fitted(found.drop_columns([BESIDE])), places
+
+    def __reduce__(self) -> Any:
+        raise FloError(
+            f"`{self.__name__}` runs in Spark between two stages, so on Spark it cannot be inside `nest` or `per_key`"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Segment) and (other.steps, other.input) == (self.steps, self.input)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return self.__name__
+
+
+def spark_schema(schema: pa.Schema) -> Any:
+    """Return the types of columns in Spark."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema, prefer_timestamp_ntz=True)
+
+
+def _columns_after(layout: Layout, steps: tuple[Step, ...]) -> tuple[Node, ...]:
+    columns = tuple(column(field.name, field.type, field.nullable) for field in layout.schema)
+    for step in steps:
+        if isinstance(step, Projected):
+            columns = tuple(column(name, node.type, node.nullable) for name, node in step.given)
+    return columns
+
+
+def describe_steps(steps: tuple[Step, ...]) -> str:
+    """Return the text that identifies steps from one run to the next."""
+    return "; ".join(map(_text, steps))
+
+
+def _text(step: Step) -> str:
+    if isinstance(step, Kept):
+        return f"where {step.condition.text}"
+    return ", ".join(f"{name} = {node.text}" for name, node in step.given)
+
+
+def shown_steps(steps: tuple[Step, ...]) -> str:
+    """Return what the steps compute, as SQL."""
+    parts = []
+    for step in steps:
+        if isinstance(step, Kept):
+            parts.append(f"where {shown(step.condition)}")
+        else:
+            computed = [shown(node) for _, node in step.given if not node.is_column]
+            parts += [", ".join(computed)] if computed else []
+    return "; ".join(parts) or "columns as they are"
+
+
+def shown(node: Node) -> str:
+    """Return an expression as SQL, as the query has it."""
+    if node.is_column or node.catalyst is None:
+        return node.text
+    return without_addresses(node.catalyst.sql())

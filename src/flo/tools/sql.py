@@ -1,0 +1,122 @@
+"""`flo sql FILE.sql`: the views of a file, maintained on Spark and shown as they change."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+
+from flo.api.running import expect_known
+from flo.core.errors import FloError, NameTakenError, Origin, UnknownNameError
+from flo.tools.run import Source, micro_batch_table, print_results, result_table, sink_of_text, split_pair
+
+ABOUT = """\
+Maintains the views of a file, which has statements CREATE VIEW name AS SELECT …; of Spark SQL. A view may read the
+inputs, and the views before it. An input is a file or a folder, whose new files are new rows, or any source of
+Spark with its options:
+
+  flo sql revenue.sql --input sales=data/sales --input shops=shops.csv
+  flo sql clicks.sql --input clicks=kafka:kafka.bootstrap.servers=host:9092,subscribe=clicks --checkpoint state
+
+A view is shown, unless it goes elsewhere: a FOLDER/ for Parquet files of its changes, console, noop, or any sink of
+Spark, FORMAT:option=value,…. The command runs until it is stopped with Ctrl-C; with --once it ends when all data of the
+sources is processed.
+"""
+
+
+def add_to(subcommands: Any) -> None:
+    parser = subcommands.add_parser(
+        "sql",
+        help="maintain the views of an SQL file",
+        description=ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE", help="a file of CREATE VIEW statements")
+    parser.add_argument("--input", action="append", default=[], metavar="NAME=PATH|FORMAT:OPTIONS")
+    parser.add_argument("--output", action="append", default=[], metavar="NAME=PATH|WHERE")
+    parser.add_argument("--spark", metavar="MASTER", help="the Spark master (default: embedded, on all cores)")
+    parser.add_argument("--checkpoint", metavar="FOLDER", help="resume from this checkpoint, and keep state in it")
+    parser.add_argument("--shards", type=int, metavar="N")
+    parser.add_argument("--every", metavar="TIME", help='a micro-batch every TIME, such as "10 seconds"')
+    parser.add_argument("--once", action="store_true", help="end when all data of the sources is processed")
+    parser.add_argument("--explain", action="store_true", help="print the operators, and do not run them")
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    file = Path(given.file)
+    if not file.is_file():
+        raise UnknownNameError(f"there is no file `{given.file}`")
+    if given.once and given.every:
+        raise FloError("--once ends when all data is processed, so it takes no --every")
+    sources = {name: Source.of(text) for name, text in map(split_pair, given.input)}
+    if not sources:
+        raise UnknownNameError("the views have no input", instead=(("--input NAME=PATH", ""),))
+    try:
+        from flo.spark.session import embedded
+        from flo.sql.statements import read_statements
+    except ImportError:
+        raise FloError("pyspark is not installed", instead=(("pip install 'flo-streams[spark]'", ""),)) from None
+    output = Console(file=sys.stdout, highlight=False)
+    with contextlib.ExitStack() as stack:
+        with Console(stderr=True).status("starting Spark"):
+            spark = embedded(f"flo sql {file.name}", master=given.spark)
+        stack.callback(spark.stop)
+        statements = {each.name: each for each in read_statements(spark, str(file.absolute()))}
+        sinks = {name: sink_of_text(text) for name, text in map(split_pair, given.output)}
+        for name, statement in statements.items():
+            if name in sources:
+                raise NameTakenError(f"`{name}` is an input and a view", where=statement.where)
+        for name in sinks:
+            expect_known(name, statements, "view")
+        frames = {name: source.frame(spark, bounded=False) for name, source in sources.items()}
+        views = _planned(spark, statements, frames)
+        if given.explain:
+            output.print(views.explain(), markup=False)
+            return 0
+        checkpoint = given.checkpoint or stack.enter_context(tempfile.TemporaryDirectory(prefix="flo-"))
+        trigger = {"processingTime": given.every} if given.every else {"availableNow": True} if given.once else {}
+        query = views.start(sinks, checkpoint=checkpoint, shards=given.shards, trigger=trigger)
+        stack.callback(query.stop)
+        shown = [name for name in statements if name not in sinks]
+        _follow(query, shown)
+        if query.progress or given.checkpoint:
+            print_results(output, {name: query.view(name).arrow() for name in shown})
+    return 0
+
+
+def _planned(spark: Any, statements: dict[str, Any], frames: dict[str, Any]) -> Any:
+    """Return the views. An error names the line of its statement."""
+    from flo.spark.sql_views import Views
+
+    try:
+        return Views(spark, {name: each.query for name, each in statements.items()}, frames)
+    except FloError as error:
+        statement = statements.get(dict(error.facts).get("view", ""))
+        if statement is not None:
+            line = getattr(error, "line", None)
+            error.where = Origin(statement.where.file, line) if line else statement.where
+            error.facts = tuple(fact for fact in error.facts if fact[0] != "query")
+        raise
+
+
+def _follow(query: Any, shown: list[str]) -> None:
+    """Shows the last micro-batches and the first rows of the views, until the query ends or the user stops it."""
+    with Live(console=Console(stderr=True), refresh_per_second=4) as live, contextlib.suppress(KeyboardInterrupt):
+        ended = False
+        while not ended:
+            ended = query.wait(0.25)
+            live.update(Group(micro_batch_table(query), *(() if ended else _tables(query, shown))))
+
+
+def _tables(query: Any, shown: list[str]) -> Iterator[Any]:
+    if query.progress:
+        version = query.progress[-1].version
+        yield from (result_table(name, query.view(name, version).arrow()) for name in shown)

@@ -1,0 +1,251 @@
+"""`format("flo")`: the views of a checkpoint as a data source of Spark."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+
+import flo
+import flo.spark
+from flo.spark.checkpoint.stored_views import StoredViews
+from flo.spark.tasks.view_filters import Condition, filter_rows
+from flo.spark.tasks.view_parts import ViewPart, repeat_rows
+from tests.spark.simulated import Simulated
+from tests.sql.feeding import Feed
+
+SCHEMA = "shop string, price int, _weight long"
+COLUMNS = pa.schema([("shop", pa.string()), ("price", pa.int32()), ("_weight", pa.int64())])
+QUERIES = {
+    "revenue": "SELECT shop, sum(price) AS revenue FROM sales GROUP BY shop",
+    "sold": "SELECT shop, price, cast(price AS double) / 0.1D AS tenth FROM sales",
+}
+BATCHES = [
+    [("a", 5, 1), ("b", 7, 1), ("b", 7, 1), (None, 1, 1)],
+    [("a", 5, -1), ("a", 6, 1), ("c", None, 2)],
+    [("b", 7, -1), ("b", 8, 1)],
+]
+
+
+class Store:
+    """A query that was run on a feed, and its checkpoint."""
+
+    def __init__(self, spark: Any, folder: Path) -> None:
+        self.feed = Feed(spark, folder / "sales", SCHEMA, COLUMNS)
+        self.views = flo.spark.views(spark, QUERIES, {"sales": self.feed.frame})
+        self.checkpoint = str(folder / "checkpoint")
+
+    def put(self, *batches: list[tuple[Any, ...]]) -> None:
+        for rows in batches:
+            self.feed.put(*rows)
+        self.views.start(checkpoint=self.checkpoint, trigger={"availableNow": True}, shards=2, keep_versions=10).wait()
+
+
+@pytest.fixture(scope="module")
+def stored(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    found = Store(spark, tmp_path_factory.mktemp("stored"))
+    found.put(*BATCHES)
+    return found
+
+
+def read(spark: Any, stored: Store, view: str, **options: Any) -> Any:
+    return spark.read.format("flo").option("view", view).options(**options).load(stored.checkpoint)
+
+
+def rows(frame: Any) -> Counter[Any]:
+    return Counter(map(tuple, frame.collect()))
+
+
+def expected(spark: Any, view: str, version: int) -> Counter[Any]:
+    """What batch Spark gives for the rows so far."""
+    weights: Counter[Any] = Counter()
+    for batch in BATCHES[: version + 1]:
+        for shop, price, weight in batch:
+            weights[shop, price] += weight
+    sales = spark.createDataFrame(list(weights.elements()), "shop string, price int")
+    return rows(spark.sql(QUERIES[view].replace("FROM sales", "FROM {sales}"), sales=sales))
+
+
+@pytest.mark.parametrize("view", QUERIES)
+def test_reads_the_rows_of_every_version(spark: Any, stored: Store, view: str) -> None:
+    found = read(spark, stored, view)
+    assert rows(found) == expected(spark, view, 2)
+    assert found.columns == spark.createDataFrame([], found.schema).columns
+    assert rows(read(spark, stored, view, version=0)) == expected(spark, view, 0)
+
+
+def test_reads_changes_between_versions(spark: Any, stored: Store) -> None:
+    changes = read(spark, stored, "revenue", changes="true", startingVersion=1, version=2)
+    assert rows(changes) == {
+        ("a", 5, -1): 1, ("a", 6, 1): 1, ("b", 14, -1): 1, ("b", 15, 1): 1, ("c", None, 1): 1,
+    }  # fmt: skip
+    whole = read(spark, stored, "sold", changes="true", version=0)
+    assert [weight for *_, weight in whole.where("shop = 'b'").collect()] == [2]
+
+
+def test_streams_changes_exactly_once(spark: Any, tmp_path: Path) -> None:
+    stored = Store(spark, tmp_path)
+    stored.put(*BATCHES[:2])
+
+    def stream(**options: Any) -> Counter[Any]:
+        read = spark.readStream.format("flo").option("view", "revenue").option("changes", "true").options(**options)
+        write = read.load(stored.checkpoint).writeStream.format("parquet").option("path", str(tmp_path / "out"))
+        query = write.option("checkpointLocation", str(tmp_path / "offsets")).trigger(availableNow=True).start()
+        query.awaitTermination()
+        return rows(spark.read.parquet(str(tmp_path / "out")))
+
+    first = stream()
+    assert first == {("a", 6, 1): 1, ("b", 14, 1): 1, ("c", None, 1): 1, (None, 1, 1): 1}
+    assert stream() == first, "nothing is new"
+    stored.put(BATCHES[2])
+    assert stream() == first + Counter({("b", 14, -1): 1, ("b", 15, 1): 1})
+
+
+def test_errors_say_what_there_is(spark: Any, stored: Store, tmp_path: Path) -> None:
+    def fails(match: str, view: str | None = "revenue", path: str = stored.checkpoint, **options: Any) -> None:
+        given = options if view is None else {"view": view, **options}
+        with pytest.raises(PySparkException, match=match):
+            spark.read.format("flo").options(**given).load(path).collect()
+
+    fails("there is no checkpoint in", path=str(tmp_path))
+    fails(r"no view `profit`(.|\n)*views +revenue, sold", view="profit")
+    fails("needs the option `view`", view=None)
+    fails(r"version 7 of `revenue` is not committed yet(.|\n)*kept +0 to 2", version=7)
+    fails("`version` must be an integer", version="new")
+    fails("`startingVersion` is for changes", startingVersion=1)
+
+
+def test_tables_of_the_catalog(spark: Any, tmp_path: Path) -> None:
+    stored = Store(spark, tmp_path)
+    stored.put(BATCHES[0])
+    where = f"OPTIONS (path '{stored.checkpoint}', view 'revenue')"
+    try:
+        spark.sql(f"CREATE TABLE flo_revenue USING flo {where}")
+        assert rows(spark.table("flo_revenue")) == expected(spark, "revenue", 0)
+        stored.put(BATCHES[1])
+        assert rows(spark.sql("SELECT * FROM flo_revenue")) == expected(spark, "revenue", 1), "the newest version"
+    finally:
+        spark.sql("DROP TABLE IF EXISTS flo_revenue")
+    assert Path(stored.checkpoint, "flo.json").exists()
+
+
+CONDITIONS = (
+    "shop = 'b'", "not (shop <=> null)", "shop not in ('a', 'c')", "shop is null", "price > 6 and shop >= 'a'",
+    "not price <= 6", "price in (1, 8, null)", "tenth = 60",
+)  # fmt: skip
+
+
+def test_filters_mean_the_same_where_they_are_pushed_down(spark: Any, stored: Store) -> None:
+    whole = rows(read(spark, stored, "sold"))
+    there = spark.createDataFrame(list(whole.elements()), "shop string, price int, tenth double")
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    try:
+        # one query for all conditions: each is pushed to a scan of its own
+        parts = [read(spark, stored, "sold").where(each).selectExpr(f'"{each}" AS c', "*") for each in CONDITIONS]
+        union = parts[0]
+        for part in parts[1:]:
+            union = union.union(part)
+        found = rows(union)
+        plan = parts[0]._jdf.queryExecution().executedPlan().toString()
+    finally:
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+    assert "Filter" not in plan.replace("RuntimeFilters", "")
+    wanted: Counter[Any] = Counter()
+    for each in CONDITIONS:
+        wanted += rows(there.where(each).selectExpr(f'"{each}" AS c', "*"))
+    assert found == wanted
+
+
+def test_null_is_not_true() -> None:
+    table = pa.table({"x": pa.array([1, None, 2])})
+    for condition, left in (
+        (Condition("In", "x", (1, None)), [1]),
+        (Condition("In", "x", (1, None), negated=True), []),
+        (Condition("EqualTo", "x", (1,), negated=True), [2]),
+        (Condition("EqualNullSafe", "x", (1,), negated=True), [None, 2]),
+        (Condition("EqualTo", "x", (None,)), []),
+    ):
+        assert filter_rows(table, [condition])["x"].to_pylist() == left, condition
+
+
+# Without Spark
+
+
+class Item(NamedTuple):
+    name: str
+    number: int
+
+
+def everything() -> flo.Flow:
+    """A view of each collection, and one whose rows are in other shards than their equals."""
+    flow = flo.Flow("everything")
+    items = flow.input("items", flo.ZSet[Item])
+    flow.output("zset", items.group_by("number").agg(name=flo.min("name")).select("name"))
+    flow.output("bag", flow.input("bag", flo.Bag[Item]))
+    flow.output("set", flow.input("set", flo.Set[Item]))
+    flow.output("sequence", flow.input("sequence", flo.Sequence[Item]))
+    return flow
+
+
+def weights(parts: list[ViewPart]) -> Counter[Any]:
+    found: Counter[Any] = Counter()
+    for part in parts:
+        for row in part.changes().to_pylist():
+            found[tuple(value for name, value in row.items() if name != "_weight")] += row["_weight"]
+    return found
+
+
+def without_zeros(found: Counter[Any]) -> dict[Any, int]:
+    return {row: weight for row, weight in found.items() if weight}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_changes_lead_from_version_to_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    monkeypatch.setattr("flo.spark.checkpoint.stored_views.PART_BYTES", 1)  # as many parts as shards
+    rng = random.Random(seed)
+    query = Simulated(everything(), tmp_path, shards=3, seed=seed)
+    query.batches.readable = 6
+    held: list[Item] = []
+    for _ in range(6):
+        added = [Item(rng.choice("abc"), rng.randrange(9)) for _ in range(rng.randrange(5))]
+        removed = rng.sample(held, min(len(held), rng.randrange(3)))
+        held = [*held, *added]
+        changes: Counter[Item] = Counter(added)
+        for item in removed:
+            held.remove(item)
+            changes[item] -= 1
+        rows = {item: weight for item, weight in changes.items() if weight}
+        query.turn({"items": rows, "bag": Counter(added), "set": set(added), "sequence": added})
+    views = StoredViews(str(tmp_path))
+    assert views.versions() == list(range(6))
+    for name in views.names:
+        states = [views.view(name, version) for version in range(6)]
+        contents = [without_zeros(weights(state.parts())) for state in states]
+        for place, (one, other) in enumerate(pairwise(states)):
+            moved = Counter(contents[place])
+            moved.update(weights(other.parts(one)))
+            assert without_zeros(moved) == contents[place + 1], name
+        assert not states[3].parts(states[3]) or name == "set", "the runs of a version are those of itself"
+        assert without_zeros(weights(states[3].parts(states[3]))) == {}
+    values = query.values()
+    assert contents[-1] == {tuple(row): count for row, count in Counter(values["sequence"]).items()}
+    newest = {name: without_zeros(weights(views.view(name).parts())) for name in ("zset", "bag", "set")}
+    assert newest["zset"] == {(row.name,): weight for row, weight in values["zset"].items()}
+    assert newest["bag"] == {tuple(row): count for row, count in values["bag"].items()}
+    assert newest["set"] == {tuple(row): 1 for row in values["set"]}
+
+
+def test_rows_are_repeated_by_their_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flo.spark.tasks.view_parts.ROWS", 3)
+    table = pa.table({"x": ["a", "b", "c"], "_weight": pa.array([2, 0, 3], pa.int64())})
+    batches = list(repeat_rows(table))
+    assert [batch.num_rows for batch in batches] == [3, 2]
+    assert [x for batch in batches for x in batch.column("x").to_pylist()] == ["a", "a", "c", "c", "c"]
+    with pytest.raises(flo.ElementError, match="has the weight -1"):
+        list(repeat_rows(pa.table({"x": ["a"], "_weight": pa.array([-1], pa.int64())})))

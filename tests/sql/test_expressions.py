@@ -1,0 +1,185 @@
+"""Expressions on Arrow give what batch Spark gives, bit for bit, on extreme values; errors included.
+
+The cases follow from the registry: every class, with all types of operands and modes that it declares.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from flo.sql.catalyst import UnsupportedQueryError
+from flo.sql.compiler import expect_computable
+from flo.sql.nodes import Node, column, evaluate, literal
+from flo.sql.registry import MODES, functions, is_computed
+from tests.sql import expressions_page
+from tests.sql.expression_cases import Case, all_cases
+from tests.sql.expression_harness import (
+    ZONE,
+    Planned,
+    RowByRow,
+    condition_of,
+    differences,
+    in_spark,
+    needed,
+    on_arrow,
+    plan_all,
+    session,
+)
+from tests.sql.extremes import TYPES, extreme_table
+
+SAMPLE = 11
+"""`make test` runs each so many cases."""
+FEW_ROWS = 7
+"""And only each so many rows of expressions with several columns."""
+ZONES = ("America/St_Johns", "Australia/Lord_Howe", "America/Havana", "Africa/Casablanca", "UTC", "+05:45")
+TIMED = (
+    "Cast",
+    "Hour",
+    "Second",
+    "SecondWithFraction",
+    "TruncTimestamp",
+    "TimestampAddInterval",
+    "TimestampAddYMInterval",
+    "SubtractTimestamps",
+    "UnixTimestamp",
+)
+"""Classes that depend on the time zone."""
+
+
+def compare(spark: Any, cases: Sequence[Case], mode: str, table: pa.Table, zone: str = ZONE) -> list[str]:
+    """Return how the results of expressions differ between Arrow and Spark."""
+    faults: list[str] = []
+    with session(spark, mode, zone) as own:
+        planned = plan_all(own, list(dict.fromkeys(case.sql for case in cases)), table)
+        asked = [each for each in planned if isinstance(each, Planned) and is_computed(each.node)]
+        found = [on_arrow(each, needed(each, table)) for each in asked]
+        for start in range(0, len(asked), 100):
+            some = asked[start : start + 100]
+            for each, arrow, wanted in zip(some, found[start:], in_spark(own, some, table), strict=False):
+                faults += _faults(each, arrow, wanted)
+        rows = RowByRow(own, table)
+        for each in asked:
+            failing = sorted(each.failing)
+            for row in failing[:: max(1, len(failing) // 5)]:
+                if (condition := rows.condition(each, row)) != each.failing[row]:
+                    faults.append(f"{each.sql}: row {row} raises {each.failing[row]}; Spark: {condition}")
+    return [f"{mode} {fault}" for fault in faults]
+
+
+def _faults(given: Planned, arrow: pa.Array, wanted: pa.Array | Exception) -> list[str]:
+    if isinstance(wanted, Exception):
+        return [f"{given.sql}: Spark raises {condition_of(wanted)} for a row that has a result on Arrow"]
+    if arrow.type != given.node.type:
+        return [f"{given.sql}: the result has type {arrow.type}; Spark: {given.node.type}"]
+    wrong = differences(arrow, wanted.slice(0, len(arrow)))
+    return [f"{given.sql}: row {row} is {arrow[row]}; Spark: {wanted[row]}" for row in wrong[:3]]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_sample_of_expressions(spark, mode):
+    table = extreme_table()
+    cases = [case for case in all_cases() if case.mode == mode][::SAMPLE]
+    some = pa.concat_tables(
+        [table.slice(0, 60), table.slice(60).take(pa.array(range(0, table.num_rows - 60, FEW_ROWS)))]
+    )
+    assert len(cases) > 10
+    assert not compare(spark, cases, mode, some)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("part", range(4))
+def test_all_expressions(spark, mode, part):
+    cases = [case for case in all_cases() if case.mode == mode][part::4]
+    assert not compare(spark, cases, mode, extreme_table())
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("zone", ZONES)
+def test_time_zones(spark, zone):
+    times = {"a_ts", "a_ntz", "a_date"}
+    cases = [case for case in all_cases() if case.function in TIMED and any(each in case.sql for each in times)]
+    assert not compare(spark, [case for case in cases if case.mode == "ANSI"], "ANSI", extreme_table(), zone)
+
+
+@pytest.mark.thorough
+def test_every_signature_has_a_case(spark):
+    """A case counts if the optimiser left the class in the plan, with operands that the signature accepts."""
+    reached = defaultdict(set)
+    for mode in MODES:
+        cases = [case for case in all_cases() if case.mode == mode]
+        with session(spark, mode) as own:
+            planned = plan_all(own, [case.sql for case in cases], extreme_table())
+        for case, each in zip(cases, planned, strict=True):
+            if isinstance(each, Planned) and is_computed(each.node):
+                signatures = functions()[case.function].signatures
+                reached[case.function, mode] |= {
+                    place
+                    for node in each.node.walk()
+                    if node.name == case.function
+                    for place, signature in enumerate(signatures)
+                    if signature.accepts(node)
+                }
+    missing = [
+        f"{function.name}: {expressions_page._text(signature)}, {mode}"
+        for function in functions().values()
+        if function.sql is not None
+        for place, signature in enumerate(function.signatures)
+        for mode in signature.modes or ("ANSI",)
+        if place not in reached[function.name, mode]
+    ]
+    assert not missing
+
+
+def test_every_signature_has_a_text():
+    """Without Spark: a case in SQL is made for each signature and mode."""
+    made = {(case.function, case.signature, case.mode) for case in all_cases()}
+    for function in functions().values():
+        for place, signature in enumerate(function.signatures if function.sql is not None else ()):
+            for mode in signature.modes or ("ANSI",):
+                assert (function.name, place, mode) in made
+
+
+def test_the_values_are_extreme():
+    table = extreme_table()
+    for name, (kind, values) in TYPES.items():
+        assert None in values
+        assert table.schema.field(f"a_{name}").type == kind
+        assert table.num_rows > len(values)
+
+
+def test_what_is_not_listed_is_rejected():
+    texts = column("a", pa.string(), True), column("b", pa.string(), True)
+    cast = Node("Cast", pa.string(), True, (column("x", pa.float64(), True),), (("mode", "ANSI"),))
+    for node in (Node("RLike", pa.bool_(), True, texts), cast, Node("Add", pa.string(), True, texts)):
+        assert not is_computed(node)
+        with pytest.raises(UnsupportedQueryError, match=node.name) as caught:
+            expect_computable(Node("IsNull", pa.bool_(), False, (node,)))
+        assert node.text in str(caught.value)
+
+
+@pytest.mark.parametrize("zone", ["EST", "GMT+2", "Nowhere/Land"])
+def test_time_zones_that_may_differ_in_java_are_left_to_spark(zone):
+    hour = Node("Hour", pa.int32(), True, (column("x", pa.timestamp("us", "UTC"), True),), (("zone", zone),))
+    assert not is_computed(hour)
+
+
+def test_a_row_with_a_null_does_not_reach_the_next_operand():
+    from flo.columns.evaluation import Rows
+
+    one, zero = column("a", pa.int64(), True), column("b", pa.int64(), True)
+    whole = Node("IntegralDivide", pa.int64(), True, (literal(1, pa.int64()), zero), (("mode", "ANSI"),))
+    node = Node("Add", pa.int64(), True, (one, whole), (("mode", "ANSI"),))
+    rows = Rows.of(pa.table({"a": pa.array([None, 5], pa.int64()), "b": pa.array([0, 1], pa.int64())}))
+    assert evaluate(node, rows).to_pylist() == [None, 6]
+
+
+def test_the_page_of_expressions_is_current():
+    assert expressions_page.PAGE.read_text(encoding="utf-8") == expressions_page.page(), (
+        "run `python -m tests.sql.expressions_page`"
+    )
