@@ -53,7 +53,6 @@ QUERIES = {
     "generator": (
         "SELECT posexplode(prices) FROM (SELECT shop, collect_list(price) AS prices FROM sales GROUP BY shop)"
     ),
-    "function_that_is_not_computed": "SELECT shop, regexp_count(max(shop), 'a') AS n FROM sales GROUP BY shop",
     "subquery_with_several_rows": (
         "SELECT shop, (SELECT b.price FROM sales b WHERE b.shop = a.shop AND b.price < a.price) AS p FROM sales a"
     ),
