@@ -58,7 +58,7 @@ _BY_NAME = {
     "s": WORDS,
     "x": (0.5, 1.25, -3.0, 2.0, 2.0, 8.75, 0.0, math.nan, math.inf),
     "y": (1e300, -1e300, 5e-324, 0.1, 0.1, 2.0, math.nan, math.inf, -math.inf),
-    "n": (0, 1, 1, 2, 7, -7, 2**53 + 1, MOST),
+    "n": (0, 1, 1, 2, 7, 7, 2**53 + 1, MOST),
     "day": tuple(date(2024, 2, day) for day in (27, 28, 28, 29)) + (date(1, 1, 1), date(2024, 12, 31)),
     "at": tuple(
         datetime.fromisoformat(f"{each}+00:00")

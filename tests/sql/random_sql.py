@@ -32,7 +32,7 @@ CONSTANTS = {
     "timestamp": ("TIMESTAMP'2024-03-01 00:00:00'", "TIMESTAMP'1970-01-01 00:00:00'"),
     "boolean": ("true", "false"),
 }
-SUMMED = ("k", "d", "x")
+SUMMED = ("k", "d", "x", "n")
 """Columns whose sum is the same in every order."""
 COMPARED = ("=", "=", "<", "<=", ">", ">=", "<>", "<=>")
 
@@ -184,6 +184,7 @@ class Generator:
                         f"({one} * 2)",
                         f"abs({one})",
                         f"CAST({self.pick(columns, 'int')} AS DOUBLE)",
+                        f"({self.pick(columns, 'int')} / {self.pick(columns, 'int')})",  # may fail
                     )
                 )
             case "string":
@@ -326,7 +327,11 @@ class Generator:
 
     def aggregate(self, columns: tuple[Col, ...]) -> tuple[str, str]:
         each = self.rng.choice(columns)
-        summed = [column for column in columns if column.base in SUMMED and column.kind in ("int", "decimal", "double")]
+        summed = [
+            column
+            for column in columns
+            if column.base in SUMMED and column.kind in ("int", "bigint", "decimal", "double")
+        ]
         simple = [
             ("count(*)", "bigint"),
             (f"count({each.text})", "bigint"),
@@ -431,7 +436,11 @@ class Generator:
         total = f"({by}ORDER BY {keys})"
         part = f"({by}ORDER BY {some.text}{self.rng.choice(('', ' DESC'))})"
         each = self.rng.choice(columns)
-        summed = [column for column in columns if column.base in SUMMED and column.kind in ("int", "decimal", "double")]
+        summed = [
+            column
+            for column in columns
+            if column.base in SUMMED and column.kind in ("int", "bigint", "decimal", "double")
+        ]
         match self.rng.randrange(8):
             case 0:
                 return f"row_number() OVER {total}", "int"
