@@ -14,6 +14,7 @@ import pytest
 
 from flo.sql.catalyst import UnsupportedQueryError
 from flo.sql.compiler import expect_computable
+from flo.sql.functions.patterns import lower, upper
 from flo.sql.nodes import Node, column, evaluate, literal
 from flo.sql.registry import MODES, functions, is_computed
 from tests.sql import expressions_page
@@ -97,6 +98,16 @@ def test_a_sample_of_expressions(spark, mode):
 def test_all_expressions(spark, mode, part):
     cases = [case for case in all_cases() if case.mode == mode][part::4]
     assert not compare(spark, cases, mode, extreme_table())
+
+
+@pytest.mark.thorough
+def test_the_case_of_every_character(spark):
+    """Letters that a new version of Unicode adds are the ones that differ first."""
+    signs = [chr(number) for number in range(0x20000) if not 0xD800 <= number < 0xE000]
+    spark.createDataFrame(pa.table({"sign": signs})).createOrReplaceTempView("signs")
+    found = spark.sql("SELECT sign, upper(sign) AS big, lower(sign) AS small FROM signs").toArrow().to_pylist()
+    assert len(found) == len(signs)
+    assert [row for row in found if (upper(row["sign"]), lower(row["sign"])) != (row["big"], row["small"])] == []
 
 
 @pytest.mark.thorough

@@ -9,6 +9,7 @@ from flo.sql.functions import (
     patterns,
     results,
     rounding,
+    strict_math,
     texts,
     timestamps,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "patterns",
     "results",
     "rounding",
+    "strict_math",
     "texts",
     "timestamps",
 ]
