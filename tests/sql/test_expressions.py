@@ -33,7 +33,7 @@ from tests.sql.expression_harness import (
 )
 from tests.sql.extremes import TYPES, extreme_table
 
-SAMPLE = 11
+SAMPLE = 19
 """`make test` runs each so many cases."""
 FEW_ROWS = 7
 """And only each so many rows of expressions with several columns."""
