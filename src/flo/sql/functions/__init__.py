@@ -10,6 +10,7 @@ from flo.sql.functions import (
     results,
     rounding,
     strict_math,
+    strict_powers,
     texts,
     timestamps,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "results",
     "rounding",
     "strict_math",
+    "strict_powers",
     "texts",
     "timestamps",
 ]
