@@ -5,6 +5,7 @@ The cases follow from the registry: every class, with all types of operands and 
 
 from __future__ import annotations
 
+import struct
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -188,6 +189,18 @@ def test_a_row_with_a_null_does_not_reach_the_next_operand():
     node = Node("Add", pa.int64(), True, (one, whole), (("mode", "ANSI"),))
     rows = Rows.of(pa.table({"a": pa.array([None, 5], pa.int64()), "b": pa.array([0, 1], pa.int64())}))
     assert evaluate(node, rows).to_pylist() == [None, 6]
+
+
+def test_floats_of_keys_have_one_zero_and_one_nan():
+    from flo.columns.evaluation import Rows
+
+    node = Node("NormalizeNaNAndZero", pa.float64(), True, (column("x", pa.float64(), True),))
+    rows = Rows.of(pa.table({"x": pa.array([-0.0, 0.0, -float("nan"), -1.5, None], pa.float64())}))
+    found = evaluate(node, rows)
+    assert [struct.pack("<d", each) for each in found.to_pylist()[:3]] == [
+        struct.pack("<d", each) for each in (0.0, 0.0, float("nan"))
+    ]
+    assert found.to_pylist()[3:] == [-1.5, None]
 
 
 def test_the_page_of_expressions_is_current():

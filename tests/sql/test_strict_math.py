@@ -57,10 +57,7 @@ def compare(spark, count: int) -> None:
     for place, (sql, node) in enumerate(FUNCTIONS.items()):
         found = evaluate(node, Rows.of(table))
         wrong = differences(found, wanted.column(place).combine_chunks())
-        assert not wrong, (
-            sql,
-            [(table.slice(row, 1).to_pylist(), found[row], wanted[place][row]) for row in wrong[:3]],
-        )
+        assert not wrong, (sql, table.take(pa.array(wrong[:3])).to_pylist())
 
 
 def test_some_floats(spark):
