@@ -42,6 +42,8 @@ MODES = ("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder",
 """Classes that have an evaluation mode: ANSI, LEGACY or TRY."""
 CHECKED = ("UnaryMinus", "Abs", "Ceil", "Floor", "GetArrayItem", "ElementAt", "MakeDate")
 """Classes that raise an error or do not."""
+ICU = "spark.sql.icu.caseMappings.enabled"
+"""Whether upper and lower case follow ICU. Otherwise they depend on the version of Java."""
 ZONED = (
     "Hour",
     "Minute",
@@ -87,7 +89,7 @@ class Query:
 
 def read_frame(frame: Any, inputs: Mapping[int, str]) -> Query:
     """Return the optimised plan of a DataFrame. `inputs` has the names of stand-ins by their numbers."""
-    reader = _Reader(dict(inputs))
+    reader = _Reader(dict(inputs), uses_icu=frame.sparkSession.conf.get(ICU, "true") == "true")
     relation = reader.relation(frame._jdf.queryExecution().optimizedPlan())
     return Query(relation, reader.native)
 
@@ -127,6 +129,7 @@ class _Reader:
     """Columns by their number in Catalyst."""
     taken: dict[str, int] = field(default_factory=dict)
     native: dict[Relation, Any] = field(default_factory=dict)
+    uses_icu: bool = True
 
     def relation(self, node: Any) -> Relation:
         name = node.nodeName()
@@ -316,6 +319,8 @@ class _Reader:
                 return [("mode", "ANSI" if given.failOnError() else "LEGACY"), *outside]
             case _ if name in ZONED:
                 return _zone(given)
+            case "Upper" | "Lower" | "InitCap" if not self.uses_icu:
+                return [("variant", "the letters of Java")]
             case "Size":
                 return [("size_of_null", given.legacySizeOfNull())]
             case "InSet":

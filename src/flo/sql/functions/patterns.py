@@ -73,6 +73,16 @@ def lower(text: str) -> str:
     return text.lower().translate(NEWER)
 
 
+def capitalise(text: str) -> str:
+    """initcap: words are what lies between spaces. The first letter is in title case: ǅ."""
+    return " ".join(map(_capitalised, text.split(" ")))
+
+
+def _capitalised(word: str) -> str:
+    first = word[:1]
+    return first.title().translate(_CAPITAL) + lower(word)[len(lower(first)) :]
+
+
 _CAPITAL = {small: capital for capital, small in NEWER.items()}
 
 
@@ -92,4 +102,5 @@ def _cased(name: str, python: Callable[[str], str]) -> Compute:
 TEXT = Family.STRING
 declare("Like", "{} LIKE {}", [of(TEXT, TEXT)], _like)
 declare("Upper", "upper({})", [of(TEXT)], _cased("upper", upper))
+declare("InitCap", "initcap({})", [of(TEXT)], lambda node, operands: by_row(capitalise, operands, node.type))
 declare("Lower", "lower({})", [of(TEXT)], _cased("lower", lower))
