@@ -22,8 +22,8 @@ operands and their evaluation mode. Each line is compared with Spark on extreme 
 - Strings have the default collation.
 
 These are left to Spark, because their results depend on the version of Java, on the library or on the day: casts of
-floats to strings or decimals and `round` of floats (Java's digits), `exp`, `ln`, `pow` and the like (the last bit),
-regular expressions, and casts of strings to timestamps (a string with only a time has the date of the day).
+floats to strings or decimals and `round` of floats (Java's digits), `sin` and the like (the last bit), regular
+expressions, and casts of strings to timestamps (a string with only a time has the date of the day).
 
 This page is written by `python -m tests.sql.expressions_page`.
 """

@@ -5,6 +5,7 @@ The cases follow from the registry: every class, with all types of operands and 
 
 from __future__ import annotations
 
+import struct
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from flo.sql.catalyst import UnsupportedQueryError
 from flo.sql.compiler import expect_computable
+from flo.sql.functions.patterns import capitalise, lower, upper
 from flo.sql.nodes import Node, column, evaluate, literal
 from flo.sql.registry import MODES, functions, is_computed
 from tests.sql import expressions_page
@@ -32,7 +34,7 @@ from tests.sql.expression_harness import (
 )
 from tests.sql.extremes import TYPES, extreme_table
 
-SAMPLE = 11
+SAMPLE = 19
 """`make test` runs each so many cases."""
 FEW_ROWS = 7
 """And only each so many rows of expressions with several columns."""
@@ -58,6 +60,8 @@ def compare(spark: Any, cases: Sequence[Case], mode: str, table: pa.Table, zone:
         planned = plan_all(own, list(dict.fromkeys(case.sql for case in cases)), table)
         asked = [each for each in planned if isinstance(each, Planned) and is_computed(each.node)]
         found = [on_arrow(each, needed(each, table)) for each in asked]
+        for each, arrow in zip(asked, found, strict=True):
+            faults += _faults_of_parts(each, arrow, table)
         for start in range(0, len(asked), 100):
             some = asked[start : start + 100]
             for each, arrow, wanted in zip(some, found[start:], in_spark(own, some, table), strict=False):
@@ -80,6 +84,17 @@ def _faults(given: Planned, arrow: pa.Array, wanted: pa.Array | Exception) -> li
     return [f"{given.sql}: row {row} is {arrow[row]}; Spark: {wanted[row]}" for row in wrong[:3]]
 
 
+def _faults_of_parts(given: Planned, arrow: pa.Array, table: pa.Table) -> list[str]:
+    """Without rows there are no results, and results do not depend on where rows lie in a column."""
+    if given.failing:
+        return []
+    for start, count in ((0, 0), (3, 5)):
+        part = on_arrow(given, table.slice(start, count))
+        if part.type != arrow.type or differences(part, arrow.slice(start, count)) or len(part) != count:
+            return [f"{given.sql}: {count} rows from row {start} on have other results alone"]
+    return []
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_sample_of_expressions(spark, mode):
     table = extreme_table()
@@ -97,6 +112,21 @@ def test_a_sample_of_expressions(spark, mode):
 def test_all_expressions(spark, mode, part):
     cases = [case for case in all_cases() if case.mode == mode][part::4]
     assert not compare(spark, cases, mode, extreme_table())
+
+
+@pytest.mark.thorough
+def test_the_case_of_every_character(spark):
+    """Letters that a new version of Unicode adds are the ones that differ first."""
+    signs = [chr(number) for number in range(0x20000) if not 0xD800 <= number < 0xE000]
+    spark.createDataFrame(pa.table({"sign": signs})).createOrReplaceTempView("signs")
+    columns = "upper(sign), lower(sign), initcap(sign || 'aB'), initcap('x' || sign || 'Y Z')"
+    wanted = spark.sql(f"SELECT sign, {columns} FROM signs").toArrow().to_pydict().values()
+    wrong = [
+        sign
+        for sign, *found in zip(*wanted, strict=True)
+        if found != [upper(sign), lower(sign), capitalise(f"{sign}aB"), capitalise(f"x{sign}Y Z")]
+    ]
+    assert wrong == []
 
 
 @pytest.mark.thorough
@@ -177,6 +207,18 @@ def test_a_row_with_a_null_does_not_reach_the_next_operand():
     node = Node("Add", pa.int64(), True, (one, whole), (("mode", "ANSI"),))
     rows = Rows.of(pa.table({"a": pa.array([None, 5], pa.int64()), "b": pa.array([0, 1], pa.int64())}))
     assert evaluate(node, rows).to_pylist() == [None, 6]
+
+
+def test_floats_of_keys_have_one_zero_and_one_nan():
+    from flo.columns.evaluation import Rows
+
+    node = Node("NormalizeNaNAndZero", pa.float64(), True, (column("x", pa.float64(), True),))
+    rows = Rows.of(pa.table({"x": pa.array([-0.0, 0.0, -float("nan"), -1.5, None], pa.float64())}))
+    found = evaluate(node, rows)
+    assert [struct.pack("<d", each) for each in found.to_pylist()[:3]] == [
+        struct.pack("<d", each) for each in (0.0, 0.0, float("nan"))
+    ]
+    assert found.to_pylist()[3:] == [-1.5, None]
 
 
 def test_the_page_of_expressions_is_current():

@@ -45,6 +45,8 @@ MODES = ("Add", "Subtract", "Multiply", "Divide", "IntegralDivide", "Remainder",
 """Classes that have an evaluation mode: ANSI, LEGACY or TRY."""
 CHECKED = ("UnaryMinus", "Abs", "Ceil", "Floor", "GetArrayItem", "ElementAt", "MakeDate")
 """Classes that raise an error or do not."""
+ICU = "spark.sql.icu.caseMappings.enabled"
+"""Whether upper and lower case follow ICU. Otherwise they depend on the version of Java."""
 ZONED = (
     "Hour",
     "Minute",
@@ -148,6 +150,7 @@ class ExpressionReader(ABC):
     names: dict[int, Node] = field(default_factory=dict)
     """Columns by their number in Catalyst."""
     taken: dict[str, int] = field(default_factory=dict)
+    uses_icu: bool = True
 
     @abstractmethod
     def relation(self, node: Any) -> Relation:
@@ -241,6 +244,8 @@ class ExpressionReader(ABC):
                 return [("mode", "ANSI" if given.failOnError() else "LEGACY"), *outside]
             case _ if name in ZONED:
                 return _zone(given)
+            case "Upper" | "Lower" | "InitCap" if not self.uses_icu:
+                return [("variant", "the letters of Java")]
             case "Size":
                 return [("size_of_null", given.legacySizeOfNull())]
             case "InSet":

@@ -210,8 +210,8 @@ def not_computed(node: Node) -> Iterator[Node]:
 
 def _is_declared(node: Node) -> bool:
     found = functions().get(node.name)
-    if found is None or family_of(node.type) is None:
-        return False
+    if found is None or family_of(node.type) is None or node.option("variant") is not None:
+        return False  # a variant is a setting of Spark that nothing here follows
     zone = node.option("zone")
     return any(each.accepts(node) for each in found.signatures) and (zone is None or is_known_zone(zone))
 

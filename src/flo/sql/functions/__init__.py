@@ -9,6 +9,8 @@ from flo.sql.functions import (
     patterns,
     results,
     rounding,
+    strict_math,
+    strict_powers,
     texts,
     timestamps,
 )
@@ -22,6 +24,8 @@ __all__ = [
     "patterns",
     "results",
     "rounding",
+    "strict_math",
+    "strict_powers",
     "texts",
     "timestamps",
 ]

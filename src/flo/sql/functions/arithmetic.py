@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,7 @@ def _rest(node: Node, left: Data, right: Data) -> Data:
     if is_decimal(left.type):
         return _decimal_rest(node, left, right, _signed_rest)
     if pa.types.is_floating(left.type):
-        return _by_numpy(np.fmod, left, right)
+        return by_numpy(np.fmod, left, right)
     minus_one = pc.equal(right, pa.scalar(-1, right.type))
     right = pc.if_else(minus_one, pa.scalar(1, right.type), right)  # -2**63 / -1 has no result
     return pc.subtract(left, pc.multiply(pc.divide(left, right), right))
@@ -162,12 +163,12 @@ def _decimal_rest(node: Node, left: Data, right: Data, rest: Callable[[int, int]
     )
 
 
-def _by_numpy(function: Any, left: Data, right: Data) -> pa.Array:
-    """Return a function of NumPy on two columns of floats."""
-    count, kind = size_of(left, right), left.type
-    one, other = (as_array(each, count) for each in (left, right))
-    there = pc.and_(one.is_valid(), other.is_valid())
-    numbers = [each.fill_null(1.0).to_numpy(zero_copy_only=False) for each in (one, other)]
+def by_numpy(function: Any, *operands: Data) -> pa.Array:
+    """Return a function of NumPy on columns of floats."""
+    count, kind = size_of(*operands), operands[0].type
+    arrays = [as_array(each, count) for each in operands]
+    there = reduce(pc.and_, (each.is_valid() for each in arrays))
+    numbers = [each.fill_null(1.0).to_numpy(zero_copy_only=False) for each in arrays]
     with np.errstate(all="ignore"):
         found = function(*numbers)
     return pc.if_else(there, pa.array(found, kind), pa.scalar(None, kind))

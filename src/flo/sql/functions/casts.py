@@ -42,7 +42,11 @@ def _cast(node: Node, operands: list[Data]) -> Data:
 
 
 def _to_decimal(node: Node, data: pa.Array) -> Data:
+    kind = node.type
     if is_decimal(data.type):
+        whole, places = data.type.precision - data.type.scale, data.type.scale
+        if kind.scale >= places and kind.precision - kind.scale >= whole:
+            return pc.cast(data, kind)  # all values fit
         return decimals.fit(decimals.widen(data), node)
     return decimals.fit(pc.cast(pc.cast(data, pa.int64()), pa.decimal256(19, 0)), node)
 

@@ -204,8 +204,10 @@ def by_row(node: Node, operands: list[Data], function: Callable[..., int | None]
 
 def add(node: Node, left: Data, right: Data, *, subtract: bool = False) -> Data:
     function = pc.subtract if subtract else pc.add
-    if left.type.scale == right.type.scale == node.type.scale and node.type.precision < DIGITS:
-        return pc.cast(function(left, right), node.type)
+    one, other = left.type, right.type
+    scale = max(one.scale, other.scale)
+    if scale == node.type.scale and max(one.precision - one.scale, other.precision - other.scale) + scale < DIGITS:
+        return pc.cast(function(left, right), node.type)  # the sum fits into its type
     return fit(function(widen(left), widen(right)), node)
 
 

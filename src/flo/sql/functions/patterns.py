@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 import pyarrow as pa
@@ -49,9 +50,45 @@ def _quoted(sign: str) -> str:
     return f"\\{sign}" if sign.isascii() and not sign.isalnum() and sign.isprintable() else sign
 
 
-def _cased(name: str) -> Compute:
-    """Upper and lower case: letters beyond ASCII may become several."""
-    function, python = getattr(pc, f"ascii_{name}"), getattr(str, name)
+NEWER = {
+    0xA7DC: 0x19B,
+    0xA7CB: 0x264,
+    0x1C89: 0x1C8A,
+    0xA7CC: 0xA7CD,
+    0xA7CE: 0xA7CF,
+    0xA7D2: 0xA7D3,
+    0xA7D4: 0xA7D5,
+    0xA7DA: 0xA7DB,
+    **{0x10D50 + place: 0x10D70 + place for place in range(22)},
+    **{0x16EA0 + place: 0x16EBB + place for place in range(25)},
+}
+"""Capital and small letters that Spark knows, and Python does not before some version: Unicode 15 to 17."""
+
+
+def upper(text: str) -> str:
+    return text.upper().translate(_CAPITAL)
+
+
+def lower(text: str) -> str:
+    return text.lower().translate(NEWER)
+
+
+def capitalise(text: str) -> str:
+    """initcap: words are what lies between spaces. The first letter is in title case: ǅ."""
+    return " ".join(map(_capitalised, text.split(" ")))
+
+
+def _capitalised(word: str) -> str:
+    first = word[:1]
+    return first.title().translate(_CAPITAL) + lower(word)[len(lower(first)) :]
+
+
+_CAPITAL = {small: capital for capital, small in NEWER.items()}
+
+
+def _cased(name: str, python: Callable[[str], str]) -> Compute:
+    """Upper and lower case: letters beyond ASCII may become several, and are changed by row."""
+    function = getattr(pc, f"ascii_{name}")
 
     def compute(node: Node, operands: list[Data]) -> Data:
         plain = pc.string_is_ascii(operands[0])
@@ -64,5 +101,6 @@ def _cased(name: str) -> Compute:
 
 TEXT = Family.STRING
 declare("Like", "{} LIKE {}", [of(TEXT, TEXT)], _like)
-declare("Upper", "upper({})", [of(TEXT)], _cased("upper"))
-declare("Lower", "lower({})", [of(TEXT)], _cased("lower"))
+declare("Upper", "upper({})", [of(TEXT)], _cased("upper", upper))
+declare("InitCap", "initcap({})", [of(TEXT)], lambda node, operands: by_row(capitalise, operands, node.type))
+declare("Lower", "lower({})", [of(TEXT)], _cased("lower", lower))

@@ -1,7 +1,6 @@
 """Rounding, signs and roots.
 
-`round` of a float is left to Spark: it rounds the digits that Java prints, which depend on the version of Java. So are
-`exp`, `ln` and `pow`, whose last bit depends on the library.
+`round` of a float is left to Spark: it rounds the digits that Java prints, which depend on the version of Java.
 """
 
 from __future__ import annotations
