@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -11,12 +13,15 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql.types import StructType
 
 import flo
 import flo.spark
 from flo.spark.checkpoint.stored_views import StoredViews
 from flo.spark.tasks.view_filters import Condition, filter_rows
 from flo.spark.tasks.view_parts import ViewPart, repeat_rows
+from flo.spark.view_source import ChangesReader, Request
+from tests.spark.shops import sales, sums
 from tests.spark.simulated import Simulated
 from tests.sql.feeding import Feed
 
@@ -102,23 +107,13 @@ def test_streams_changes_exactly_once(spark: Any, tmp_path: Path) -> None:
 
     first = stream()
     assert first == {("a", 6, 1): 1, ("b", 14, 1): 1, ("c", None, 1): 1, (None, 1, 1): 1}
-    assert stream() == first, "nothing is new"
     stored.put(BATCHES[2])
     assert stream() == first + Counter({("b", 14, -1): 1, ("b", 15, 1): 1})
 
 
-def test_errors_say_what_there_is(spark: Any, stored: Store, tmp_path: Path) -> None:
-    def fails(match: str, view: str | None = "revenue", path: str = stored.checkpoint, **options: Any) -> None:
-        given = options if view is None else {"view": view, **options}
-        with pytest.raises(PySparkException, match=match):
-            spark.read.format("flo").options(**given).load(path).collect()
-
-    fails("there is no checkpoint in", path=str(tmp_path))
-    fails(r"no view `profit`(.|\n)*views +revenue, sold", view="profit")
-    fails("needs the option `view`", view=None)
-    fails(r"version 7 of `revenue` is not committed yet(.|\n)*kept +0 to 2", version=7)
-    fails("`version` must be an integer", version="new")
-    fails("`startingVersion` is for changes", startingVersion=1)
+def test_errors_reach_the_user(spark: Any, stored: Store) -> None:
+    with pytest.raises(PySparkException, match=r"no view `profit`(.|\n)*views +revenue, sold"):
+        read(spark, stored, "profit")
 
 
 def test_tables_of_the_catalog(spark: Any, tmp_path: Path) -> None:
@@ -239,6 +234,79 @@ def test_changes_lead_from_version_to_version(tmp_path: Path, monkeypatch: pytes
     assert newest["zset"] == {(row.name,): weight for row, weight in values["zset"].items()}
     assert newest["bag"] == {tuple(row): count for row, count in values["bag"].items()}
     assert newest["set"] == {tuple(row): 1 for row in values["set"]}
+
+
+def request(path: Path, view: str = "sums", **options: Any) -> Request:
+    return Request.of({"path": str(path), "view": view, **{name: str(value) for name, value in options.items()}})
+
+
+def test_errors_say_what_there_is(tmp_path: Path) -> None:
+    with pytest.raises(flo.CheckpointError, match="there is no checkpoint in"):
+        request(tmp_path / "nowhere").schema()
+    query = Simulated(sums(), tmp_path)
+    with pytest.raises(flo.CheckpointError, match="no micro-batch is committed yet"):
+        request(tmp_path).schema()
+    for version in range(4):
+        query.turn({"sales": sales(version * 10, 10)})
+    with pytest.raises(flo.UnknownNameError, match=r"no view `profit`(.|\n)*views +sums"):
+        request(tmp_path, view="profit").schema()
+    with pytest.raises(flo.CheckpointError, match=r"version 7 of `sums` is not committed yet(.|\n)*kept +2 to 3"):
+        request(tmp_path, version=7).schema()
+    with pytest.raises(flo.CheckpointError, match=r"version 1 of `sums` is no longer kept(.|\n)*keep_versions"):
+        request(tmp_path, version=1).schema()
+    with pytest.raises(flo.UnknownNameError, match="needs the option `view`"):
+        Request.of({"path": str(tmp_path)})
+    with pytest.raises(flo.ElementError, match="`version` must be an integer"):
+        request(tmp_path, version="new")
+    with pytest.raises(flo.ElementError, match="`changes` must be true or false"):
+        request(tmp_path, changes="yes")
+    with pytest.raises(flo.ElementError, match="`startingVersion` is for changes"):
+        request(tmp_path, startingVersion=1)
+    with pytest.raises(flo.FloError, match="a stream reads the changes of a view"):
+        ChangesReader(request(tmp_path), StructType())
+    with pytest.raises(flo.FloError, match="a stream reads all versions"):
+        ChangesReader(request(tmp_path, changes="true", version=3), StructType())
+
+
+def test_a_stream_fails_where_changes_are_lost(tmp_path: Path) -> None:
+    query = Simulated(sums(), tmp_path)
+    for version in range(3):
+        query.turn({"sales": sales(version * 10, 10)})
+
+    def reader(**options: Any) -> ChangesReader:
+        given = request(tmp_path, changes="true", **options)
+        return ChangesReader(given, given.schema())
+
+    with pytest.raises(flo.CheckpointError, match=r"version 0 of `sums` is no longer kept"):
+        reader(startingVersion=1).initialOffset()
+    stream = reader(startingVersion=2)
+    start, end = stream.initialOffset(), stream.latestOffset()
+    assert (start["version"], end["version"]) == (1, 2)
+    planned = stream.partitions(start, end)
+    changes = [row for part in planned for batch in stream.read(part) for row in batch.to_pylist()]
+    assert changes
+    assert stream.partitions(end, end) == []
+    now = reader()
+    now.prepareForTriggerAvailableNow()
+    query.turn({"sales": sales(30, 10)})
+    assert now.latestOffset()["version"] == 2, "what was there when the query started"
+    assert stream.latestOffset()["version"] == 3
+    with pytest.raises(flo.CheckpointError, match=r"version 1 of `sums` is no longer kept"):
+        stream.partitions(start, stream.latestOffset())
+    with pytest.raises(flo.CheckpointError, match="was removed while it was read"):
+        for part in planned:
+            list(stream.read(part))
+    with pytest.raises(flo.CheckpointError, match="was replaced by another one"):
+        stream.partitions({**end, "checkpoint": "another"}, stream.latestOffset())
+
+
+def test_tasks_import_nothing_of_the_driver() -> None:
+    asked = "import sys, pyspark_flo; assert 'flo' not in sys.modules; import flo.spark.view_source; "
+    asked += (
+        "print([name for name in sys.modules if name.startswith(('flo.spark.driver', 'flo.spark.on_', 'flo.tools'))])"
+    )
+    found = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
 
 
 def test_rows_are_repeated_by_their_weights(monkeypatch: pytest.MonkeyPatch) -> None:

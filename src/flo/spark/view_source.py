@@ -19,6 +19,7 @@ from flo.core.errors import CheckpointError, ElementError, FloError, UnknownName
 from flo.spark.checkpoint.commits import committed_versions
 from flo.spark.tasks.view_filters import Condition, condition_of, filter_rows
 from flo.spark.tasks.view_parts import ROWS, change_schema, repeat_rows
+from flo.tables.checkpoint.folders import folder
 from flo.tables.io.files import WEIGHTS
 
 try:
@@ -68,7 +69,8 @@ class Request:
         version, start = (_version(name, given.get(name.lower())) for name in ("version", "startingVersion"))
         if start is not None and changes != "true":
             raise ElementError("the option `startingVersion` is for changes", instead=(_CHANGES,))
-        return cls(given["path"], given["view"], version, changes == "true", start, PROVIDER in given)
+        where = str(folder(given["path"]))  # tasks may have another working directory
+        return cls(where, given["view"], version, changes == "true", start, PROVIDER in given)
 
     def schema(self) -> StructType:
         """The columns of the view, and `_weight` if changes are read."""
@@ -97,6 +99,8 @@ class Request:
 
         views = StoredViews(self.checkpoint)
         wanted = views.view(self.view, end)
+        if start > wanted.version:
+            raise ElementError(f"the changes after version {start} are later than version {wanted.version}")
         before = views.view(self.view, start) if start != NOTHING else None
         versions = {each.version for each in (wanted, before) if each is not None}
         return [InputPartition((part, versions)) for part in wanted.parts(before)]

@@ -13,7 +13,7 @@ from flo.spark.checkpoint.commits import committed_versions, read_state_versions
 from flo.spark.checkpoint.program_changes import DESCRIPTION, read_description
 from flo.spark.tasks.output_files import VIEW
 from flo.spark.tasks.state import shard_path, state_folder
-from flo.spark.tasks.view_parts import ALL, StoredRun, ViewPart
+from flo.spark.tasks.view_parts import ALL, StoredRun, ViewPart, with_nullable_parts
 from flo.tables.checkpoint.folders import Folder
 from flo.tables.checkpoint.store import PARTS, Store, run_file
 
@@ -47,7 +47,8 @@ class StoredView:
         if not found:
             return None
         first = found[0][1]
-        schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(first["schema"])))
+        stated = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(first["schema"])))
+        schema = pa.schema([field.with_type(with_nullable_parts(field.type)) for field in stated])
         each = tuple((store, tuple(view["runs"])) for store, view in found)
         return cls(name, version, first["kind"], tuple(first["columns"]), schema, each)
 

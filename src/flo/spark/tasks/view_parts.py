@@ -96,6 +96,15 @@ def change_schema(schema: pa.Schema) -> pa.Schema:
     return pa.schema([*fields, pa.field(WEIGHTS, pa.int64(), nullable=False)])
 
 
+def with_nullable_parts(kind: pa.DataType) -> pa.DataType:
+    """The type with parts that may be null: a run may say so of a part although its view does not."""
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(each.name, with_nullable_parts(each.type)) for each in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(with_nullable_parts(kind.value_type))
+    return kind
+
+
 def empty_rows(kind: str, schema: pa.Schema) -> pa.Table:
     """No rows of a view, with the columns that users see."""
     return ViewPart(kind, (), schema, ()).rows()
