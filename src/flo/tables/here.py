@@ -115,6 +115,7 @@ class OnHere:
 class TableLoop(FlowLoop):
     """The event loop of a flow on tables. A push runs the program at once, slice by slice.
 
+    A push of several inputs is one change: no operator sees a state between them, unless rows are diverted.
     A `push` or an `end` that raises changes nothing: the state, the outputs and the diverted rows are as before it.
     """
 
@@ -138,9 +139,13 @@ class TableLoop(FlowLoop):
 
     def _take(self, given: list[tuple[str, Any]]) -> None:
         indices = list(self._inputs)
+        given = sorted(given, key=lambda each: indices.index(each[0]))
         try:
             with self._feeder.atomic():
-                for name, data in sorted(given, key=lambda each: indices.index(each[0])):
+                if len(given) > 1 and self._feeder.on_error == "raise":
+                    self._feeder.feed_together(given)
+                    return
+                for name, data in given:
                     for _ in self._feeder.feed(name, data):
                         pass
         except FloError as error:

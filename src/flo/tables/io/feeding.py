@@ -68,6 +68,8 @@ class Feeder:
         self.diverted = DivertedRows()
         self._before: Snapshot | None = None
         """The state before the rows of the current input, if rows are diverted."""
+        self._together: list[tuple[str, Any, RowAt]] | None = None
+        """Values that wait for those of other inputs."""
 
     @contextmanager
     def atomic(self) -> Iterator[None]:
@@ -122,6 +124,31 @@ class Feeder:
             if part is None:
                 return
             yield self._feed_part(name, part)
+
+    def feed_together(self, given: list[tuple[str, Any]]) -> None:
+        """Feeds the data of several inputs, and runs once: no operator sees a state between them.
+
+        If that raises, feeds one after the other, to find the row at fault.
+        """
+        waiting: list[tuple[str, Any, RowAt]] = []
+        self._together = waiting
+        try:
+            for name, data in given:
+                for _ in self.feed(name, data):
+                    pass
+        finally:
+            self._together = None
+        try:
+            with self.loop.atomic():
+                for name, value, _ in waiting:
+                    self._push(name, value)
+                self.loop.run()
+        except FloError:
+            for each in waiting:
+                self._feed(*each)
+            return
+        for name, value, _ in waiting:
+            self.diverted.count(name, value.size())
 
     def _feed_part(self, name: str, part: Part) -> int:
         match part:
@@ -235,6 +262,9 @@ class Feeder:
         """Pushes a value and runs. If that raises, finds the row at fault."""
         size = value.size()
         if not size:
+            return
+        if self._together is not None:
+            self._together.append((name, value, row))
             return
         error = self._try(name, value)
         if error is None:

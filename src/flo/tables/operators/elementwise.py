@@ -13,6 +13,7 @@ from flo.columns.expression import Expression
 from flo.columns.flattening import Flattening
 from flo.columns.layout import Layout
 from flo.columns.projection import Projection
+from flo.core.errors import ElementError
 from flo.core.operator import Deltas, Operator
 from flo.core.stream_type import StreamType, StreamTypes
 from flo.tables.functions import apply_function, called, elements_of, written
@@ -42,6 +43,20 @@ def can_hold(stream: StreamType) -> bool:
     return layout is not None and (layout.hashable or is_ordered(stream.collection))
 
 
+def _apply_to_changes(f: Any, collections: Any, table: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """Returns the results of a function, and the rows that they are of.
+
+    An error on rows that cancel each other out does not count: no state had them.
+    """
+    try:
+        return apply_function(f, collections, table), table
+    except ElementError:
+        changes = consolidate_table(table) if WEIGHT in table.column_names else table
+        if changes.num_rows == table.num_rows:
+            raise
+        return apply_function(f, collections, changes), changes
+
+
 @dataclass(frozen=True)
 class Stateless(OnTables[Op]):
     """Keeps no state: the output depends on the delta alone."""
@@ -65,7 +80,7 @@ class MapTables(Stateless[Map]):
         return can_hold(*like.type(inputs))
 
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
-        found = apply_function(self.like.f, self.inputs, table)
+        found, table = _apply_to_changes(self.like.f, self.inputs, table)
         return self, (self.emitted(like_rows(layout_of(self.outputs[0]).fitted(found), table, self.keys)),)
 
     def passed(self, columns: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -86,7 +101,8 @@ class FilterTables(Stateless[Filter]):
     def consume(self, table: pa.Table) -> tuple[Operator, Deltas]:
         keep: Any = self.like.keep
         if isinstance(keep, Expression):
-            kept = apply_function(keep, self.inputs, table).column(0)  # null is not true
+            found, table = _apply_to_changes(keep, self.inputs, table)
+            kept = found.column(0)  # null is not true
         else:
             kept = pa.array(called(bool, called(keep, elements_of(self.inputs[0], table))), pa.bool_())
         return self, (self.emitted(table.filter(kept)),)
