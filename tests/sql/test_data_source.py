@@ -294,8 +294,7 @@ def test_a_stream_fails_where_changes_are_lost(tmp_path: Path) -> None:
     with pytest.raises(flo.CheckpointError, match=r"version 1 of `sums` is no longer kept"):
         stream.partitions(start, stream.latestOffset())
     with pytest.raises(flo.CheckpointError, match="was removed while it was read"):
-        for part in planned:
-            list(stream.read(part))
+        [list(stream.read(part)) for part in planned]
     with pytest.raises(flo.CheckpointError, match="was replaced by another one"):
         stream.partitions({**end, "checkpoint": "another"}, stream.latestOffset())
 
