@@ -190,7 +190,7 @@ def test_what_is_not_listed_is_rejected():
         assert not is_computed(node)
         with pytest.raises(UnsupportedQueryError, match=node.name) as caught:
             expect_computable(Node("IsNull", pa.bool_(), False, (node,)))
-        assert node.text in str(caught.value)
+        assert node.described in str(caught.value)
 
 
 @pytest.mark.parametrize("zone", ["EST", "GMT+2", "Nowhere/Land"])
