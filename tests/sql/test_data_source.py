@@ -293,9 +293,10 @@ def test_a_stream_fails_where_changes_are_lost(tmp_path: Path) -> None:
     assert stream.latestOffset()["version"] == 3
     with pytest.raises(flo.CheckpointError, match=r"version 1 of `sums` is no longer kept"):
         stream.partitions(start, stream.latestOffset())
+    for version in range(4, 7):
+        query.turn({"sales": sales(version * 10, 10)})
     with pytest.raises(flo.CheckpointError, match="was removed while it was read"):
-        for part in planned:
-            list(stream.read(part))
+        list(stream.read(planned[0]))
     with pytest.raises(flo.CheckpointError, match="was replaced by another one"):
         stream.partitions({**end, "checkpoint": "another"}, stream.latestOffset())
 
