@@ -102,6 +102,8 @@ def test_delta_s_change_data_feed(spark: Any) -> None:
         assert '"name":"Ann"' in str(caught.value)
     with pytest.raises(flo.UnknownNameError, match="no column `_change_type`"):
         flo.spark.changes_of_delta(spark.range(3))
+    with pytest.raises(flo.NameTakenError, match="have a column `_weight`"):
+        flo.spark.changes_of_debezium(spark.createDataFrame([("{}",)], "value string"), "id long, _weight long")
 
 
 ROW = "id long, name string, at timestamp"

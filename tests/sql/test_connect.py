@@ -1,4 +1,4 @@
-"""Views read from Spark Connect, and by Declarative Pipelines, which run on it. Both need `pyspark[pipelines]`."""
+"""Views read from Spark Connect, and by Declarative Pipelines, which run on it: with `pyspark[pipelines]`."""
 
 from __future__ import annotations
 

@@ -131,9 +131,12 @@ def test_tables_of_the_catalog(spark: Any, tmp_path: Path) -> None:
 
 
 CONDITIONS = (
-    "shop = 'b'", "not (shop <=> null)", "shop not in ('a', 'c')", "shop is null", "price > 6 and shop >= 'a'",
-    "not price <= 6", "price in (1, 8, null)", "tenth = 60",
-)  # fmt: skip
+    "shop = 'b'",
+    "not (shop <=> null) and price > 6",
+    "shop not in ('a', 'c')",
+    "price in (1, 8, null)",
+    "tenth = 60",
+)
 
 
 def test_filters_mean_the_same_where_they_are_pushed_down(spark: Any, stored: Store) -> None:
@@ -293,8 +296,10 @@ def test_a_stream_fails_where_changes_are_lost(tmp_path: Path) -> None:
     assert stream.latestOffset()["version"] == 3
     with pytest.raises(flo.CheckpointError, match=r"version 1 of `sums` is no longer kept"):
         stream.partitions(start, stream.latestOffset())
+    for version in range(4, 7):
+        query.turn({"sales": sales(version * 10, 10)})
     with pytest.raises(flo.CheckpointError, match="was removed while it was read"):
-        [list(stream.read(part)) for part in planned]
+        list(stream.read(planned[0]))
     with pytest.raises(flo.CheckpointError, match="was replaced by another one"):
         stream.partitions({**end, "checkpoint": "another"}, stream.latestOffset())
 

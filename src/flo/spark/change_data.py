@@ -27,7 +27,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from flo.core.errors import ElementError, Origin, TypeMismatch, UnknownNameError
+from flo.core.errors import ElementError, NameTakenError, Origin, TypeMismatch, UnknownNameError
 from flo.spark.driver.python_errors import BAD_CHANGE, ROW
 from flo.tables.io.files import WEIGHTS
 from flo.values.changes import DELETED
@@ -85,6 +85,7 @@ def changes_of_delta(frame: DataFrame) -> DataFrame:
             instead=(('spark.readStream.format("delta").option("readChangeFeed", "true")', "reads the feed"),),
             where=Origin.here(),
         )
+    _expect_no_weights(frame.columns, Origin.here())
     known = sf.col(TYPE)
     bad = _raise(sf.concat(sf.lit(f"`{TYPE}` is "), sf.coalesce(known, sf.lit("null"))), sf.to_json(sf.struct("*")))
     weight = sf.when(known.isin(*ADDED), sf.lit(1)).when(known.isin(*REMOVED), sf.lit(-1)).otherwise(bad)
@@ -103,6 +104,7 @@ def changes_of_debezium(frame: DataFrame, schema: StructType | str, column: str 
     """
     here = Origin.here()
     rows = schema if isinstance(schema, StructType) else _parsed(schema, here)
+    _expect_no_weights(rows.names, here)
     if column is not None and column not in frame.columns:
         raise UnknownNameError(
             f"the frame has no column `{column}`, which shall have the envelopes",
@@ -215,6 +217,11 @@ def _exploded(frame: DataFrame, rows: StructType, envelope: _Envelope, shown: Co
     change = frame.select(sf.explode(changes.otherwise(_raise(unknown, shown))).alias("change"))
     names = [f"change.row.`{name}`" for name in rows.names]
     return change.select(*names, f"change.{WEIGHTS}")
+
+
+def _expect_no_weights(columns: list[str], here: Origin | None) -> None:
+    if WEIGHTS in columns:
+        raise NameTakenError(f"the rows have a column `{WEIGHTS}`, which is for the weights of changes", where=here)
 
 
 def _raise(reason: Column, row: Column) -> Column:

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +59,7 @@ def run(given: argparse.Namespace) -> int:
     if not sources:
         raise UnknownNameError("the views have no input", instead=(("--input NAME=PATH", ""),))
     try:
+        from flo.spark.checkpoint.commits import committed_versions
         from flo.spark.session import embedded
         from flo.sql.statements import read_statements
     except ImportError:
@@ -87,7 +87,7 @@ def run(given: argparse.Namespace) -> int:
         stack.callback(query.stop)
         shown = [name for name in statements if name not in sinks]
         _follow(query, shown)
-        if query.progress or given.checkpoint:
+        if committed_versions(str(checkpoint)):  # else the sources have no rows
             print_results(output, {name: query.view(name).arrow() for name in shown})
     return 0
 
@@ -110,13 +110,11 @@ def _planned(spark: Any, statements: dict[str, Any], frames: dict[str, Any]) -> 
 def _follow(query: Any, shown: list[str]) -> None:
     """Shows the last micro-batches and the first rows of the views, until the query ends or the user stops it."""
     with Live(console=Console(stderr=True), refresh_per_second=4) as live, contextlib.suppress(KeyboardInterrupt):
-        ended = False
-        while not ended:
-            ended = query.wait(0.25)
-            live.update(Group(micro_batch_table(query), *(() if ended else _tables(query, shown))))
-
-
-def _tables(query: Any, shown: list[str]) -> Iterator[Any]:
-    if query.progress:
-        version = query.progress[-1].version
-        yield from (result_table(name, query.view(name, version).arrow()) for name in shown)
+        version: int | None = None
+        while not query.wait(0.25):
+            if query.progress and query.progress[-1].version != version:
+                version = query.progress[-1].version
+                views = query.views(version).items()
+                tables = [result_table(name, view.arrow()) for name, view in views if name in shown]
+                live.update(Group(micro_batch_table(query), *tables))
+        live.update(micro_batch_table(query))
