@@ -141,20 +141,21 @@ class Compiler:
         return found
 
     def _with_native(self, stream: Any, given: dict[str, Node]) -> tuple[Any, dict[str, Node]]:
-        """Return the rows with more columns, and the expressions that read them, each for one engine as a whole.
+        """Return the rows with more columns, and the expressions that read them, all for one engine.
 
-        An expression of Catalyst may have operands that only Flo has, such as an exact sum, and the other way round."""
-        stream, given = self._with_parts(stream, given, _operands_of_flo)
-        if all(map(is_computed, given.values())) or all(map(can_run_natively, given.values())):
-            return stream, given
-        return self._with_parts(stream, given, _parts_of_spark)
+        An expression of Catalyst may have operands that only Flo has, such as an exact sum, and the other way round.
+        What Flo computes comes first if it can, so that what follows is one segment."""
+        if not all(map(is_computed, given.values())):
+            stream, given = self._with_parts(stream, given, _parts_of_flo)
+            if not all(map(can_run_natively, given.values())):
+                stream, given = self._with_parts(stream, given, _parts_of_spark)
+        return stream, given
 
     def _with_parts(
         self, stream: Any, given: dict[str, Node], parts_of: Callable[[Node], Iterable[Node]]
     ) -> tuple[Any, dict[str, Node]]:
         """Return the rows with parts of expressions as columns, and the expressions that read them."""
-        uncomputed = [node for node in given.values() if not is_computed(node)]
-        parts = list(dict.fromkeys(part for node in uncomputed for part in parts_of(node)))
+        parts = list(dict.fromkeys(part for node in given.values() for part in parts_of(node)))
         if not parts:
             return stream, given
         more = {f"{HIDDEN}native{self._natives + place}": node for place, node in enumerate(parts)}
@@ -367,13 +368,18 @@ def expect_computable(node: Node) -> None:
         raise UnsupportedQueryError(missing.name, reason, missing.described)
 
 
-def _operands_of_flo(node: Node) -> Iterator[Node]:
-    """Yield the operands of Catalyst's expressions that only Flo has."""
-    for child in node.children:
-        if node.catalyst is not None and child.catalyst is None and not child.is_column:
-            yield child
-        else:
-            yield from _operands_of_flo(child)
+def _parts_of_flo(node: Node) -> Iterator[Node]:
+    """Yield the parts of an expression that Spark needs as columns: only Flo has them."""
+    if can_run_natively(node):
+        return
+    if is_computed(node):
+        yield node
+    elif node.catalyst is not None:
+        for child in node.children:
+            if child.catalyst is None and not child.is_column:
+                yield child
+            else:
+                yield from _parts_of_flo(child)
 
 
 def _parts_of_spark(node: Node) -> Iterator[Node]:
