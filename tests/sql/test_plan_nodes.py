@@ -37,6 +37,7 @@ QUERIES = {
     "subquery in a join": "SELECT t.id FROM t JOIN w ON t.k = w.k AND t.id < (SELECT max(k) FROM v)",
     "subquery with one row": "SELECT id, (SELECT v.d FROM v WHERE v.k = 77) AS d FROM t",
     "subquery with one partner": "SELECT id, (SELECT count(*) + max(w.k) FROM w WHERE w.k = t.k) AS n FROM t",
+    "subqueries that are merged": "WITH c AS (SELECT median(k) AS m FROM v WHERE EXISTS (SELECT 1 FROM u)) SELECT a.m, b.m AS n FROM c a LEFT JOIN c b ON a.m = b.m",
     "subquery with several rows": "SELECT id, (SELECT w.k FROM w) AS k FROM t",
     "several partners": "SELECT id, (SELECT w.s FROM w WHERE w.k = t.k) AS s FROM t",
     # aggregates

@@ -211,7 +211,9 @@ class ExpressionReader(ABC):
         if name == "Alias":
             return self.expression(given.child())
         if name == "ScalarSubquery":
+            outside = dict(self.names)
             below = self.relation(given.plan())
+            self.names = outside  # subqueries that were merged have columns with numbers of other columns
             return Node(name, _type(given.dataType()), True, (), (("relation", below),))
         children = tuple(self.expression(each) for each in items_of(given.children()) if not _is_frame(each))
         options = tuple(self._options(name, given))
