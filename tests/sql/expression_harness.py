@@ -165,14 +165,16 @@ class RowByRow:
         stand = spark.table("extremes")._jdf.queryExecution().optimizedPlan()
         self.output = self.sequence(stand.output())
 
-    def condition(self, given: Planned, row: int) -> str | None:
-        """Return the condition of the error that a row raises; None if it raises none."""
+    def conditions(self, given: Planned, rows: Sequence[int]) -> Iterator[tuple[int, str | None]]:
+        """Yield rows with the condition of the error that each raises; None if it raises none."""
         bound = self.binder.bindReference(given.native.child(), self.output, False)
-        try:
-            bound.eval(self.rows[self.places[row]])
-        except Exception as error:
-            return condition_of(error)
-        return None
+        for row in rows:
+            try:
+                bound.eval(self.rows[self.places[row]])
+            except Exception as error:
+                yield row, condition_of(error)
+            else:
+                yield row, None
 
 
 def condition_of(error: Any) -> str:

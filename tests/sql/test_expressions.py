@@ -53,8 +53,12 @@ TIMED = (
 """Classes that depend on the time zone."""
 
 
-def compare(spark: Any, cases: Sequence[Case], mode: str, table: pa.Table, zone: str = ZONE) -> list[str]:
-    """Return how the results of expressions differ between Arrow and Spark."""
+def compare(
+    spark: Any, cases: Sequence[Case], mode: str, table: pa.Table, *, zone: str = ZONE, errors: int = 40
+) -> list[str]:
+    """Return how the results of expressions differ between Arrow and Spark.
+
+    Of the rows that fail on Arrow, about so many `errors` of each expression are compared."""
     faults: list[str] = []
     with session(spark, mode, zone) as own:
         planned = plan_all(own, list(dict.fromkeys(case.sql for case in cases)), table)
@@ -69,8 +73,8 @@ def compare(spark: Any, cases: Sequence[Case], mode: str, table: pa.Table, zone:
         rows = RowByRow(own, table)
         for each in asked:
             failing = sorted(each.failing)
-            for row in failing[:: max(1, len(failing) // 5)]:
-                if (condition := rows.condition(each, row)) != each.failing[row]:
+            for row, condition in rows.conditions(each, failing[:: max(1, len(failing) // errors)]):
+                if condition != each.failing[row]:
                     faults.append(f"{each.sql}: row {row} raises {each.failing[row]}; Spark: {condition}")
     return [f"{mode} {fault}" for fault in faults]
 
@@ -88,9 +92,10 @@ def _faults_of_parts(given: Planned, arrow: pa.Array, table: pa.Table) -> list[s
     """Without rows there are no results, and results do not depend on where rows lie in a column."""
     if given.failing:
         return []
-    for start, count in ((0, 0), (3, 5)):
+    half = len(arrow) // 2
+    for start, count in ((0, 0), (half, len(arrow) - half)):
         part = on_arrow(given, table.slice(start, count))
-        if part.type != arrow.type or differences(part, arrow.slice(start, count)) or len(part) != count:
+        if part.type != arrow.type or len(part) != count or differences(part, arrow.slice(start, count)):
             return [f"{given.sql}: {count} rows from row {start} on have other results alone"]
     return []
 
@@ -103,7 +108,7 @@ def test_a_sample_of_expressions(spark, mode):
         [table.slice(0, 60), table.slice(60).take(pa.array(range(0, table.num_rows - 60, FEW_ROWS)))]
     )
     assert len(cases) > 10
-    assert not compare(spark, cases, mode, some)
+    assert not compare(spark, cases, mode, some, errors=5)
 
 
 @pytest.mark.thorough
@@ -134,7 +139,7 @@ def test_the_case_of_every_character(spark):
 def test_time_zones(spark, zone):
     times = {"a_ts", "a_ntz", "a_date"}
     cases = [case for case in all_cases() if case.function in TIMED and any(each in case.sql for each in times)]
-    assert not compare(spark, [case for case in cases if case.mode == "ANSI"], "ANSI", extreme_table(), zone)
+    assert not compare(spark, [case for case in cases if case.mode == "ANSI"], "ANSI", extreme_table(), zone=zone)
 
 
 @pytest.mark.thorough

@@ -123,7 +123,7 @@ def evaluate(node: Node, rows: Rows) -> Data:
     match node.name:
         case "AttributeReference":
             data = rows.column(node.column).data
-            return data if data.type == node.type else data.cast(node.type)
+            return data if data.type == node.type or pa.types.is_nested(node.type) else data.cast(node.type)
         case "Literal":
             return pa.scalar(node.option("value"), node.type)
         case "CaseWhen" | "If":
