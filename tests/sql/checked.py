@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
 
+from flo.sql.nodes import SqlError
 from tests.sql.batch_spark import Content, Oracle
 from tests.sql.maintained import in_process, on_spark, write_changes
 from tests.sql.tpc import Suite, micro_batches, spark_text
@@ -38,11 +41,15 @@ class Checked:
             self._expect(number, found[f"q{number}"])
 
     def _expect(self, number: int, changes: Iterable[pa.Table]) -> int:
-        content, sizes = Content(), []
-        for batch, delta in enumerate(changes):
-            content.add(delta)
-            expected = self._oracle.rows(batch, self.text(number))
+        content, text, coming, most = Content(), self.text(number), iter(changes), 0
+        for batch in range(len(self._batches)):
+            try:
+                content.add(next(coming))
+            except SqlError as error:  # ends the query: batch Spark must fail, too
+                with pytest.raises(PySparkException, match=error.condition):
+                    self._oracle.rows(batch, text)
+                break
+            expected = self._oracle.rows(batch, text)
             content.expect(expected, f"query {number} after micro-batch {batch}")
-            sizes.append(expected.num_rows)
-        assert len(sizes) == len(self._batches)
-        return max(sizes)
+            most = max(most, expected.num_rows)
+        return most
