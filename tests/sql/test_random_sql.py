@@ -14,7 +14,7 @@ from tests.sql.random_sql import draw_query
 
 FEW, MANY, BLOCK = 12, 312, 25
 ON_SPARK = (5, 8, 10, 24)
-"""Seeds of queries with groups, a window, a limit and subqueries."""
+"""Seeds of queries with groups, subqueries, a cube and a window."""
 
 
 def same(spark: Any, block: int, seeds: range) -> None:

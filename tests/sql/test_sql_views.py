@@ -6,6 +6,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+import pytest
+
 import flo.spark
 from tests.sql.oracle import bag_of
 
@@ -26,6 +28,7 @@ QUERIES = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_as_spark_has_them(spark: Any) -> None:
     from pyspark.sql import functions as sf
 
