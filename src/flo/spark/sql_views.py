@@ -22,7 +22,7 @@ from flo.spark.on_spark import OnSpark
 from flo.sql import plan
 from flo.sql.catalyst import expect_columns, items_of, leaves_of, number_of, stand_in
 from flo.sql.compiler import Compiler
-from flo.sql.native import Catalyst, Chain, Kept, Projected, Step, describe_steps, shown_steps
+from flo.sql.native import Catalyst, Chain, Generated, Kept, Projected, Step, describe_steps, shown_steps
 from flo.sql.nodes import column
 from flo.sql.plan import Relation
 from flo.sql.plan_reader import read_frame
@@ -195,6 +195,10 @@ def steps_of(segment: Relation) -> tuple[Step, ...]:
             return (*steps_of(segment.below), Projected(tuple((e.column.column, e.given) for e in segment.given)))
         case plan.Filter():
             return (*steps_of(segment.below), Kept(segment.condition))
+        case plan.Generate():
+            names = tuple(each.column for each in segment.made)
+            made = Generated(segment.generator, segment.outer, names)
+            return (*steps_of(segment.below), made, Projected(tuple((e.column, e) for e in segment.columns)))
     assert isinstance(segment, plan.Scan)
     pairs = ((new, old) for new, old in segment.pairs if old != WEIGHTS)
     return (Projected(tuple((new.column, column(old, new.type, new.nullable)) for new, old in pairs)),)

@@ -8,7 +8,7 @@ micro-batch. In process it runs through the session that planned the query.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -44,7 +44,17 @@ class Kept:
     condition: Node
 
 
-Step: TypeAlias = Projected | Kept
+@dataclass(frozen=True)
+class Generated:
+    """A step, at an input: a row for each item that a generator makes of a row, with the item in more columns."""
+
+    generator: Node
+    outer: bool
+    """Whether a row without items is kept, with nulls."""
+    names: tuple[str, ...]
+
+
+Step: TypeAlias = Projected | Kept | Generated
 
 
 def can_run_natively(node: Node) -> bool:
@@ -64,18 +74,32 @@ class Chain:
         self._inputs = items_of(rows._jdf.queryExecution().analyzed().output())
         *own, self._beside = self._inputs
         columns = {each.name(): each for each in own}
-        self._steps: list[tuple[bool, Any]] = []
+        self._steps: list[Callable[[Any], Any]] = []
+        """What each step makes of a plan."""
         for step in steps:
             columns = self._add(step, columns)
         self.names = tuple(columns)
 
     def _add(self, step: Step, columns: dict[str, Any]) -> dict[str, Any]:
-        if isinstance(step, Kept):
-            self._steps.append((False, self._expression(step.condition, columns)))
-            return columns
-        made = {name: self._catalyst.named(self._expression(node, columns), name) for name, node in step.given}
-        self._steps.append((True, self._catalyst.list([*made.values(), self._beside])))
-        return {name: each.toAttribute() for name, each in made.items()}
+        """Add a step, and return the columns after it."""
+        catalyst = self._catalyst
+        match step:
+            case Kept():
+                condition = self._expression(step.condition, columns)
+                self._steps.append(lambda plan: catalyst.logical.Filter(condition, plan))
+                return columns
+            case Projected():
+                made = {name: catalyst.named(self._expression(node, columns), name) for name, node in step.given}
+                given = catalyst.list([*made.values(), self._beside])
+                self._steps.append(lambda plan: catalyst.logical.Project(given, plan))
+                return {name: each.toAttribute() for name, each in made.items()}
+        generator = self._expression(step.generator, columns)
+        items = dict(zip(step.names, catalyst.items(generator, step.names, step.outer), strict=True))
+        output, nothing = catalyst.list([*items.values()]).toIndexedSeq(), catalyst.nil
+        self._steps.append(
+            lambda plan: catalyst.logical.Generate(generator, nothing, step.outer, catalyst.none, output, plan)
+        )
+        return {**columns, **items}
 
     def _expression(self, node: Node, columns: Mapping[str, Any]) -> Any:
         """Return an expression of Catalyst over these columns."""
@@ -98,8 +122,8 @@ class Chain:
             catalyst.alias(given[beside if like is self._beside else like.name()], like) for like in self._inputs
         ]
         plan = catalyst.logical.Project(catalyst.list(renamed), plan)
-        for projects, made in self._steps:
-            plan = catalyst.logical.Project(made, plan) if projects else catalyst.logical.Filter(made, plan)
+        for step in self._steps:
+            plan = step(plan)
         return DataFrame(catalyst.frame(spark, plan), spark).withColumnRenamed(BESIDE, beside)
 
 
@@ -127,6 +151,16 @@ class Catalyst:
     def named(self, given: Any, name: str) -> Any:
         """Return a new column."""
         return self._alias(given, name, self._numbers.newExprId())
+
+    def items(self, generator: Any, names: tuple[str, ...], outer: bool) -> tuple[Any, ...]:
+        """Return new columns for the items of a generator."""
+        types = self.jvm.org.apache.spark.sql.types
+        make, nothing = self.jvm.org.apache.spark.sql.catalyst.expressions.AttributeReference, types.Metadata.empty()
+        fields = zip(names, generator.elementSchema().fields(), strict=True)
+        return tuple(
+            make(name, each.dataType(), outer or each.nullable(), nothing, self._numbers.newExprId(), self.nil)
+            for name, each in fields
+        )
 
     def _alias(self, given: Any, name: str, number: Any) -> Any:
         make = self.jvm.org.apache.spark.sql.catalyst.expressions.Alias
@@ -240,6 +274,8 @@ def describe_steps(steps: tuple[Step, ...]) -> str:
 def _text(step: Step) -> str:
     if isinstance(step, Kept):
         return f"where {step.condition.text}"
+    if isinstance(step, Generated):
+        return f"{', '.join(step.names)} of {'outer ' * step.outer}{step.generator.text}"
     return ", ".join(f"{name} = {node.text}" for name, node in step.given)
 
 
@@ -249,6 +285,8 @@ def shown_steps(steps: tuple[Step, ...]) -> str:
     for step in steps:
         if isinstance(step, Kept):
             parts.append(f"where {shown(step.condition)}")
+        elif isinstance(step, Generated):
+            parts.append(shown(step.generator))
         else:
             computed = [shown(node) for _, node in step.given if not node.is_column]
             parts += [", ".join(computed)] if computed else []
