@@ -20,7 +20,7 @@ from flo.core.type_relations import accepts
 from flo.tables.functions import elements_of, result_layout, results, runs_on_columns
 from flo.tables.groups import Groups
 from flo.tables.operator import Grouping, OnTables, Placement
-from flo.tables.state.limbs import BITS, Limbs, has_digits, limbs_of, pieces, summed
+from flo.tables.state.limbs import BITS, Addends, Limbs, has_digits, limbs_of, pieces, summed
 from flo.tables.state.order import comparisons
 from flo.tables.state.totals import numbers_in
 from flo.tables.translate import form_of
@@ -260,7 +260,7 @@ class SumLatticeTables(OnTables[SumLattice]):
 
 def _whole(array: pa.Array, weights: Any) -> Limbs:
     """The one sum of all numbers times their weights."""
-    return summed(array, weights, np.zeros(1, np.int64))
+    return summed(Addends(array), weights, np.zeros(1, np.int64))
 
 
 def _running(array: pa.Array) -> Limbs:
