@@ -62,6 +62,7 @@ def test_upserts_are_replaced_before_they_are_filtered(spark: Any, tmp_path: Pat
     assert found["many"] == [{"id": 4, "_weight": 1}]
 
 
+@pytest.mark.thorough
 def test_upserts_with_an_order(spark: Any) -> None:
     changes = [(1, "old", 1, False), (1, "new", 2, False), (2, "gone", 5, True), (2, "late", 4, False)]
     frame = spark.createDataFrame(changes, "id long, name string, at int, _deleted boolean")
@@ -140,6 +141,7 @@ def test_debezium_s_envelopes(spark: Any) -> None:
     assert rows(texts) == rows(found)
 
 
+@pytest.mark.thorough
 def test_envelopes_that_are_structs(spark: Any) -> None:
     row = "struct<id: long, name: string>"
     frame = spark.createDataFrame(
@@ -154,6 +156,7 @@ def test_envelopes_that_are_structs(spark: Any) -> None:
         flo.spark.changes_of_debezium(frame, "id long, age int")
 
 
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize(
     ("value", "reason"),
     [

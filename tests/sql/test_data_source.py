@@ -116,6 +116,7 @@ def test_errors_reach_the_user(spark: Any, stored: Store) -> None:
         read(spark, stored, "profit")
 
 
+@pytest.mark.thorough
 def test_tables_of_the_catalog(spark: Any, tmp_path: Path) -> None:
     stored = Store(spark, tmp_path)
     stored.put(BATCHES[0])
@@ -139,6 +140,7 @@ CONDITIONS = (
 )
 
 
+@pytest.mark.thorough
 def test_filters_mean_the_same_where_they_are_pushed_down(spark: Any, stored: Store) -> None:
     whole = rows(read(spark, stored, "sold"))
     there = spark.createDataFrame(list(whole.elements()), "shop string, price int, tenth double")

@@ -50,7 +50,7 @@ def batch(spark: Any, query: str, weights: Counter[Sale]) -> Counter[tuple[Any, 
     return rows_of(spark.sql(query))
 
 
-@pytest.mark.every(test=3)
+@pytest.mark.every(test=5)
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
 def test_a_segment_gives_what_spark_gives_in_process(functions, query):
     """On tables and on values, with rows that are taken back."""

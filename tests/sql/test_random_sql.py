@@ -12,7 +12,7 @@ import flo.spark
 from tests.sql.oracle import SCHEMAS, Batch, bag_of, difference, draw_deltas
 from tests.sql.random_sql import draw_query
 
-FEW, MANY, BLOCK = 12, 312, 25
+FEW, MANY, BLOCK = 6, 306, 25
 ON_SPARK = (5, 8, 10, 24)
 """Seeds of queries with groups, subqueries, a cube and a window."""
 
@@ -37,6 +37,7 @@ def test_many_queries(block: int, spark: Any) -> None:
     same(spark, block, range(block, min(block + BLOCK, MANY)))
 
 
+@pytest.mark.thorough
 def test_on_spark(spark: Any, tmp_path: Path) -> None:
     """In micro-batches, on three shards."""
     deltas = draw_deltas(0)

@@ -61,6 +61,7 @@ def test_once_and_again_from_the_checkpoint(folder: Path, shared: None, capsys: 
     assert {tuple(row.values()) for row in changes} == {("a", 1, 1), ("b", 2, 1), ("a", 1, -1), ("a", 6, 1)}
 
 
+@pytest.mark.thorough
 def test_runs_until_it_is_stopped(folder: Path, shared: None, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
 
@@ -86,6 +87,7 @@ def test_explain_shows_the_operators(folder: Path, shared: None, capsys: Any) ->
     assert "= best" in shown
 
 
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize(
     ("views", "line", "message"),
     [

@@ -29,6 +29,7 @@ def many(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Checked:
     return Checked(spark, tpch(0.01), tmp_path_factory.mktemp("many"), 10)
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("number", SAMPLE)
 def test_a_sample_in_process(few: Checked, number: int) -> None:
     assert few.expect_in_process(number)
@@ -51,6 +52,7 @@ def test_together_they_are_all() -> None:
     assert sorted(number for numbers in TOGETHER for number in numbers) == list(QUERIES)
 
 
+@pytest.mark.thorough
 def test_the_page_is_current(spark: Any) -> None:
     suite = tpch(SMALL)
     assert section(suite, list(assess(spark, suite))) in PAGE.read_text(encoding="utf-8"), (

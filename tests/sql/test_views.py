@@ -88,6 +88,7 @@ def test_views_share_what_is_equal(spark):
     assert found.explain().count("group_by(") == 1
 
 
+@pytest.mark.thorough
 def test_a_batch_input_beside_a_stream(spark, tmp_path):
     source = tmp_path / "sales"
     write_changes(source, 0, CHANGES[0])
