@@ -32,6 +32,7 @@ def total(frame: Any) -> dict[Any, int]:
     return {row: weight for row, weight in found.items() if weight}
 
 
+@pytest.mark.thorough
 def test_upserts_are_replaced_before_they_are_filtered(spark: Any, tmp_path: Path) -> None:
     users, orders = (
         Feed(spark, tmp_path / "users", USERS_DDL, USERS),
@@ -156,7 +157,7 @@ def test_envelopes_that_are_structs(spark: Any) -> None:
         flo.spark.changes_of_debezium(frame, "id long, age int")
 
 
-@pytest.mark.every(test=3)
+@pytest.mark.every(test=6)
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
@@ -176,12 +177,14 @@ def test_an_envelope_that_cannot_be_read(spark: Any, value: str, reason: str) ->
     assert value in str(caught.value)
 
 
+@pytest.mark.thorough
 def test_times_inside_of_other_types(spark: Any) -> None:
     frame = spark.createDataFrame([("{}",)], "value string")
     with pytest.raises(flo.TypeMismatch, match="has times inside of array<timestamp>"):
         flo.spark.changes_of_debezium(frame, "id long, at array<timestamp>")
 
 
+@pytest.mark.thorough
 def test_a_change_that_cannot_be_read_is_not_lost(spark: Any, tmp_path: Path) -> None:
     changes = Feed(spark, tmp_path / "changes", "value string", pa.schema([("value", pa.string())]))
 

@@ -77,6 +77,7 @@ def expected(spark: Any, view: str, version: int) -> Counter[Any]:
     return rows(spark.sql(QUERIES[view].replace("FROM sales", "FROM {sales}"), sales=sales))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("view", QUERIES)
 def test_reads_the_rows_of_every_version(spark: Any, stored: Store, view: str) -> None:
     found = read(spark, stored, view)
@@ -85,6 +86,7 @@ def test_reads_the_rows_of_every_version(spark: Any, stored: Store, view: str) -
     assert rows(read(spark, stored, view, version=0)) == expected(spark, view, 0)
 
 
+@pytest.mark.thorough
 def test_reads_changes_between_versions(spark: Any, stored: Store) -> None:
     changes = read(spark, stored, "revenue", changes="true", startingVersion=1, version=2)
     assert rows(changes) == {
@@ -94,6 +96,7 @@ def test_reads_changes_between_versions(spark: Any, stored: Store) -> None:
     assert [weight for *_, weight in whole.where("shop = 'b'").collect()] == [2]
 
 
+@pytest.mark.thorough
 def test_streams_changes_exactly_once(spark: Any, tmp_path: Path) -> None:
     stored = Store(spark, tmp_path)
     stored.put(*BATCHES[:2])
@@ -111,6 +114,7 @@ def test_streams_changes_exactly_once(spark: Any, tmp_path: Path) -> None:
     assert stream() == first + Counter({("b", 14, -1): 1, ("b", 15, 1): 1})
 
 
+@pytest.mark.thorough
 def test_errors_reach_the_user(spark: Any, stored: Store) -> None:
     with pytest.raises(PySparkException, match=r"no view `profit`(.|\n)*views +revenue, sold"):
         read(spark, stored, "profit")

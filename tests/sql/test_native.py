@@ -92,6 +92,7 @@ def test_rows_are_evaluated_together_and_once(functions):
     assert asked == [len(SALES), 1]
 
 
+@pytest.mark.thorough
 def test_all_schedules_of_a_native_expression_agree(functions):
     flow = flo.Flow("sales")
     query = "SELECT regexp_replace(name, '1', '2') AS name, count(*) AS n FROM sales GROUP BY 1"
@@ -99,6 +100,7 @@ def test_all_schedules_of_a_native_expression_agree(functions):
     assert flow.explore(sales={SALES[0]: 1, SALES[1]: 2}).outcomes
 
 
+@pytest.mark.thorough
 def test_a_program_with_segments_runs_on_spark(functions):
     """One at the input, and one between two verbs: the program is cut twice, and gives what it gives on values."""
     flow = flo.Flow("sales")

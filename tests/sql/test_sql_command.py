@@ -80,6 +80,7 @@ def test_runs_until_it_is_stopped(folder: Path, shared: None, capsys: Any, monke
     assert ["a;", "6", "1"] in cells(capsys.readouterr().out)
 
 
+@pytest.mark.thorough
 def test_explain_shows_the_operators(folder: Path, shared: None, capsys: Any) -> None:
     assert run(folder, "--explain") == 0
     shown = capsys.readouterr().out
@@ -87,7 +88,7 @@ def test_explain_shows_the_operators(folder: Path, shared: None, capsys: Any) ->
     assert "= best" in shown
 
 
-@pytest.mark.every(test=3)
+@pytest.mark.every(test=6)
 @pytest.mark.parametrize(
     ("views", "line", "message"),
     [

@@ -29,7 +29,7 @@ def many(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Checked:
     return Checked(spark, tpch(0.01), tmp_path_factory.mktemp("many"), 10)
 
 
-@pytest.mark.every(test=2)
+@pytest.mark.every(test=4)
 @pytest.mark.parametrize("number", SAMPLE)
 def test_a_sample_in_process(few: Checked, number: int) -> None:
     assert few.expect_in_process(number)
