@@ -15,7 +15,7 @@ from flo.sql import plan
 from flo.sql.catalyst import UnsupportedQueryError, stand_in
 from flo.sql.native import Segment, can_run_natively
 from flo.sql.plan_reader import read_frame
-from flo.sql.query import planning_session
+from flo.sql.query import activate, planning_session
 from tests.sql.maintained_views import SCHEMA, register_functions, rows_of, rows_of_view
 
 
@@ -38,9 +38,11 @@ QUERIES = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def functions(spark: Any) -> Any:
+    """The session, with functions in Python. It is the active one, whatever other tests have left."""
     register_functions(spark)
+    activate(spark)
     return spark
 
 
@@ -139,6 +141,15 @@ def test_what_cannot_be_maintained_is_rejected(functions, query, reason):
     flow = flo.Flow("sales")
     with pytest.raises(UnsupportedQueryError, match=reason):
         flow.sql(query, sales=flow.input("sales", flo.ZSet[Sale]))
+
+
+def test_a_query_leaves_the_session_as_it_was(functions):
+    flow = flo.Flow("sales")
+    sales = flow.input("sales", flo.ZSet[Sale])
+    flow.sql("SELECT n FROM sales", sales=sales)
+    functions.udf.register("registered_later", lambda n: n, "long")
+    flow.output("found", flow.sql("SELECT registered_later(n) AS n FROM sales", sales=sales))
+    assert "registered_later(n)" in flow.explain()
 
 
 def test_expressions_differ_by_what_is_no_operand(functions):

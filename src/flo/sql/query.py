@@ -67,6 +67,14 @@ def active_session() -> Any:
     return SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 
 
+def activate(session: Any) -> None:
+    """Make a session the active one, in Python and in Java."""
+    from pyspark.sql import SparkSession
+
+    SparkSession._instantiatedSession = SparkSession._activeSession = session
+    session._jsparkSession.setActiveSession(session._jsparkSession)
+
+
 @contextmanager
 def planning_session(active: Any = None) -> Iterator[Any]:
     """Yield a session to plan in: a copy of the active one, whose views and settings can be changed."""
@@ -78,8 +86,7 @@ def planning_session(active: Any = None) -> Iterator[Any]:
     try:
         yield spark
     finally:
-        SparkSession._instantiatedSession = active
-        spark._jsparkSession.setActiveSession(active._jsparkSession)
+        activate(active)
 
 
 def planned(spark: Any, text: str) -> Any:
