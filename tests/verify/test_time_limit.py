@@ -180,3 +180,17 @@ def test_who_waits_for_ever_is_said_to_wait() -> None:
         asleep()
     assert caught.value.waited
     assert str(caught.value) == "while it waited and did nothing"
+
+
+def test_the_time_of_the_looks_does_not_count() -> None:
+    """On a slow machine a look takes more than the share of time that an idle thread may use."""
+
+    def look() -> int:
+        begun = time.thread_time()
+        while time.thread_time() - begun < 0.2 * INTERVAL:
+            pass
+        return 0
+
+    with pytest.raises(TimeUp) as caught, TimeLimit(SHORT, look):
+        asleep()
+    assert caught.value.waited

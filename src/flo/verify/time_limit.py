@@ -92,14 +92,15 @@ class _Watch:
         self.over = self.waited = False
 
     def is_over(self) -> bool:
-        """Whether the limit is reached; once it is, always."""
+        """Whether the limit is reached; once it is, always. The time that the look itself takes does not count."""
         now, known = self.used(), self.progress()
+        self.idle = self.idle + 1 if now - self.seen < IDLE_SHARE * INTERVAL else 0
         if known != self.known:
             self.known, self.since, self.idle = known, now, 0
-        self.idle = self.idle + 1 if now - self.seen < IDLE_SHARE * INTERVAL else 0
-        self.seen = now
         self.waited = self.waited or self.idle >= max(LEAST_IDLE, IDLE_FACTOR * self.seconds / INTERVAL)
         self.over = self.over or self.waited or now - self.since >= self.seconds
+        self.seen = self.used()
+        self.since += self.seen - now
         return self.over
 
 
