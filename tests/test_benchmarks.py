@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import columnar, tpch, tpch_data
+from benchmarks import columnar, columnar_aggregates, tpch, tpch_data
 from benchmarks.columnar_aggregates import AGGREGATES, program, programs, run, sales, several, small_deltas
 from benchmarks.columnar_aggregates import check as check_aggregates
 from benchmarks.columnar_growth import OPERATORS, Grown, Operator
@@ -65,7 +65,9 @@ def test_joins_in_a_row_and_a_table_that_has_ended() -> None:
     assert ended(SCALE).row_count == 2
 
 
-def test_several_aggregates_and_small_deltas() -> None:
+def test_several_aggregates_and_small_deltas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columnar_aggregates, "ROUNDS", 1)
+    monkeypatch.setattr(columnar_aggregates, "STEPS", 1)
     assert several(SCALE / 10).row_count == len(AGGREGATES) + 1
     assert small_deltas(SCALE / 10).row_count == len(programs())
     deltas, names = sales(SCALE / 10), list(AGGREGATES)

@@ -37,6 +37,7 @@ ORDERS = [
 ]
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.sampled(spark=("parts-True",))
 @pytest.mark.parametrize("keep_empty", [False, True])
 @pytest.mark.parametrize("column", ["parts", "marks"])

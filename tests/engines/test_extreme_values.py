@@ -30,6 +30,7 @@ def expected(name: str) -> dict[str, Any]:
     return {name: comparable(value) for name, value in streams.flow.run(**streams.data).items()}
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.sampled(values=("zoned time",), tables=SOME, tasks=("zoned time",), spark=())
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_every_verb(engine: Engine, kind: Kind) -> None:
@@ -40,6 +41,7 @@ def test_every_verb(engine: Engine, kind: Kind) -> None:
             assert found[name] == value, f"{name}, in {parts} parts"
 
 
+@pytest.mark.every(test=2)
 def test_every_kind(engine: Engine) -> None:
     """All kinds side by side, in one query."""
     cases = {

@@ -22,7 +22,7 @@ def yard(tmp_path_factory):
     ("kind", "seed"),
     [
         ("driver killed", 1),
-        ("worker killed", 2),
+        pytest.param("worker killed", 2, marks=pytest.mark.thorough),
         pytest.param("task fails twice", 1, marks=pytest.mark.thorough),  # as one whose process is killed
         ("state truncated", 1),
         pytest.param("executor lost", 1, marks=pytest.mark.thorough),  # a cluster: five sessions of Java

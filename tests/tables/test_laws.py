@@ -135,6 +135,7 @@ def test_the_laws_at_random(name: str) -> None:
         assert report.ok, report
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_namesake_gives_the_same(name: str) -> None:
     for subject in named(name) if is_thorough() else few(name):

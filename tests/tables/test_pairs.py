@@ -115,6 +115,7 @@ def test_merge(kind, data):
     agree(MergeSorted(), types, data.draw(in_chunks(FLAT[kind], None)))
 
 
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize("key", [number, BY_NUMBER, BY_BOTH])
 @pytest.mark.parametrize("at_once", [1, 2, 1024])
 @given(data=st.data())

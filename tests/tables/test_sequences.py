@@ -60,6 +60,7 @@ def longest(best: Row, row: Row) -> Row:
     return max(best, row, key=lambda each: (each.number, each.text or ""))
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("kind", ELEMENTS, ids=str)
 @pytest.mark.parametrize("bounded", [True, False])
 @given(data=st.data())

@@ -164,6 +164,7 @@ def test_a_race_is_shown_in_two_columns() -> None:
     assert 'data=[[1, 1]], trace="1←1 current-value 1←1 current-value")' in str(report)
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize(
     "collection",
     [

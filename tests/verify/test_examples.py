@@ -93,6 +93,7 @@ def test_examples_are_few_different_and_of_the_type(kind: Any) -> None:
     assert len({repr(value) for value in found}) == len(found)
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_generated_values_are_of_the_type(kind: Any) -> None:
     from hypothesis import HealthCheck, given, settings

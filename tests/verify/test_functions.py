@@ -141,6 +141,7 @@ def test_random_values_are_shrunk_and_the_seed_repeats_them() -> None:
     assert len(reports[0].counterexample.about) < 60
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize(
     ("f", "law", "types", "options"),
     [

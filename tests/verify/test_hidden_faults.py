@@ -246,6 +246,7 @@ def test_a_fault_is_found_on_a_small_input(
     assert report.counterexample.law == law
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_without_the_fault_they_pass() -> None:
     assert flo.verify.check(Passing(), flo.Sequence[int], tries=times(10)).ok

@@ -119,6 +119,7 @@ def test_times_are_without_zones_unless_examples_have_them() -> None:
     assert check(lambda a, x: max(a, x, begin.replace(tzinfo=UTC)), datetime, datetime, examples=zoned).ok
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("kind", [timedelta, Decimal])
 def test_sums_of_generated_values_do_not_overflow(kind: Any) -> None:
     report = check(lambda a, x: a + x > kind(0), kind, kind, laws=laws.A_FUNCTION)
@@ -181,6 +182,7 @@ def test_the_simplest_counterexample_is_shown() -> None:
     assert report.counterexample.about == "on a = 0.0, x = 0.0, y = 1.0"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_proof_for_floats_does_not_speak_of_ints() -> None:
     assert "no ints in their place" in str(check(max, float, float))

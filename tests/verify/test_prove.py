@@ -141,6 +141,7 @@ def counted_down(a):
     return a
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("name", COMMUTATIVE)
 def test_proves(name):
     f, types = COMMUTATIVE[name]
@@ -179,6 +180,7 @@ def test_what_raises_is_neither_proved_nor_refuted():
     assert found.arguments[1] == 3
 
 
+@pytest.mark.every(test=4)
 @pytest.mark.parametrize(
     "lattice",
     [flo.Max[int], flo.Min[str], flo.Max[float], flo.SetUnion[int], flo.Or, flo.And, flo.Flat[int],
@@ -434,6 +436,7 @@ def test_nothing_was_run_that_leaves_a_trace():
     assert (calls, seen) == (0, [])
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_loop_that_may_be_long():
     found = prove(lambda a: (counted_down(a) * 0, 0), (int,), work=GENEROUS)

@@ -30,6 +30,7 @@ def at_both(p, operation, q):
     return lambda a, b: (operation(a, b) if (a, b) == (p, q) else wanted, wanted)
 
 
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize("operation", [operator.floordiv, operator.mod, operator.mul, operator.sub, max, min])
 def test_ints_are_those_of_python(operation):
     for p, q in sample(itertools.product(SIGNED, SIGNED)):
@@ -42,9 +43,10 @@ def test_ints_are_those_of_python(operation):
     "operation",
     [
         operator.add,
-        operator.truediv,
-        operator.lt,
-        *(pytest.param(each, marks=pytest.mark.thorough) for each in (operator.sub, operator.mul, operator.eq)),
+        *(
+            pytest.param(each, marks=pytest.mark.thorough)
+            for each in (operator.sub, operator.mul, operator.truediv, operator.eq, operator.lt)
+        ),
     ],
 )
 def test_floats_are_those_of_python(operation):
@@ -52,6 +54,7 @@ def test_floats_are_those_of_python(operation):
         assert prove(at(p, operation, q), (float,), work=GENEROUS) == Proved(), (p, q)
 
 
+@pytest.mark.every(test=4)
 @pytest.mark.parametrize("operation", [operator.add, operator.lt, operator.le, operator.eq])
 def test_texts_are_those_of_python(operation):
     for p, q in sample(itertools.product(TEXTS, TEXTS)):

@@ -8,7 +8,7 @@ import pytest
 
 import flo
 from flo.values.weighted import Bag
-from tests.quick import is_quick
+from tests.quick import is_thorough
 from tests.seeded.arrival import ARRIVAL
 from tests.seeded.base import Seeded
 from tests.seeded.merging import MERGING
@@ -18,6 +18,7 @@ MOST_STATES = 150
 """Fewer than any of these programs has."""
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("seed", range(6))
 def test_two_inputs_that_are_zipped_have_one_outcome(seed: int) -> None:
     flow = flo.Flow("zip")
@@ -50,8 +51,8 @@ def explored(seeds: range) -> frozenset[str]:
 
 
 def test_legal_programs_are_not_accused() -> None:
-    rules = explored(range(10 if is_quick() else 30))
-    assert is_quick() or len(rules) > 80
+    rules = explored(range(30 if is_thorough() else 10))
+    assert len(rules) > (80 if is_thorough() else 40)
 
 
 @pytest.mark.slow
@@ -75,6 +76,7 @@ def racing(seeded: Seeded) -> tuple[flo.Flow, dict[str, Any]]:
     return flow, data | {"beside": [1, 2, 3, 4, 5, 6]}
 
 
+@pytest.mark.every(test=3)
 @pytest.mark.parametrize("seeded", [*ARRIVAL, *MERGING], ids=lambda seeded: seeded.name)
 def test_what_depends_on_timing_is_still_found(seeded: Seeded) -> None:
     flow, data = racing(seeded)

@@ -51,6 +51,7 @@ def counterexample(report: Report) -> Counterexample | None:
     return report.counterexample or next((each for each in found if each is not None), None)
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("seeded", SEEDED, ids=lambda seeded: seeded.name)
 def test_seeded_bugs_are_caught(seeded: Seeded, record_property) -> None:
     report = flo.verify.check(deepcopy(seeded.subject), *seeded.types, **seeded.arguments)
@@ -233,6 +234,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.every(test=2)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: type(mutant.subject).__name__)
 def test_mutants_of_our_operators_are_caught(mutant: Mutant, record_property) -> None:
     types = [flo.StreamType(collection, mutant.bounded) for collection in mutant.collections]
