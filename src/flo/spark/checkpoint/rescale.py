@@ -21,7 +21,7 @@ from flo.core.operator import Operator
 from flo.core.structural import Wire
 from flo.core.term import Call, Term
 from flo.spark.checkpoint.commits import add_state_versions
-from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_state, runs_in
+from flo.spark.checkpoint.inspect import Checkpoint, nodes_in, read_state, runs_in, without_merges
 from flo.spark.checkpoint.lease import Lease
 from flo.spark.checkpoint.program_changes import write_description
 from flo.spark.plan.spread import PANE
@@ -260,6 +260,8 @@ class _Cutting:
 
     def _run(self, shard: int, term: Any) -> Run:
         """Reads a run of an old shard."""
+        if term.name == "parts":
+            return merge_runs([self._run(shard, part) for part in term.args])
         return self.old[shard].get(*_stored(term))
 
     def _slice(self, shard: int, run: Run, key: tuple[str, ...]) -> Run:
@@ -325,7 +327,7 @@ class _Cutting:
         for delivery, last in ((number, last) for each in old for number, last in each["reached"].items()):
             reached[delivery] = max(last, reached.get(delivery, last))
         views = {
-            name: {**view, "runs": [run for _, run in runs_in(kept.get(name))]}
+            name: {**view, "runs": [run for _, run in runs_in(without_merges(kept.get(name)))]}
             for name, view in old[0]["views"].items()
         }
         return {**old[0], "reached": reached, "views": views, "counts": old[0]["counts"] if shard == 0 else {}}

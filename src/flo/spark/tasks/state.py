@@ -127,6 +127,9 @@ class _NoStore:
     def get(self, columns: tuple[str, ...], name: str) -> Run:
         raise NotImplementedError("an initial state has no runs to read")
 
+    def get_parts(self, columns: tuple[str, ...], names: tuple[str, ...]) -> Run:
+        raise NotImplementedError("an initial state has no runs to read")
+
 
 class CachedStore(Store):
     """A store that keeps the runs of the last version in memory, with their search indexes."""
@@ -134,6 +137,8 @@ class CachedStore(Store):
     def __init__(self, where: Folder) -> None:
         super().__init__(where)
         self.runs: dict[str, Run] = {}
+        self.joined: dict[tuple[str, ...], Run] = {}
+        """Runs by the names of the parts in which they are stored."""
         self._manifests: dict[int, Any] = {}
         self.trusts_files = False
         """Whether files are read without verifying their checksums: this start of the query has written them."""
@@ -150,6 +155,17 @@ class CachedStore(Store):
             self.runs[name] = super().get(columns, name)
         return self.runs[name]
 
+    def get_parts(self, columns: tuple[str, ...], names: tuple[str, ...]) -> Run:
+        if names not in self.joined:
+            self.joined[names] = super().get_parts(columns, names)
+            self.runs.update(zip(names, self.joined[names].files, strict=True))
+        return self.joined[names]
+
+    def _forget_runs(self, held: set[str]) -> None:
+        """Drops the runs that a version does not hold."""
+        self.runs = {name: run for name, run in self.runs.items() if name in held}
+        self.joined = {names: run for names, run in self.joined.items() if held.issuperset(names)}
+
     def content(self, columns: tuple[str, ...], name: str) -> pa.Buffer:
         """The file of a run. Files that another process of this start has just written are not verified."""
         if self.trusts_files and isinstance(self.folder, Local):
@@ -159,8 +175,7 @@ class CachedStore(Store):
     def read(self, number: int) -> tuple[bytes, Any]:
         """Reads a version, and drops cached runs that it does not name: another process may have removed them."""
         self._manifests.clear()
-        held = set(self.manifest(number)["runs"])
-        self.runs = {name: run for name, run in self.runs.items() if name in held}
+        self._forget_runs(set(self.manifest(number)["runs"]))
         return super().read(number)
 
     def manifest(self, number: int) -> Any:
@@ -172,6 +187,6 @@ class CachedStore(Store):
         self._manifests.pop(number, None)
         saved = super().write(number, state, storing, more, keep)
         self.trusts_files = True
-        self.runs = {name: run for name, run in self.runs.items() if name in storing.held}
+        self._forget_runs(storing.held)
         self._manifests = {version: each for version, each in self._manifests.items() if version > number - keep}
         return saved

@@ -26,7 +26,7 @@ from flo.core.typing import program
 from flo.tables.checkpoint.folders import TEMPORARY, Folder, folder
 from flo.tables.keyed import KeyedColumns, KeyedRows
 from flo.tables.state.keys import Keys
-from flo.tables.state.run import Content, Run, read_ipc, write_ipc
+from flo.tables.state.run import Content, Run, join_parts, read_ipc, write_ipc
 from flo.tables.values import Columns, Rows
 from flo.values.keyed import Keyed
 
@@ -38,6 +38,9 @@ class Runs(Protocol):
         """Stores a run; returns the number of bytes written."""
 
     def get(self, columns: tuple[str, ...], name: str) -> Run: ...
+
+    def get_parts(self, columns: tuple[str, ...], names: tuple[str, ...]) -> Run:
+        """A run that is stored in parts."""
 
 
 class Storing(Lowering):
@@ -58,7 +61,8 @@ class Storing(Lowering):
 
     def __call__(self, item: Any) -> Term:
         if isinstance(item, Run):
-            return Call("stored", (item.columns, self.put(item)))
+            stored = tuple(Call("stored", (item.columns, self.put(part))) for part in item.files)
+            return stored[0] if len(stored) == 1 else Call("parts", stored)
         if isinstance(item, Rows):
             return Call("stored_rows", (self._type(item.of), self._rows(item.table), item.end.lower(self)))
         if isinstance(item, KeyedRows):
@@ -101,6 +105,8 @@ class Loading(Lifting):
         match term:
             case Call("stored", (tuple(columns), str(name))):
                 return self.store.get(tuple(map(str, columns)), name)
+            case Call("parts", (Call(_, (tuple(columns), _)), *_) as parts):
+                return self.store.get_parts(tuple(map(str, columns)), tuple(part.args[1] for part in parts))
             case Call("stored_rows", (of, name, end)):
                 rows = Columns(self(of)).bottom().with_end(End.lift(self(end)))
                 return replace(rows, table=self._table(name, rows.table))
@@ -315,6 +321,10 @@ class Store:
             raise damaged_file_error(self.folder, run_file(name)) from None
         run.__dict__["name"] = name
         return run
+
+    def get_parts(self, columns: tuple[str, ...], names: tuple[str, ...]) -> Run:
+        """A run that is stored in parts, in memory."""
+        return join_parts([self.get(columns, name) for name in names])
 
     def content(self, columns: tuple[str, ...], name: str) -> pa.Buffer:
         """The file of a run, with its checksum verified."""
