@@ -141,7 +141,10 @@ def _removed(request: Request, version: int) -> CheckpointError:
     return CheckpointError(
         f"version {version} of `{request.view}` was removed while it was read",
         facts=(("checkpoint", request.checkpoint),),
-        instead=(("start(…, keep_versions=100)", "keeps more versions"),),
+        instead=(
+            ("start(…, keep=100)", "keeps more versions"),
+            ('start(…, keep="1 day")', "keeps them longer"),
+        ),
     )
 
 

@@ -68,7 +68,7 @@ def _rescale(where: str, shards: int, lease: Lease) -> list[int]:
     for version in versions:
         standing = checkpoint.state_versions(version)
         for stage in checkpoint.description["stages"]:
-            _Cutting(checkpoint, stage, shards, version, len(versions)).cut()
+            _Cutting(checkpoint, stage, shards, version).cut()
         every = dict.fromkeys(range(shards), version)
         cut = {level: StateVersions(every, ended=each.ended) for level, each in standing.items()}
         add_state_versions(where, version, shards, cut)
@@ -87,8 +87,6 @@ class _Cutting:
     stage: Any
     shards: int
     version: int
-    keep: int
-    """How many versions are kept: all that are cut."""
     old: list[Store] = field(default_factory=list)
     """The stores of the old states. The last may be the state that all shards share which have received nothing yet."""
     new: list[Storing] = field(default_factory=list)
@@ -111,7 +109,7 @@ class _Cutting:
         for shard, (store, storing) in enumerate(zip(stores, self.new, strict=True)):
             graph = _with_nodes(graphs[0], iter([each[shard] for each in found]))
             noted = self._record(shard, more, dict(kept[shard]))
-            store.write(self.version, encode((graph, kept[shard])), storing, noted, self.keep)
+            store.write(self.version, encode((graph, kept[shard])), storing, noted, 0)
 
     def _node(self, described: Any, initial: Call, old: list[Any]) -> list[Call]:
         """Returns the operator of every new shard, with its input buffers."""

@@ -127,5 +127,8 @@ def version_error(where: str, name: str, version: int, versions: list[int]) -> C
     return CheckpointError(
         f"version {version} of `{name}` {why}",
         facts=(("kept", f"{versions[0]} to {versions[-1]}"), ("checkpoint", where)),
-        instead=(("start(…, keep_versions=100)", "keeps more versions"),),
+        instead=(
+            ("start(…, keep=100)", "keeps more versions"),
+            ('start(…, keep="1 day")', "keeps them longer"),
+        ),
     )

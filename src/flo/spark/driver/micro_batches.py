@@ -23,20 +23,21 @@ from pyspark.sql.types import StructType
 from flo.core.collection import Collection, Value
 from flo.core.errors import EngineError, FloError
 from flo.core.stream_type import StreamType
-from flo.spark.checkpoint.commits import commit_version, read_state_versions
+from flo.spark.checkpoint.commits import commit_version, committed_versions, read_state_versions
+from flo.spark.checkpoint.retention import Retention
 from flo.spark.driver.inputs import BoundInput, counter_name
 from flo.spark.driver.python_errors import python_error
 from flo.spark.plan.stages import POSITION, Native, Plan, Stage
 from flo.spark.session import is_narrow
 from flo.spark.tasks.blobs import REPORT, SCHEMA, SPARK, Blob, unpickle
-from flo.spark.tasks.context import STATE_VERSIONS, VERSION, Code, MicroBatch, state_versions_property
+from flo.spark.tasks.context import OLDEST, STATE_VERSIONS, VERSION, Code, MicroBatch, state_versions_property
 from flo.spark.tasks.input_task import InputTask, run_entry
 from flo.spark.tasks.native_task import PackTask, UnpackTask
 from flo.spark.tasks.output_files import Output
 from flo.spark.tasks.sending import Sender
 from flo.spark.tasks.shard_record import ShardRecord
 from flo.spark.tasks.stage_task import StageTask, StreamingStageTask
-from flo.spark.tasks.state import READABLE, Shard, StateVersions
+from flo.spark.tasks.state import Shard, StateVersions
 from flo.sql.native import BESIDE, spark_schema
 from flo.tables.values import Columns, Rows, is_ordered
 
@@ -80,7 +81,7 @@ class MicroBatches:
         folder: str,
         shards: int,
         checkpoint: str = "",
-        readable: int = READABLE,
+        retention: Retention | None = None,
     ) -> None:
         self.spark = spark
         self.plan = plan
@@ -89,8 +90,9 @@ class MicroBatches:
         self.shards = shards
         self.checkpoint = checkpoint
         """The id of the checkpoint; empty for a batch job, which keeps none."""
-        self.readable = readable
-        """How many committed versions are kept for readers."""
+        self.retention = retention or Retention()
+        self._oldest = min(committed_versions(folder), default=0)
+        """The oldest version that readers may read."""
         self.tasks = min(shards, most_tasks(spark))
         self.run = uuid.uuid4().hex
         """Identifies this start of the query."""
@@ -140,7 +142,7 @@ class MicroBatches:
         ended = ended | set(self.plan.literals)
         done = frozenset(stream for stream, inputs in self.plan.sources.items() if inputs <= ended)
         versions = self.state_versions(version - 1)
-        return MicroBatch(version, self.run, self.folder, self.shards, self.tasks, done, versions, self.readable)
+        return MicroBatch(version, self.run, self.folder, self.shards, self.tasks, done, versions, self._oldest)
 
     def run_first_micro_batch(self, frames: list[DataFrame], ended: set[int]) -> Outcome:
         """Runs the first micro-batch, with the rows of batch inputs and the literals of the program."""
@@ -176,6 +178,7 @@ class MicroBatches:
         versions = state_versions_property(self.state_versions(version - 1))
         self.spark.sparkContext.setLocalProperty(VERSION, str(version))
         self.spark.sparkContext.setLocalProperty(STATE_VERSIONS, versions)
+        self.spark.sparkContext.setLocalProperty(OLDEST, str(self._oldest))
         try:
             if level < len(self.stages):
                 batch = self.micro_batch(version, ended)
@@ -284,7 +287,8 @@ class MicroBatches:
     def commit_micro_batch(self, outcome: Outcome, epoch: int = 0) -> None:
         """Commits a micro-batch: from now on readers see its version."""
         versions = self.state_versions(outcome.version)
-        commit_version(self.folder, outcome.version, self.shards, versions, epoch, self.readable)
+        commit_version(self.folder, outcome.version, self.shards, versions, epoch)
+        self._oldest = self.retention.apply(self.folder, outcome.version) or self._oldest
 
     def read_records(self, output: Output, version: int) -> Iterator[tuple[int, ShardRecord]]:
         """The record of every shard of the stage that has this output."""

@@ -266,15 +266,19 @@ class Store:
         state = save(whole, inputs, ends, running, storing.naming)
         for run in beside:
             storing.put(run)
-        return self.write(max(self.numbers(), default=0) + 1, state, storing, more, keep)
+        numbers = [0, *self.numbers()]
+        return self.write(numbers[-1] + 1, state, storing, more, [*numbers, numbers[-1] + 1][-keep:][0])
 
-    def write(self, number: int, state: bytes, storing: Storing, more: Any, keep: int) -> Saved:
-        """Writes a state, then the manifest that names it and its runs. Keeps the newest `keep` manifests."""
+    def write(self, number: int, state: bytes, storing: Storing, more: Any, oldest: int) -> Saved:
+        """Writes a state, then the manifest that names it and its runs. Removes what no number from `oldest` on needs.
+
+        A number without a manifest of its own has the state of the one before.
+        """
         name = hashlib.blake2b(state, digest_size=16).hexdigest()
         written = storing.bytes + self.folder.write(f"{STATES}/{name}", state)
         manifest = {"number": number, "state": name, "runs": sorted(storing.held), "more": more}
         written += write_sealed(self.folder, _manifest(number), manifest)
-        self._sweep(keep)
+        self.sweep(oldest)
         return Saved(number, written, len(storing.held), storing.written)
 
     def load(self, whole: Graph, inputs: StreamTypes, ends: tuple[str, ...]) -> tuple[Running, Any]:
@@ -335,14 +339,15 @@ class Store:
                 raise damaged_file_error(self.folder, run_file(name))
         return data
 
-    def _sweep(self, keep: int) -> None:
-        """Removes all but the newest manifests, and the files that only those have named."""
+    def sweep(self, oldest: int) -> None:
+        """Removes the manifests before the one that the oldest number has, and the files that only those have named."""
         numbers = self.numbers()
-        gone = list(self._existing(numbers[:-keep]))
+        first = max((place for place, number in enumerate(numbers) if number <= oldest), default=0)
+        gone = list(self._existing(numbers[:first]))
         if not gone:
             return
-        held = _held(self._existing(numbers[-keep:]))
-        for number in numbers[:-keep]:
+        held = _held(self._existing(numbers[first:]))
+        for number in numbers[:first]:
             self.folder.remove(_manifest(number))
         for name in _held(gone) - held:
             self.folder.remove(name)
