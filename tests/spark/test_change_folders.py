@@ -86,7 +86,7 @@ def test_every_version_that_is_kept_can_be_read(tmp_path):
 
 
 def test_a_base_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr(change_folders, "PART_BYTES", 3000)
+    monkeypatch.setattr(change_folders, "PART_BYTES", 1000)
     sink = Changes(str(tmp_path), keep=3)
     for version in range(10):
         put(sink, version, changes_at(version))
