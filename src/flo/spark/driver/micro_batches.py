@@ -37,7 +37,7 @@ from flo.spark.tasks.output_files import Output
 from flo.spark.tasks.sending import Sender
 from flo.spark.tasks.shard_record import ShardRecord
 from flo.spark.tasks.stage_task import StageTask, StreamingStageTask
-from flo.spark.tasks.state import Shard, StateVersions
+from flo.spark.tasks.state import READABLE, Shard, StateVersions
 from flo.sql.native import BESIDE, spark_schema
 from flo.tables.values import Columns, Rows, is_ordered
 
@@ -142,7 +142,9 @@ class MicroBatches:
         ended = ended | set(self.plan.literals)
         done = frozenset(stream for stream, inputs in self.plan.sources.items() if inputs <= ended)
         versions = self.state_versions(version - 1)
-        return MicroBatch(version, self.run, self.folder, self.shards, self.tasks, done, versions, self._oldest)
+        return MicroBatch(
+            version, self.run, self.folder, self.shards, self.tasks, done, versions, self._oldest_for(version)
+        )
 
     def run_first_micro_batch(self, frames: list[DataFrame], ended: set[int]) -> Outcome:
         """Runs the first micro-batch, with the rows of batch inputs and the literals of the program."""
@@ -178,7 +180,7 @@ class MicroBatches:
         versions = state_versions_property(self.state_versions(version - 1))
         self.spark.sparkContext.setLocalProperty(VERSION, str(version))
         self.spark.sparkContext.setLocalProperty(STATE_VERSIONS, versions)
-        self.spark.sparkContext.setLocalProperty(OLDEST, str(self._oldest))
+        self.spark.sparkContext.setLocalProperty(OLDEST, str(self._oldest_for(version)))
         try:
             if level < len(self.stages):
                 batch = self.micro_batch(version, ended)
@@ -224,6 +226,10 @@ class MicroBatches:
         if version < 0:
             return {}
         return found if last == version else read_state_versions(self.folder, version, self.shards)
+
+    def _oldest_for(self, version: int) -> int:
+        """The oldest version that readers may read during a micro-batch; the same if it runs again after its commit."""
+        return max(0, min(self._oldest, version - READABLE))
 
     def _outcome(self, frame: DataFrame, version: int, started: float) -> Outcome:
         """The outcome of a micro-batch whose task reports the frame gives. Raises the error that one of them holds."""
